@@ -1,0 +1,1 @@
+"""Covey k-anonymizes a table that no one may pool."""

@@ -1,0 +1,72 @@
+"""Everything that can go wrong, in one tree; each branch has one exit code.
+
+    CoveyError
+    ├── Unmet         1   the answer is no: a check, a verification or a request fell short, or was refused
+    ├── InputError    2   your data, your study or your call
+    ├── Aborted       3   stopped safely; `resumable` says whether the same call goes on (else exit 1)
+    ├── AccessError   4   who are you: a certificate, a key, a peer that the roster does not have
+    └── PeerError     4   they broke the protocol
+
+A message is one sentence that names the file, the line or column, the party or the step, and what to do.
+It never quotes a cell: error messages travel to logs and to other people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+
+class CoveyError(Exception):
+    """Something that Covey can explain to the person who called it."""
+
+    exit_code = 1
+
+
+class Unmet(CoveyError):
+    """The question was well put and the answer is no."""
+
+    exit_code = 1
+
+
+class InputError(CoveyError):
+    """The data, the study or the call is wrong; nothing was written."""
+
+    exit_code = 2
+
+
+class StudyError(InputError):
+    """A study file with problems: all of them, each with its line."""
+
+    def __init__(self, path: Path | str, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        many = f"{len(problems)} problems" if len(problems) != 1 else "1 problem"
+        super().__init__(f"{path}: {many}:\n  " + "\n  ".join(problems))
+
+
+class Aborted(CoveyError):
+    """The run stopped safely and released nothing."""
+
+    def __init__(self, message: str, *, resumable: bool) -> None:
+        self.resumable = resumable
+        super().__init__(message)
+
+    @property
+    def exit_code(self) -> int:  # type: ignore[override]
+        return 3 if self.resumable else 1
+
+
+class AccessError(CoveyError):
+    """A peer, a key or a certificate was refused before any role code ran."""
+
+    exit_code = 4
+
+
+class PeerError(CoveyError):
+    """Another party broke the protocol."""
+
+    exit_code = 4
+
+    def __init__(self, *, party: str, step: str, reason: str) -> None:
+        self.party, self.step, self.reason = party, step, reason
+        super().__init__(f"party {party!r} broke the protocol at {step}: {reason}")
