@@ -1,0 +1,100 @@
+"""What every centralized anonymizer is given, and what it gives back: arrays in, arrays out.
+
+Records with equal codes (and equal sensitive values, where those matter) are one *item* with a count, so that
+ten million rows with a hundred thousand distinct tuples cost what the tuples cost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.errors import InputError
+from covey.hierarchy import Hierarchy
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Diversity = Literal["frequency", "distinct", "entropy"]
+Distance = Literal["equal", "ordered", "hierarchy"]
+
+
+@dataclass(frozen=True)
+class Sensitive:
+    """One sensitive column of the items: value codes 0 .. values - 1, in their natural order."""
+
+    codes: Ints
+    values: int
+    distance: Distance = "equal"
+    tree: Hierarchy | None = None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Items to be put into classes, what a published node costs, and what every class must satisfy."""
+
+    trees: tuple[Hierarchy, ...]
+    codes: Ints  # columns x items: leaf codes
+    counts: Longs  # records per item
+    costs: tuple[Longs, ...]  # per column: each node's integer cost, weights included
+    scale: int  # the integer cost of a fully generalized cell of weight 1
+    k: int
+    sensitive: tuple[Sensitive, ...] = ()
+    l: float | None = None  # noqa: E741 - the field's name for it
+    diversity: Diversity = "frequency"
+    t: float | None = None
+    suppression: float = 1.0  # the largest part of the records that may end withheld or at every root
+    ordered: tuple[bool, ...] = field(default=())  # columns of numbers published as intervals
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise InputError("k must be 1 or more")
+        if self.codes.shape != (len(self.trees), len(self.counts)):
+            raise InputError("codes must be columns x items")
+
+    @property
+    def records(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def items(self) -> int:
+        return len(self.counts)
+
+    @property
+    def columns(self) -> int:
+        return len(self.trees)
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Which class each record of each item is in, and the node that each class publishes per column.
+
+    `item[i]` puts `count[i]` of its records into class `group[i]`; records of no class are withheld.
+    """
+
+    item: Longs
+    group: Longs
+    count: Longs
+    nodes: Ints  # classes x columns
+    notes: dict[str, object] = field(default_factory=dict)  # what the algorithm says of its work, for --explain
+    reproducible: bool = True
+
+    @property
+    def classes(self) -> int:
+        return len(self.nodes)
+
+    def sizes(self) -> Longs:
+        return np.bincount(self.group, weights=self.count, minlength=self.classes).astype(np.int64)
+
+    def loss(self, problem: Problem) -> float:
+        """The mean cost of a cell; a withheld record costs what a fully generalized one does."""
+        per_class = np.zeros(self.classes, dtype=np.int64)
+        whole = 0
+        for column, cost in enumerate(problem.costs):
+            per_class += cost[self.nodes[:, column]]
+            whole += int(cost[problem.trees[column].root])
+        withheld = problem.records - int(self.count.sum())
+        total = int((per_class * self.sizes()).sum()) + withheld * whole
+        return total / (problem.scale * problem.columns * max(problem.records, 1))

@@ -1,0 +1,27 @@
+"""Generalization trees: read, made, checked, encoded.
+
+tree      the encoded form that everything else uses
+arx       ARX's files, read and written
+numbers   {min, max, steps}; dates   days, months, quarters, years
+opened    flat values, prefix masks, intervals: domains that the study does not list
+"""
+
+from covey.hierarchy.arx import parse, read, write
+from covey.hierarchy.dates import dates
+from covey.hierarchy.numbers import numbers
+from covey.hierarchy.opened import Flat, Interval, Open, Prefix
+from covey.hierarchy.tree import Hierarchy, Malformed
+
+__all__ = [
+    "Flat",
+    "Hierarchy",
+    "Interval",
+    "Malformed",
+    "Open",
+    "Prefix",
+    "dates",
+    "numbers",
+    "parse",
+    "read",
+    "write",
+]

@@ -1,0 +1,32 @@
+"""Trees over days: `{ date = ["month", "quarter", "year"], min = 2024-01-01, max = 2025-12-31 }`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import date, timedelta
+
+from covey.cells import SUPPRESSED
+from covey.errors import InputError
+from covey.hierarchy.tree import Hierarchy, check_size
+
+UNITS: dict[str, Callable[[date], str]] = {
+    "month": lambda day: f"{day.year:04d}-{day.month:02d}",
+    "quarter": lambda day: f"{day.year:04d}-Q{(day.month + 2) // 3}",
+    "year": lambda day: f"{day.year:04d}",
+    "decade": lambda day: f"{day.year // 10 * 10:04d}s",
+}
+
+
+def dates(units: Sequence[str], first: date, last: date) -> Hierarchy:
+    """Every day from first to last; above it the named units, finest first. A leading "day" is understood."""
+    chosen = [unit for unit in units if unit != "day"]
+    order = [unit for unit in UNITS if unit in chosen]
+    if chosen != order:
+        raise InputError(f"date takes some of day, {', '.join(UNITS)}, finest first, each once")
+    if last < first:
+        raise InputError(f"min = {first} is after max = {last}")
+    count = (last - first).days + 1
+    check_size(count, "the hierarchy of dates")
+    days = [first + timedelta(days=offset) for offset in range(count)]
+    paths = [[day.isoformat(), *(UNITS[unit](day) for unit in chosen), SUPPRESSED] for day in days]
+    return Hierarchy.from_paths(paths, "date")

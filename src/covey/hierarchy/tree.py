@@ -1,0 +1,295 @@
+"""A generalization tree, encoded once for everyone: names at the edges, integers inside.
+
+Nodes are numbered leaves first, in tree order, so that the leaves below any node are the contiguous codes
+`first[node] .. last[node]`; then the leaf for missing values, if the column has one; then the inner nodes, the root last.
+
+`up[level, leaf]` is the leaf's ancestor at that level: level 0 is the leaf, the last level is the root.
+A node that stands on several levels (a label repeated for the same leaves) is one node.
+The missing leaf hangs directly below the root and is not part of the domain: no size counts it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.cells import MISSING, SUPPRESSED, Kind, canonical, clean
+from covey.errors import InputError
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+
+LARGEST = 1_000_000
+
+
+class Malformed(Exception):
+    """Paths that are no tree: which row (from 0), which label, and what is wrong."""
+
+    def __init__(self, row: int, label: str, reason: str) -> None:
+        self.row, self.label, self.reason = row, label, reason
+        super().__init__(f"row {row + 1}: {label!r} {reason}")
+
+
+class Hierarchy:
+    """A tree over one column's domain. Immutable; equal if every leaf has the same path."""
+
+    closed = True
+
+    def __init__(
+        self,
+        labels: Sequence[str],
+        up: Ints,
+        *,
+        kind: Kind = "text",
+        missing: bool = False,
+        sizes: Longs | None = None,
+    ) -> None:
+        self.labels = tuple(labels)
+        self.up = np.ascontiguousarray(up, dtype=np.int32)
+        self.up.setflags(write=False)
+        self.kind = kind
+        self.missing: int | None = self.up.shape[1] - 1 if missing else None
+        self._sizes = sizes
+
+    @classmethod
+    def from_paths(cls, paths: Sequence[Sequence[str]], kind: Kind = "text") -> Hierarchy:
+        """The tree whose leaves have these paths, leaf first and root last. Raises Malformed."""
+        unique = _distinct_leaves(paths)
+        levels = len(paths[0])
+        by_level = [[paths[row][level] for row in unique] for level in range(levels)]
+        ranks = [_first_seen(names) for names in by_level]
+        order = np.lexsort(ranks) if len(unique) > 1 else np.zeros(1, dtype=np.int64)
+        leaves = len(unique)
+        labels: list[str] = [by_level[0][i] for i in order]
+        up = np.empty((levels, leaves), dtype=np.int32)
+        up[0] = np.arange(leaves)
+        node_of = {label: node for node, label in enumerate(labels)}
+        members: dict[int, tuple[int, int]] = {node: (node, 1) for node in range(leaves)}
+        for level in range(1, levels):
+            names = [by_level[level][i] for i in order]
+            for label, (start, count, row) in _runs(names, order, unique).items():
+                node = node_of.get(label)
+                if node is None:
+                    node = node_of[label] = len(labels)
+                    labels.append(label)
+                    members[node] = (start, count)
+                elif members[node] != (start, count):
+                    raise Malformed(row, label, "stands for different leaves on two levels")
+                up[level, start : start + count] = node
+        tree = cls(labels, up, kind=kind)
+        tree._check_parents(unique, order)
+        return tree
+
+    def _check_parents(self, rows: Sequence[int], order: NDArray[np.int64]) -> None:
+        for level in range(len(self.up) - 1):
+            below, above = self.up[level], self.up[level + 1]
+            seen = np.full(self.nodes, -1, dtype=np.int32)
+            seen[below[::-1]] = above[::-1]
+            bad = np.flatnonzero(seen[below] != above)
+            if bad.size:
+                leaf = int(bad[0])
+                raise Malformed(rows[int(order[leaf])], self.labels[below[leaf]], "has two parents")
+
+    def with_missing(self) -> Hierarchy:
+        """The same tree with a leaf of its own for missing values, directly below the root."""
+        if self.missing is not None:
+            return self
+        leaves = self.up.shape[1]
+        shifted = np.where(self.up >= leaves, self.up + 1, self.up)
+        column = np.full((len(shifted), 1), leaves, dtype=np.int32)
+        column[-1] = shifted[-1, 0] if len(shifted) > 1 else leaves
+        labels = (*self.labels[:leaves], MISSING, *self.labels[leaves:])
+        sizes = None if self._sizes is None else np.insert(self._sizes, leaves, 1)
+        return Hierarchy(labels, np.hstack([shifted, column]), kind=self.kind, missing=True, sizes=sizes)
+
+    @property
+    def leaves(self) -> int:
+        """How many leaves the domain has; the missing leaf does not count."""
+        return int(self.up.shape[1]) - (self.missing is not None)
+
+    @property
+    def codes(self) -> int:
+        """How many leaf codes a table may hold, the missing leaf included."""
+        return int(self.up.shape[1])
+
+    @property
+    def nodes(self) -> int:
+        return len(self.labels)
+
+    @property
+    def levels(self) -> int:
+        return int(self.up.shape[0])
+
+    @property
+    def height(self) -> int:
+        return self.levels - 1
+
+    @property
+    def root(self) -> int:
+        return int(self.up[-1, 0])
+
+    @cached_property
+    def parent(self) -> Ints:
+        """Each node's parent; the root's is itself."""
+        parent = np.arange(self.nodes, dtype=np.int32)
+        for level in range(self.height):
+            moved = self.up[level] != self.up[level + 1]
+            parent[self.up[level][moved]] = self.up[level + 1][moved]
+        return _frozen(parent)
+
+    @cached_property
+    def depth(self) -> Ints:
+        """Each node's distance from the root."""
+        depth = np.zeros(self.nodes, dtype=np.int32)
+        for level in range(self.height - 1, -1, -1):
+            depth[self.up[level]] = depth[self.up[level + 1]] + (self.up[level] != self.up[level + 1])
+        return _frozen(depth)
+
+    @cached_property
+    def level(self) -> Ints:
+        """The lowest level on which each node stands."""
+        level = np.zeros(self.nodes, dtype=np.int32)
+        for number in range(self.height, -1, -1):
+            level[self.up[number]] = number
+        return _frozen(level)
+
+    @cached_property
+    def first(self) -> Ints:
+        """The lowest leaf code below each node."""
+        first = np.full(self.nodes, self.codes, dtype=np.int32)
+        for row in self.up:
+            np.minimum.at(first, row, np.arange(self.codes, dtype=np.int32))
+        return _frozen(first)
+
+    @cached_property
+    def last(self) -> Ints:
+        """The highest leaf code below each node, itself included."""
+        last = np.full(self.nodes, -1, dtype=np.int32)
+        for row in self.up:
+            np.maximum.at(last, row, np.arange(self.codes, dtype=np.int32))
+        return _frozen(last)
+
+    @cached_property
+    def sizes(self) -> Longs:
+        """How many values of the domain each node stands for (the missing leaf: one)."""
+        if self._sizes is not None:
+            return self._sizes
+        sizes = (self.last - self.first + 1).astype(np.int64)
+        sizes[self.root] = max(self.leaves, 1)
+        sizes.setflags(write=False)
+        return sizes
+
+    @cached_property
+    def _node_of(self) -> dict[str, int]:
+        return {label: node for node, label in enumerate(self.labels)}
+
+    def node(self, label: str) -> int | None:
+        """The node that a clean label names, or None."""
+        return self._node_of.get(label)
+
+    def encode(self, cells: Sequence[str]) -> Ints:
+        """The leaf code of each clean cell; -1 where the hierarchy does not have it."""
+        found = (self._node_of.get(canonical(cell, self.kind), -1) for cell in cells)
+        codes = np.fromiter(found, dtype=np.int32, count=len(cells))
+        return np.where(codes < self.codes, codes, np.int32(-1))
+
+    def common_ancestor(self, a: Ints, b: Ints) -> Ints:
+        """The lowest node above both, element by element."""
+        a, b = np.array(a, dtype=np.int32), np.array(b, dtype=np.int32)
+        a, b = np.broadcast_arrays(a, b)
+        a, b = a.copy(), b.copy()
+        while (apart := a != b).any():
+            deeper = self.depth[a] >= self.depth[b]
+            climb_a, climb_b = apart & deeper, apart & ~deeper
+            a[climb_a] = self.parent[a[climb_a]]
+            b[climb_b] = self.parent[b[climb_b]]
+        return a
+
+    def covers(self, label: str, value: str) -> bool:
+        """Whether the node of that label stands above (or is) the leaf of that clean value."""
+        node, leaf = self.node(label), self.node(canonical(value, self.kind))
+        if node is None or leaf is None or leaf >= self.codes:
+            return False
+        return bool(self.first[node] <= leaf <= self.last[node])
+
+    def paths(self) -> list[tuple[str, ...]]:
+        """Each leaf's labels from itself to the root, without the missing leaf."""
+        return [tuple(self.labels[node] for node in self.up[:, leaf]) for leaf in range(self.leaves)]
+
+    def digest(self) -> str:
+        """A hash of what the tree says, independent of file and order."""
+        lines = sorted("\x1f".join(path) for path in self.paths())
+        return hashlib.sha256("\x1e".join([self.kind, *lines]).encode()).hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Hierarchy):
+            return NotImplemented
+        same = self.labels == other.labels and self.kind == other.kind and self.missing == other.missing
+        return same and np.array_equal(self.up, other.up) and np.array_equal(self.sizes, other.sizes)
+
+    def __hash__(self) -> int:
+        return hash((self.labels, self.kind, self.missing))
+
+    def __repr__(self) -> str:
+        return f"Hierarchy({self.leaves} leaves, {self.levels} levels, {self.kind})"
+
+
+def check_size(leaves: int, what: str) -> None:
+    """Refuse a domain too large to list."""
+    if leaves > LARGEST:
+        raise InputError(
+            f'{what} would have {leaves:,} leaves; {LARGEST:,} is the most: use a larger unit or hierarchy = "interval"'
+        )
+
+
+def _frozen(values: Ints) -> Ints:
+    values.setflags(write=False)
+    return values
+
+
+def _distinct_leaves(paths: Sequence[Sequence[str]]) -> list[int]:
+    """The rows to keep: the first of each leaf. A leaf may be repeated only with the same path."""
+    seen: dict[str, int] = {}
+    for row, path in enumerate(paths):
+        if len(path) != len(paths[0]):
+            raise Malformed(row, path[0], f"has {len(path)} levels where the first row has {len(paths[0])}")
+        if path[0] in (MISSING, SUPPRESSED):
+            raise Malformed(row, path[0], "cannot be a leaf: missing and suppressed values have rules of their own")
+        if path[-1] != SUPPRESSED:
+            raise Malformed(row, path[-1], "stands where the root * must be")
+        for label in path:
+            if label == MISSING:
+                raise Malformed(row, path[0], "has an empty label on its path")
+        known = seen.setdefault(path[0], row)
+        if tuple(paths[known]) != tuple(path):
+            raise Malformed(row, path[0], f"is repeated with another path than in row {known + 1}")
+    return list(seen.values())
+
+
+def _first_seen(names: Sequence[str]) -> Longs:
+    ranks: dict[str, int] = {}
+    return np.fromiter((ranks.setdefault(name, len(ranks)) for name in names), dtype=np.int64, count=len(names))
+
+
+def _runs(names: Sequence[str], order: NDArray[np.int64], rows: Sequence[int]) -> dict[str, tuple[int, int, int]]:
+    """Each label's run of leaves as (start, count, row of its first leaf); a label in two runs has two parents."""
+    runs: dict[str, tuple[int, int, int]] = {}
+    for leaf, name in enumerate(names):
+        row = rows[int(order[leaf])]
+        if leaf and names[leaf - 1] == name:
+            start, count, first = runs[name]
+            runs[name] = (start, count + 1, first)
+        elif name in runs:
+            raise Malformed(row, name, "has two parents")
+        else:
+            runs[name] = (leaf, 1, row)
+    return runs
+
+
+def labels_of(cells: Sequence[str], kind: Kind = "text") -> list[str]:
+    """Labels as a hierarchy holds them: clean, and canonical for the kind."""
+    return [canonical(clean(cell), kind) for cell in cells]

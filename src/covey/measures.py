@@ -1,0 +1,134 @@
+"""Information loss, each measure one small function of a tree, or of class sizes.
+
+Per cell, for a node B of a tree over the domain A (in the literature's names):
+
+    lm          (|B| - 1) / (|A| - 1); also NCP, and GCP for its mean over a table
+    em          H(X | B) in bits: what is left unknown of the value, under the column's distribution
+    em-monotone Pr(B) H(X | B): never falls on the way up, where plain EM may
+    entropy     -log2 Pr(x | B) for the record's own value x: non-uniform entropy
+    precision   level(B) / height: the tree measure
+
+A record's loss is the mean over its columns, a table's the mean over its records; a withheld record is lost in full.
+
+Per table: discernibility DM, average class size C_avg, classification CM.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.errors import InputError
+from covey.hierarchy import Hierarchy
+
+Longs = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+CELL_MEASURES = ("lm", "em", "em-monotone", "precision")
+_EXACT_BELOW = 2**32
+_FIXED_POINT = 2**32
+
+
+def lm(tree: Hierarchy) -> Floats:
+    """Each node's LM: a leaf costs 0, the root 1, also where the domain has a single value."""
+    whole = tree.sizes[tree.root] - 1
+    cost = (tree.sizes - 1) / whole if whole > 0 else np.zeros(tree.nodes)
+    cost[: tree.codes] = 0.0
+    if tree.nodes > 1:
+        cost[tree.root] = 1.0
+    return np.asarray(cost, dtype=np.float64)
+
+
+def precision(tree: Hierarchy) -> Floats:
+    """Each node's level as a part of the height: the tree measure."""
+    return tree.level / max(tree.height, 1)
+
+
+def em(tree: Hierarchy, counts: Longs) -> Floats:
+    """Each node's H(X | B) in bits; `counts` says how often each leaf code occurs in the table."""
+    total, entropy = _entropy_below(tree, counts)
+    return np.divide(entropy, total, out=np.zeros(tree.nodes), where=total > 0)
+
+
+def em_monotone(tree: Hierarchy, counts: Longs) -> Floats:
+    """Each node's Pr(B) H(X | B)."""
+    _, entropy = _entropy_below(tree, counts)
+    return entropy / max(int(counts.sum()), 1)
+
+
+def _entropy_below(tree: Hierarchy, counts: Longs) -> tuple[Floats, Floats]:
+    """For each node, N(B) = sum of n_x below it, and N(B) H(X | B) = N log2 N - sum of n_x log2 n_x."""
+    weight = counts.astype(np.float64)
+    own = np.where(weight > 0, weight * np.log2(np.maximum(weight, 1)), 0.0)
+    total, below = _sums_below(tree, weight), _sums_below(tree, own)
+    entropy = np.where(total > 0, total * np.log2(np.maximum(total, 1)), 0.0) - below
+    return total, np.maximum(entropy, 0.0)
+
+
+def _sums_below(tree: Hierarchy, leaf_values: Floats) -> Floats:
+    prefix = np.concatenate([[0.0], np.cumsum(leaf_values)])
+    return np.asarray(prefix[tree.last + 1] - prefix[tree.first], dtype=np.float64)
+
+
+def nonuniform_entropy(tree: Hierarchy, counts: Longs, leaf: NDArray[np.int32], node: NDArray[np.int32]) -> Floats:
+    """For each record -log2 Pr(its value | its published node)."""
+    below = _sums_below(tree, counts.astype(np.float64))
+    return np.asarray(-np.log2(counts[leaf] / below[node]), dtype=np.float64)
+
+
+def node_costs(tree: Hierarchy, measure: str, counts: Longs | None = None) -> Floats:
+    """Each node's cost under a named measure, scaled so that no cell costs more than 1 under lm and precision."""
+    if measure in ("lm", "ncp", "gcp"):
+        return lm(tree)
+    if measure == "precision":
+        return precision(tree)
+    if measure in ("em", "em-monotone"):
+        if counts is None:
+            raise InputError(f"measure {measure!r} needs the values' frequencies; use lm or precision here")
+        return em(tree, counts) if measure == "em" else em_monotone(tree, counts)
+    raise InputError(f"measure {measure!r} is not known; choose one of {', '.join(CELL_MEASURES)}")
+
+
+def integer_costs(
+    trees: Sequence[Hierarchy],
+    measure: str = "lm",
+    counts: Sequence[Longs] | None = None,
+    weights: Sequence[float] | None = None,
+) -> tuple[tuple[Longs, ...], int]:
+    """The node costs of each column as integers, and the integer that stands for a cost of 1.
+
+    Integer costs make every sum exact, so that two machines take the same decision. Under LM with equal weights the unit is
+    lcm(|A_j| - 1) and nothing is rounded; else, or where that is too large, it is 2^-32.
+    """
+    scale = _FIXED_POINT
+    if measure in ("lm", "ncp", "gcp") and (weights is None or all(weight == weights[0] for weight in weights)):
+        unit = math.lcm(*(max(int(tree.sizes[tree.root]) - 1, 1) for tree in trees))
+        scale = unit if unit < _EXACT_BELOW else _FIXED_POINT
+        weights = None
+    mean = 1.0 if weights is None else sum(weights) / len(weights)
+    result = []
+    for column, tree in enumerate(trees):
+        own = None if counts is None else counts[column]
+        weight = 1.0 if weights is None else weights[column] / mean
+        result.append(np.rint(node_costs(tree, measure, own) * weight * scale).astype(np.int64))
+    return tuple(result), scale
+
+
+def discernibility(class_sizes: Longs, withheld: int = 0) -> int:
+    """DM: every record costs its class's size, a withheld one the whole table."""
+    sizes = class_sizes.astype(object)
+    rows = int(sum(sizes)) + withheld
+    return int(sum(size * size for size in sizes)) + withheld * rows
+
+
+def average_class(class_sizes: Longs, k: int) -> float:
+    """C_avg: the mean class size over k."""
+    return float(class_sizes.mean() / k) if len(class_sizes) else math.inf
+
+
+def classification(labels_per_class: Sequence[Longs]) -> int:
+    """CM: how many records do not have their class's most frequent label."""
+    return int(sum(int(counts.sum() - counts.max()) for counts in labels_per_class if counts.sum()))
