@@ -1,0 +1,168 @@
+"""How the people are dealt into the data sets that ship.
+
+Each function returns the generated files of one set, by their path inside its folder. The study files are
+written by hand and lie beside them.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+
+from covey.samples import trees
+from covey.samples.draw import Draws
+from covey.samples.people import Person, band
+from covey.samples.region import COUNTY, TOWN
+from covey.samples.vocabulary import MOODS
+
+Files = dict[str, bytes]
+
+BILLED = 1500
+SURVEYED = 800
+
+
+def sheet(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
+    """A CSV file with a header: commas, LF, UTF-8."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def blank(draws: Draws, cell: str, share: float) -> str:
+    """The cell, or nothing in the given share of rows: forms are not always filled in."""
+    return "" if draws.chance(share) else cell
+
+
+def clinic(people: Sequence[Person], draws: Draws) -> Files:
+    """The whole table at one owner."""
+    header = [
+        "patient_id", "age", "sex", "postcode", "occupation", "admission", "stay", "ward", "diagnosis", "invoice",
+    ]  # fmt: skip
+    rows = [
+        [
+            each.id,
+            each.age,
+            each.sex,
+            blank(draws, each.postcode, 0.006),
+            blank(draws, each.occupation, 0.02),
+            each.admission.isoformat(),
+            each.stay,
+            each.ward,
+            each.diagnosis,
+            each.amount,
+        ]
+        for each in people
+    ]
+    return {
+        "clinic.csv": sheet(header, rows),
+        "hierarchies/occupation.csv": trees.occupation(),
+        "hierarchies/ward.csv": trees.ward(),
+        "hierarchies/diagnosis.csv": trees.diagnosis(),
+    }
+
+
+def hospitals(people: Sequence[Person], draws: Draws) -> Files:
+    """The rows split among three hospitals with different case mixes; the south's clerks type ages as they like."""
+    header = ["patient_id", "age", "sex", "postcode", "occupation", "admission", "stay", "diagnosis"]
+    tables: dict[str, list[list[object]]] = {"north": [], "south": [], "east": []}
+    for each in people:
+        hospital = draws.pick(attraction(each))
+        age = untidy(draws, each.age) if hospital == "south" else str(each.age)
+        occupation = blank(draws, each.occupation, 0.05 if hospital == "east" else 0.01)
+        tables[hospital].append(
+            [each.id, age, each.sex, each.postcode, occupation, each.admission, each.stay, each.diagnosis]
+        )
+    files = {f"{hospital}.csv": sheet(header, rows) for hospital, rows in tables.items()}
+    return {**files, "hierarchies/occupation.csv": trees.occupation()}
+
+
+def attraction(each: Person) -> dict[str, float]:
+    """People go to the near hospital; births and psychiatry go south, joints and hearts north, children east."""
+    near = {"Harbour Coast": "south", "Middle Valley": "east"}.get(COUNTY[each.postcode], "north")
+    pull = {"north": 2.8, "south": 2.0, "east": 1.3}
+    pull[near] *= 5.0
+    if each.ward in {"maternity", "psychiatry"}:
+        pull["south"] *= 5.0
+    if each.diagnosis in {"arthrosis", "heart failure", "stroke", "hypertension"}:
+        pull["north"] *= 4.0
+    if each.ward == "paediatrics":
+        pull["east"] *= 6.0
+    return pull
+
+
+def untidy(draws: Draws, age: int) -> str:
+    """An age as an old system exports it: mostly 37, now and then with a blank before it or as 37.0."""
+    return draws.pick({f"{age}": 0.92, f" {age}": 0.05, f"{age}.0": 0.03})
+
+
+def clinic_billing(people: Sequence[Person], draws: Draws) -> Files:
+    """The columns split between a clinic and its billing office, with a few people that only one of them knows."""
+    known = people[:BILLED]
+    clinical = [
+        [each.id, each.age, each.sex, each.postcode, each.diagnosis] for each in known if not draws.chance(0.008)
+    ]
+    billed = [
+        [each.id, blank(draws, each.occupation, 0.02), each.insurer, band(each.amount)]
+        for each in known
+        if not draws.chance(0.01)
+    ]
+    return {
+        "clinic.csv": sheet(["patient_id", "age", "sex", "postcode", "diagnosis"], draws.shuffled(clinical)),
+        "billing.csv": sheet(["patient_id", "occupation", "insurer", "invoice"], draws.shuffled(billed)),
+        "hierarchies/occupation.csv": trees.occupation(),
+        "hierarchies/insurer.csv": trees.insurer(),
+        "hierarchies/invoice.csv": trees.amount(),
+    }
+
+
+def providers(people: Sequence[Person], draws: Draws) -> Files:
+    """Two providers that share some of their customers; the list of the whole population is public."""
+    gym = [[each.id, each.age, TOWN[each.postcode], visits(draws, each)] for each in people if trains(draws, each)]
+    insured = [
+        [each.id, blank(draws, each.occupation, 0.01), each.stay, each.diagnosis]
+        for each in people
+        if draws.chance(0.58)
+    ]
+    return {
+        "gym.csv": sheet(["uid", "age", "town", "visits"], draws.shuffled(gym)),
+        "insurer.csv": sheet(["uid", "occupation", "stay", "diagnosis"], draws.shuffled(insured)),
+        "population.csv": "".join(f"{uid}\n" for uid in sorted(each.id for each in people)).encode(),
+        "hierarchies/occupation.csv": trees.occupation(),
+        "hierarchies/town.csv": trees.town(),
+    }
+
+
+def trains(draws: Draws, each: Person) -> bool:
+    """The young join a gym more often than the old, and city people more often than others."""
+    likely = 0.68 if each.age < 40 else 0.58 if each.age < 65 else 0.48
+    return draws.chance(likely * (1.0 if COUNTY[each.postcode] == "Harbour Coast" else 0.9))
+
+
+def visits(draws: Draws, each: Person) -> int:
+    """Most come a few times a month and a few come daily; those in a long treatment come less."""
+    if draws.chance(0.06):
+        return draws.between(20, 30)
+    return max(0, min(30, round(draws.around(5.0 if each.stay < 10 else 3.0, 2.5))))
+
+
+def survey(people: Sequence[Person], draws: Draws) -> Files:
+    """One row per respondent: a few facts about oneself and an answer that one would not sign."""
+    asked = [each for each in people if each.age >= 16][:SURVEYED]
+    rows = [
+        [each.age, each.sex, TOWN[each.postcode], each.occupation, draws.pick(moods(each))]
+        for each in draws.shuffled(asked)
+    ]
+    return {
+        "survey.csv": sheet(["age", "sex", "town", "occupation", "low_spirits"], rows),
+        "hierarchies/occupation.csv": trees.occupation(),
+        "hierarchies/town.csv": trees.town(),
+    }
+
+
+def moods(each: Person) -> dict[str, float]:
+    """The young, the unemployed and those alone on the moors report low spirits more often."""
+    burden = 1.0 + (each.age < 30) + 2 * (each.occupation == "unemployed") + (COUNTY[each.postcode] == "High Moors")
+    return dict(zip(MOODS, (50.0, 25.0 * burden, 9.0 * burden, 3.0 * burden), strict=True))
