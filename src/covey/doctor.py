@@ -1,0 +1,196 @@
+"""Is this machine fit to run a party? Each check says what it found and, if it fell short, what to do.
+
+Nothing here changes the machine: probes write only files that they remove again, and numba's own cache.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import os
+import platform
+import re
+import shutil
+import socket
+import ssl
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+OLDEST_PYTHON = (3, 11)
+LEAST_MEMORY = 2**30
+LEAST_SPACE = 256 * 2**20
+IMPORTED_AS = {"ibis-framework": "ibis"}
+_REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^\]]*\])?\s*(?:>=\s*([0-9.]+))?")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at: what was found, and what to do if it is unfit."""
+
+    name: str
+    fit: bool
+    found: str
+    advice: str = ""
+
+
+def examine(out: Path) -> list[Finding]:
+    """Everything that a run needs of this machine, with `out` as the folder that the run would write to."""
+    return [
+        python(),
+        *dependencies(),
+        processors(),
+        memory(),
+        tls(),
+        clock(),
+        time_zone(),
+        *folder(out),
+        compiler(),
+        loopback(),
+    ]
+
+
+def python() -> Finding:
+    """Covey needs the Python that its types and syntax are written for."""
+    fit = sys.version_info >= OLDEST_PYTHON
+    wanted = ".".join(map(str, OLDEST_PYTHON))
+    return Finding("python", fit, platform.python_version(), "" if fit else f"install Python {wanted} or newer")
+
+
+def dependencies() -> Iterator[Finding]:
+    """Each package that the install declares, imported for real: a wheel for another machine fails only then."""
+    for line in importlib.metadata.requires("covey") or []:
+        if "extra ==" not in line and (match := _REQUIREMENT.match(line)):
+            yield package(match[1], match[2] or "0")
+
+
+def package(name: str, wanted: str) -> Finding:
+    """One package: there, new enough, and it imports."""
+    advice = f'pip install "{name}>={wanted}"'
+    try:
+        version = importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return Finding(name, False, "not installed", advice)
+    if _release(version) < _release(wanted):
+        return Finding(name, False, f"{version}, too old", advice)
+    module = IMPORTED_AS.get(name, name)
+    try:
+        importlib.import_module(module)
+    except Exception as problem:  # a broken wheel may raise anything
+        what = f"{version}, but import {module} fails: {type(problem).__name__}"
+        return Finding(name, False, what, f"pip install --force-reinstall {name}")
+    return Finding(name, True, version)
+
+
+def processors() -> Finding:
+    """How many processors this process may use; one is enough, more are faster."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return Finding("processors", True, str(usable))
+
+
+def memory() -> Finding:
+    """The memory that this process may use: the machine's, or its container's if that is less."""
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limit = Path("/sys/fs/cgroup/memory.max")
+    if limit.is_file() and (text := limit.read_text().strip()).isdigit():
+        total = min(total, int(text))
+    fit = total >= LEAST_MEMORY
+    return Finding("memory", fit, _size(total), "" if fit else f"give it {_size(LEAST_MEMORY)} or more")
+
+
+def tls() -> Finding:
+    """Parties speak TLS 1.3 and nothing older."""
+    advice = "" if ssl.HAS_TLSv1_3 else "use a Python built with OpenSSL 1.1.1 or newer"
+    return Finding("TLS 1.3", ssl.HAS_TLSv1_3, ssl.OPENSSL_VERSION, advice)
+
+
+def clock() -> Finding:
+    """Certificates have dates and receives have deadlines: the wall clock must be true, and run as time does."""
+    wall, steady = time.time(), time.monotonic()
+    time.sleep(0.05)
+    drift = abs((time.time() - wall) - (time.monotonic() - steady))
+    now = datetime.now(UTC)
+    advice = "set the clock (timedatectl set-ntp true)"
+    if now.year < 2026:
+        return Finding("clock", False, f"{now:%Y-%m-%d %H:%M} UTC, before Covey was written", advice)
+    if drift > 0.2:
+        return Finding("clock", False, f"jumped by {drift:.1f} s while it was watched", advice)
+    return Finding("clock", True, f"{now:%Y-%m-%d %H:%M} UTC, steady")
+
+
+def time_zone() -> Finding:
+    """Logs carry the offset from UTC, so the machine must know its own."""
+    here = datetime.now(UTC).astimezone()
+    offset = here.utcoffset()
+    if offset is None:
+        return Finding("time zone", False, "unknown", "set the time zone (timedatectl set-timezone …)")
+    return Finding("time zone", True, f"{here:%Z}, {here:%z}")
+
+
+def folder(out: Path) -> Iterator[Finding]:
+    """The folder that a run writes to: it can be written, has room, and its clock is this machine's."""
+    place = out.absolute()
+    while not place.exists():
+        place = place.parent
+    try:
+        with tempfile.NamedTemporaryFile(dir=place, prefix=".covey-doctor-") as probe:
+            before = time.time()
+            probe.write(b"probe")
+            probe.flush()
+            os.fsync(probe.fileno())
+            skew = Path(probe.name).stat().st_mtime - before
+    except OSError as problem:
+        found = f"{place}: {problem.strerror}"
+        yield Finding("folder", False, found, "choose another with --out, or get permission to write")
+        return
+    yield Finding("folder", True, f"{place} can be written")
+    free = shutil.disk_usage(place).free
+    room = free >= LEAST_SPACE
+    yield Finding("free space", room, _size(free), "" if room else f"free {_size(LEAST_SPACE)} in {place}")
+    true = abs(skew) < 2.0
+    yield Finding("file clock", true, f"{skew:+.1f} s", "" if true else f"{place}: its server's clock is wrong; set it")
+
+
+def compiler() -> Finding:
+    """Numba compiles a small kernel and finds a place to keep it, so that the next run need not."""
+    try:
+        import numba
+
+        kernel = numba.njit(cache=True)(_double)
+        if kernel(21) != 42:
+            return Finding("compiler", False, "numba computed a wrong value", "pip install --force-reinstall numba")
+        where = Path(kernel.stats.cache_path)
+    except Exception as problem:  # numba and LLVM raise many kinds
+        advice = "set NUMBA_CACHE_DIR to a folder that can be written, or pip install --force-reinstall numba"
+        return Finding("compiler", False, f"numba fails: {type(problem).__name__}", advice)
+    kept = any(where.glob("doctor._double-*.nbc"))
+    advice = "" if kept else "set NUMBA_CACHE_DIR to a folder that can be written"
+    return Finding("compiler", kept, f"numba compiles, {'keeps' if kept else 'cannot keep'} kernels in {where}", advice)
+
+
+def loopback() -> Finding:
+    """A port on 127.0.0.1 can be opened and reached: simulations and demos talk through it."""
+    try:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            port = server.getsockname()[1]
+            with socket.create_connection(("127.0.0.1", port), timeout=5):
+                pass
+    except OSError as problem:
+        return Finding("loopback", False, f"127.0.0.1: {problem.strerror}", "allow local connections in the firewall")
+    return Finding("loopback", True, "a port on 127.0.0.1 opens and answers")
+
+
+def _double(value: int) -> int:
+    return value + value
+
+
+def _release(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+
+
+def _size(count: int) -> str:
+    return f"{count / 2**30:.1f} GiB" if count >= 2**30 else f"{count / 2**20:.0f} MiB"
