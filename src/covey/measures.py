@@ -100,8 +100,8 @@ def integer_costs(
 ) -> tuple[tuple[Longs, ...], int]:
     """The node costs of each column as integers, and the integer that stands for a cost of 1.
 
-    Integer costs make every sum exact, so that two machines take the same decision. Under LM with equal weights the unit is
-    lcm(|A_j| - 1) and nothing is rounded; else, or where that is too large, it is 2^-32.
+    Integer costs make every sum exact, so that two machines take the same decision. Under LM with equal
+    weights the unit is lcm(|A_j| - 1) and nothing is rounded; else, or where that is too large, it is 2^-32.
     """
     scale = _FIXED_POINT
     if measure in ("lm", "ncp", "gcp") and (weights is None or all(weight == weights[0] for weight in weights)):

@@ -1,7 +1,8 @@
 """A generalization tree, encoded once for everyone: names at the edges, integers inside.
 
 Nodes are numbered leaves first, in tree order, so that the leaves below any node are the contiguous codes
-`first[node] .. last[node]`; then the leaf for missing values, if the column has one; then the inner nodes, the root last.
+`first[node] .. last[node]`; then the leaf for missing values, if the column has one; then the inner nodes,
+the root last.
 
 `up[level, leaf]` is the leaf's ancestor at that level: level 0 is the leaf, the last level is the root.
 A node that stands on several levels (a label repeated for the same leaves) is one node.

@@ -1,0 +1,97 @@
+"""Columns and their roles: what a study says of each column of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+from covey.cells import MISSING, Kind, canonical, clean
+from covey.errors import InputError
+from covey.hierarchy import Hierarchy, Open, Prefix
+
+MissingPolicy = Literal["value", "drop", "error"]
+Distance = Literal["equal", "ordered", "hierarchy"]
+
+
+class Role(StrEnum):
+    """What a column is to a stranger, and so what becomes of it."""
+
+    IDENTIFIER = "identifier"  # names a person: never leaves
+    KEY = "key"  # joins the sites' rows in a vertical study: never leaves
+    QUASI = "quasi"  # known to others, so generalized
+    SENSITIVE = "sensitive"  # what must not be learned of a person; published as it is, diverse in each class
+    PLAIN = "plain"  # neither: published as it is
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the table, as the study has it."""
+
+    name: str
+    role: Role
+    hierarchy: Hierarchy | Open | None = None
+    kind: Kind = "text"
+    missing: MissingPolicy = "value"
+    null: frozenset[str] = frozenset()  # cells that mean missing, besides the empty one
+    values: tuple[str, ...] | None = None  # the listed domain, canonical
+    site: bool = False
+    identifies: bool | None = None
+    weight: float = 1.0
+    distance: Distance = "equal"
+
+    @property
+    def released(self) -> bool:
+        return self.role not in (Role.IDENTIFIER, Role.KEY)
+
+    @property
+    def closed(self) -> bool:
+        """Whether the study lists the whole domain, so that parties can compute over it jointly."""
+        return self.values is not None if self.hierarchy is None else self.hierarchy.closed
+
+    def read(self, cell: str | None) -> str:
+        """The one spelling of a raw cell; the empty text if it is missing."""
+        if cell is None:
+            return MISSING
+        text = clean(cell)
+        return MISSING if text in self.null else canonical(text, self.kind)
+
+    def tree(self, seen: Sequence[str] = ()) -> Hierarchy:
+        """The column's tree; an open domain is closed over the (canonical) values seen."""
+        if self.hierarchy is None:
+            raise InputError(f"column {self.name!r} has no hierarchy; only quasi columns are generalized")
+        if isinstance(self.hierarchy, Hierarchy):
+            tree = self.hierarchy
+        else:
+            present = [value for value in seen if value != MISSING]
+            try:
+                tree = self.hierarchy.close(present)
+            except InputError as error:
+                raise InputError(f"column {self.name!r}: {error}") from None
+        return tree.with_missing() if self.missing == "value" else tree
+
+    def describe(self) -> dict[str, object]:
+        """What the column means, for the study's hash."""
+        hierarchy: object = None
+        if isinstance(self.hierarchy, Hierarchy):
+            hierarchy = self.hierarchy.digest()
+        elif self.hierarchy is not None:
+            hierarchy = self.hierarchy.describe()
+        return {
+            "role": str(self.role),
+            "hierarchy": hierarchy,
+            "kind": self.kind,
+            "missing": self.missing,
+            "null": sorted(self.null),
+            "values": None if self.values is None else list(self.values),
+            "site": self.site,
+            "identifies": self.identifies,
+            "weight": repr(float(self.weight)),
+            "distance": self.distance,
+        }
+
+
+def close_over(hierarchy: Open, values: Sequence[str]) -> Hierarchy:
+    """The tree over a domain that the study lists in full."""
+    return hierarchy.close(values, listed=True) if isinstance(hierarchy, Prefix) else hierarchy.close(values)

@@ -1,0 +1,160 @@
+"""One `[columns.NAME]` table: role, hierarchy, missing values, weight."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+from typing import cast, get_args
+
+from covey.cells import Kind, canonical, clean, spell
+from covey.errors import InputError
+from covey.hierarchy import Flat, Hierarchy, Interval, Open, Prefix, dates, numbers, parse
+from covey.schema import Column, Distance, MissingPolicy, Role, close_over
+from covey.study.folder import Folder
+from covey.study.section import Section
+
+_NUMBER_KEYS = ("min", "max", "steps", "unit")
+_DATE_KEYS = ("date", "min", "max")
+
+
+def read_column(name: str, section: Section, folder: Folder) -> Column:
+    """The column as its table has it; every problem is noted in the section."""
+    if "role" not in section:
+        section.problem(f"needs a role: one of {', '.join(Role)}")
+    role = Role(section.choice("role", tuple(Role)) or Role.PLAIN)
+    declared = cast("Kind | None", section.choice("type", get_args(Kind)))
+    hierarchy = _hierarchy(section, folder, declared)
+    kind: Kind = hierarchy.kind if hierarchy is not None else (declared or "text")
+    values = _values(section, folder, kind)
+    if values is not None and hierarchy is not None and not isinstance(hierarchy, Hierarchy):
+        hierarchy = _closed(section, hierarchy, values)
+    if role is Role.QUASI and hierarchy is None and "hierarchy" not in section:
+        section.problem('a quasi column needs a hierarchy: a file, {min, max, steps}, {prefix}, {date} or "flat"')
+    if section.flag("site") and role is not Role.QUASI:
+        section.problem("site = true is for quasi columns", "site")
+    weight = section.number("weight", low=0)
+    return Column(
+        name=name,
+        role=role,
+        hierarchy=hierarchy,
+        kind=kind,
+        missing=cast("MissingPolicy", section.choice("missing", get_args(MissingPolicy)) or "value"),
+        null=frozenset(clean(text) for text in section.texts("null") or ()),
+        values=values,
+        site=bool(section.flag("site")),
+        identifies=section.flag("identifies"),
+        weight=1.0 if weight is None else float(weight),
+        distance=cast("Distance", section.choice("distance", get_args(Distance)) or "equal"),
+    )
+
+
+def _hierarchy(section: Section, folder: Folder, declared: Kind | None) -> Hierarchy | Open | None:
+    spec = section.raw("hierarchy")
+    try:
+        if spec is None:
+            return None
+        if spec == "flat":
+            return Flat(declared or "text")
+        if spec == "interval":
+            return Interval(*_range(section))
+        if isinstance(spec, str):
+            return parse(folder.read(spec), spec, declared or "text")
+        if isinstance(spec, dict) and "prefix" in spec:
+            return _prefix(section, spec)
+        if isinstance(spec, dict) and "date" in spec:
+            return _dates(section, spec)
+        if isinstance(spec, dict) and ("min" in spec or "max" in spec):
+            return _numbers(section, spec)
+    except InputError as error:
+        section.problem(str(error), "hierarchy")
+        return None
+    section.problem(
+        'hierarchy must be a file, "flat", "interval", {min, max, steps}, {prefix = […]} or {date = […], min, max}',
+        "hierarchy",
+    )
+    return None
+
+
+def _numbers(section: Section, spec: dict[str, object]) -> Hierarchy:
+    _only(spec, _NUMBER_KEYS)
+    steps = spec.get("steps", [])
+    if not isinstance(steps, list):
+        raise InputError("steps must be a list of numbers: steps = [5, 10, 20]")
+    low, high = _decimal(spec.get("min"), "min"), _decimal(spec.get("max"), "max")
+    return numbers(low, high, [_decimal(step, "steps") for step in steps], _decimal(spec.get("unit", 1), "unit"))
+
+
+def _prefix(section: Section, spec: dict[str, object]) -> Prefix:
+    _only(spec, ("prefix",))
+    keep = spec["prefix"]
+    if not isinstance(keep, list) or not all(isinstance(part, int) and not isinstance(part, bool) for part in keep):
+        raise InputError("prefix must be a list of lengths: prefix = [4, 3, 2]")
+    return Prefix(tuple(keep))
+
+
+def _dates(section: Section, spec: dict[str, object]) -> Hierarchy:
+    _only(spec, _DATE_KEYS)
+    units, first, last = spec["date"], spec.get("min"), spec.get("max")
+    if not isinstance(units, list) or not all(isinstance(unit, str) for unit in units):
+        raise InputError('date must be a list of units: date = ["month", "quarter", "year"]')
+    if type(first) is not date or type(last) is not date:
+        raise InputError("a hierarchy of dates needs its first and last day: min = 2024-01-01, max = 2025-12-31")
+    return dates(units, first, last)
+
+
+def _range(section: Section) -> tuple[Decimal, Decimal] | tuple[None, None]:
+    ends = section.raw("range")
+    if ends is None:
+        return None, None
+    if not isinstance(ends, list) or len(ends) != 2:
+        raise InputError("range must be two numbers: range = [17, 90]")
+    low, high = _decimal(ends[0], "range"), _decimal(ends[1], "range")
+    if low > high:
+        raise InputError(f"range begins at {spell(low)}, above its end {spell(high)}")
+    return low, high
+
+
+def _decimal(value: object, what: str) -> Decimal:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"{what} must be a number")
+    found = Decimal(str(value))
+    if not found.is_finite():
+        raise InputError(f"{what} must be finite")
+    return found
+
+
+def _only(spec: dict[str, object], keys: tuple[str, ...]) -> None:
+    for key in spec:
+        if key not in keys:
+            raise InputError(f"unknown key {key!r} in hierarchy; known are {', '.join(keys)}")
+
+
+def _values(section: Section, folder: Folder, kind: Kind) -> tuple[str, ...] | None:
+    """The listed domain: a list in the study, or a file with one value a line."""
+    raw = section.raw("values")
+    if raw is None:
+        return None
+    if isinstance(raw, str):
+        try:
+            raw = [line for line in folder.read(raw).decode("utf-8-sig").splitlines() if line.strip()]
+        except (InputError, UnicodeDecodeError) as error:
+            section.problem(f"values: {error}", "values")
+            return None
+    scalars = isinstance(raw, list) and all(isinstance(part, str | int | float) for part in raw)
+    if not isinstance(raw, list) or not raw or not scalars:
+        section.problem('values must list the column\'s values: values = ["none", "flu"]', "values")
+        return None
+    values = tuple(canonical(clean(str(part)), kind) for part in raw)
+    if len(set(values)) != len(values):
+        section.problem("values lists something twice", "values")
+    if any(value in ("", "*") for value in values):
+        section.problem("values cannot list the empty text or *", "values")
+    return values
+
+
+def _closed(section: Section, hierarchy: Open, values: tuple[str, ...]) -> Hierarchy | Open:
+    try:
+        return close_over(hierarchy, values)
+    except InputError as error:
+        section.problem(str(error), "values")
+        return hierarchy

@@ -1,0 +1,53 @@
+"""The files that a study names: they lie in its folder, are no links, and are read once."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+
+from covey.errors import InputError
+
+_LARGEST_FILE = 256 * 2**20
+
+
+class Folder:
+    """A study's folder; `files` holds what has been read, by relative path."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.files: dict[str, bytes] = {}
+
+    def note(self, named: str) -> Path:
+        """The relative path of a file that may not be there yet; its content is kept if it is."""
+        relative = self._relative(named)
+        if (self._folder / relative).is_file():
+            self.read(named)
+        return Path(relative)
+
+    def read(self, named: str) -> bytes:
+        """A file's content. Raises InputError that names the file."""
+        relative = self._relative(named)
+        known = self.files.get(relative.as_posix())
+        if known is not None:
+            return known
+        path = self._folder / relative
+        try:
+            if path.stat().st_size > _LARGEST_FILE:
+                raise InputError(f"{named!r} is larger than {_LARGEST_FILE // 2**20} MB")
+            content = path.read_bytes()
+        except OSError as error:
+            raise InputError(
+                f"{named!r} cannot be read ({error.strerror}); it must lie in the study's folder"
+            ) from None
+        self.files[relative.as_posix()] = content
+        return content
+
+    def _relative(self, named: str) -> PurePosixPath:
+        relative = PurePosixPath(named)
+        if not named or "\0" in named or relative.is_absolute() or ".." in relative.parts or "\\" in named:
+            raise InputError(f"{named!r} lies outside the study's folder; copy the file into it and name it from there")
+        walked = self._folder
+        for part in relative.parts:
+            walked /= part
+            if walked.is_symlink():
+                raise InputError(f"{named!r} is a link; a study's files must be real files in its folder")
+        return relative

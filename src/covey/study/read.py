@@ -1,0 +1,283 @@
+"""A study file, read and judged as a whole: every problem in one go, each with its line."""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast, get_args
+
+from covey.cells import clean
+from covey.errors import InputError, StudyError
+from covey.schema import Column, Role
+from covey.study import rules
+from covey.study.columns import read_column
+from covey.study.folder import Folder
+from covey.study.lines import Lines
+from covey.study.section import Section
+from covey.study.study import Authority, Diversity, Option, Partition, Party, Privacy, Sizes, Study
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})")
+_LARGEST_STUDY = 4 * 2**20
+
+
+def load(path: Path) -> Study:
+    """The study in a file. Raises StudyError (all problems at once) or InputError (no such file)."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); name a study file") from None
+    if len(content) > _LARGEST_STUDY:
+        raise InputError(f"{path}: is {len(content):,} bytes; a study file has at most {_LARGEST_STUDY:,}")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise InputError(f"{path}, line {line}: not UTF-8; save the study as UTF-8") from None
+    return parse(text, path.parent, path)
+
+
+def parse(text: str, folder: Path, path: Path) -> Study:
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise StudyError(path, [str(error)]) from None
+    root = Section(document, Lines(text))
+    study = _study(root, Folder(folder), path)
+    if root.problems:
+        raise StudyError(path, root.problem_lines())
+    return study
+
+
+def _study(root: Section, folder: Folder, path: Path) -> Study:
+    root.allow(rules.SECTIONS)
+    head = root.section("study", rules.STUDY_KEYS, required=True)
+    name = head.text("name") or ""
+    if not name:
+        head.problem("a study needs a name", "name")
+    protocol = head.choice("protocol", tuple(rules.PROTOCOLS))
+    rule = rules.PROTOCOLS.get(protocol or "")
+    partition = head.choice("partition", rules.PARTITIONS)
+    if partition is None and rule is not None and len(rule.partitions) == 1:
+        partition = rule.partitions[0]
+    columns = _columns(root, folder)
+    parties = _parties(root, folder)
+    study = Study(
+        name=name,
+        columns=columns,
+        privacy=_privacy(root.section("privacy", rules.PRIVACY_KEYS, required=True)),
+        protocol=protocol,
+        partition=cast("Partition | None", partition),
+        sizes=cast("Sizes", head.choice("sizes", get_args(Sizes)) or "private"),
+        mismatch="abort" if head.choice("mismatch", ("intersect", "abort")) == "abort" else "intersect",
+        rows_at_most=head.whole("rows_at_most", low=1),
+        measure=_measure(root),
+        suppression=_suppression(root),
+        parties=parties,
+        options=_options(root, protocol, folder),
+        authority=_authority(root, folder),
+        path=path,
+        files=folder.files,
+    )
+    _judge_columns(root, study)
+    if protocol is not None:
+        _judge_protocol(root, study, rules.PROTOCOLS[protocol])
+    return study
+
+
+def _columns(root: Section, folder: Folder) -> tuple[Column, ...]:
+    section = root.section("columns", None, required=True)
+    columns: list[Column] = []
+    names: set[str] = set()
+    for name in section.names():
+        if clean(name) != name or not name or any(ord(character) < 32 for character in name):
+            section.problem(f"column name {name!r} is empty or has outer white space or control characters", name)
+        if name.casefold() in names:
+            section.problem(f"column {name!r} differs from another column only in capitals", name)
+        names.add(name.casefold())
+        own = section.section(name, rules.COLUMN_KEYS)
+        columns.append(read_column(name, own, folder))
+    return tuple(columns)
+
+
+def _privacy(section: Section) -> Privacy:
+    k = section.whole("k", low=2)
+    if "k" not in section:
+        section.problem("needs k: the smallest class that may be published", "k")
+    return Privacy(
+        k=k or 2,
+        l=section.number("l", low=1),
+        diversity=cast("Diversity", section.choice("diversity", get_args(Diversity)) or "frequency"),
+        c=section.number("c", low=0),
+        t=section.number("t", low=0, high=1),
+        site_l=section.whole("site_l", low=2),
+        delta=section.number("delta", low=0, high=1),
+        k_insider=section.whole("k_insider", low=1),
+    )
+
+
+def _measure(root: Section) -> str:
+    return root.section("utility", rules.UTILITY_KEYS).choice("measure", rules.MEASURES) or "lm"
+
+
+def _suppression(root: Section) -> float:
+    value = root.section("utility", rules.UTILITY_KEYS, again=True).number("suppression", low=0, high=1)
+    return 1.0 if value is None else value
+
+
+def _parties(root: Section, folder: Folder) -> tuple[Party, ...]:
+    section = root.section("parties", None)
+    parties = []
+    for name in section.names():
+        if _NAME.fullmatch(name) is None:
+            section.problem(f"party name {name!r}: use letters, digits, dot, dash and underscore, at most 64", name)
+        own = section.section(name, rules.PARTY_KEYS)
+        names = own.texts("columns")
+        parties.append(
+            Party(
+                name=name,
+                address=_address(own),
+                certificate=_certificate(own, folder),
+                columns=names,
+                role=own.choice("role", rules.PARTY_ROLES),
+            )
+        )
+    return tuple(parties)
+
+
+def _address(section: Section) -> str | None:
+    address = section.text("address")
+    if address is not None:
+        match = _ADDRESS.fullmatch(address)
+        if match is None or not 0 < int(match[2]) < 65536:
+            section.problem(f"address {address!r} is not HOST:PORT", "address")
+    return address
+
+
+def _certificate(section: Section, folder: Folder) -> Path | None:
+    """The certificate's path; the file itself is needed only by a party that runs."""
+    named = section.text("certificate")
+    if named is None:
+        return None
+    try:
+        return folder.note(named)
+    except InputError as error:
+        section.problem(str(error), "certificate")
+        return None
+
+
+def _authority(root: Section, folder: Folder) -> Authority | None:
+    if "authority" not in root:
+        return None
+    section = root.section("authority", rules.AUTHORITY_KEYS)
+    return Authority(_address(section), _certificate(section, folder))
+
+
+def _options(root: Section, protocol: str | None, folder: Folder) -> dict[str, Option]:
+    rule = rules.PROTOCOLS.get(protocol or "")
+    section = root.section("protocol", None if rule is None else rule.options)
+    options: dict[str, Option] = {}
+    for key in section.names():
+        value = _option(section.raw(key))
+        allowed = rules.OPTION_VALUES.get((protocol or "", key))
+        if value is None:
+            section.problem(f"{key} must be a text, a number, true or false, or a list of those", key)
+        elif allowed is not None and value not in allowed:
+            section.problem(f"{key} must be one of {', '.join(allowed)}", key)
+        else:
+            options[key] = value
+    if isinstance(population := options.get("population"), str):
+        try:
+            folder.read(population)
+        except InputError as error:
+            section.problem(str(error), "population")
+    return options
+
+
+def _option(value: object) -> Option | None:
+    if isinstance(value, list):
+        parts = [_option(part) for part in value]
+        return None if None in parts else tuple(part for part in parts if part is not None)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, str | bool | int | float) else None
+
+
+def _judge_columns(root: Section, study: Study) -> None:
+    """What holds between columns, whatever the protocol."""
+    columns = root.section("columns", None, again=True)
+    if study.columns and not study.quasi:
+        columns.problem('no column has role = "quasi": there is nothing to generalize')
+    privacy = root.section("privacy", None, again=True)
+    if study.privacy.l is not None and not study.sensitive:
+        privacy.problem('l needs a column with role = "sensitive"', "l")
+    if study.privacy.t is not None and not study.sensitive:
+        privacy.problem('t needs a column with role = "sensitive"', "t")
+    keys = study.of_role(Role.KEY)
+    for column in keys[1:]:
+        columns.problem(f"a second key: {keys[0].name!r} is one already", column.name, "role")
+    if study.privacy.site_l is not None and not any(column.site for column in study.columns):
+        privacy.problem("site_l needs a quasi column with site = true", "site_l")
+
+
+def _judge_protocol(root: Section, study: Study, rule: rules.Rule) -> None:
+    head = root.section("study", None, again=True)
+    if study.partition not in rule.partitions:
+        head.problem(
+            f"protocol {study.protocol!r} needs partition = {' or '.join(map(repr, rule.partitions))}", "partition"
+        )
+    privacy = root.section("privacy", None, again=True)
+    for key in privacy.names():
+        if key in rules.PRIVACY_KEYS and key not in rule.privacy:
+            privacy.problem(f"protocol {study.protocol!r} cannot enforce {key}", key)
+    _judge_parties(root, study, rule)
+
+
+def _judge_parties(root: Section, study: Study, rule: rules.Rule) -> None:
+    section = root.section("parties", None, again=True)
+    fewest, most = rule.holders
+    count = len(study.holders)
+    if study.parties and (count < fewest or (most is not None and count > most)):
+        wanted = f"{fewest}" if most == fewest else f"{fewest} or more"
+        section.problem(f"protocol {study.protocol!r} needs {wanted} parties with data of their own; there are {count}")
+    for party in study.parties:
+        if party.role is not None and party.role not in rule.roles:
+            section.problem(f"protocol {study.protocol!r} has no {party.role}", party.name, "role")
+        if party.role is not None and party.columns:
+            section.problem(f"a {party.role} holds no columns", party.name, "columns")
+    for role in rule.needs:
+        if study.parties and sum(party.role == role for party in study.parties) != 1:
+            section.problem(f'protocol {study.protocol!r} needs one party with role = "{role}"')
+    if study.partition == "vertical":
+        _judge_vertical(root, study)
+    elif study.key is not None:
+        root.section("columns", None, again=True).problem("only a vertical study has a key", study.key.name, "role")
+
+
+def _judge_vertical(root: Section, study: Study) -> None:
+    columns = root.section("columns", None, again=True)
+    parties = root.section("parties", None, again=True)
+    if study.key is None:
+        columns.problem('a vertical study needs one column with role = "key", by which the rows are joined')
+    owner: dict[str, str] = {}
+    names: Mapping[str, Column] = {column.name: column for column in study.columns}
+    for party in study.holders:
+        if not party.columns:
+            parties.problem(f"party {party.name!r} needs its columns in a vertical study", party.name)
+        for name in party.columns or ():
+            if name not in names:
+                parties.problem(
+                    f"party {party.name!r} lists {name!r}, which is no column of the study", party.name, "columns"
+                )
+            elif names[name].role is Role.KEY:
+                parties.problem(f"the key {name!r} is understood: do not list it", party.name, "columns")
+            elif name in owner:
+                parties.problem(f"{name!r} is listed by {owner[name]!r} too", party.name, "columns")
+            else:
+                owner[name] = party.name
+    for column in study.columns:
+        if study.parties and column.released and column.name not in owner:
+            columns.problem(f"no party lists column {column.name!r}", column.name)

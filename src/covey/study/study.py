@@ -1,0 +1,206 @@
+"""The agreement that all parties share; its canonical hash is the study's id."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from covey.errors import InputError
+from covey.schema import Column, Role
+
+Partition = Literal["horizontal", "vertical", "respondents"]
+Sizes = Literal["private", "public"]
+Diversity = Literal["frequency", "distinct", "entropy"]
+Option = str | int | float | bool | tuple["Option", ...]
+
+
+@dataclass(frozen=True)
+class Privacy:
+    """What every class of the release must satisfy."""
+
+    k: int
+    l: float | None = None  # noqa: E741 - the field's name for it
+    diversity: Diversity = "frequency"
+    c: float | None = None
+    t: float | None = None
+    site_l: int | None = None
+    delta: float | None = None
+    k_insider: int | None = None
+
+
+@dataclass(frozen=True)
+class Party:
+    """One participant: where it is and what it holds."""
+
+    name: str
+    address: str | None = None
+    certificate: Path | None = None
+    columns: tuple[str, ...] | None = None
+    role: str | None = None
+
+    @property
+    def holds_data(self) -> bool:
+        return self.role is None
+
+
+@dataclass(frozen=True)
+class Authority:
+    """Who issues the identity keys of `suppress`."""
+
+    address: str | None = None
+    certificate: Path | None = None
+
+
+@dataclass(frozen=True)
+class Study:
+    """One joint release: its columns, its parameters, its parties."""
+
+    name: str
+    columns: tuple[Column, ...]
+    privacy: Privacy
+    protocol: str | None = None
+    partition: Partition | None = None
+    sizes: Sizes = "private"
+    mismatch: Literal["intersect", "abort"] = "intersect"
+    rows_at_most: int | None = None
+    measure: str = "lm"
+    suppression: float = 1.0
+    parties: tuple[Party, ...] = ()
+    options: Mapping[str, Option] = field(default_factory=dict)
+    authority: Authority | None = None
+    path: Path | None = None
+    files: Mapping[str, bytes] = field(default_factory=dict, repr=False)  # every file it names, by its relative path
+
+    @staticmethod
+    def load(path: str | Path) -> Study:
+        """The study in a file. Raises StudyError with every problem, each with its line."""
+        from covey.study.read import load
+
+        return load(Path(path))
+
+    @staticmethod
+    def parse(text: str, folder: str | Path = ".") -> Study:
+        """The study in a text whose files lie in `folder`."""
+        from covey.study.read import parse
+
+        return parse(text, Path(folder), Path(folder) / "study.toml")
+
+    def column(self, name: str) -> Column:
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise InputError(f"the study has no column {name!r}")
+
+    def party(self, name: str) -> Party:
+        for party in self.parties:
+            if party.name == name:
+                return party
+        known = ", ".join(party.name for party in self.parties) or "none"
+        raise InputError(f"the study has no party {name!r}; it has {known}")
+
+    def of_role(self, *roles: Role) -> tuple[Column, ...]:
+        return tuple(column for column in self.columns if column.role in roles)
+
+    @property
+    def quasi(self) -> tuple[Column, ...]:
+        return self.of_role(Role.QUASI)
+
+    @property
+    def sensitive(self) -> tuple[Column, ...]:
+        return self.of_role(Role.SENSITIVE)
+
+    @property
+    def key(self) -> Column | None:
+        return next(iter(self.of_role(Role.KEY)), None)
+
+    @property
+    def released(self) -> tuple[Column, ...]:
+        """The columns of the release, in its order."""
+        return tuple(column for column in self.columns if column.released)
+
+    @property
+    def holders(self) -> tuple[Party, ...]:
+        """The parties with data of their own."""
+        return tuple(party for party in self.parties if party.holds_data)
+
+    def held_by(self, party: str | None) -> tuple[Column, ...]:
+        """The columns that a party's data must have: all of them, or its own and the key in a vertical study."""
+        if party is None or self.partition != "vertical":
+            return self.columns
+        own = self.party(party).columns or ()
+        return tuple(column for column in self.columns if column.name in own or column.role is Role.KEY)
+
+    @property
+    def study_hash(self) -> str:
+        """SHA-256 of all that is agreed, but addresses and certificates.
+
+        The order of keys, comments and white space do not count; the order of columns and parties is compared
+        at the handshake instead (`layout`).
+        """
+        return _digest({
+            "format": "covey-study/1",
+            "name": self.name,
+            "protocol": self.protocol,
+            "partition": self.partition,
+            "sizes": self.sizes,
+            "mismatch": self.mismatch,
+            "rows_at_most": self.rows_at_most,
+            "privacy": {key: _number(value) for key, value in vars(self.privacy).items()},
+            "measure": self.measure,
+            "suppression": _number(self.suppression),
+            "columns": {column.name: column.describe() for column in self.columns},
+            "parties": {
+                party.name: {"columns": None if party.columns is None else sorted(party.columns), "role": party.role}
+                for party in self.parties
+            },
+            "options": {key: _number(value) for key, value in self.options.items()},
+            "authority": self.authority is not None,
+            "population": _sha256(self.files.get(str(self.options.get("population", "")))),
+        })  # fmt: skip
+
+    @property
+    def roster_hash(self) -> str:
+        """SHA-256 of the parties' addresses and certificates."""
+        certificate = {party.name: self._content(party.certificate) for party in self.parties}
+        return _digest({
+            "format": "covey-roster/1",
+            "parties": {party.name: [party.address, _sha256(certificate[party.name])] for party in self.parties},
+            "authority": None if self.authority is None
+            else [self.authority.address, _sha256(self._content(self.authority.certificate))],
+        })  # fmt: skip
+
+    @property
+    def layout(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The order of columns and of parties, which the release's header and some protocols' roles follow."""
+        return tuple(column.name for column in self.columns), tuple(party.name for party in self.parties)
+
+    @property
+    def folder(self) -> Path:
+        return self.path.parent if self.path is not None else Path()
+
+    def _content(self, file: Path | None) -> bytes | None:
+        return None if file is None else self.files.get(file.as_posix())
+
+
+def _number(value: object) -> object:
+    """Numbers as one spelling: 3 and 3.0 are the same agreement."""
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, int | float):
+        return repr(float(value)) if float(value) == value else str(value)
+    if isinstance(value, tuple):
+        return [_number(part) for part in value]
+    return str(value)
+
+
+def _digest(content: object) -> str:
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _sha256(content: bytes | None) -> str | None:
+    return None if content is None else hashlib.sha256(content).hexdigest()
