@@ -24,6 +24,9 @@ from pathlib import Path
 OLDEST_PYTHON = (3, 11)
 LEAST_MEMORY = 2**30
 LEAST_SPACE = 256 * 2**20
+MOST_DRIFT = 0.2  # seconds
+MOST_SKEW = 2.0  # seconds; some file systems keep even seconds only
+WRITTEN = datetime(2026, 1, 1, tzinfo=UTC)
 IMPORTED_AS = {"ibis-framework": "ibis"}
 _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^\]]*\])?\s*(?:>=\s*([0-9.]+))?")
 
@@ -46,7 +49,7 @@ def examine(out: Path) -> list[Finding]:
         processors(),
         memory(),
         tls(),
-        clock(),
+        clock(datetime.now(UTC), drift()),
         time_zone(),
         *folder(out),
         compiler(),
@@ -108,17 +111,20 @@ def tls() -> Finding:
     return Finding("TLS 1.3", ssl.HAS_TLSv1_3, ssl.OPENSSL_VERSION, advice)
 
 
-def clock() -> Finding:
-    """Certificates have dates and receives have deadlines: the wall clock must be true, and run as time does."""
+def drift() -> float:
+    """By how many seconds the wall clock departs from time's own pace while it is watched."""
     wall, steady = time.time(), time.monotonic()
     time.sleep(0.05)
-    drift = abs((time.time() - wall) - (time.monotonic() - steady))
-    now = datetime.now(UTC)
+    return (time.time() - wall) - (time.monotonic() - steady)
+
+
+def clock(now: datetime, drifted: float) -> Finding:
+    """Certificates have dates and receives have deadlines: the wall clock must be true, and run as time does."""
     advice = "set the clock (timedatectl set-ntp true)"
-    if now.year < 2026:
+    if now < WRITTEN:
         return Finding("clock", False, f"{now:%Y-%m-%d %H:%M} UTC, before Covey was written", advice)
-    if drift > 0.2:
-        return Finding("clock", False, f"jumped by {drift:.1f} s while it was watched", advice)
+    if abs(drifted) > MOST_DRIFT:
+        return Finding("clock", False, f"jumped by {drifted:+.1f} s while it was watched", advice)
     return Finding("clock", True, f"{now:%Y-%m-%d %H:%M} UTC, steady")
 
 
@@ -148,11 +154,20 @@ def folder(out: Path) -> Iterator[Finding]:
         yield Finding("folder", False, found, "choose another with --out, or get permission to write")
         return
     yield Finding("folder", True, f"{place} can be written")
-    free = shutil.disk_usage(place).free
-    room = free >= LEAST_SPACE
-    yield Finding("free space", room, _size(free), "" if room else f"free {_size(LEAST_SPACE)} in {place}")
-    true = abs(skew) < 2.0
-    yield Finding("file clock", true, f"{skew:+.1f} s", "" if true else f"{place}: its server's clock is wrong; set it")
+    yield space(place, shutil.disk_usage(place).free)
+    yield file_clock(place, skew)
+
+
+def space(place: Path, free: int) -> Finding:
+    """A run needs room for its journal, its transcript and the release."""
+    fit = free >= LEAST_SPACE
+    return Finding("free space", fit, _size(free), "" if fit else f"free {_size(LEAST_SPACE)} in {place}")
+
+
+def file_clock(place: Path, skew: float) -> Finding:
+    """A folder on another machine carries that machine's time; what is newer must be told by it."""
+    fit = abs(skew) <= MOST_SKEW
+    return Finding("file clock", fit, f"{skew:+.1f} s", "" if fit else f"set the clock of the server of {place}")
 
 
 def compiler() -> Finding:
