@@ -104,6 +104,13 @@ def test_a_file_fetched_elsewhere_is_read_too(tmp_path: Path) -> None:
     assert (folder / "adult.csv").is_file()
 
 
+def test_a_file_far_too_large_is_refused_before_it_is_read_whole(tmp_path: Path) -> None:
+    with (tmp_path / "huge").open("wb") as file:
+        file.truncate(2**40)
+    with pytest.raises(InputError, match="larger than"):
+        fetch(ADULT, tmp_path / "adult", source=str(tmp_path / "huge"))
+
+
 def test_a_folder_with_files_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(InputError, match="new or empty"):
