@@ -28,7 +28,6 @@ MOST_DRIFT = 0.2  # seconds
 MOST_SKEW = 2.0  # seconds; some file systems keep even seconds only
 WRITTEN = datetime(2026, 1, 1, tzinfo=UTC)
 IMPORTED_AS = {"ibis-framework": "ibis"}
-_REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^\]]*\])?\s*(?:>=\s*([0-9.]+))?")
 
 
 @dataclass(frozen=True)
@@ -67,19 +66,24 @@ def python() -> Finding:
 def dependencies() -> Iterator[Finding]:
     """Each package that the install declares, imported for real: a wheel for another machine fails only then."""
     for line in importlib.metadata.requires("covey") or []:
-        if "extra ==" not in line and (match := _REQUIREMENT.match(line)):
-            yield package(match[1], match[2] or "0")
+        if "extra ==" not in line:
+            yield package(line)
 
 
-def package(name: str, wanted: str) -> Finding:
-    """One package: there, new enough, and it imports."""
-    advice = f'pip install "{name}>={wanted}"'
+def package(requirement: str) -> Finding:
+    """One package, as `name>=1.2,<2` asks for it: there, of a fit version, and it imports."""
+    stated = requirement.partition(";")[0].replace(" ", "")
+    name = re.split(r"[\[<>=!~]", stated, maxsplit=1)[0]
+    advice = f'pip install "{stated}"'
     try:
         version = importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
         return Finding(name, False, "not installed", advice)
-    if _release(version) < _release(wanted):
+    least, below = re.search(r">=([\d.]+)", stated), re.search(r"<([\d.]+)", stated)
+    if least and _release(version) < _release(least[1]):
         return Finding(name, False, f"{version}, too old", advice)
+    if below and _release(version) >= _release(below[1]):
+        return Finding(name, False, f"{version}, too new", advice)
     module = IMPORTED_AS.get(name, name)
     try:
         importlib.import_module(module)

@@ -83,10 +83,13 @@ def test_a_file_server_with_another_clock_is_unfit(tmp_path: Path) -> None:
     assert machine.file_clock(tmp_path, 0.5).fit
 
 
-def test_a_package_that_is_missing_or_old_is_unfit() -> None:
-    assert machine.package("no-such-package", "1").found == "not installed"
-    assert "too old" in machine.package("numpy", "999.1").found
-    assert machine.package("numpy", "1.26.4").fit
+def test_a_package_that_is_missing_too_old_or_too_new_is_unfit() -> None:
+    missing = machine.package("no-such-package[all]>=1")
+    assert missing.found == "not installed"
+    assert missing.advice == 'pip install "no-such-package[all]>=1"'
+    assert "too old" in machine.package("numpy>=999.1").found
+    assert "too new" in machine.package("numpy<1.2,>=1.0").found
+    assert machine.package('numpy <999, >=1.26.4 ; python_version > "3"').fit
 
 
 def test_a_package_that_is_installed_but_does_not_import_is_unfit(
@@ -97,6 +100,6 @@ def test_a_package_that_is_installed_but_does_not_import_is_unfit(
     metadata.write_text("Metadata-Version: 2.1\nName: half_a_wheel\nVersion: 1.0\n")
     (tmp_path / "half_a_wheel.py").write_text("raise OSError('wrong ELF class')\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    broken = machine.package("half_a_wheel", "1")
+    broken = machine.package("half_a_wheel>=1")
     assert broken.found == "1.0, but import half_a_wheel fails: OSError"
     assert "reinstall" in broken.advice
