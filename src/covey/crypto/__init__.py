@@ -1,0 +1,1 @@
+"""Pure maths: no sockets, no files, no async, no logging."""

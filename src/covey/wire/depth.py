@@ -1,0 +1,71 @@
+"""Rounds are counted by causes, not by clocks: a message is one deeper than the deepest its sender had read.
+
+Each task has a depth of its own, in a context variable: what another task of the same party read, or what
+merely arrived, does not count. A task that starts others and waits for their answers has read what they
+read; `gather` says so. A plain `asyncio.TaskGroup` in role code would forget it, so roles use `gather`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from contextvars import ContextVar
+from typing import TypeVar
+
+from covey.errors import CoveyError
+
+T = TypeVar("T")
+
+_DEPTH: ContextVar[int] = ContextVar("depth", default=0)
+
+
+def current() -> int:
+    """The depth of the deepest message that this task has read in this session."""
+    return _DEPTH.get()
+
+
+def consume(depth: int) -> None:
+    """This task has read a message of that depth."""
+    if depth > _DEPTH.get():
+        _DEPTH.set(depth)
+
+
+def restart() -> None:
+    """This task has read nothing yet: a session begins."""
+    _DEPTH.set(0)
+
+
+async def gather(*work: Coroutine[object, object, T]) -> list[T]:
+    """The answers of several coroutines that run side by side, in their order; the first failure ends all.
+
+    A failure that Covey can explain is raised as itself, not as a group.
+    """
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(_with_depth(piece)) for piece in work]
+    except BaseExceptionGroup as failures:
+        raise first_cause(failures) from None
+    answers = []
+    for task in tasks:
+        answer, depth = task.result()
+        consume(depth)
+        answers.append(answer)
+    return answers
+
+
+def first_cause(failures: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The exception to show for a group: Covey's own first, else the first one, however deeply nested."""
+    flat: list[BaseException] = []
+    pending: list[BaseException] = [failures]
+    while pending:
+        failure = pending.pop(0)
+        if isinstance(failure, BaseExceptionGroup):
+            pending.extend(failure.exceptions)
+        else:
+            flat.append(failure)
+    return next((failure for failure in flat if isinstance(failure, CoveyError)), flat[0])
+
+
+async def _with_depth(work: Coroutine[object, object, T]) -> tuple[T, int]:
+    answer = await work
+    return answer, current()

@@ -1,0 +1,103 @@
+"""A message is a frozen, tagged struct; decoding it is validating it.
+
+A decoder accepts exactly the declared fields, in their declared types and bounds, and nothing else, so
+that role code never meets a value that it would have to doubt. The sizes of fields are declared beside
+them, with `Meta(max_length=…)` or the types below.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Annotated, TypeVar, dataclass_transform
+
+import msgspec
+import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
+
+Words = NDArray[np.uint64]
+
+Bytes16 = Annotated[bytes, Meta(min_length=16, max_length=16)]
+Bytes32 = Annotated[bytes, Meta(min_length=32, max_length=32)]
+Bytes64 = Annotated[bytes, Meta(min_length=64, max_length=64)]
+Count = Annotated[int, Meta(ge=0, lt=1 << 48)]
+Name = Annotated[str, Meta(min_length=1, max_length=64)]
+
+PAYLOAD_BYTES = 16 << 20
+"""No message is larger than this; longer vectors travel as a stream of chunks."""
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(msgspec.field,))
+class _Frozen(msgspec.StructMeta):
+    """Tells type checkers that subclasses are frozen without saying so again."""
+
+
+class Message(msgspec.Struct, metaclass=_Frozen, frozen=True, forbid_unknown_fields=True, tag_field="type"):
+    """What one party says to another in one step. Subclasses give their tag: `class Deal(Message, tag="and.deal")`."""
+
+
+M = TypeVar("M", bound=Message)
+
+
+class Vector:
+    """A vector of integers modulo 2^64, sent as eight little-endian bytes each."""
+
+    __slots__ = ("words",)
+
+    def __init__(self, words: Words) -> None:
+        self.words = words
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Vector) and np.array_equal(self.words, other.words)
+
+    def __hash__(self) -> int:
+        return hash(self.words.tobytes())
+
+    def __repr__(self) -> str:
+        return f"Vector({len(self)} words)"
+
+
+def tag_of(kind: type[Message]) -> str:
+    """The tag that names this type of message on the wire."""
+    return str(kind.__struct_config__.tag)
+
+
+def encode(message: Message) -> bytes:
+    """The message's bytes: equal messages have equal bytes."""
+    return _ENCODER.encode(message)
+
+
+def decode(kind: type[M], payload: bytes | memoryview) -> M:
+    """The message in these bytes. Raises `ValueError`, without quoting the bytes, if they are no such message."""
+    try:
+        message: M = _decoder(kind).decode(payload)
+        return message
+    except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError) as error:
+        # msgspec's text names types, bounds and the field's path, never a value, unless it is a foreign tag.
+        reason = "" if "Invalid value" in str(error) else f": {str(error)[:200]}"
+        raise ValueError(f"not a well-formed {tag_of(kind)}{reason}") from None
+
+
+def _encode_vector(value: object) -> memoryview:
+    if isinstance(value, Vector):
+        return np.ascontiguousarray(value.words, dtype="<u8").view(np.uint8).data
+    raise NotImplementedError(f"{type(value).__name__} is never sent")
+
+
+def _decode_vector(kind: type, value: object) -> Vector:
+    if kind is not Vector or not isinstance(value, bytes):
+        raise ValueError("expected a vector")
+    if len(value) % 8:
+        raise ValueError("a vector's bytes are a multiple of eight")
+    return Vector(np.frombuffer(value, dtype="<u8").astype(np.uint64, copy=False))
+
+
+_ENCODER = msgspec.msgpack.Encoder(enc_hook=_encode_vector)
+
+
+@lru_cache(maxsize=1024)
+def _decoder(kind: type[M]) -> msgspec.msgpack.Decoder[M]:
+    return msgspec.msgpack.Decoder(kind, dec_hook=_decode_vector)

@@ -1,0 +1,66 @@
+"""Opening a channel: the parties exchange public keys, so that every pair has a secret of its own.
+
+A party's handshake speaks on a channel of its own over the same link, with `plain_channel`: nothing but
+what it asks for is taken off the lines, so that the session's channel goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+from covey.crypto.agreement import AgreementKey
+from covey.crypto.rng import Rng
+from covey.crypto.secret import Secret
+from covey.errors import InputError, PeerError
+from covey.wire.channel import PATIENCE, SILENCE, Channel, Session
+from covey.wire.link import Link
+from covey.wire.message import Bytes32, Message
+from covey.wire.record import Nothing, Recorder
+
+BEFORE_SESSION = bytes(16)
+"""The session id of what is said before the parties have agreed on one."""
+
+_KEY_STEP = "keys"
+
+
+class PublicKey(Message, tag="covey.public-key"):
+    """The sender's X25519 key for this session."""
+
+    key: Bytes32
+
+
+def plain_channel(
+    link: Link,
+    rng: Rng,
+    *,
+    session: bytes = BEFORE_SESSION,
+    silence: float = SILENCE,
+    patience: float = PATIENCE,
+) -> Channel:
+    """A channel without pairwise secrets, for handshakes; its messages count in no tally but its own."""
+    parts = Session(link, session, rng, Nothing(), silence=silence, patience=patience)
+    return Channel(parts)
+
+
+async def open_channel(
+    link: Link,
+    rng: Rng,
+    *,
+    session: bytes,
+    recorder: Recorder,
+    silence: float = SILENCE,
+    patience: float = PATIENCE,
+) -> Channel:
+    """The channel of a session, on which roles run: keys are agreed on, depth and tally stand at zero.
+
+    Raises `PeerError` for a public key that is of small order or a copy of ours.
+    """
+    own = AgreementKey(rng.stream("agreement"))
+    greeting = plain_channel(link, rng.child("greeting"), session=session, silence=silence, patience=patience).at(
+        _KEY_STEP
+    )
+    shared: dict[str, Secret] = {}
+    for peer, public in (await greeting.exchange(PublicKey(own.public))).items():
+        try:
+            shared[peer] = own.shared(public.key, session)
+        except InputError as error:
+            raise PeerError(party=peer, step=_KEY_STEP, reason=str(error)) from None
+    return Channel(Session(link, session, rng, recorder, shared, silence, patience))

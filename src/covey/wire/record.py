@@ -1,0 +1,80 @@
+"""What passes through a channel can be written down: by a transcript, by a journal, or by a test.
+
+A recorder is told of each message at the two moments that matter: before it leaves, and before the role
+sees it. A journal that is on disk when `received` returns has therefore seen everything on which a later
+message could depend. The header carries no secret; the letter does, and belongs in encrypted journals only.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from covey.wire.frame import Header, Letter
+
+
+class Recorder(Protocol):
+    """Writes down what is sent and what is read. Raising from either stops the run before it goes further."""
+
+    async def sent(self, letter: Letter) -> None:
+        """Called before the letter leaves; also for one that a resumed role says again."""
+        ...
+
+    async def received(self, letter: Letter) -> None:
+        """Called before the role sees the letter, whose `raw` bytes a resumed role is fed again."""
+        ...
+
+
+class Nothing:
+    """Writes nothing down."""
+
+    async def sent(self, letter: Letter) -> None:
+        """Forgets it."""
+
+    async def received(self, letter: Letter) -> None:
+        """Forgets it."""
+
+
+@dataclass
+class Entry:
+    """One message as a transcript knows it."""
+
+    header: Header
+    digest: bytes
+    size: int
+
+
+@dataclass
+class Notebook:
+    """Writes everything down in memory; `letters` is what a resumed role would be fed."""
+
+    sent_entries: list[Entry] = field(default_factory=list)
+    received_entries: list[Entry] = field(default_factory=list)
+    letters: dict[str, list[bytes]] = field(default_factory=dict)
+
+    async def sent(self, letter: Letter) -> None:
+        """Keeps the header, the hash and the size."""
+        self.sent_entries.append(Entry(letter.header, letter.digest, letter.size))
+
+    async def received(self, letter: Letter) -> None:
+        """Keeps the same, and the letter itself."""
+        self.received_entries.append(Entry(letter.header, letter.digest, letter.size))
+        self.letters.setdefault(letter.header.sender, []).append(bytes(letter.raw))
+
+
+@dataclass
+class Tally:
+    """Messages, bytes and rounds so far, as this party saw them; directed pairs are (sender, recipient)."""
+
+    messages: Counter[tuple[str, str]] = field(default_factory=Counter)
+    bytes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    rounds: int = 0
+
+    def count(self, letter: Letter) -> None:
+        """Adds one letter, sent or read."""
+        header = letter.header
+        pair = (header.sender, header.recipient)
+        self.messages[pair] += 1
+        self.bytes[pair] += letter.size
+        self.rounds = max(self.rounds, header.depth)
