@@ -1,0 +1,24 @@
+"""Where tables come from and go to.
+
+source    one table of text cells behind Ibis: CSV, Parquet, PostgreSQL, or a frame from Python
+csvfile   a CSV file looked at before an engine reads it: separator, header, encoding
+frames    pandas, Polars and Arrow tables in, and the same kind out
+release   a released table, sorted by content and written atomically
+"""
+
+from covey.sources.frames import Frame, like, to_arrow
+from covey.sources.release import arrange, canonical_csv, write_atomically, write_release
+from covey.sources.source import Data, Source, connect
+
+__all__ = [
+    "Data",
+    "Frame",
+    "Source",
+    "arrange",
+    "canonical_csv",
+    "connect",
+    "like",
+    "to_arrow",
+    "write_atomically",
+    "write_release",
+]

@@ -1,0 +1,115 @@
+"""A CSV file looked at before an engine reads it: its separator, its header, and that it is text."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from covey.cells import clean
+from covey.errors import InputError
+
+SEPARATORS = (",", ";", "\t", "|")
+LONGEST_LINE = 2 * 2**20
+_SAMPLE = 256 * 2**10
+_CHUNK = 4 * 2**20
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a look at the file found."""
+
+    separator: str
+    header: tuple[str, ...]
+
+
+def look(path: Path) -> Look:
+    """The file's separator and column names. Raises InputError that names the file and the line."""
+    try:
+        with _opened(path) as stream:
+            sample = _sample(stream)
+            _refuse_binary(path, sample, stream)
+    except (OSError, EOFError) as error:
+        reason = getattr(error, "strerror", None) or "it is damaged"
+        raise InputError(f"{path}: cannot be read ({reason}); check the path and its permissions") from None
+    if not sample.strip():
+        raise InputError(f"{path}: is empty; a table has a header and at least one row")
+    if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError(f"{path}: is UTF-16; save it as UTF-8")
+    text = _decoded(path, sample)
+    separator = _separator(text)
+    header = _header(path, text, separator)
+    names = tuple(clean(name) for name in header)
+    _judge_names(path, names)
+    return Look(separator, names)
+
+
+def _opened(path: Path) -> IO[bytes]:
+    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
+
+
+def _sample(stream: IO[bytes]) -> bytes:
+    """The first lines, whole."""
+    sample = stream.read(_SAMPLE)
+    end = sample.rfind(b"\n")
+    return sample if len(sample) < _SAMPLE or end < 0 else sample[: end + 1]
+
+
+def _refuse_binary(path: Path, sample: bytes, stream: IO[bytes]) -> None:
+    if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return
+    stream.seek(0)
+    lines = 1
+    while chunk := stream.read(_CHUNK):
+        if (at := chunk.find(b"\0")) >= 0:
+            line = lines + chunk.count(b"\n", 0, at)
+            raise InputError(f"{path}, line {line}: has a NUL byte; the file is damaged or not text")
+        lines += chunk.count(b"\n")
+
+
+def _decoded(path: Path, sample: bytes) -> str:
+    try:
+        return sample.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        if error.reason == "unexpected end of data":
+            return sample[: error.start].decode("utf-8-sig")
+        line = sample[: error.start].count(b"\n") + 1
+        raise InputError(f"{path}, line {line}: not UTF-8; save the file as UTF-8") from None
+
+
+def _separator(text: str) -> str:
+    """The separator under which most lines have as many cells as the header, and more than one."""
+    best, score = ",", 0.0
+    for separator in SEPARATORS:
+        try:
+            rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if row][:200]
+        except csv.Error:
+            continue
+        width = len(rows[0]) if rows else 0
+        if width < 2:
+            continue
+        agree = Counter(len(row) for row in rows)[width] / len(rows)
+        if agree + width / 10_000 > score:
+            best, score = separator, agree + width / 10_000
+    return best
+
+
+def _header(path: Path, text: str, separator: str) -> list[str]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    try:
+        return next(row for row in reader if row)
+    except (csv.Error, StopIteration):
+        raise InputError(f"{path}, line 1: has no readable header; the first line names the columns") from None
+
+
+def _judge_names(path: Path, names: tuple[str, ...]) -> None:
+    for position, name in enumerate(names, start=1):
+        if not name:
+            raise InputError(f"{path}, line 1: column {position} has no name; every column needs one")
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise InputError(f"{path}, line 1: two columns are named {repeated[0]!r}; rename one")

@@ -1,0 +1,211 @@
+"""One table of text cells, wherever it lives; counting happens in the engine that has it.
+
+Everything is read as text: the study decides what is a number. A floating NaN of a typed source is missing.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import parse_qs, urlsplit, urlunsplit
+
+import duckdb
+import ibis
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from covey.cells import clean
+from covey.errors import InputError
+from covey.sources.csvfile import LONGEST_LINE, look
+from covey.sources.frames import Frame, to_arrow
+
+if TYPE_CHECKING:
+    Expression = Any  # Ibis ships no types
+    Backend = Any
+
+Data = str | Path | Frame
+T = TypeVar("T")
+
+_LINE = re.compile(r"Line: (\d+)")
+_PATTERN_CHARACTERS = set("*?[]{}")
+_BATCH = 100_000
+
+
+class Source:
+    """A table of text cells; `name` is what messages call it, never with a password in it."""
+
+    def __init__(self, name: str, table: Expression, backend: Backend, keep: object = None) -> None:
+        self.name = name
+        self._table = table
+        self._backend = backend
+        self._keep = keep  # what must live as long as the table does
+        self.columns = tuple(clean(column) for column in table.columns)
+        repeated = [column for column in self.columns if self.columns.count(column) > 1]
+        if repeated:
+            raise InputError(f"{name}: two columns are named {repeated[0]!r}; rename one")
+
+    @cached_property
+    def _text(self) -> Expression:
+        """The table with every column as text; our own engine keeps it, so that a file is parsed once."""
+        cells = {name: _as_text(self._table[raw]) for name, raw in zip(self.columns, self._table.columns, strict=True)}
+        table = self._table.select(**cells)
+        if self._backend.name != "duckdb":
+            return table
+        name = ibis.util.gen_name("covey")
+        return self._explained(lambda: self._backend.create_table(name, obj=table, temp=True))
+
+    @cached_property
+    def rows(self) -> int:
+        counted = self._text.count()
+        return int(self._explained(lambda: counted.to_pyarrow().as_py()))
+
+    def require(self, columns: Sequence[str]) -> None:
+        """Refuse a table that lacks a column, or that has no rows."""
+        lacking = [column for column in columns if column not in self.columns]
+        if lacking:
+            named = ", ".join(map(repr, lacking))
+            raise InputError(f"{self.name}: has no column {named}; it has {', '.join(map(repr, self.columns))}")
+        if self.rows == 0:
+            raise InputError(f"{self.name}: has a header but no rows")
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The rows in their order, some at a time, as text."""
+        self.require(columns)
+        chosen = self._text.select(*columns)
+        reader = self._explained(lambda: chosen.to_pyarrow_batches(chunk_size=_BATCH))
+        while True:
+            try:
+                yield self._explained(reader.read_next_batch)
+            except StopIteration:
+                return
+
+    def distinct(self, columns: Sequence[str]) -> tuple[pa.Table, NDArray[np.int64]]:
+        """The distinct tuples of these columns and how often each occurs, grouped in the engine."""
+        self.require(columns)
+        position = {f"c{index}": self._text[column] for index, column in enumerate(columns)}
+        tuples = self._text.select(**position)
+        grouped = tuples.group_by(list(position)).agg(records=tuples.count())
+        found: pa.Table = self._explained(grouped.to_pyarrow)
+        counts = found.column("records").to_numpy().astype(np.int64)
+        return found.drop_columns("records").rename_columns(list(columns)), counts
+
+    def _explained(self, read: Callable[[], T]) -> T:
+        """What an engine says of a damaged table, as one sentence of ours without the cells that it quotes."""
+        try:
+            return read()
+        except duckdb.Error as error:
+            raise InputError(f"{self.name}{_line(error)}: {_reason(str(error))}") from None
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(f"{self.name}: cannot be read ({type(error).__name__}); is the file damaged?") from None
+
+
+def connect(data: Data) -> Source:
+    """The source behind a path, a URL or a frame. Raises InputError that names it."""
+    if isinstance(data, Path) or (isinstance(data, str) and "://" not in data):
+        return _file(Path(data))
+    if isinstance(data, str):
+        return _server(data)
+    backend = ibis.duckdb.connect()
+    frame = to_arrow(data)
+    return Source("the given table", ibis.memtable(_without_duplicates(frame)), backend)
+
+
+def _without_duplicates(frame: pa.Table) -> pa.Table:
+    if len(set(frame.column_names)) != len(frame.column_names):
+        repeated = next(name for name in frame.column_names if frame.column_names.count(name) > 1)
+        raise InputError(f"the given table: two columns are named {repeated!r}; rename one")
+    return frame
+
+
+def _file(path: Path) -> Source:
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder; name a CSV or Parquet file")
+    if not path.exists():
+        raise InputError(f"{path}: there is no such file")
+    backend = ibis.duckdb.connect()
+    readable, keep = _plain_name(path)
+    if path.suffix.lower() in (".parquet", ".pq"):
+        try:
+            return Source(str(path), backend.read_parquet(str(readable)), backend, keep)
+        except (duckdb.Error, OSError):
+            raise InputError(f"{path}: is no readable Parquet file; check the path and its permissions") from None
+    found = look(path)
+    schema = {f"c{position}": "VARCHAR" for position in range(len(found.header))}
+    try:
+        table = backend.read_csv(
+            str(readable), auto_detect=False, header=True, delim=found.separator, quote='"', escape='"',
+            columns=schema, max_line_size=LONGEST_LINE, strict_mode=True,
+        )  # fmt: skip
+    except duckdb.Error as error:
+        raise InputError(f"{path}{_line(error)}: {_reason(str(error))}") from None
+    renamed = table.rename(dict(zip(found.header, schema, strict=True)))
+    return Source(str(path), renamed, backend, keep)
+
+
+def _plain_name(path: Path) -> tuple[Path, object]:
+    """A name that the engine does not take for a pattern."""
+    if not _PATTERN_CHARACTERS & set(str(path)):
+        return path, None
+    folder = tempfile.TemporaryDirectory(prefix="covey-")
+    link = Path(folder.name) / ("data" + "".join(path.suffixes[-2:]))
+    link.symlink_to(path.absolute())
+    return link, folder
+
+
+def _server(url: str) -> Source:
+    """A table or query of a PostgreSQL server: postgres://user@host/db?table=NAME or ?query=SELECT…"""
+    parts = urlsplit(url)
+    shown = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, parts.query, ""))
+    if parts.scheme not in ("postgres", "postgresql"):
+        raise InputError(f"{shown}: unknown kind of source; give a CSV or Parquet file, or postgres://…?table=NAME")
+    asked = parse_qs(parts.query)
+    table, query = asked.pop("table", [None])[0], asked.pop("query", [None])[0]
+    if (table is None) == (query is None):
+        raise InputError(f"{shown}: say which table with ?table=NAME, or ?query=SELECT… (one of them)")
+    kept = "&".join(f"{key}={value}" for key, values in asked.items() for value in values)
+    try:
+        backend = ibis.postgres.connect(url=urlunsplit(("postgresql", parts.netloc, parts.path, kept, "")))
+    except AttributeError:
+        raise InputError("reading PostgreSQL needs an extra: pip install 'covey[postgres]'") from None
+    except Exception as error:  # the driver's own errors quote the address with its password
+        raise InputError(f"{shown}: the server refused the connection ({type(error).__name__})") from None
+    try:
+        if query is not None:
+            return Source(shown, backend.sql(query), backend)
+        schema, _, name = str(table).rpartition(".")
+        return Source(shown, backend.table(name, database=schema or None), backend)
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(f"{shown}: no such table, or not a readable query ({type(error).__name__})") from None
+
+
+def _as_text(column: Expression) -> Expression:
+    if column.type().is_string():
+        return column
+    if column.type().is_floating():
+        column = ibis.ifelse(column.isnan(), ibis.null(column.type()), column)
+    return column.cast("string")
+
+
+def _line(error: Exception) -> str:
+    match = _LINE.search(str(error))
+    return f", line {match[1]}" if match else ""
+
+
+def _reason(message: str) -> str:
+    """Why an engine refused a file, in our words: its own would quote cells."""
+    if "unicode" in message.lower() or "utf-8" in message.lower():
+        return "not UTF-8; save the file as UTF-8"
+    if "Expected Number of Columns" in message:
+        return "has another number of cells than the header; check separators and quotes"
+    if "unterminated quote" in message or "quote" in message.lower():
+        return "a quoted cell is not closed; double the quotes inside a cell"
+    if "Maximum line size" in message or "line size" in message.lower():
+        return f"a line is longer than {LONGEST_LINE // 2**20} MB; is it one table?"
+    return "cannot be read as a table; is the file damaged?"

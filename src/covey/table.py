@@ -1,0 +1,234 @@
+"""A party's records as integer codes, columns x rows, and back to labels.
+
+The quasi columns are leaf codes of their trees; the sensitive and plain columns are carried as codes of their
+own values; identifiers are never kept, the key only where a protocol joins on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from covey.cells import MISSING, is_not_finite
+from covey.errors import InputError
+from covey.hierarchy import Hierarchy
+from covey.schema import Column, Role
+from covey.study import Study
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+
+_UNKNOWN = -1
+
+
+@dataclass(frozen=True)
+class Values:
+    """One column as codes of its distinct values."""
+
+    column: Column
+    codes: Ints
+    labels: tuple[str, ...]
+
+    def counts(self) -> Longs:
+        return np.bincount(self.codes, minlength=len(self.labels)).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Table:
+    """The records of one party."""
+
+    study: Study
+    quasi: tuple[Column, ...]
+    trees: tuple[Hierarchy, ...]
+    codes: Ints  # quasi columns x rows: leaf codes
+    carried: tuple[Values, ...]  # sensitive and plain columns
+    key: Values | None = None
+    dropped: int = 0  # rows left out by a column's `missing = "drop"`
+
+    @property
+    def rows(self) -> int:
+        return int(self.codes.shape[1])
+
+    def values(self, name: str) -> Values:
+        for values in self.carried:
+            if values.column.name == name:
+                return values
+        raise InputError(f"the table carries no column {name!r}")
+
+    def distinct(self, *more: Ints) -> tuple[Longs, Longs]:
+        """Each row's group by equal quasi codes (and equal `more`), and a first row of each group."""
+        return group([*self.codes, *more], self.rows)
+
+    def select(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Table:
+        """The table of some rows, in that order."""
+        carried = tuple(Values(v.column, v.codes[rows], v.labels) for v in self.carried)
+        key = None if self.key is None else Values(self.key.column, self.key.codes[rows], self.key.labels)
+        return Table(self.study, self.quasi, self.trees, self.codes[:, rows], carried, key, self.dropped)
+
+    def published(self, nodes: Ints, rows: Longs) -> pa.Table:
+        """The released table: for each of `rows` the labels of its nodes (columns x rows) and its carried values."""
+        cells: dict[str, pa.Array] = {}
+        for position, (column, tree) in enumerate(zip(self.quasi, self.trees, strict=True)):
+            cells[column.name] = labelled(nodes[position], tree.labels)
+        for values in self.carried:
+            cells[values.column.name] = labelled(values.codes[rows], values.labels)
+        return pa.table({column.name: cells[column.name] for column in self.study.columns if column.name in cells})
+
+
+def labelled(codes: Ints, labels: Sequence[str]) -> pa.DictionaryArray:
+    """Codes as an Arrow column of their labels."""
+    return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), pa.array(labels, pa.string()))
+
+
+def group(columns: Sequence[Ints], rows: int) -> tuple[Longs, Longs]:
+    """Each row's group by equal codes in all columns, and the first row of each group, groups in order of codes."""
+    key = np.zeros(rows, dtype=np.int64)
+    size = 1
+    for codes in columns:
+        span = int(codes.max(initial=0)) + 1
+        if size * span >= 2**62:
+            _, key = np.unique(key, return_inverse=True)
+            size = int(key.max(initial=0)) + 1
+        key = key * span + codes
+        size *= span
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    return inverse.astype(np.int64), first.astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A source read under a study: raw codes, and what of it does not fit."""
+
+    columns: tuple[Column, ...]
+    codes: dict[str, Ints]  # per column: codes of `labels`
+    labels: dict[str, list[str]]  # per column: its distinct canonical values, the missing one included
+    rows: int
+    name: str
+
+
+def read(batches: Iterable[pa.RecordBatch], columns: Sequence[Column], name: str) -> Reading:
+    """Every cell normalised as the study says, each distinct spelling once."""
+    code_of: dict[str, dict[str, int]] = {column.name: {} for column in columns}
+    parts: dict[str, list[Ints]] = {column.name: [] for column in columns}
+    rows = 0
+    for batch in batches:
+        rows += batch.num_rows
+        for position, column in enumerate(columns):
+            parts[column.name].append(_encode(batch.column(position), column, code_of[column.name]))
+    codes = {key: np.concatenate(found) if found else np.zeros(0, np.int32) for key, found in parts.items()}
+    return Reading(tuple(columns), codes, {key: list(found) for key, found in code_of.items()}, rows, name)
+
+
+def _encode(cells: pa.Array, column: Column, code_of: dict[str, int]) -> Ints:
+    encoded = cells.dictionary_encode()
+    known = [code_of.setdefault(column.read(raw), len(code_of)) for raw in encoded.dictionary.to_pylist()]
+    indices = encoded.indices
+    if encoded.null_count:
+        known.append(code_of.setdefault(MISSING, len(code_of)))
+        indices = indices.fill_null(len(known) - 1)
+    return np.take(np.asarray(known, dtype=np.int32), np.asarray(indices))
+
+
+def unknown(reading: Reading, column: Column) -> dict[str, int]:
+    """The values that the column's domain does not have, each with its number of rows."""
+    labels = reading.labels[column.name]
+    if column.role is Role.QUASI and column.hierarchy is not None:
+        known = column.tree(labels).encode(labels) >= 0
+    elif column.values is not None:
+        known = np.array([label in column.values for label in labels], dtype=bool)
+    else:
+        return {}
+    counts = np.bincount(reading.codes[column.name], minlength=len(labels))
+    return {
+        label: int(counts[code])
+        for code, label in enumerate(labels)
+        if not known[code] and label != MISSING and counts[code]
+    }
+
+
+def missing(reading: Reading, column: Column) -> NDArray[np.bool_]:
+    """Which rows have no value in the column."""
+    labels = reading.labels[column.name]
+    if MISSING not in labels:
+        return np.zeros(reading.rows, dtype=bool)
+    return np.asarray(reading.codes[column.name] == labels.index(MISSING))
+
+
+def refuse_not_finite(reading: Reading, column: Column) -> None:
+    """NaN and infinities in a column of numbers are an error of the data, not a value."""
+    if column.kind != "number":
+        return
+    labels = reading.labels[column.name]
+    bad = [code for code, label in enumerate(labels) if is_not_finite(label)]
+    if bad:
+        count = int(np.isin(reading.codes[column.name], bad).sum())
+        raise InputError(
+            f"{reading.name}: column {column.name!r} has NaN or an infinity in {count:,} rows; "
+            "correct them, or list their spellings under `null` in the study to read them as missing"
+        )
+
+
+def build(reading: Reading, study: Study, domains: Mapping[str, Sequence[str]] | None = None) -> Table:
+    """The table, or InputError with the first column whose values do not fit and how many rows that concerns.
+
+    An open domain is closed over the values at hand, or over those that `domains` gives for the column.
+    """
+    keep = np.ones(reading.rows, dtype=bool)
+    for column in reading.columns:
+        refuse_not_finite(reading, column)
+        _refuse_unknown(reading, column)
+        lacking = missing(reading, column)
+        if column.missing == "error" and lacking.any():
+            raise InputError(
+                f"{reading.name}: column {column.name!r} has no value in {int(lacking.sum()):,} rows, "
+                'and the study says missing = "error"'
+            )
+        if column.missing == "drop":
+            keep &= ~lacking
+    if not keep.any():
+        raise InputError(f"{reading.name}: no row is left after dropping those with missing values")
+    quasi = tuple(column for column in reading.columns if column.role is Role.QUASI)
+    trees = tuple(column.tree((domains or {}).get(column.name, reading.labels[column.name])) for column in quasi)
+    codes = [
+        tree.encode(reading.labels[column.name])[reading.codes[column.name][keep]]
+        for column, tree in zip(quasi, trees, strict=True)
+    ]
+    stacked = np.ascontiguousarray(np.stack(codes)) if codes else np.zeros((0, int(keep.sum())), np.int32)
+    return Table(
+        study=study,
+        quasi=quasi,
+        trees=trees,
+        codes=stacked,
+        carried=tuple(
+            _values(reading, column, keep) for column in reading.columns if column.role in (Role.SENSITIVE, Role.PLAIN)
+        ),
+        key=next((_values(reading, column, keep) for column in reading.columns if column.role is Role.KEY), None),
+        dropped=int((~keep).sum()),
+    )
+
+
+def _refuse_unknown(reading: Reading, column: Column) -> None:
+    strange = unknown(reading, column)
+    if strange:
+        rows = sum(strange.values())
+        domain = "hierarchy" if column.hierarchy is not None else "list of values"
+        raise InputError(
+            f"{reading.name}: column {column.name!r} has {len(strange):,} values in {rows:,} rows that its {domain} "
+            "does not have; `covey check` lists them"
+        )
+
+
+def _values(reading: Reading, column: Column, keep: NDArray[np.bool_]) -> Values:
+    """The column in the order of its listed values, or of its spelling; codes depend on no row's position."""
+    labels = reading.labels[column.name]
+    listed = {label: position for position, label in enumerate(column.values or ())}
+    present = np.unique(reading.codes[column.name][keep])
+    order = sorted((labels[code] for code in present), key=lambda label: (listed.get(label, len(listed)), label))
+    names = list(column.values or ()) + [label for label in order if label not in listed]
+    position = {label: code for code, label in enumerate(names)}
+    lookup = np.array([position.get(label, 0) for label in labels] or [0], dtype=np.int32)
+    return Values(column, lookup[reading.codes[column.name][keep]], tuple(names))
