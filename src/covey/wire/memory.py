@@ -45,10 +45,13 @@ class MemoryNetwork:
 
     def leave(self, name: str, why: str = "has left the session") -> None:
         """That party's lines go down, in both directions, after what is under way."""
-        for (sender, recipient), queue in self._queues.items():
+        for sender, recipient in self._queues:
             if name in (sender, recipient):
-                gone = f"party {name!r} {why}; start both again to go on"
-                queue.end(Aborted(gone, resumable=True))
+                self.hang_up(sender, recipient, f"party {name!r} {why}; start both again to go on")
+
+    def hang_up(self, sender: str, recipient: str, reason: str) -> None:
+        """One line goes down."""
+        self._queues[sender, recipient].end(Aborted(reason, resumable=True))
 
 
 class MemoryLink:

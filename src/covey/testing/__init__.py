@@ -1,0 +1,1 @@
+"""Helpers for whoever tests a protocol: parties in one process, a network that misbehaves, a clock that jumps."""
