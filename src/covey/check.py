@@ -1,0 +1,146 @@
+"""Is a party's data fit for the study? What does not fit, what identifies, and how exposed the records are.
+
+All of it is computed where the data is, and shown to its owner only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from covey import table
+from covey.errors import InputError
+from covey.schema import Column, Role
+from covey.sources import Source
+from covey.study import Study
+
+NEARLY_UNIQUE = 0.5  # a plain column identifies if this part of its rows, or more, have a value of their own
+
+
+@dataclass(frozen=True)
+class ColumnFit:
+    """What the data has in one column."""
+
+    name: str
+    role: str
+    distinct: int
+    missing: int
+    unknown: dict[str, int]  # values that the column's domain does not have, with their rows
+    unique: int  # rows whose value nobody else has
+    problem: str | None
+
+
+@dataclass(frozen=True)
+class Risk:
+    """How exposed the records are before anything is generalized, to someone who knows the quasi columns."""
+
+    tuples: int
+    unique: int  # records that nobody else shares their quasi columns with
+    below_k: int  # records that share them with fewer than k
+    highest: float  # the chance to single out the most exposed record
+
+
+@dataclass(frozen=True)
+class Fitness:
+    """The answer of a check."""
+
+    source: str
+    rows: int
+    dropped: int
+    columns: tuple[ColumnFit, ...]
+    ignored: tuple[str, ...]  # columns of the data that the study does not name
+    risk: Risk | None
+    notes: tuple[str, ...]
+
+    @property
+    def fit(self) -> bool:
+        return not any(column.problem for column in self.columns)
+
+
+def check(study: Study, source: Source, party: str | None = None) -> Fitness:
+    """Compare a source with the study. Raises InputError for a missing column, no rows, NaN or infinities."""
+    columns = study.held_by(party)
+    if not columns:
+        raise InputError(f"party {party!r} holds no columns in this study: it has no data to check")
+    reading = table.read(source.batches([column.name for column in columns]), columns, source.name)
+    fits = tuple(_column(reading, column) for column in columns)
+    keep = np.ones(reading.rows, dtype=bool)
+    for column in columns:
+        if column.missing == "drop":
+            keep &= ~table.missing(reading, column)
+    named = {column.name for column in columns}
+    return Fitness(
+        source=source.name,
+        rows=reading.rows,
+        dropped=int((~keep).sum()),
+        columns=fits,
+        ignored=tuple(name for name in source.columns if name not in named),
+        risk=_risk(reading, study.privacy.k, keep),
+        notes=_notes(study, int(keep.sum())),
+    )
+
+
+def _column(reading: table.Reading, column: Column) -> ColumnFit:
+    table.refuse_not_finite(reading, column)
+    counts = np.bincount(reading.codes[column.name], minlength=len(reading.labels[column.name]))
+    lacking = table.missing(reading, column)
+    present = counts[counts > 0]
+    unknown = table.unknown(reading, column)
+    unique = int((counts == 1).sum())
+    return ColumnFit(
+        name=column.name,
+        role=str(column.role),
+        distinct=len(present),
+        missing=int(lacking.sum()),
+        unknown=dict(sorted(unknown.items(), key=lambda item: (-item[1], item[0]))),
+        unique=unique,
+        problem=_problem(column, reading.rows, unknown, int(lacking.sum()), unique, int(present.max(initial=0))),
+    )
+
+
+def _problem(column: Column, rows: int, unknown: dict[str, int], lacking: int, unique: int, most: int) -> str | None:
+    if unknown:
+        domain = "hierarchy" if column.hierarchy is not None else "list of values"
+        values = "1 value" if len(unknown) == 1 else f"{len(unknown):,} values"
+        return f"its {domain} lacks {values}, found in {sum(unknown.values()):,} rows"
+    if lacking and column.missing == "error":
+        return f'{lacking:,} rows have no value and the study says missing = "error"'
+    if column.role is Role.KEY and most > 1:
+        return "a key stands in more than one row; a vertical study has one row per key"
+    if column.role is Role.KEY and lacking:
+        return f"{lacking:,} rows have no key"
+    if column.role is Role.PLAIN and column.identifies is None and rows > 1 and unique >= NEARLY_UNIQUE * rows:
+        return (
+            f"{unique:,} of {rows:,} rows have a value of their own: published as it is, it identifies; "
+            "make it an identifier or quasi, or say identifies = false"
+        )
+    return None
+
+
+def _risk(reading: table.Reading, k: int, keep: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Risk | None:
+    quasi = [reading.codes[column.name][keep] for column in reading.columns if column.role is Role.QUASI]
+    rows = int(keep.sum())
+    if not quasi or not rows:
+        return None
+    groups, first = table.group(quasi, rows)
+    sizes = np.bincount(groups, minlength=len(first))
+    return Risk(
+        tuples=len(first),
+        unique=int((sizes == 1).sum()),
+        below_k=int(sizes[sizes < k].sum()),
+        highest=1.0 / int(sizes.min()),
+    )
+
+
+def _notes(study: Study, rows: int) -> tuple[str, ...]:
+    notes = []
+    if rows < study.privacy.k:
+        notes.append(f"{rows:,} rows are fewer than k = {study.privacy.k}: alone, nothing of them could be published")
+    open_columns = [column.name for column in study.quasi if not column.closed]
+    if open_columns and study.protocol is not None:
+        notes.append(
+            f"the study does not list the domain of {', '.join(open_columns)}: parties cannot compute over it jointly; "
+            "give its `values`, or a hierarchy file"
+        )
+    return tuple(notes)

@@ -1,0 +1,67 @@
+"""The command line: each command parses, makes one call, and renders.
+
+Exit codes: 0 success; 1 the answer is no; 2 a wrong call or bad input; 3 stopped safely, can resume;
+4 a peer or an identity was refused, or a peer broke the protocol. An error of ours, which should not happen, is 70.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+
+import typer
+
+from covey.cli import data, hierarchy
+from covey.cli.check import check
+from covey.cli.doctor import doctor
+from covey.cli.new import new
+from covey.errors import CoveyError
+
+app = typer.Typer(
+    name="covey",
+    help="Covey k-anonymizes a table that no one may pool.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(new)
+app.command()(check)
+app.add_typer(hierarchy.app, name="hierarchy")
+app.add_typer(data.app, name="data")
+app.command()(doctor)
+
+_OURS = 70
+
+
+@app.callback(invoke_without_command=True)
+def root(version: bool = typer.Option(False, "--version", help="Print the version and stop.")) -> None:
+    if version:
+        from importlib.metadata import version as installed
+
+        typer.echo(f"covey {installed('covey')}")
+        raise typer.Exit
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run a command and exit with the code that says how it ended."""
+    try:
+        app(arguments)
+    except CoveyError as error:
+        _say(str(error))
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except Exception as error:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        _say(f"an error of ours ({type(error).__name__} in {frame.name}, line {frame.lineno}); please report it")
+        if os.environ.get("COVEY_DEBUG"):
+            traceback.print_exc()
+        else:
+            _say("set COVEY_DEBUG=1 to see the details; they may quote cells of your data")
+        sys.exit(_OURS)
+
+
+def _say(sentence: str) -> None:
+    print(f"covey: {sentence}", file=sys.stderr)

@@ -1,0 +1,121 @@
+"""`covey hierarchy check` and `covey hierarchy show`: a hierarchy file, looked at and tested."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from covey.errors import InputError, Unmet
+
+if TYPE_CHECKING:
+    from rich.tree import Tree
+
+    from covey.hierarchy import Hierarchy
+
+app = typer.Typer(help="Hierarchies looked at and tested.", no_args_is_help=True)
+
+_DEPTH_COLOURS = ("bold", "cyan", "green", "yellow", "magenta")
+
+
+@app.command()
+def check(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A hierarchy in ARX's format: leaf;parent;…;*")],
+    data: Annotated[
+        str | None, typer.Option("--data", metavar="DATA", help="Also look for this data's values.")
+    ] = None,
+    column: Annotated[str | None, typer.Option("--column", metavar="C", help="The data's column.")] = None,
+    number: Annotated[
+        bool, typer.Option("--number", help="The leaves are numbers: 37, 37.0 and ' 37' are one.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result for programs.")] = False,
+) -> None:
+    """Is the file a tree, and does it have every value of the data?
+
+    Example: covey hierarchy check region.csv --data north.csv --column region
+    """
+    from covey.hierarchy import read
+
+    if (data is None) != (column is None):
+        raise InputError("--data and --column go together")
+    tree = read(file, "number" if number else "text")
+    lacking = {} if data is None or column is None else _lacking(tree, data, column)
+    report = {
+        "file": str(file),
+        "leaves": tree.leaves,
+        "levels": tree.levels,
+        "nodes": tree.nodes,
+        "unknown": lacking,
+    }
+    if as_json:
+        typer.echo(json.dumps(report, indent=2, ensure_ascii=False))
+    else:
+        typer.echo(f"{file}: a tree of {tree.leaves:,} leaves, {tree.levels} levels, {tree.nodes:,} nodes")
+        for value, rows in lacking.items():
+            typer.echo(f"  {value!r} in {rows:,} rows is not in it")
+    if lacking:
+        rows = sum(lacking.values())
+        raise Unmet(f"{file}: lacks {len(lacking):,} values of column {column!r} that stand in {rows:,} rows; add them")
+
+
+def _lacking(tree: Hierarchy, data: str, column: str) -> dict[str, int]:
+    from covey.schema import Column, Role
+    from covey.sources import connect
+    from covey.table import read as read_table
+    from covey.table import unknown
+
+    source = connect(data)
+    asked = Column(column, Role.QUASI, hierarchy=tree, kind=tree.kind)
+    reading = read_table(source.batches([column]), [asked], source.name)
+    return dict(sorted(unknown(reading, asked).items(), key=lambda item: (-item[1], item[0])))
+
+
+@app.command()
+def show(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A hierarchy in ARX's format: leaf;parent;…;*")],
+    leaves: Annotated[int, typer.Option("--leaves", min=0, help="How many leaves to show below each node.")] = 8,
+) -> None:
+    """The file as a tree, in colour.
+
+    Example: covey hierarchy show hierarchies/occupation.csv --leaves 3
+    """
+    from rich.console import Console
+    from rich.tree import Tree
+
+    from covey.hierarchy import read
+
+    tree = read(file)
+    shown = Tree(_label(tree, tree.root))
+    _grow(shown, tree, tree.root, _children(tree), leaves)
+    Console(highlight=False).print(shown)
+
+
+def _children(tree: Hierarchy) -> dict[int, list[int]]:
+    below: dict[int, list[int]] = {}
+    for node in range(tree.nodes):
+        if node != tree.root:
+            below.setdefault(int(tree.parent[node]), []).append(node)
+    return {node: sorted(children, key=lambda child: int(tree.first[child])) for node, children in below.items()}
+
+
+def _grow(branch: Tree, tree: Hierarchy, node: int, below: dict[int, list[int]], leaves: int) -> None:
+    shown = 0
+    for child in below.get(node, []):
+        if child < tree.codes:
+            shown += 1
+            if shown > leaves:
+                continue
+        _grow(branch.add(_label(tree, child)), tree, child, below, leaves)
+    if shown > leaves:
+        branch.add(f"… {shown - leaves:,} more leaves", style="dim")
+
+
+def _label(tree: Hierarchy, node: int) -> str:
+    from rich.markup import escape
+
+    colour = _DEPTH_COLOURS[min(int(tree.depth[node]), len(_DEPTH_COLOURS) - 1)]
+    name = escape(tree.labels[node])
+    count = "" if node < tree.codes else f" [dim]{int(tree.sizes[node]):,}[/dim]"
+    return f"[{colour}]{name}[/{colour}]{count}"

@@ -1,0 +1,257 @@
+"""A first study file from a look at the data: guessed roles and hierarchies, each with its reason.
+
+A guess is a starting point for a person who knows the data. It prefers to call a column quasi: what is
+wrongly generalized costs utility, what is wrongly published costs people.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+
+import numpy as np
+
+from covey import cells
+from covey.hierarchy import Hierarchy, write
+from covey.schema import Role
+from covey.sources import Source
+
+_IDENTIFIER = re.compile(
+    r"(^|[_\s-])(id|uid|uuid|name|surname|firstname|lastname|ssn|mrn|nhs|email|e-mail|phone|mobile|passport|iban|url|ip)([_\s-]|$)",
+    re.IGNORECASE,
+)
+_SENSITIVE = re.compile(
+    r"diagnos|disease|condition|icd|hiv|drug|medic|treat|result|salary|income|wage|debt|religion|politic|offen[cs]e|crime",
+    re.IGNORECASE,
+)
+_CODE = re.compile(r"zip|post|plz|postal|postcode|icd|atc|nuts|lsoa", re.IGNORECASE)
+
+UNIQUE = 0.95  # a column whose rows almost all differ names people
+MANY = 200  # more categories than this are not listed one by one
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a look at one column found."""
+
+    name: str
+    rows: int
+    values: tuple[str, ...]  # distinct, clean, without the missing one
+    missing: int
+    unique: int
+
+    @property
+    def share_unique(self) -> float:
+        return self.unique / max(self.rows - self.missing, 1)
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A column's role and hierarchy as the study file will have them, and why."""
+
+    name: str
+    role: Role
+    hierarchy: str | None  # TOML
+    why: str
+    file: tuple[str, str] | None = None  # a hierarchy file to write: its path and its text
+
+
+def look(source: Source) -> list[Seen]:
+    """Each column's distinct values, counted in the engine."""
+    seen = []
+    for name in source.columns:
+        found, counts = source.distinct([name])
+        texts = [cells.clean(text) if text is not None else "" for text in found.column(0).to_pylist()]
+        total: dict[str, int] = {}
+        for text, count in zip(texts, counts, strict=True):
+            total[text] = total.get(text, 0) + int(count)
+        lacking = total.pop("", 0)
+        unique = sum(count == 1 for count in total.values())
+        seen.append(Seen(name, source.rows, tuple(sorted(total)), lacking, unique))
+    return seen
+
+
+def guess(column: Seen) -> Guess:
+    """The role and hierarchy that the column's name and values suggest."""
+    name = column.name
+    if not column.values:
+        return Guess(name, Role.PLAIN, None, "it is empty")
+    if column.share_unique >= UNIQUE and column.rows > 1 and not _is_date(column) and not _is_measure(column):
+        return Guess(name, Role.IDENTIFIER, None, "almost every row has a value of its own")
+    if _IDENTIFIER.search(name):
+        return Guess(name, Role.IDENTIFIER, None, "its name is one that identifiers have")
+    if _SENSITIVE.search(name):
+        return Guess(name, Role.SENSITIVE, None, "its name is one that sensitive columns have")
+    if _is_date(column):
+        return Guess(name, Role.QUASI, _date_tree(column), "its values are dates")
+    if _CODE.search(name) and (kept := _prefix(column)):
+        return Guess(name, Role.QUASI, kept, "its values are codes whose tails can be masked")
+    if (numbers := _numbers(column)) is not None and len(numbers) > 2:
+        return _number(column, numbers)
+    if len(column.values) <= MANY:
+        return _category(column)
+    return Guess(name, Role.QUASI, '"flat"', f"it has {len(column.values):,} values of no order: a value or *")
+
+
+def _is_date(column: Seen) -> bool:
+    return all(len(value) >= 8 and cells.day(value) is not None for value in column.values[:1000])
+
+
+def _is_measure(column: Seen) -> bool:
+    numbers = _numbers(column)
+    return numbers is not None and any(value != value.to_integral_value() for value in numbers)
+
+
+def _numbers(column: Seen) -> list[Decimal] | None:
+    found = [cells.number(value) for value in column.values]
+    leading_zero = any(len(value) > 1 and value[0] == "0" and value[1].isdigit() for value in column.values)
+    return None if leading_zero or any(value is None for value in found) else sorted(v for v in found if v is not None)
+
+
+def _date_tree(column: Seen) -> str:
+    days = [found for value in column.values if (found := cells.day(value)) is not None]
+    first, last = date(min(days).year, 1, 1), date(max(days).year, 12, 31)
+    units = ["month", "quarter", "year"] if last.year - first.year < 20 else ["month", "year", "decade"]
+    listed = ", ".join(f'"{unit}"' for unit in units)
+    return f"{{ date = [{listed}], min = {first}, max = {last} }}"
+
+
+def _prefix(column: Seen) -> str | None:
+    lengths = {len(value) for value in column.values}
+    longest = max(lengths)
+    if not 3 <= longest <= 12 or longest - min(lengths) > 4:
+        return None
+    keep = list(range(longest - 1, max(longest - 4, 0), -1))
+    return f"{{ prefix = {keep} }}"
+
+
+def _number(column: Seen, numbers: Sequence[Decimal]) -> Guess:
+    low, high = numbers[0], numbers[-1]
+    whole = all(value == value.to_integral_value() for value in numbers)
+    if not whole or high - low > 1000:
+        ends = f"\nrange = [{cells.spell(low)}, {cells.spell(high)}]"
+        return Guess(column.name, Role.QUASI, f'"interval"{ends}', "its values are numbers over a wide range")
+    span = float(high - low) + 1
+    base = max(1, 5 if span <= 150 else 10 ** int(np.floor(np.log10(span / 10))))
+    steps = [base * factor for factor in (1, 2, 4) if base * factor < span]
+    tree = f"{{ min = {cells.spell(low)}, max = {cells.spell(high)}, steps = {steps} }}"
+    return Guess(
+        column.name, Role.QUASI, tree, f"its values are numbers from {cells.spell(low)} to {cells.spell(high)}"
+    )
+
+
+def _category(column: Seen) -> Guess:
+    """A file with each value below the root, for a person to put levels in."""
+    tree = Hierarchy.from_paths([(value, cells.SUPPRESSED) for value in column.values if value != cells.SUPPRESSED])
+    safe = re.sub(r"[^A-Za-z0-9_-]+", "-", column.name).strip("-").lower() or "column"
+    path = f"hierarchies/{safe}.csv"
+    why = f"it has {len(column.values):,} categories"
+    return Guess(column.name, Role.QUASI, f'"{path}"', why, (path, write(tree)))
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A study file and its hierarchy files, not yet written."""
+
+    text: str
+    guesses: tuple[Guess, ...]
+    partition: str | None
+    parties: tuple[str, ...]
+
+    @property
+    def files(self) -> dict[str, str]:
+        return dict(guess.file for guess in self.guesses if guess.file is not None)
+
+
+def draft(name: str, sources: Sequence[tuple[str, Source]], k: int = 10) -> Draft:
+    """A study over one table, or over several that share their columns (rows split) or just a key (columns split)."""
+    shared = set(sources[0][1].columns).intersection(*(source.columns for _, source in sources[1:]))
+    alike = all(set(source.columns) == shared for _, source in sources)
+    partition = None if len(sources) == 1 else "horizontal" if alike else "vertical"
+    parties = tuple(party for party, _ in sources) if partition else ()
+    key = (
+        next((column for column in sources[0][1].columns if column in shared), None)
+        if partition == "vertical"
+        else None
+    )
+    guesses = [_keyed(each) if each.name == key else each for each in map(guess, _combined(sources))]
+    text = _text(name, partition, guesses, sources, key, k)
+    return Draft(text, tuple(guesses), partition, parties)
+
+
+def _keyed(found: Guess) -> Guess:
+    return Guess(found.name, Role.KEY, None, "the tables share it, so it joins their rows")
+
+
+def _combined(sources: Sequence[tuple[str, Source]]) -> list[Seen]:
+    columns: dict[str, Seen] = {}
+    for _, source in sources:
+        for seen in look(source):
+            if seen.name in columns:
+                known = columns[seen.name]
+                values = tuple(sorted({*known.values, *seen.values}))
+                seen = Seen(  # noqa: PLW2901 - the column as all sources have it
+                    seen.name, known.rows + seen.rows, values, known.missing + seen.missing, known.unique + seen.unique
+                )
+            columns[seen.name] = seen
+    return list(columns.values())
+
+
+def _text(
+    name: str,
+    partition: str | None,
+    guesses: Sequence[Guess],
+    sources: Sequence[tuple[str, Source]],
+    key: str | None,
+    k: int,
+) -> str:
+    lines = [
+        "# A first draft by `covey new`. Read every guess; `covey check` tests the file against the data.",
+        "",
+        "[study]",
+        f"name = {quoted(name)}",
+    ]
+    if partition is None:
+        lines += [
+            '# protocol = "cluster"         # for a joint release: `covey protocols` compares them',
+            '# partition = "horizontal"',
+        ]
+    else:
+        protocol = "cluster" if partition == "horizontal" or len(sources) > 2 else "generalize"
+        lines += [f'protocol = "{protocol}"', f'partition = "{partition}"']
+    sensitive = any(each.role is Role.SENSITIVE for each in guesses)
+    lines += ["", "[privacy]", f"k = {k}                           # every published record hides among at least k"]
+    lines += [
+        "# l = 2                          # each sensitive value at most 1/l of a class"
+        if sensitive
+        else "# l = 2 needs a sensitive column"
+    ]
+    lines += ["", "[utility]", 'measure = "lm"']
+    for each in guesses:
+        lines += ["", f"# {each.why}", f"[columns.{quoted_key(each.name)}]", f'role = "{each.role}"']
+        if each.hierarchy is not None:
+            lines.append(f"hierarchy = {each.hierarchy}")
+    for party, source in sources if partition else ():
+        lines += [
+            "",
+            f"[parties.{quoted_key(party)}]",
+            '# address = "127.0.0.1:7701"',
+            f'# certificate = "certs/{party}.pem"',
+        ]
+        if partition == "vertical":
+            own = [each.name for each in guesses if each.name in source.columns and each.name != key]
+            lines.append("columns = [" + ", ".join(map(quoted, own)) + "]")
+    return "\n".join(lines) + "\n"
+
+
+def quoted(text: str) -> str:
+    """A TOML basic string."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if ord(c) >= 32 and ord(c) != 127 else f"\\u{ord(c):04x}" for c in escaped) + '"'
+
+
+def quoted_key(text: str) -> str:
+    return text if re.fullmatch(r"[A-Za-z0-9_-]+", text) else quoted(text)
