@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import os
 import tempfile
@@ -42,23 +41,25 @@ def arrange(table: pa.Table, exempt: frozenset[str] = frozenset()) -> pa.Table:
 
 def canonical_csv(arranged: pa.Table) -> bytes:
     """The bytes of release.csv: RFC 4180, comma, UTF-8, LF, a header, quotes only where needed."""
-    cells = [pc.cast(column, pa.string()) for column in arranged.columns]
-    head = io.StringIO(newline="")
-    csv.writer(head, lineterminator="\n").writerow(arranged.column_names)
-    needs_quotes = any(_odd(column) for column in arranged.columns)
-    if needs_quotes or len(cells) == 1:
-        writer = csv.writer(head, lineterminator="\n")
-        for batch in pa.table(cells, names=arranged.column_names).to_batches(max_chunksize=50_000):
-            writer.writerows(zip(*(column.to_pylist() for column in batch.columns), strict=True))
-        return head.getvalue().encode()
-    joined = pc.binary_join_element_wise(*cells, ",")
-    body = "\n".join(joined.to_pylist())
-    return (head.getvalue() + body + "\n" * bool(body)).encode()
+    alone = arranged.num_columns == 1
+    lines = [",".join(_quoted(name, alone) for name in arranged.column_names)]
+    if arranged.num_rows:
+        lines += pc.binary_join_element_wise(*(_cells(column, alone) for column in arranged.columns), ",").to_pylist()
+    return ("\n".join(lines) + "\n").encode()
 
 
-def _odd(column: pa.ChunkedArray) -> bool:
-    values = column.combine_chunks().dictionary.to_pylist()
-    return any(mark in text for text in values for mark in ',"\n\r')
+def _cells(column: pa.ChunkedArray, alone: bool) -> pa.Array:
+    """The column's cells as they are written; each distinct one is looked at once."""
+    whole = column.combine_chunks()
+    written = pa.array([_quoted(text, alone) for text in whole.dictionary.to_pylist()], pa.string())
+    return written.take(whole.indices)
+
+
+def _quoted(text: str, alone: bool) -> str:
+    """A cell with its quotes; an empty one that stands alone on its line would else be a blank line."""
+    if any(mark in text for mark in ',"\n\r') or (alone and not text):
+        return '"' + text.replace('"', '""') + '"'
+    return text
 
 
 def write_release(arranged: pa.Table, path: Path) -> None:

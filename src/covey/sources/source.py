@@ -6,7 +6,9 @@ Everything is read as text: the study decides what is a number. A floating NaN o
 from __future__ import annotations
 
 import re
+import shutil
 import tempfile
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -147,14 +149,20 @@ def _file(path: Path) -> Source:
     return Source(str(path), renamed, backend, keep)
 
 
+class _Kept:
+    """Lives as long as a source does; a folder is removed with it."""
+
+
 def _plain_name(path: Path) -> tuple[Path, object]:
     """A name that the engine does not take for a pattern."""
     if not _PATTERN_CHARACTERS & set(str(path)):
         return path, None
-    folder = tempfile.TemporaryDirectory(prefix="covey-")
-    link = Path(folder.name) / ("data" + "".join(path.suffixes[-2:]))
+    folder = Path(tempfile.mkdtemp(prefix="covey-"))
+    link = folder / ("data.csv.gz" if path.suffix == ".gz" else "data" + path.suffix)
     link.symlink_to(path.absolute())
-    return link, folder
+    keep = _Kept()
+    weakref.finalize(keep, shutil.rmtree, folder, ignore_errors=True)
+    return link, keep
 
 
 def _server(url: str) -> Source:
