@@ -51,7 +51,7 @@ class Notebook:
 
     sent_entries: list[Entry] = field(default_factory=list)
     received_entries: list[Entry] = field(default_factory=list)
-    letters: dict[str, list[bytes]] = field(default_factory=dict)
+    letters: dict[str, list[bytes]] = field(default_factory=dict, repr=False)
 
     async def sent(self, letter: Letter) -> None:
         """Keeps the header, the hash and the size."""

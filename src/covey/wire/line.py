@@ -1,0 +1,129 @@
+"""A line is one TLS connection to one peer: frames with their length in front, heartbeats, and a good-bye.
+
+The length is checked before anything is read. Three values that no frame has are signs: a heartbeat (so that
+a peer who computes for long is not taken for dead), a good-bye, and its acknowledgement (so that closing
+loses nothing that was sent before).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import ssl
+
+from covey.errors import Aborted, CoveyError, PeerError
+from covey.wire.frame import LENGTH_BYTES, MAX_FRAME
+from covey.wire.link import FrameQueue
+
+HEARTBEAT_SECONDS = 5.0
+LINGER_SECONDS = 30.0
+HASTE_SECONDS = 2.0
+READ_AHEAD = 2 << 20
+_WRITE_AHEAD = 1 << 20
+
+_BEAT, _BYE, _BYE_HEARD = 0, 0xFFFFFFFF, 0xFFFFFFFE
+
+
+class Line:
+    """Frames to and from one peer whose identity is established."""
+
+    def __init__(self, peer: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.peer = peer
+        self.heard = asyncio.get_running_loop().time()
+        self._reader, self._writer = reader, writer
+        self._frames = FrameQueue()
+        self._over = asyncio.Event()
+        self._bye_heard = asyncio.Event()
+        writer.transport.set_write_buffer_limits(high=_WRITE_AHEAD)
+        _keep_alive(writer.get_extra_info("socket"))
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the peer has left or the connection is down."""
+        return self._over.is_set()
+
+    async def wait_over(self) -> None:
+        """Returns once the peer has left or the connection is down."""
+        await self._over.wait()
+
+    async def send(self, frame: bytes) -> None:
+        """Writes a frame, waiting while the peer reads more slowly than we write."""
+        if self._over.is_set():
+            raise self._gone()
+        try:
+            self._writer.write(len(frame).to_bytes(LENGTH_BYTES, "big"))
+            self._writer.write(frame)
+            await self._writer.drain()
+        except (OSError, ssl.SSLError):
+            raise self._gone() from None
+
+    async def receive(self) -> bytes:
+        """The peer's next frame."""
+        return await self._frames.get()
+
+    async def listen(self) -> None:
+        """Reads until the connection ends; never raises: the queue's end tells the reader why."""
+        try:
+            while True:
+                length = int.from_bytes(await self._reader.readexactly(LENGTH_BYTES), "big")
+                self.heard = asyncio.get_running_loop().time()
+                if length <= MAX_FRAME and length != _BEAT:
+                    await self._frames.put(await self._reader.readexactly(length))
+                elif length == _BYE:
+                    self._frames.end(Aborted(f"party {self.peer!r} has left the session", resumable=True))
+                    self._sign(_BYE_HEARD)
+                elif length == _BYE_HEARD:
+                    self._bye_heard.set()
+                elif length != _BEAT:
+                    reason = f"a frame of {length} bytes, at most {MAX_FRAME} are allowed"
+                    self._frames.end(PeerError(party=self.peer, step="the frame", reason=reason))
+                    return
+        except (OSError, ssl.SSLError, EOFError):
+            self._frames.end(self._gone())
+        except CoveyError as error:
+            self._frames.end(error)
+        finally:
+            self._frames.end(self._gone())
+            self._over.set()
+            self._bye_heard.set()
+            self._writer.close()
+
+    async def beat(self, every: float = HEARTBEAT_SECONDS) -> None:
+        """Gives a sign of life now and then, until the line is over."""
+        while not self._over.is_set():
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(every):
+                    await self._over.wait()
+                    return
+            self._sign(_BEAT)
+
+    async def close(self, linger: float = LINGER_SECONDS) -> None:
+        """Says good-bye, waits until the peer has read all that came before, and hangs up."""
+        with contextlib.suppress(OSError, ssl.SSLError, TimeoutError):
+            async with asyncio.timeout(linger):
+                if not self._over.is_set():
+                    self._sign(_BYE)
+                    await self._writer.drain()
+                    await self._bye_heard.wait()
+        self._writer.close()
+        with contextlib.suppress(OSError, ssl.SSLError, TimeoutError):
+            async with asyncio.timeout(1):
+                await self._writer.wait_closed()
+
+    def _sign(self, sign: int) -> None:
+        if not self._writer.is_closing():
+            self._writer.write(sign.to_bytes(LENGTH_BYTES, "big"))
+
+    def _gone(self) -> Aborted:
+        return Aborted(f"the connection to party {self.peer!r} was cut; start again to go on", resumable=True)
+
+
+def _keep_alive(connection: socket.socket | None) -> None:
+    """Lets the kernels notice a machine that vanished, even while a process is busy."""
+    if connection is None:
+        return
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in (("TCP_KEEPIDLE", 20), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 4)):
+        if hasattr(socket, option):
+            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)

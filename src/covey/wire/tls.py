@@ -1,0 +1,255 @@
+"""Parties meet over TLS: the one whose name sorts later dials, both sides insist on the roster's certificates.
+
+Whoever is early waits; a caller tries again until the time is up; a stranger is turned away without a word
+about the study, and the wait for the right one goes on. Nothing of a role runs before all have met.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+from covey.errors import Aborted, AccessError, InputError
+from covey.wire.contact import Address, Contact, by_fingerprint, dials
+from covey.wire.depth import first_cause
+from covey.wire.greet import GREETING_SECONDS, answer, call, welcome
+from covey.wire.line import HASTE_SECONDS, HEARTBEAT_SECONDS, LINGER_SECONDS, READ_AHEAD, Line
+from covey.wire.trust import contexts, explain
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
+_CALLERS = 32
+
+
+class TlsLink:
+    """One party's lines to all its peers."""
+
+    def __init__(self, me: str, lines: Mapping[str, Line]) -> None:
+        self.me = me
+        self.peers = tuple(sorted(lines))
+        self._lines = lines
+
+    async def send(self, peer: str, frame: bytes) -> None:
+        """Writes a frame to that peer."""
+        await self._lines[peer].send(frame)
+
+    async def receive(self, peer: str) -> bytes:
+        """That peer's next frame."""
+        return await self._lines[peer].receive()
+
+    def heard(self, peer: str) -> float:
+        """When anything came from that peer, a heartbeat included."""
+        return self._lines[peer].heard
+
+    async def close(self, linger: float = LINGER_SECONDS) -> None:
+        """Says good-bye to all, and waits at most that long until they have read what was sent."""
+        async with asyncio.TaskGroup() as group:
+            for line in self._lines.values():
+                group.create_task(line.close(linger))
+
+
+@asynccontextmanager
+async def connect(
+    me: str,
+    contacts: Mapping[str, Contact],
+    *,
+    certificate: Path,
+    key: Path,
+    wait: float,
+    listen: Address | None = None,
+    notice: Callable[[str], None] = lambda sentence: None,
+    heartbeat: float = HEARTBEAT_SECONDS,
+) -> AsyncIterator[TlsLink]:
+    """Meets all peers of the roster `contacts` (which has `me` too) within `wait` seconds.
+
+    `listen` is where to listen if that is not the address in the roster. `notice` is told who came, who is
+    waited for, and who was turned away. Raises `AccessError` for strangers, `Aborted` when somebody does not
+    come in time, `InputError` if the roster or the port is at fault.
+    """
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            meeting = _Meeting(me, contacts, certificate, key, listen, notice, heartbeat, tasks)
+            try:
+                link = await meeting.hold(wait)
+                yield link
+            except BaseException:
+                await meeting.leave(HASTE_SECONDS)
+                raise
+            await meeting.leave(LINGER_SECONDS)
+    except BaseExceptionGroup as failures:
+        raise first_cause(failures) from None
+
+
+class _Meeting:
+    def __init__(
+        self,
+        me: str,
+        contacts: Mapping[str, Contact],
+        certificate: Path,
+        key: Path,
+        listen: Address | None,
+        notice: Callable[[str], None],
+        heartbeat: float,
+        tasks: asyncio.TaskGroup,
+    ) -> None:
+        if me not in contacts:
+            raise InputError(f"party {me!r} is not in the roster")
+        own = contacts[me]
+        self._me, self._notice, self._heartbeat, self._tasks = me, notice, heartbeat, tasks
+        self._peers = {name: contact for name, contact in contacts.items() if name != me}
+        self._known = by_fingerprint(self._peers.values())
+        for contact in contacts.values():
+            contact.check_dates()
+        self._called = [peer for peer in self._peers.values() if dials(own, peer)]
+        self._callers = [name for name, peer in self._peers.items() if peer not in self._called]
+        self._bind = listen or own.address
+        self._dialing, self._answering = contexts(certificate, key, self._peers.values())
+        self._lines: dict[str, Line] = {}
+        self._keepers: list[asyncio.Task[None]] = []
+        self._refusals: list[str] = []
+        self._all_here = asyncio.Event()
+
+    async def hold(self, wait: float) -> TlsLink:
+        """Returns once every peer has a line."""
+        server = self._open_port() if self._callers else None
+        try:
+            async with asyncio.timeout(wait):
+                async with asyncio.TaskGroup() as group:
+                    efforts = [group.create_task(self._keep_calling(peer)) for peer in self._called]
+                    if server:
+                        efforts.append(group.create_task(self._answer(server)))
+                    if self._peers:
+                        await self._all_here.wait()
+                    for effort in efforts:
+                        effort.cancel()
+        except TimeoutError:
+            raise self._missing(wait) from None
+        except BaseExceptionGroup as failures:
+            raise first_cause(failures) from None
+        finally:
+            if server:
+                server.close()
+        return TlsLink(self._me, self._lines)
+
+    async def leave(self, linger: float) -> None:
+        """Closes every line and ends what keeps it alive."""
+        await TlsLink(self._me, self._lines).close(linger)
+        for task in self._keepers:
+            task.cancel()
+
+    def _missing(self, wait: float) -> Aborted | AccessError:
+        absent = sorted(name for name in self._peers if name not in self._lines or self._lines[name].is_over)
+        who = ", ".join(f"{name!r}" for name in absent)
+        late = f"party {who} did not come within {wait:g} s"
+        if self._refusals:
+            return AccessError(f"{late}; {self._refusals[-1]}")
+        return Aborted(f"{late}: see that it runs, and that the study has its address", resumable=True)
+
+    def _enter(self, line: Line) -> None:
+        self._lines[line.peer] = line
+        for work in (line.listen(), line.beat(self._heartbeat)):
+            self._keepers.append(self._tasks.create_task(work))
+        here = [name for name, other in self._lines.items() if not other.is_over]
+        self._notice(f"party {line.peer!r} is here ({len(here)} of {len(self._peers)})")
+        if len(here) == len(self._peers):
+            self._all_here.set()
+
+    async def _keep_calling(self, peer: Contact) -> None:
+        """Calls until the peer answers; calls again if it goes away before all have met."""
+        pause = FIRST_PAUSE
+        while True:
+            line = await self._call(peer)
+            if line is None:
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, LONGEST_PAUSE)
+            else:
+                self._enter(line)
+                await line.wait_over()
+                pause = FIRST_PAUSE
+
+    async def _call(self, peer: Contact) -> Line | None:
+        """One attempt; none if nobody who could be the peer answers."""
+        where = peer.address
+        if where is None:
+            raise InputError(f"party {peer.name!r} has no address in the study")
+        try:
+            async with asyncio.timeout(2 * GREETING_SECONDS):
+                reader, writer = await asyncio.open_connection(
+                    where.host, where.port, ssl=self._dialing, server_hostname="", limit=READ_AHEAD
+                )
+                with _dropped_on_failure(writer):
+                    await call(reader, writer, self._me, peer.name, self._known)
+                    return Line(peer.name, reader, writer)
+        except ssl.SSLError as error:
+            refused = f"party {peer.name!r} at {where} was not accepted, or did not accept us"
+            raise AccessError(f"{refused}: {explain(error)}") from None
+        except (OSError, EOFError, TimeoutError):
+            return None
+
+    def _open_port(self) -> socket.socket:
+        where = self._bind
+        if where is None:
+            raise InputError(f"party {self._me!r} has no address to listen on")
+        try:
+            family = socket.AF_INET6 if ":" in where.host else socket.AF_INET
+            server = socket.create_server((where.host, where.port), family=family)
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise InputError(
+                f"cannot listen on {where} ({reason}): end what uses the port, or choose another with --listen"
+            ) from None
+        server.setblocking(False)
+        return server
+
+    async def _answer(self, server: socket.socket) -> None:
+        """Takes calls, some at a time; a stranger's call ends without touching the others."""
+        loop = asyncio.get_running_loop()
+        free = asyncio.Semaphore(_CALLERS)
+        async with asyncio.TaskGroup() as group:
+            while True:
+                await free.acquire()
+                connection, _ = await loop.sock_accept(server)
+                group.create_task(self._take_call(connection, free))
+
+    async def _take_call(self, connection: socket.socket, free: asyncio.Semaphore) -> None:
+        try:
+            loop = asyncio.get_running_loop()
+            reader = asyncio.StreamReader(limit=READ_AHEAD)
+            transport, protocol = await loop.connect_accepted_socket(
+                lambda: asyncio.StreamReaderProtocol(reader),
+                connection,
+                ssl=self._answering,
+                ssl_handshake_timeout=GREETING_SECONDS,
+            )
+            writer = asyncio.StreamWriter(transport, protocol, reader, loop)
+            with _dropped_on_failure(writer):
+                name = await answer(reader, writer, self._me, self._known)
+                present = self._lines.get(name)
+                if name not in self._callers or (present is not None and not present.is_over):
+                    raise AccessError(f"a second connection of party {name!r} was refused")
+                welcome(writer)
+                self._enter(Line(name, reader, writer))
+        except ssl.SSLError as error:
+            self._refuse(f"a peer was refused: {explain(error)}")
+        except AccessError as error:
+            self._refuse(str(error))
+        except (OSError, EOFError, TimeoutError):
+            return
+        finally:
+            free.release()
+
+    def _refuse(self, sentence: str) -> None:
+        self._refusals = [*self._refusals[-99:], sentence]
+        self._notice(sentence)
+
+
+@contextmanager
+def _dropped_on_failure(writer: asyncio.StreamWriter) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        writer.transport.abort()
+        raise
