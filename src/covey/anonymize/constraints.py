@@ -21,6 +21,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from covey.anonymize.compiled import jit
 from covey.anonymize.problem import Longs, Partition, Problem
@@ -152,6 +153,15 @@ def diverse(limits: Limits, histogram: Longs, size: int) -> bool:
 def kept(limits: Limits, histogram: Longs, size: int) -> bool:
     """Whether a class of this histogram and size keeps k, l and t."""
     return size >= limits.k and diverse(limits, histogram, size)
+
+
+@jit
+def broken(limits: Limits, histograms: Longs, sizes: Longs) -> NDArray[np.bool_]:
+    """Which of these classes do not keep k, l and t; `histograms` is classes x width."""
+    result = np.zeros(len(sizes), dtype=np.bool_)
+    for number in range(len(sizes)):
+        result[number] = not kept(limits, histograms[number], sizes[number])
+    return result
 
 
 def limits_of(problem: Problem) -> Limits:

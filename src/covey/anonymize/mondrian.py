@@ -1,0 +1,139 @@
+"""Mondrian (LeFevre, DeWitt, Ramakrishnan 2006): halve the widest column while both halves keep every constraint.
+
+Columns are leaf codes in tree order. A part is cut where the codes below and above hold as near to half of its records
+as can be; if a half would break k, l or t the next widest column is tried, and if none can be cut the part is a class.
+Strict cuts between codes, so that no two classes overlap; relaxed cuts at exactly half, and records with the middle
+code fall on both sides. A class's box is closed to the lowest node above it; a column of intervals publishes the box.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from covey.anonymize.closure import closed
+from covey.anonymize.compiled import jit
+from covey.anonymize.constraints import Limits, flat_codes, kept, limits_of, require_feasible
+from covey.anonymize.pace import Cancel, Progress, never, report, silent
+from covey.anonymize.problem import Ints, Longs, Partition, Problem
+
+_STEP = 2_000_000  # records looked at between two reports
+_TOP, _PARTS, _OUT, _CLASSES, _PLACED = range(5)  # what `state` holds
+
+
+def mondrian(
+    problem: Problem,
+    *,
+    seed: int = 0,
+    threads: int = 1,
+    progress: Progress = silent,
+    cancel: Cancel = never,
+    relaxed: bool = False,
+) -> Partition:
+    """Classes by repeated halving. Nothing is random and one thread is used: `seed` and `threads` change nothing.
+
+    Raises Unmet if even the whole table breaks a constraint.
+    """
+    require_feasible(problem)
+    limits, places = limits_of(problem), flat_codes(problem)
+    most_cuts = problem.records // max(problem.k, 1) if relaxed else 0
+    room = min(problem.items + most_cuts, problem.records) + 1
+    pieces, out = np.zeros((2, room), dtype=np.int64), np.zeros((3, room), dtype=np.int64)
+    pieces[0, : problem.items], pieces[1, : problem.items] = np.arange(problem.items), problem.counts
+    starts = np.zeros(problem.records // max(problem.k, 1) + 2, dtype=np.int64)
+    state = np.zeros(5, dtype=np.int64)
+    state[_TOP], state[_PARTS] = problem.items, 1
+    while state[_PARTS]:
+        _halve(problem.codes, _widths(problem), limits, places, relaxed, pieces, starts, out, state)
+        report("cutting", int(state[_PLACED]) / problem.records, progress, cancel)
+    item, group, count = out[:, : int(state[_OUT])]
+    return closed(problem, item, group, count, cuts=int(state[_CLASSES]) - 1, relaxed=relaxed)
+
+
+def _widths(problem: Problem) -> Longs:
+    return np.array([max(tree.codes - 1, 1) for tree in problem.trees], dtype=np.int64)
+
+
+@jit
+def _halve(
+    codes: Ints,
+    widths: Longs,
+    limits: Limits,
+    places: Longs,
+    relaxed: bool,
+    pieces: Longs,
+    starts: Longs,
+    out: Longs,
+    state: Longs,
+) -> None:
+    """Cut the part on top of the stack, or write it out as a class, until the stack is empty or a step is done.
+
+    A part is the pieces (item, records) from its start to the top; its two halves take its place, the left one on top.
+    """
+    looked = 0
+    while state[_PARTS] and looked < _STEP:
+        start = starts[state[_PARTS] - 1]
+        part = pieces[:, start : state[_TOP]].copy()
+        looked += part.shape[1]
+        for column in _widest_first(codes, widths, part):
+            order = np.argsort(codes[column, part[0]], kind="mergesort")
+            left, right = _cut(codes[column], part[:, order], relaxed)
+            if left.shape[1] and right.shape[1] and _holds(limits, places, left) and _holds(limits, places, right):
+                middle = start + right.shape[1]
+                pieces[:, start:middle] = right
+                state[_TOP] = middle + left.shape[1]
+                pieces[:, middle : state[_TOP]] = left
+                starts[state[_PARTS]] = middle
+                state[_PARTS] += 1
+                break
+        else:
+            end = state[_OUT] + part.shape[1]
+            out[0, state[_OUT] : end] = part[0]
+            out[1, state[_OUT] : end] = state[_CLASSES]
+            out[2, state[_OUT] : end] = part[1]
+            state[_OUT], state[_TOP] = end, start
+            state[_PARTS] -= 1
+            state[_CLASSES] += 1
+            state[_PLACED] += part[1].sum()
+
+
+@jit
+def _widest_first(codes: Ints, widths: Longs, part: Longs) -> Longs:
+    """The columns in which the part is not a single code, the widest as a share of its domain first."""
+    shares = np.zeros(len(codes))
+    for column in range(len(codes)):
+        low = high = codes[column, part[0, 0]]
+        for piece in range(part.shape[1]):
+            code = codes[column, part[0, piece]]
+            low, high = min(low, code), max(high, code)
+        shares[column] = (high - low) / widths[column]
+    order = np.argsort(-shares, kind="mergesort")
+    return order[: np.count_nonzero(shares)]
+
+
+@jit
+def _cut(codes: Ints, part: Longs, relaxed: bool) -> tuple[Longs, Longs]:
+    """A part, sorted by code, in two: at exactly half of its records, or between two codes as near to it as can be."""
+    total = part[1].sum()
+    below, best, where = 0, total, 0
+    for piece in range(part.shape[1]):
+        if piece and codes[part[0, piece]] != codes[part[0, piece - 1]] and abs(2 * below - total) < best:
+            best, where = abs(2 * below - total), piece
+        if relaxed and 2 * (below + part[1, piece]) > total:
+            inside = total // 2 - below
+            left, right = part[:, : piece + 1].copy(), part[:, piece:].copy()
+            left[1, -1], right[1, 0] = inside, part[1, piece] - inside
+            return (left if inside else left[:, :-1]), right
+        below += part[1, piece]
+    return part[:, :where], part[:, where:]
+
+
+@jit
+def _holds(limits: Limits, places: Longs, part: Longs) -> bool:
+    size = part[1].sum()
+    if size < limits.k:
+        return False
+    histogram = np.zeros(limits.starts[-1], dtype=np.int64)
+    for piece in range(part.shape[1]):
+        for column in range(places.shape[1]):
+            histogram[places[part[0, piece], column]] += part[1, piece]
+    return kept(limits, histogram, size)

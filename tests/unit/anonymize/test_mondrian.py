@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from covey.anonymize.closure import boxes
+from covey.anonymize.mondrian import mondrian
+from covey.anonymize.problem import Problem
+from covey.errors import Aborted, Unmet
+from covey.hierarchy import Hierarchy
+from covey.measures import integer_costs
+from covey.testing.problems import faults, problems
+
+
+def plane(points: list[tuple[int, int]], k: int, side: int = 8) -> Problem:
+    """Points of a square grid, each column a flat hierarchy; equal points are one item."""
+    tree = Hierarchy.from_paths([(str(value), "*") for value in range(side)])
+    costs, scale = integer_costs((tree, tree))
+    distinct, counts = np.unique(np.array(points, dtype=np.int32), axis=0, return_counts=True)
+    return Problem((tree, tree), np.ascontiguousarray(distinct.T), counts.astype(np.int64), costs, scale, k)
+
+
+def classes(problem: Problem, **options: bool) -> list[list[tuple[int, ...]]]:
+    partition = mondrian(problem, **options)
+    return sorted(
+        sorted(
+            tuple(problem.codes[:, item].tolist())
+            for item, count in zip(
+                partition.item[partition.group == own], partition.count[partition.group == own], strict=True
+            )
+            for _ in range(count)
+        )
+        for own in range(partition.classes)
+    )
+
+
+def test_the_widest_column_is_halved_first() -> None:
+    points = [(0, 0), (2, 7), (1, 1), (2, 6)]
+    assert classes(plane(points, 2)) == [[(0, 0), (1, 1)], [(2, 6), (2, 7)]]
+
+
+def test_a_part_whose_halves_would_break_k_is_a_class() -> None:
+    assert len(classes(plane([(0, 0), (7, 7), (3, 3)], 2))) == 1
+
+
+def test_the_next_widest_column_is_tried_where_the_widest_cannot_be_cut() -> None:
+    points = [(0, 0), (0, 0), (0, 4), (7, 4)]
+    assert classes(plane(points, 2)) == [[(0, 0), (0, 0)], [(0, 4), (7, 4)]]
+
+
+def test_strict_never_parts_equal_codes_and_relaxed_cuts_at_exactly_half() -> None:
+    points = [(0, 0)] * 5 + [(7, 0)]
+    assert classes(plane(points, 3)) == [points]
+    assert classes(plane(points, 3), relaxed=True) == [[(0, 0)] * 3, [(0, 0)] * 2 + [(7, 0)]]
+
+
+@given(problems(diverse=False))
+@settings(max_examples=60, deadline=None)
+def test_strict_boxes_do_not_overlap(problem: Problem) -> None:
+    problem = replace(problem, k=min(problem.k, problem.records), sensitive=())
+    partition = mondrian(problem)
+    low, high = boxes(problem, partition.item, partition.group, partition.classes)
+    for a in range(partition.classes):
+        for b in range(a):
+            apart = (high[a] < low[b]) | (high[b] < low[a])
+            assert apart.any()
+
+
+@given(problems())
+@settings(max_examples=100, deadline=None)
+def test_relaxed_classes_keep_what_was_asked_or_the_request_is_refused(problem: Problem) -> None:
+    try:
+        partition = mondrian(problem, relaxed=True)
+    except Unmet:
+        return
+    assert faults(problem, partition) == []
+    assert partition.count.sum() == problem.records
+
+
+def test_a_caller_can_stop_it() -> None:
+    with pytest.raises(Aborted, match="cancelled during cutting"):
+        mondrian(plane([(0, 0), (7, 7)], 1), cancel=lambda: True)
