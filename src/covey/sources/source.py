@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import parse_qs, urlsplit, urlunsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import duckdb
 import ibis
@@ -36,6 +36,13 @@ T = TypeVar("T")
 _LINE = re.compile(r"Line: (\d+)")
 _PATTERN_CHARACTERS = set("*?[]{}")
 _BATCH = 100_000
+_REASONS = (
+    ("Maximum line size", f"a line is longer than {LONGEST_LINE // 2**20} MB; is it one table?"),
+    ("Expected Number of Columns", "has another number of cells than the header; check separators and quotes"),
+    ("Invalid unicode", "not UTF-8; save the file as UTF-8"),
+    ("not utf-8", "not UTF-8; save the file as UTF-8"),
+    ("unterminated quote", "a quoted cell is not closed; double the quotes inside a cell"),
+)
 
 
 class Source:
@@ -46,6 +53,7 @@ class Source:
         self._table = table
         self._backend = backend
         self._keep = keep  # what must live as long as the table does
+        weakref.finalize(self, backend.disconnect)
         self.columns = tuple(clean(column) for column in table.columns)
         repeated = [column for column in self.columns if self.columns.count(column) > 1]
         if repeated:
@@ -168,29 +176,38 @@ def _plain_name(path: Path) -> tuple[Path, object]:
 def _server(url: str) -> Source:
     """A table or query of a PostgreSQL server: postgres://user@host/db?table=NAME or ?query=SELECT…"""
     parts = urlsplit(url)
-    shown = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, parts.query, ""))
+    asked = {key: values[0] for key, values in parse_qs(parts.query).items()}
+    host = asked.get("host") or parts.hostname
+    shown = f"{parts.scheme}://{host or ''}{parts.path}"
     if parts.scheme not in ("postgres", "postgresql"):
         raise InputError(f"{shown}: unknown kind of source; give a CSV or Parquet file, or postgres://…?table=NAME")
-    asked = parse_qs(parts.query)
-    table, query = asked.pop("table", [None])[0], asked.pop("query", [None])[0]
-    if (table is None) == (query is None):
+    if ("table" in asked) == ("query" in asked):
         raise InputError(f"{shown}: say which table with ?table=NAME, or ?query=SELECT… (one of them)")
-    kept = "&".join(f"{key}={value}" for key, values in asked.items() for value in values)
     try:
-        backend = ibis.postgres.connect(url=urlunsplit(("postgresql", parts.netloc, parts.path, kept, "")))
-    except AttributeError:
+        backend = ibis.postgres.connect(
+            host=host, port=parts.port or 5432, user=_decoded(parts.username), password=_decoded(parts.password),
+            database=parts.path.lstrip("/") or None,
+        )  # fmt: skip
+    except ImportError:
         raise InputError("reading PostgreSQL needs an extra: pip install 'covey[postgres]'") from None
-    except Exception as error:  # the driver's own errors quote the address with its password
+    except Exception as error:  # the driver's own words may quote the password
         raise InputError(f"{shown}: the server refused the connection ({type(error).__name__})") from None
     try:
-        if query is not None:
-            return Source(shown, backend.sql(query), backend)
-        schema, _, name = str(table).rpartition(".")
-        return Source(shown, backend.table(name, database=schema or None), backend)
-    except InputError:
-        raise
-    except Exception as error:
+        if "query" in asked:
+            view = ibis.util.gen_name("covey")
+            backend.raw_sql(f"create temporary view {view} as {asked['query']}").close()
+            return Source(shown, backend.table(view), backend)
+        schema, _, name = asked["table"].rpartition(".")
+        return Source(f"{shown}?table={asked['table']}", backend.table(name, database=schema or None), backend)
+    except Exception as error:  # the engine's own words quote the query
+        backend.disconnect()
+        if isinstance(error, InputError):
+            raise
         raise InputError(f"{shown}: no such table, or not a readable query ({type(error).__name__})") from None
+
+
+def _decoded(part: str | None) -> str | None:
+    return None if part is None else unquote(part)
 
 
 def _as_text(column: Expression) -> Expression:
@@ -208,12 +225,7 @@ def _line(error: Exception) -> str:
 
 def _reason(message: str) -> str:
     """Why an engine refused a file, in our words: its own would quote cells."""
-    if "unicode" in message.lower() or "utf-8" in message.lower():
-        return "not UTF-8; save the file as UTF-8"
-    if "Expected Number of Columns" in message:
-        return "has another number of cells than the header; check separators and quotes"
-    if "unterminated quote" in message or "quote" in message.lower():
-        return "a quoted cell is not closed; double the quotes inside a cell"
-    if "Maximum line size" in message or "line size" in message.lower():
-        return f"a line is longer than {LONGEST_LINE // 2**20} MB; is it one table?"
+    for sign, reason in _REASONS:
+        if sign in message:
+            return reason
     return "cannot be read as a table; is the file damaged?"

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.conftest import Covey
+
+from covey import samples
+
+
+def test_adult_is_fit_for_a_study_beside_its_hierarchies(covey: Covey, adult: Path) -> None:
+    called = covey("check", adult / "study.toml", "--data", adult / "adult.csv")
+    assert called.code == 0
+    assert "30,162 rows" in called.out and "fit for the study" in called.out
+
+
+def test_a_country_deleted_from_the_hierarchy_is_named_with_its_rows(covey: Covey, adult: Path) -> None:
+    file = adult / "native-country.csv"
+    file.write_text("".join(line for line in file.read_text().splitlines(True) if not line.startswith("Cuba;")))
+    called = covey("check", adult / "study.toml", "--data", adult / "adult.csv")
+    assert called.code == 1
+    assert "'Cuba' in 92 rows" in called.out
+    assert "'native-country'" in called.err and "92 rows" in called.err
+    found = json.loads(covey("check", adult / "study.toml", "--data", adult / "adult.csv", "--json").out)
+    assert found["fit"] is False
+    assert [c["unknown"] for c in found["columns"] if c["name"] == "native-country"] == [{"Cuba": 92}]
+
+
+@pytest.mark.parametrize(
+    ("name", "party", "file"),
+    [
+        ("clinic", None, "clinic.csv"),
+        ("hospitals", "north", "north.csv"),
+        ("hospitals", "south", "south.csv"),
+        ("hospitals", "east", "east.csv"),
+    ],
+)
+def test_the_sample_data_is_fit(covey: Covey, name: str, party: str | None, file: str) -> None:
+    folder = samples.path(name)
+    who = [] if party is None else ["--as", party]
+    assert covey("check", folder / "study.toml", "--data", folder / file, *who).code == 0
+
+
+STUDY = """[study]
+name = "t"
+[privacy]
+k = 3
+[columns.age]
+role = "quasi"
+hierarchy = "flat"
+[columns.note]
+role = "plain"
+"""
+
+
+def lay(folder: Path, study: str = STUDY) -> tuple[Path, Path]:
+    (folder / "study.toml").write_text(study)
+    (folder / "data.csv").write_text("age,note,extra\n1,a,x\n1,b,x\n2,c,x\n")
+    return folder / "study.toml", folder / "data.csv"
+
+
+def test_a_plain_column_that_identifies_fails_unless_the_study_says_otherwise(covey: Covey, tmp_path: Path) -> None:
+    study, data = lay(tmp_path)
+    called = covey("check", study, "--data", data)
+    assert called.code == 1
+    assert "'note'" in called.err and "identifies = false" in called.err
+    lay(tmp_path, STUDY + "identifies = false\n")
+    assert covey("check", study, "--data", data).code == 0
+
+
+def test_local_risk_counts_unique_records_and_those_below_k(covey: Covey, tmp_path: Path) -> None:
+    study, data = lay(tmp_path, STUDY + "identifies = false\n")
+    found = json.loads(covey("check", study, "--data", data, "--json").out)
+    assert found["risk"] == {"tuples": 2, "unique": 1, "below_k": 3, "highest": 1.0}
+    assert found["ignored"] == ["extra"]
+
+
+def test_a_key_that_stands_twice_is_no(covey: Covey, tmp_path: Path) -> None:
+    study = """[study]
+name = "t"
+protocol = "generalize"
+[privacy]
+k = 2
+[columns.id]
+role = "key"
+[columns.age]
+role = "quasi"
+hierarchy = "flat"
+[columns.sex]
+role = "quasi"
+hierarchy = "flat"
+[parties.a]
+columns = ["age"]
+[parties.b]
+columns = ["sex"]
+"""
+    (tmp_path / "study.toml").write_text(study)
+    (tmp_path / "data.csv").write_text("id,age\n1,2\n1,3\n")
+    called = covey("check", tmp_path / "study.toml", "--data", tmp_path / "data.csv", "--as", "a")
+    assert called.code == 1 and "more than one row" in called.err
+    asked = covey("check", tmp_path / "study.toml", "--data", tmp_path / "data.csv")
+    assert asked.code == 2 and "--as PARTY" in asked.err

@@ -1,0 +1,97 @@
+"""A PostgreSQL server is a source like a file: started here for the test, on a socket of its own."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from covey.errors import InputError
+from covey.sources import connect
+from tests.conftest import Covey
+
+pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("postgres")]
+
+STUDY = """[study]
+name = "t"
+[privacy]
+k = 2
+[columns.age]
+role = "quasi"
+hierarchy = { min = 0, max = 120, steps = [10] }
+[columns.code]
+role = "quasi"
+hierarchy = "flat"
+"""
+
+
+def programs() -> Path | None:
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    return found[-1].parent if found else None
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """A server of our own; as root it runs as the package's user, since it refuses to run as root."""
+    where = programs()
+    if where is None:
+        pytest.skip("no PostgreSQL server: scripts/install-system.sh installs one")
+    folder = Path(tempfile.mkdtemp(prefix="covey-pg-"))
+    su: list[str] = []
+    if os.geteuid() == 0:
+        owner = pwd.getpwnam("postgres")
+        os.chown(folder, owner.pw_uid, owner.pw_gid)
+        su = ["runuser", "-u", "postgres", "--"]
+
+    def call(*command: str) -> None:
+        subprocess.run([*su, *command], check=True, capture_output=True, cwd=folder)
+
+    user = "postgres" if su else pwd.getpwuid(os.geteuid()).pw_name
+    data = str(folder / "data")
+    call(str(where / "initdb"), "-D", data, "-A", "trust", "-U", user, "-E", "UTF8", "--locale=C")
+    options = f"-k {folder} -c listen_addresses='' -c fsync=off"
+    call(str(where / "pg_ctl"), "-D", data, "-w", "-o", options, "-l", str(folder / "log"), "start")
+    try:
+        statements = """
+            create table patients (age double precision, code text, "Name" varchar);
+            insert into patients values (37, '01', 'ann'), (37, '01', 'bob'), ('NaN', '1', 'cyd'), (null, null, 'dan');
+            create schema ward; create table ward.beds (age int, code text); insert into ward.beds values (5, 'x');
+        """
+        call(str(where / "psql"), "-h", str(folder), "-U", user, "-d", "postgres", "-q", "-c", statements)
+        yield f"postgres://{user}@/postgres?host={folder}"
+    finally:
+        call(str(where / "pg_ctl"), "-D", data, "-w", "-m", "immediate", "stop")
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_a_table_is_read_as_text_and_grouped_there(server: str) -> None:
+    source = connect(f"{server}&table=patients")
+    assert source.columns == ("age", "code", "Name")
+    assert source.rows == 4
+    tuples, counts = source.distinct(["code"])
+    assert dict(zip(tuples.column(0).to_pylist(), counts.tolist(), strict=True)) == {"01": 2, "1": 1, None: 1}
+    rows = [row for batch in source.batches(["age", "Name"]) for row in batch.to_pylist()]
+    assert sorted((row["Name"], row["age"]) for row in rows if row["age"] is not None) == [("ann", "37"), ("bob", "37")]
+
+
+def test_a_query_and_a_table_of_another_schema_are_read(server: str) -> None:
+    assert connect(f"{server}&query=select age, code from patients where code = '01'").rows == 2
+    assert connect(f"{server}&table=ward.beds").rows == 1
+
+
+def test_check_works_on_a_server(server: str, covey: Covey, tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(STUDY)
+    called = covey("check", tmp_path / "study.toml", "--data", f"{server}&table=patients")
+    assert called.code == 0 and "4 rows" in called.out
+
+
+@pytest.mark.parametrize("asked", ["&table=nowhere", "&query=selec 1", "", "&table=a&query=b"])
+def test_a_wrong_table_or_query_is_refused_in_one_sentence(server: str, asked: str) -> None:
+    with pytest.raises(InputError, match="postgres://"):
+        connect(server + asked)
