@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from covey.wire.channel import Channel, Session
+from covey.wire.contact import Address, Contact
 from covey.wire.depth import gather
 from covey.wire.frame import FRAME_BYTES, Header, Letter
 from covey.wire.link import Link
@@ -10,13 +11,19 @@ from covey.wire.memory import MemoryNetwork
 from covey.wire.message import Bytes16, Bytes32, Bytes64, Count, Message, Name, Vector
 from covey.wire.opening import open_channel, plain_channel
 from covey.wire.record import Entry, Notebook, Nothing, Recorder, Tally
+from covey.wire.replay import ReplayLink
+from covey.wire.slow import parse_bandwidth, parse_latency, slowed
+from covey.wire.thread import on_own_thread
+from covey.wire.tls import connect
 
 __all__ = [
     "FRAME_BYTES",
+    "Address",
     "Bytes16",
     "Bytes32",
     "Bytes64",
     "Channel",
+    "Contact",
     "Count",
     "Entry",
     "Header",
@@ -28,10 +35,16 @@ __all__ = [
     "Notebook",
     "Nothing",
     "Recorder",
+    "ReplayLink",
     "Session",
     "Tally",
     "Vector",
+    "connect",
     "gather",
+    "on_own_thread",
     "open_channel",
+    "parse_bandwidth",
+    "parse_latency",
     "plain_channel",
+    "slowed",
 ]

@@ -92,6 +92,16 @@ class Channel:
         """Messages, bytes and rounds of the whole session so far."""
         return self._session.tally
 
+    @property
+    def session(self) -> bytes:
+        """The session's id, the same for every party: what is signed in a session names it."""
+        return self._session.session
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """The peers from whom something is due right now, sorted."""
+        return tuple(sorted({peer for peer, _ in self._session.waiting}))
+
     def at(self, *step: str | int) -> Channel:
         """The channel at a step below this one.
 
@@ -232,7 +242,7 @@ class Channel:
                 await session.recorder.sent(letter)
                 sequence = session.sequences[to]
                 session.sequences[to] = sequence + 1
-                await session.link.send(to, frame.number(sequence, letter))
+                await session.link.send(to, frame.place(sequence, letter.raw))
         except TimeoutError:
             slow = f"party {to!r} has not taken our message at {self._where} for {session.patience:g} s"
             raise Aborted(f"{slow}; start again to go on", resumable=True) from None

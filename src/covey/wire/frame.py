@@ -108,9 +108,9 @@ def digest(raw: bytes | memoryview) -> bytes:
     return hashlib.sha256(raw).digest()
 
 
-def number(sequence: int, letter: Letter) -> bytes:
+def place(sequence: int, letter: bytes | memoryview) -> bytes:
     """The frame that carries this letter as the line's `sequence`-th."""
-    return b"".join((sequence.to_bytes(SEQUENCE_BYTES, "big"), letter.raw))
+    return b"".join(((sequence % (1 << 64)).to_bytes(SEQUENCE_BYTES, "big"), letter))
 
 
 def split(frame: bytes) -> tuple[int, memoryview]:

@@ -13,7 +13,7 @@ from covey.errors import InputError, PeerError
 from covey.wire.channel import PATIENCE, SILENCE, Channel, Session
 from covey.wire.link import Link
 from covey.wire.message import Bytes32, Message
-from covey.wire.record import Nothing, Recorder
+from covey.wire.record import Nothing, Recorder, Tally
 
 BEFORE_SESSION = bytes(16)
 """The session id of what is said before the parties have agreed on one."""
@@ -51,16 +51,18 @@ async def open_channel(
 ) -> Channel:
     """The channel of a session, on which roles run: keys are agreed on, depth and tally stand at zero.
 
+    The exchange of keys is recorded like any other message, so that a resumed session has the same secrets.
+    Over a `ReplayLink`, this and the role go on where they were interrupted.
     Raises `PeerError` for a public key that is of small order or a copy of ours.
     """
+    parts = Session(link, session, rng, recorder, silence=silence, patience=patience)
     own = AgreementKey(rng.stream("agreement"))
-    greeting = plain_channel(link, rng.child("greeting"), session=session, silence=silence, patience=patience).at(
-        _KEY_STEP
-    )
     shared: dict[str, Secret] = {}
-    for peer, public in (await greeting.exchange(PublicKey(own.public))).items():
+    for peer, public in (await Channel(parts).at(_KEY_STEP).exchange(PublicKey(own.public))).items():
         try:
             shared[peer] = own.shared(public.key, session)
         except InputError as error:
             raise PeerError(party=peer, step=_KEY_STEP, reason=str(error)) from None
-    return Channel(Session(link, session, rng, recorder, shared, silence, patience))
+    parts.shared = shared
+    parts.tally = Tally()
+    return Channel(parts)
