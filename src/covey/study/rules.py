@@ -32,6 +32,7 @@ class Rule:
 
 
 PROTOCOLS: dict[str, Rule] = {
+    "count": Rule(("horizontal",), (2, None), options=("column", "level"), privacy=("k",)),
     "suppress": Rule(("horizontal",), (2, 2), options=("encryption",), privacy=("k",)),
     "collect": Rule(("respondents",), (0, None), ("collector",), ("collector",), ("scheme", "b", "rho", "grid")),
     "generalize": Rule(("vertical",), (2, 2), ("recipient",), (), ("leakage", "local", "variant")),
