@@ -16,6 +16,7 @@ from covey.cli import data, hierarchy
 from covey.cli.check import check
 from covey.cli.doctor import doctor
 from covey.cli.new import new
+from covey.cli.verify import verify
 from covey.errors import CoveyError
 
 app = typer.Typer(
@@ -27,6 +28,7 @@ app = typer.Typer(
 )
 app.command()(new)
 app.command()(check)
+app.command()(verify)
 app.add_typer(hierarchy.app, name="hierarchy")
 app.add_typer(data.app, name="data")
 app.command()(doctor)
