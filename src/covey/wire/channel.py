@@ -108,8 +108,8 @@ class Channel:
         Used in a `with` statement, the step is over at its end: a message that is left there, or that comes
         later, is refused.
         """
-        path = "/".join(str(part) for part in (self.step, *step) if part != "")
-        if not step or len(path) > STEP_LENGTH or path.startswith(CONTROL_STEP):
+        path = "/".join(str(part) for part in ((self.step, *step) if self.step else step))
+        if not all(path.split("/")) or len(path) > STEP_LENGTH or path.startswith(CONTROL_STEP):
             raise InputError(f"{path!r} is no step: give it a name, of at most {STEP_LENGTH} characters in all")
         return Channel(self._session, path)
 
