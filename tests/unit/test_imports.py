@@ -15,7 +15,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"study"}),
     frozenset({"table", "crypto", "anonymize", "wire"}),
     frozenset({"secure", "sources"}),
-    frozenset({"protocols", "check", "guess", "verify", "testing"}),
+    frozenset({"protocols", "check", "guess", "verify", "testing", "publish"}),
     frozenset({"party", "report"}),
     frozenset({"cli", "console"}),
 )

@@ -4,6 +4,7 @@ Size        k records or more.
 l, frequency  no value in more than size / l of the class's records.
 l, distinct   l different values or more.
 l, entropy    exp(H) >= l for the class's entropy H in natural logarithms (the base does not matter).
+c           besides l: the most frequent value is rarer than c times all from the l-th most frequent on, together.
 t           the distance between the class's and the table's distribution is t at most: half the L1 distance (equal),
             the earth mover's over ordered values that are one step apart of m - 1, or the earth mover's over a tree,
             two leaves being their common ancestor's level of the height apart.
@@ -40,7 +41,8 @@ class Limits(NamedTuple):
     k: int
     kind: int  # NONE, FREQUENCY, DISTINCT or ENTROPY
     l: float  # noqa: E741 - the field's name for it
-    t: float  # infinite where none is asked
+    c: float  # infinite where none is asked
+    t: float  # likewise
     starts: Longs  # where each sensitive column begins in a flat histogram; the last entry is its width
     whole: Longs  # the table's flat histogram
     records: int
@@ -78,6 +80,14 @@ def entropy(histogram: Longs, start: int, stop: int, size: int) -> float:
         if histogram[value] > 0:
             total += histogram[value] * np.log(histogram[value])
     return float(np.log(size) - total / size)
+
+
+@jit
+def recursive_kept(histogram: Longs, start: int, stop: int, l: float, c: float) -> bool:  # noqa: E741
+    """Whether r1 < c (rl + … + rm) for the counts r1 >= r2 >= … of the values."""
+    falling = -np.sort(-histogram[start:stop])
+    rest = falling[int(np.ceil(l)) - 1 :].sum()
+    return bool(falling[0] < c * rest)
 
 
 @jit
@@ -144,6 +154,8 @@ def diverse(limits: Limits, histogram: Longs, size: int) -> bool:
                 return False
         elif limits.kind == ENTROPY and entropy(histogram, start, stop, size) < np.log(limits.l) - SLACK:
             return False
+        if limits.c < np.inf and not recursive_kept(histogram, start, stop, limits.l, limits.c):
+            return False
         if limits.t < np.inf and distance(limits, histogram, column, size) > limits.t + SLACK:
             return False
     return True
@@ -175,6 +187,7 @@ def limits_of(problem: Problem) -> Limits:
         k=problem.k,
         kind=NONE if problem.l is None else _KINDS[problem.diversity],
         l=1.0 if problem.l is None else float(problem.l),
+        c=math.inf if problem.c is None or problem.l is None else float(problem.c),
         t=math.inf if problem.t is None else float(problem.t),
         starts=starts,
         whole=_flat_histogram(problem, starts),
@@ -251,11 +264,16 @@ def require_feasible(problem: Problem) -> None:
         raise InputError("l or t is asked for, but no column is sensitive; give one that role, or take l and t out")
     if problem.l is None:
         return
-    most = most_diverse(problem)
-    if not diverse(limits_of(problem)._replace(t=math.inf), limits_of(problem).whole, problem.records):
+    limits = limits_of(problem)._replace(t=math.inf)
+    if not diverse(limits._replace(c=math.inf), limits.whole, problem.records):
         raise Unmet(
-            f"l = {problem.l:g} ({problem.diversity}) cannot be kept: the whole table reaches {_floored(most)};"
-            " lower l to that, or suppress or merge sensitive values"
+            f"l = {problem.l:g} ({problem.diversity}) cannot be kept: the whole table reaches "
+            f"{_floored(most_diverse(problem))}; lower l to that, or merge sensitive values"
+        )
+    if not diverse(limits, limits.whole, problem.records):
+        raise Unmet(
+            f"c = {problem.c:g} with l = {problem.l:g} cannot be kept by the whole table; raise c, lower l, or merge "
+            "sensitive values"
         )
 
 

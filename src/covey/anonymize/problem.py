@@ -44,6 +44,7 @@ class Problem:
     sensitive: tuple[Sensitive, ...] = ()
     l: float | None = None  # noqa: E741 - the field's name for it
     diversity: Diversity = "frequency"
+    c: float | None = None  # besides l: recursive (c, l)-diversity
     t: float | None = None
     suppression: float = 1.0  # the largest part of the records that may end withheld or at every root
     ordered: tuple[bool, ...] = field(default=())  # columns of numbers published as intervals

@@ -13,6 +13,7 @@ import traceback
 import typer
 
 from covey.cli import data, hierarchy
+from covey.cli.anonymize import anonymize
 from covey.cli.check import check
 from covey.cli.doctor import doctor
 from covey.cli.new import new
@@ -28,6 +29,7 @@ app = typer.Typer(
 )
 app.command()(new)
 app.command()(check)
+app.command()(anonymize)
 app.command()(verify)
 app.add_typer(hierarchy.app, name="hierarchy")
 app.add_typer(data.app, name="data")

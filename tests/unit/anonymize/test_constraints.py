@@ -101,6 +101,17 @@ def test_entropy_l_of_equal_counts_is_their_number() -> None:
     assert not satisfied(problem, counted(4, 4, 3, 0, 0), 11)
 
 
+def test_c_asks_that_the_top_value_is_rarer_than_c_times_the_values_from_the_lth_on() -> None:
+    problem = replace(table([0, 1, 2], l=2, diversity="distinct"), c=2.0)
+    assert satisfied(problem, counted(5, 2, 1, 0, 0), 8)
+    assert not satisfied(problem, counted(6, 2, 1, 0, 0), 9)
+
+
+def test_a_c_that_the_whole_table_does_not_keep_is_refused() -> None:
+    with pytest.raises(Unmet, match="c = 2 with l = 2 cannot be kept"):
+        require_feasible(replace(table([0, 0, 1], l=2, diversity="distinct"), c=2.0))
+
+
 def test_k_is_looked_at_beside_l() -> None:
     assert not satisfied(table([0, 1], k=5, l=2), counted(2, 2, 0, 0, 0), 4)
     assert satisfied(table([0, 1], k=4, l=2), counted(2, 2, 0, 0, 0), 4)
@@ -163,14 +174,15 @@ def test_a_class_farther_than_t_is_refused_and_one_at_t_is_not() -> None:
     st.sampled_from(["frequency", "distinct", "entropy"]),
     st.floats(1, 4),
     st.floats(0.05, 1),
+    st.sampled_from([None, 1.0, 3.0]),
     SMALL,
     SMALL,
     SMALL,
 )
 def test_merging_two_classes_that_hold_gives_one_that_holds(
-    kind: Diversity, least: float, t: float, a: list[int], b: list[int], rest: list[int]
+    kind: Diversity, least: float, t: float, c: float | None, a: list[int], b: list[int], rest: list[int]
 ) -> None:
-    limits = limits_of(table(a + b + rest, k=1, l=least, diversity=kind, t=t))
+    limits = limits_of(replace(table(a + b + rest, k=1, l=least, diversity=kind, t=t), c=c))
     first, second = np.bincount(a, minlength=5), np.bincount(b, minlength=5)
     if kept(limits, first, len(a)) and kept(limits, second, len(b)):
         assert kept(limits, first + second, len(a) + len(b))

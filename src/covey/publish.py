@@ -1,0 +1,193 @@
+"""One owner's table, anonymized and published: what `covey anonymize` and `covey.anonymize` do.
+
+The release is judged before anyone sees it, by a judge that knows nothing of the algorithm.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+
+from covey import table
+from covey.anonymize import DEFAULT, find
+from covey.anonymize import anonymize as search
+from covey.anonymize.build import Built, build, released
+from covey.anonymize.explain import Explanation
+from covey.anonymize.explain import explain as explained
+from covey.anonymize.figures import Figures, Loss, figures
+from covey.anonymize.pace import Cancel, Progress, never, silent
+from covey.anonymize.problem import Partition
+from covey.errors import InputError, Unmet
+from covey.schema import Role
+from covey.sources import Data, Frame, arrange, canonical_csv, connect, like, write_atomically
+from covey.study import Study
+from covey.verify import Verdict, verify
+
+_CARRIED = (Role.QUASI, Role.SENSITIVE, Role.PLAIN)
+
+
+@dataclass(frozen=True)
+class Release:
+    """A released table, of the kind that went in (Arrow for a file), and what is to be said of it."""
+
+    study: Study
+    table: Frame
+    summary: dict[str, object]
+    loss: Loss
+    explanation: Explanation | None
+    content: bytes
+
+    def save(self, folder: str | Path) -> None:
+        """Write release.csv, summary.json, study.toml and the study's files: all of them, or none."""
+        files = {"release.csv": self.content, **_study_files(self.study)}
+        files["summary.json"] = (json.dumps(self.summary, indent=2, ensure_ascii=False) + "\n").encode()
+        if self.explanation is not None:
+            files["explanation.json"] = msgspec.json.format(msgspec.json.encode(self.explanation), indent=2) + b"\n"
+        write_together(Path(folder), files)
+
+
+def anonymize(
+    data: Data,
+    study: Study,
+    algorithm: str = DEFAULT,
+    *,
+    seed: int = 0,
+    budget: int | None = None,
+    threads: int | None = None,
+    explain: bool = False,
+    options: Mapping[str, object] | None = None,
+    progress: Progress = silent,
+    cancel: Cancel = never,
+) -> Release:
+    """The table that the study's k, l and t allow to be published, by a centralized algorithm.
+
+    `data` is a path, a URL or a frame. Raises InputError for data that does not fit, Unmet with what would be feasible.
+    """
+    find(algorithm)
+    source = connect(data)
+    columns = study.of_role(*_CARRIED)
+    reading = table.read(source.batches([column.name for column in columns]), columns, source.name)
+    built = build(table.build(reading, study))
+    began = time.perf_counter()
+    found = search(
+        built.problem, algorithm, seed=seed, budget=budget, threads=threads, progress=progress, cancel=cancel,
+        options=options,
+    )  # fmt: skip
+    seconds = time.perf_counter() - began
+    exempt = frozenset(column.name for column in study.quasi)
+    arranged = arrange(released(built, found), exempt)
+    verdict = _judged(arranged, study)
+    reached = figures(built, found)
+    content = canonical_csv(arranged)
+    why = None
+    if explain:
+        names = [column.name for column in built.table.quasi]
+        why = explained(
+            built.problem, found, names, algorithm, seed=seed, threads=threads, options=options, progress=progress,
+            cancel=cancel,
+        )  # fmt: skip
+    return Release(
+        study=study,
+        table=_of_kind(arranged, data),
+        summary=_summary(study, built, found, reached, verdict, algorithm, seed, seconds, content),
+        loss=reached.loss,
+        explanation=why,
+        content=content,
+    )
+
+
+def _judged(arranged: pa.Table, study: Study) -> Verdict:
+    """The judge's verdict on what is about to be published. A no is an error of ours, and nothing is published."""
+    verdict = verify(arranged, study)
+    wanting = [each for each in verdict.unmet if "suppressed or withheld" not in each.name]
+    if wanting:
+        raise Unmet(
+            "the release does not keep what the study asks, and is not published: " + "; ".join(map(str, wanting))
+        )
+    return verdict
+
+
+def _of_kind(arranged: pa.Table, data: Data) -> Frame:
+    plain = pa.table({name: arranged.column(name).cast(pa.string()) for name in arranged.column_names})
+    return plain if isinstance(data, str | Path) else like(plain, data)
+
+
+def _summary(
+    study: Study,
+    built: Built,
+    found: Partition,
+    reached: Figures,
+    verdict: Verdict,
+    algorithm: str,
+    seed: int,
+    seconds: float,
+    content: bytes,
+) -> dict[str, object]:
+    """The content of summary.json: the keys of any run, and which algorithm did it."""
+    kind = study.privacy.diversity
+    return {
+        "study": study.name,
+        "protocol": None,
+        "algorithm": algorithm,
+        "seed": seed,
+        "partition": study.partition,
+        "parties": [],
+        "rows": reached.rows,
+        "withheld": reached.withheld,
+        "dropped": built.table.dropped,
+        "k": study.privacy.k,
+        "l": study.privacy.l,
+        "k_reached": reached.k_reached,
+        "l_reached": min((getattr(each, kind) for each in verdict.diversity), default=None),
+        "classes": reached.classes,
+        "suppressed_cells": reached.suppressed_cells,
+        "loss": msgspec.to_builtins(reached.loss),
+        "seconds": round(seconds, 3),
+        "rounds": 0,
+        "messages": 0,
+        "bytes": 0,
+        "per_party": {},
+        "ledger": [],
+        "study_hash": study.study_hash,
+        "release_sha256": hashlib.sha256(content).hexdigest(),
+        "reproducible": found.reproducible,
+    }
+
+
+def _study_files(study: Study) -> dict[str, bytes]:
+    """The study and every file that it names, as they were read."""
+    if study.path is None or not study.path.is_file():
+        return dict(study.files)
+    return {"study.toml": study.path.read_bytes(), **study.files}
+
+
+def write_together(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files into a folder; a new folder appears whole or not at all. Raises InputError that names it."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: is a file; name a folder for the release")
+    if folder.exists():
+        for name, content in files.items():
+            write_atomically(folder / name, content)
+        return
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        staged = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be made ({error.strerror}); check the permissions") from None
+    try:
+        for name, content in files.items():
+            write_atomically(staged / name, content)
+        staged.chmod(0o755)
+        staged.rename(folder)
+    except BaseException:
+        shutil.rmtree(staged, ignore_errors=True)
+        raise
