@@ -16,7 +16,7 @@ def to_arrow(frame: Frame) -> pa.Table:
     if isinstance(frame, pa.Table):
         return frame
     try:
-        return nw.from_native(frame, eager_only=True).to_arrow()
+        return nw.maybe_reset_index(nw.from_native(frame, eager_only=True)).to_arrow()
     except TypeError:
         kind = type(frame).__name__
         raise InputError(f"data must be a path, a URL, or a pandas, Polars or Arrow table, not {kind}") from None
