@@ -59,6 +59,14 @@ class JumpingLoop(asyncio.SelectorEventLoop):
         future.add_done_callback(self._returned)
         return future
 
+    async def shutdown_default_executor(self, timeout: float | None = None) -> None:
+        """Waits for the threads to end; the clock stands still."""
+        self._jumping.threads += 1
+        try:
+            await super().shutdown_default_executor()
+        finally:
+            self._jumping.threads -= 1
+
     def _returned(self, _: object) -> None:
         self._jumping.threads -= 1
 
