@@ -1,0 +1,106 @@
+"""A party's certificate: self-signed, pinned, and carrying the key that verifies what the party signs."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from cryptography.x509.oid import NameOID
+
+from covey.errors import AccessError, InputError
+
+SIGNING_KEY = x509.ObjectIdentifier("2.25.265596957092030932791671993304761969650")
+"""The extension with the raw ed25519 key; an identifier from a UUID needs nobody's leave."""
+
+_LARGEST = 1 << 16
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Who a party is to the others. Two certificates are the same if their bytes are."""
+
+    party: str
+    der: bytes
+    pem: bytes
+    public_key: bytes
+    signing_key: bytes
+    begins: datetime
+    ends: datetime
+
+    @staticmethod
+    def read(path: Path, party: str) -> Certificate:
+        """The certificate in a file. Raises InputError if there is none, AccessError if it is not one of ours."""
+        try:
+            content = path.read_bytes()[:_LARGEST]
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read ({error.strerror}); name a certificate") from None
+        return Certificate.parse(content, party, str(path))
+
+    @staticmethod
+    def parse(pem: bytes, party: str, where: str = "") -> Certificate:
+        """The certificate in PEM bytes that is to be that party's."""
+        where = where or f"the certificate of party {party!r}"
+        try:
+            found = x509.load_pem_x509_certificates(pem)
+        except ValueError:
+            found = []
+        if len(found) != 1:
+            raise AccessError(f"{where}: is no single certificate in PEM; ask the party for its PARTY.pem")
+        certificate = found[0]
+        names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+        named = str(names[0].value) if len(names) == 1 else ""
+        if named != party:
+            raise AccessError(f"{where}: is of party {named!r}, not of {party!r}; use the one it made")
+        return Certificate(
+            party=party,
+            der=certificate.public_bytes(Encoding.DER),
+            pem=certificate.public_bytes(Encoding.PEM),
+            public_key=_public_key(certificate, where),
+            signing_key=_signing_key(certificate, where),
+            begins=certificate.not_valid_before_utc,
+            ends=certificate.not_valid_after_utc,
+        )
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the certificate, to be compared by telephone."""
+        return spelled(hashlib.sha256(self.der).hexdigest())
+
+    def verifies(self, signature: bytes, content: bytes) -> bool:
+        """Whether this party signed that content."""
+        try:
+            Ed25519PublicKey.from_public_bytes(self.signing_key).verify(signature, content)
+        except InvalidSignature:
+            return False
+        return True
+
+
+def spelled(digest: str) -> str:
+    """A hash in groups of four, as people read it out."""
+    return " ".join(digest[start : start + 4] for start in range(0, len(digest), 4))
+
+
+def _public_key(certificate: x509.Certificate, where: str) -> bytes:
+    key = certificate.public_key()
+    if not isinstance(key, Ed25519PublicKey):
+        raise AccessError(f"{where}: its key is not ed25519; make keys with `covey keys new`")
+    return key.public_bytes(Encoding.Raw, PublicFormat.Raw)
+
+
+def _signing_key(certificate: x509.Certificate, where: str) -> bytes:
+    try:
+        extension = certificate.extensions.get_extension_for_oid(SIGNING_KEY).value
+    except (x509.ExtensionNotFound, ValueError):
+        raise AccessError(f"{where}: carries no signing key; make keys with `covey keys new`") from None
+    raw = extension.value if isinstance(extension, x509.UnrecognizedExtension) else b""
+    try:
+        Ed25519PublicKey.from_public_bytes(raw)
+    except ValueError:
+        raise AccessError(f"{where}: its signing key is malformed; make keys with `covey keys new`") from None
+    return raw

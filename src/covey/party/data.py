@@ -1,0 +1,23 @@
+"""A party's records, read from where they are under the study's rules."""
+
+from __future__ import annotations
+
+from covey.errors import InputError
+from covey.study import Study
+from covey.table import Table, build, read
+
+
+def load_table(study: Study, party: str, data: object | None) -> Table | None:
+    """The party's table; None for a party without data of its own. Raises InputError that names file and column."""
+    if not study.party(party).holds_data:
+        if data is not None:
+            raise InputError(f"party {party!r} holds no data in this study; leave out its --data")
+        return None
+    if data is None:
+        raise InputError(f"party {party!r} needs its data: add --data DATA")
+    from covey.sources.source import connect
+
+    columns = study.held_by(party)
+    source = connect(data)  # type: ignore[arg-type]
+    reading = read(source.batches([column.name for column in columns]), columns, source.name)
+    return build(reading, study)

@@ -1,0 +1,92 @@
+"""A study file as a document: read, given a roster or another protocol, and written again.
+
+Only simulations change a study file, and only in their own copy of it; comments are lost on the way.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from datetime import date, time
+from pathlib import Path
+from typing import TypeAlias
+
+from covey.errors import InputError
+from covey.sources.release import write_atomically
+from covey.study import Study
+
+Value: TypeAlias = "str | int | float | bool | date | time | list[Value] | Document"
+Document: TypeAlias = "dict[str, Value]"
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def read(path: Path) -> Document:
+    """The tables of a study file."""
+    try:
+        return tomllib.loads(path.read_text("utf-8-sig"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read as a study file ({type(error).__name__})") from None
+
+
+def table(document: Document, *names: str) -> Document:
+    """The table at that path, made where it is missing."""
+    for name in names:
+        below = document.setdefault(name, {})
+        if not isinstance(below, dict):
+            raise InputError(f"{'.'.join(names)} is no table in the study")
+        document = below
+    return document
+
+
+def give_roster(document: Document, addresses: Mapping[str, str], certificates: Mapping[str, str]) -> None:
+    """Every party gets that address and that certificate file, in place of what it had."""
+    for name, certificate in certificates.items():
+        party = table(document, "parties", name)
+        party.pop("address", None)
+        party["certificate"] = certificate
+        if name in addresses:
+            party["address"] = addresses[name]
+
+
+def save(document: Document, files: Mapping[str, bytes], folder: Path) -> Study:
+    """Writes the document as a study with the files that it names, and reads it back."""
+    for name, content in files.items():
+        write_atomically(folder / name, content)
+    path = folder / "study.toml"
+    write_atomically(path, spell(document).encode())
+    return Study.load(path)
+
+
+def spell(document: Document, path: tuple[str, ...] = ()) -> str:
+    """The document as TOML: plain values of a table first, then the tables below it."""
+    lines = [f"[{'.'.join(map(_key, path))}]"] if path else []
+    lines += [f"{_key(name)} = {_value(value)}" for name, value in document.items() if not isinstance(value, dict)]
+    text = "\n".join(lines) + "\n" if lines else ""
+    below = [spell(value, (*path, name)) for name, value in document.items() if isinstance(value, dict)]
+    return "\n".join(part for part in (text, *below) if part)
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else _text(name)
+
+
+def _value(value: Value) -> str:
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_key(name)} = {_value(part)}" for name, part in value.items()) + " }"
+    if isinstance(value, date | time):
+        return value.isoformat()
+    return repr(value)
+
+
+def _text(text: str) -> str:
+    """A TOML basic string; JSON's escapes are TOML's, but for the one character that JSON leaves as it is."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,179 @@
+"""Before any role runs, the parties establish that they mean the same study, and agree on a session.
+
+    hello     versions, the study's and the roster's hashes, each part of them, the role, a commitment to a seed
+    nonce     revealed by everyone once all commitments are in
+    confirm   the session that follows from all of it, signed
+
+Who a peer is, the link has established by its certificate; what it says of itself is compared with the roster and
+never believed. A party's randomness is keyed with its seed and everyone's nonces: nobody can choose a seed to fit.
+The nonce follows from the seed, so that it is committed to as well.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Annotated
+
+from msgspec import Meta
+
+from covey.crypto.rng import Rng, derive, spell
+from covey.crypto.secret import Secret
+from covey.errors import AccessError, PeerError
+from covey.party.keys import Keys
+from covey.party.roster import Roster
+from covey.party.terms import PART_BYTES, differences, terms
+from covey.study import Study
+from covey.wire import Bytes32, Bytes64, Channel, Link, Message, Name, plain_channel
+from covey.wire.frame import VERSION
+
+CLOCKS_APART = 300
+_SHOWN = 6
+
+Part = Annotated[str, Meta(max_length=512)]
+PartHash = Annotated[bytes, Meta(min_length=PART_BYTES, max_length=PART_BYTES)]
+
+
+class Hello(Message, tag="handshake.hello"):
+    """What the sender believes the agreement to be, and its commitment."""
+
+    software: Name
+    wire: int
+    party: Name
+    role: Annotated[str, Meta(max_length=64)]
+    study_hash: Bytes32
+    roster_hash: Bytes32
+    terms: Annotated[dict[Part, PartHash], Meta(max_length=20_000)]
+    clock: int
+    commitment: Bytes32
+
+
+class Nonce(Message, tag="handshake.nonce"):
+    """The sender's share of the session's randomness."""
+
+    nonce: Bytes32
+
+
+class Confirm(Message, tag="handshake.confirm"):
+    """The session as the sender computed it, signed with its key."""
+
+    session: Bytes32
+    signature: Bytes64
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """What the handshake gives: a session that all parties are in, and this party's randomness in it."""
+
+    session: bytes
+    rng: Rng
+    commitments: dict[str, bytes]
+    nonces: dict[str, bytes]
+    warnings: tuple[str, ...] = ()
+
+
+async def shake_hands(
+    link: Link,
+    study: Study,
+    roster: Roster,
+    keys: Keys,
+    seed: Secret,
+    *,
+    patience: float,
+    clock: Callable[[], float] = time.time,
+) -> Agreement:
+    """Agrees with every peer or raises: AccessError that names what differs, PeerError for a broken handshake."""
+    me = link.me
+    channel = plain_channel(link, Rng(derive(seed, "handshake")), patience=patience)
+    nonce = derive(seed, "nonce").reveal()
+    own = hello(study, roster, me, commit(seed), int(clock()))
+
+    opening = channel.at("hello")
+    await opening.broadcast(own)  # all is said before anything is judged, so that both sides learn what differs
+    hellos = await opening.collect(Hello)
+    for peer, theirs in hellos.items():
+        compare(peer, own, theirs, study)
+    warnings = [warning for peer, theirs in hellos.items() if (warning := _clocks(peer, own.clock, theirs.clock))]
+
+    nonces = {peer: said.nonce for peer, said in (await channel.at("nonce").exchange(Nonce(nonce))).items()}
+    nonces[me] = nonce
+    commitments = {peer: theirs.commitment for peer, theirs in hellos.items()} | {me: own.commitment}
+    session = session_digest(study.study_hash, commitments, nonces)
+    await _confirm(channel.at("confirm"), session, roster, keys)
+    rng = Rng(derive(seed, "session", session))
+    return Agreement(session[:16], rng, commitments, nonces, tuple(warnings))
+
+
+def hello(study: Study, roster: Roster, me: str, commitment: bytes, clock: int) -> Hello:
+    """What this party says first."""
+    return Hello(
+        software=version("covey"),
+        wire=VERSION,
+        party=me,
+        role=study.party(me).role or "",
+        study_hash=bytes.fromhex(study.study_hash),
+        roster_hash=bytes.fromhex(roster.roster_hash),
+        terms=terms(study, roster),
+        clock=clock,
+        commitment=commitment,
+    )
+
+
+def commit(seed: Secret) -> bytes:
+    """The commitment to a seed; thirty-two random bytes cannot be guessed from their hash."""
+    return hashlib.sha256(spell("covey commitment/1", seed.reveal())).digest()
+
+
+def session_digest(study_hash: str, commitments: dict[str, bytes], nonces: dict[str, bytes]) -> bytes:
+    """What the session is called: everything that everyone said, in the order of names."""
+    said = [part for name in sorted(nonces) for part in (name, commitments[name], nonces[name])]
+    return hashlib.sha256(spell("covey session/1", study_hash, *said)).digest()
+
+
+def compare(peer: str, ours: Hello, theirs: Hello, study: Study) -> None:
+    """Raises AccessError that says in what the peer differs from us."""
+    if theirs.party != peer:
+        raise AccessError(f"party {peer!r} was refused: it gives another name than its certificate's")
+    if (theirs.software, theirs.wire) != (ours.software, ours.wire):
+        raise AccessError(
+            f"party {peer!r} runs covey {theirs.software} (wire {theirs.wire}), we run {ours.software} "
+            f"(wire {ours.wire}); install the same version everywhere"
+        )
+    if theirs.role != (study.party(peer).role or "") and theirs.study_hash == ours.study_hash:
+        raise AccessError(f"party {peer!r} was refused: it comes in another role than the study gives it")
+    different = differences(ours.terms, theirs.terms)
+    if different or (theirs.study_hash, theirs.roster_hash) != (ours.study_hash, ours.roster_hash):
+        raise AccessError(_difference(peer, ours, theirs, different))
+
+
+def _difference(peer: str, ours: Hello, theirs: Hello, different: list[str]) -> str:
+    what = "study" if theirs.study_hash != ours.study_hash else "roster or order of columns"
+    shown = ", ".join(different[:_SHOWN]) or "something that this version cannot name"
+    more = f" and {len(different) - _SHOWN} more" if len(different) > _SHOWN else ""
+    return f"party {peer!r} has another {what}; it differs in {shown}{more}: all must have the same study file"
+
+
+def _clocks(peer: str, ours: int, theirs: int) -> str | None:
+    apart = theirs - ours
+    if abs(apart) <= CLOCKS_APART:
+        return None
+    side = "ahead of" if apart > 0 else "behind"
+    minutes = round(abs(apart) / 60)
+    return f"the clock of party {peer!r} is {minutes:,} minutes {side} ours; the run goes on, but set the wrong one"
+
+
+async def _confirm(channel: Channel, session: bytes, roster: Roster, keys: Keys) -> None:
+    """Everyone has heard the same from everyone, and holds the key that its certificate names."""
+    signature = keys.sign(_statement(session, roster, channel.me))
+    for peer, theirs in (await channel.exchange(Confirm(session, signature))).items():
+        if theirs.session != session:
+            raise PeerError(party=peer, step="handshake", reason="it computed another session from what was said")
+        if not roster.certificates[peer].verifies(theirs.signature, _statement(session, roster, peer)):
+            raise PeerError(party=peer, step="handshake", reason="it does not hold the signing key of its certificate")
+
+
+def _statement(session: bytes, roster: Roster, party: str) -> bytes:
+    return spell("covey handshake/1", session, roster.roster_hash, party)

@@ -1,0 +1,85 @@
+"""How far a run is: the phase, rounds and bytes so far, and whom this party waits for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import msgspec
+
+from covey.wire import Channel
+
+TICK_SECONDS = 1.0
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """One party's run at one moment."""
+
+    party: str
+    phase: str
+    done: int = 0
+    of: int = 1
+    position: int = 0
+    """The phase's place among the protocol's phases, from 1; 0 before the first."""
+    phases: int = 0
+    rounds: int = 0
+    bytes: int = 0
+    waiting: tuple[str, ...] = ()
+
+
+Listener = Callable[[Snapshot], None]
+
+
+@dataclass
+class Progress:
+    """What a role reports to, and a display reads from."""
+
+    party: str
+    phases: tuple[str, ...]
+    listener: Listener = lambda snapshot: None
+    current: str = "starting"
+    done: int = 0
+    of: int = 1
+    channel: Channel | None = field(default=None, repr=False)
+
+    def phase(self, name: str, of: int = 1) -> None:
+        """A phase begins."""
+        self.current, self.done, self.of = name, 0, max(1, of)
+        self.listener(self.snapshot())
+
+    def reach(self, done: int) -> None:
+        """That many steps of the phase are done; shown with the next tick."""
+        self.done = done
+
+    def snapshot(self) -> Snapshot:
+        """The run right now."""
+        position = self.phases.index(self.current) + 1 if self.current in self.phases else 0
+        channel = self.channel
+        return Snapshot(
+            party=self.party,
+            phase=self.current,
+            done=self.done,
+            of=self.of,
+            position=position,
+            phases=len(self.phases),
+            rounds=0 if channel is None else channel.tally.rounds,
+            bytes=0 if channel is None else sum(channel.tally.bytes.values()),
+            waiting=() if channel is None else channel.waiting,
+        )
+
+    @asynccontextmanager
+    async def ticking(self) -> AsyncIterator[None]:
+        """Tells the listener how things stand every second, while the block runs."""
+        async with asyncio.TaskGroup() as group:
+            ticker = group.create_task(self._tick())
+            try:
+                yield
+            finally:
+                ticker.cancel()
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(TICK_SECONDS)
+            self.listener(self.snapshot())

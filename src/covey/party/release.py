@@ -1,0 +1,106 @@
+"""What a simulation gives back in Python: the release, its figures, the ledger, and a way to keep them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from covey.errors import InputError
+from covey.party.folder import RunFolder
+from covey.party.ledger import Ledger
+from covey.party.session import Finished
+from covey.party.summary import summarize
+from covey.sources.frames import Frame
+from covey.sources.release import canonical_csv
+from covey.study import Study
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The release's information loss by measure; None where a protocol does not compute one."""
+
+    lm: float | None = None
+    em: float | None = None
+    dm: float | None = None
+    c_avg: float | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One party's end of a simulation."""
+
+    ledger: Ledger
+    finished: Finished
+
+
+@dataclass(frozen=True)
+class Release:
+    """A joint release, with what every party learned."""
+
+    study: Study
+    table: Frame
+    outcomes: Mapping[str, Outcome]
+    reproducible: bool
+
+    @property
+    def loss(self) -> Loss:
+        """The release's information loss."""
+        figures = self._holder.finished.figures
+        return Loss() if figures is None else Loss(**figures.loss)
+
+    @property
+    def ledger(self) -> dict[str, list[str]]:
+        """What each party learned, in sentences."""
+        return {name: outcome.ledger.own for name, outcome in self.outcomes.items()}
+
+    @property
+    def summary(self) -> dict[str, object]:
+        """What summary.json says of the run as a whole."""
+        holder = self._holder
+        return summarize(
+            self.study,
+            holder.ledger,
+            holder.finished.traffic,
+            party=None,
+            figures=holder.finished.figures,
+            release_sha256=holder.finished.release_sha256,
+            seconds=max(outcome.finished.seconds for outcome in self.outcomes.values()),
+            reproducible=self.reproducible,
+            warnings=holder.finished.warnings,
+        )
+
+    def save(self, out: str | Path) -> None:
+        """Writes the joint files into a folder, and a folder per party below it."""
+        folder = RunFolder(Path(out))
+        folder.prepare()
+        for name, outcome in self.outcomes.items():
+            own = RunFolder(folder.path / name)
+            own.prepare()
+            own.keep_study(self.study)
+            own.keep(self.study, outcome.ledger, outcome.finished, name, reproducible=self.reproducible)
+        folder.keep_study(self.study)
+        folder.keep_joint(self.summary, canonical_csv(released(self.outcomes)))
+
+    @property
+    def _holder(self) -> Outcome:
+        """A party that has the release."""
+        for outcome in self.outcomes.values():
+            if outcome.finished.release is not None:
+                return outcome
+        raise InputError("no party of this study gets a release")
+
+
+def released(outcomes: Mapping[str, Outcome]) -> pa.Table:
+    """The release, which all who have it have alike."""
+    found = [outcome.finished.release for outcome in outcomes.values() if outcome.finished.release is not None]
+    if not found:
+        raise InputError("no party of this study gets a release")
+    return found[0]
+
+
+def as_text(table: pa.Table) -> pa.Table:
+    """The table with plain text columns, as frames outside expect them."""
+    return pa.table({name: table.column(name).cast(pa.string()) for name in table.column_names})

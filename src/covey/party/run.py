@@ -1,0 +1,140 @@
+"""One party against the real others: from the study file to what the run leaves in its folder."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from covey.crypto.rng import fresh_seed
+from covey.crypto.secret import Secret
+from covey.errors import Aborted, CoveyError
+from covey.party import keys as keyring
+from covey.party.approval import Decide, within
+from covey.party.data import load_table
+from covey.party.folder import LOG, RunFolder
+from covey.party.ledger import Ledger
+from covey.party.log import RunLog
+from covey.party.progress import Listener, Progress
+from covey.party.roster import Roster
+from covey.party.session import PATIENCE, Finished, Part, take_part
+from covey.protocols import of_study
+from covey.study import Study
+from covey.wire import Link
+from covey.wire.contact import Address
+from covey.wire.slow import slowed
+from covey.wire.thread import on_own_thread
+from covey.wire.tls import connect
+
+WAIT_SECONDS = 3600.0
+
+
+@dataclass(frozen=True)
+class Job:
+    """What one party is asked to do."""
+
+    study: Path
+    party: str
+    out: Path
+    keys: Path
+    decide: Decide
+    data: str | None = None
+    listen: Address | None = None
+    wait: float = WAIT_SECONDS
+    listener: Listener = lambda snapshot: None
+    notice: Callable[[str], None] = lambda sentence: None
+    seed: Secret | None = field(default=None, repr=False)
+    """Only simulations give one: a real run draws its own."""
+    latency: float = 0.0
+    bandwidth: float = float("inf")
+
+
+def run_party(job: Job) -> Finished:
+    """Runs one party to its end and writes its folder.
+
+    Everything that can be wrong on this machine is found before anyone is dialled. However the run ends, the
+    folder has a ledger of what had been learned by then.
+    """
+    study = Study.load(job.study)
+    protocol = of_study(study)
+    study.party(job.party)
+    roster = Roster.of(study)
+    keys = keyring.load(job.keys)
+    roster.require(keys, job.party)
+    folder = RunFolder(job.out)
+    folder.prepare()
+    table = load_table(study, job.party, job.data)
+    folder.keep_study(study)
+    log = RunLog(job.out / LOG)
+    part = Part(
+        study=study,
+        protocol=protocol,
+        party=job.party,
+        table=table,
+        keys=keys,
+        roster=roster,
+        seed=job.seed or fresh_seed(),
+        decide=within(job.decide, job.wait),
+        progress=Progress(job.party, protocol.phases, job.listener),
+        ledger=Ledger(study, protocol, job.party),
+        log=log,
+        patience=max(PATIENCE, job.wait),
+    )
+    log.note(f"party {job.party!r} begins study {study.name!r} with protocol {protocol.name!r}")
+    try:
+        with asyncio.Runner() as runner:
+            finished = runner.run(_run(job, part))
+    except CoveyError as error:
+        log.note(f"the run ended: {error}")
+        folder.keep_ledger(part.ledger, f"ended: {error}")
+        raise
+    folder.keep(study, part.ledger, finished, job.party, reproducible=job.seed is not None)
+    log.note("the run is finished")
+    return finished
+
+
+async def _run(job: Job, part: Part) -> Finished:
+    task = asyncio.current_task()
+    if task is not None:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    try:
+        part.progress.phase("meeting")
+        async with part.progress.ticking(), _meet(job, part) as link:
+            return await take_part(part, link)
+    except asyncio.CancelledError:
+        raise Aborted("interrupted; run the same command again to go on", resumable=True) from None
+    except BaseExceptionGroup as failures:
+        from covey.wire.depth import first_cause
+
+        raise first_cause(failures) from None
+
+
+@asynccontextmanager
+async def _meet(job: Job, part: Part) -> AsyncIterator[Link]:
+    """The link to all peers, as slow as a simulation wants it."""
+
+    def notice(sentence: str) -> None:
+        part.log.note(sentence)
+        job.notice(sentence)
+
+    certificate, key = keyring.files(job.keys, part.keys.party)
+    meeting = on_own_thread(
+        lambda: connect(
+            job.party,
+            part.roster.contacts,
+            certificate=certificate,
+            key=key,
+            wait=job.wait,
+            listen=job.listen,
+            notice=notice,
+        )
+    )
+    async with meeting as link:
+        if job.latency or job.bandwidth != float("inf"):
+            async with slowed(link, latency=job.latency, bandwidth=job.bandwidth) as slow:
+                yield slow
+        else:
+            yield link

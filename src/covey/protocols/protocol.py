@@ -1,0 +1,138 @@
+"""What a protocol is to those who run it: its declaration, what a role is given, and what it gives back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Literal
+from typing import Protocol as Interface
+
+import pyarrow as pa
+
+from covey.secure.declare import Leakage
+from covey.study import Study
+from covey.table import Table
+from covey.wire import Channel
+
+
+class Pace(Interface):
+    """Whom a role tells how far it is."""
+
+    def phase(self, name: str, of: int = 1) -> None:
+        """A phase of the protocol's declaration begins; it has that many steps."""
+        ...
+
+    def reach(self, done: int) -> None:
+        """That many steps of the phase are done."""
+        ...
+
+
+class Book(Interface):
+    """Where a role writes down, before an opening, what everyone is about to learn from it."""
+
+    def learns(self, leakage: Leakage, **numbers: object) -> None:
+        """From here on every party may know what the sentences of its role say."""
+        ...
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What the release is like, as far as is known; `None` where nothing was computed."""
+
+    rows: int
+    classes: int
+    k_reached: int
+    l_reached: float | None = None
+    withheld: int = 0
+    suppressed_cells: int = 0
+    loss: Mapping[str, float | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What a party is asked to approve: figures from what is public so far, and what the last opening will show."""
+
+    opens: tuple[str, ...]
+    """What this party's peers and this party learn by the opening: fragments, as in a `Leakage`."""
+    figures: Figures | None = None
+    """None where nothing of the release is known before it is opened, or where this party gets no release."""
+
+    @property
+    def digest(self) -> bytes:
+        """What stands for the figures in a vote."""
+        content = None if self.figures is None else asdict(self.figures)
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).digest()
+
+
+@dataclass(frozen=True)
+class Seat:
+    """All that a role is given. It knows no file, no socket and no clock."""
+
+    study: Study
+    party: str
+    table: Table | None
+    """This party's records; None for a party without data of its own."""
+    channel: Channel
+    pace: Pace
+    book: Book
+    approve: Callable[[Proposal], Awaitable[None]]
+    """Asks everyone; returns if all agree. To be awaited right before the step that opens the release."""
+
+    @property
+    def records(self) -> Table:
+        """This party's records, which a holder always has."""
+        if self.table is None:
+            raise TypeError(f"party {self.party!r} has no records; its role must not ask for them")
+        return self.table
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a role gives back: the release and its figures, or neither where the party gets none."""
+
+    release: pa.Table | None = None
+    figures: Figures | None = None
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a run will cost, all parties together, and what each party will learn."""
+
+    rounds: int
+    messages: int
+    bytes: int
+    seconds: float
+    """Of computing, at the slowest party."""
+    learns: Mapping[str, tuple[str, ...]]
+
+
+Role = Callable[[Seat], Awaitable[Result]]
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """One row of `covey protocols`: everything that the parties' runtime needs to know of a protocol."""
+
+    name: str
+    about: str
+    source: str
+    partitions: tuple[str, ...]
+    needs: str
+    guarantees: str
+    released_to: str
+    options: Mapping[str, str]
+    """Each option of `[protocol]` and what it does, with its default."""
+    phases: tuple[str, ...]
+    leakage: Leakage
+    role: Callable[[Study, str], Role]
+    """The role that a party of the study plays."""
+    role_name: Callable[[Study, str], str]
+    receives: Callable[[Study, str], bool]
+    """Whether a party gets the release."""
+    foresee: Callable[[Study, Mapping[str, int]], Forecast]
+    ideal: Callable[[Study, Mapping[str, Table]], Result]
+    judge: Callable[[Study], None] = lambda study: None
+    """Raises InputError for a study that the protocol cannot run."""
+    release: Literal["records", "counts"] = "records"
