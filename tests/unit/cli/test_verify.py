@@ -1,0 +1,92 @@
+"""`covey verify`: exit 0 for yes, 1 for no, 2 for bad input, and one sentence that says why."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.conftest import Covey
+
+STUDY = """[study]
+name = "trial"
+[privacy]
+k = 2
+l = 2
+[columns.name]
+role = "identifier"
+[columns.age]
+role = "quasi"
+hierarchy = { min = 0, max = 99, steps = [10] }
+[columns.illness]
+role = "sensitive"
+"""
+RELEASE = 'age,illness\n"[30, 39]",flu\n"[30, 39]",cold\n*,flu\n*,none\n'
+ORIGINAL = "name;age;illness\nAnn;31;flu\nBob;38;cold\nCid;50;flu\nDot;70;none\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "study.toml").write_text(STUDY)
+    (tmp_path / "release.csv").write_text(RELEASE)
+    (tmp_path / "original.csv").write_text(ORIGINAL)
+    return tmp_path
+
+
+def test_a_good_release_is_a_yes_on_one_screen_without_colours(covey: Covey, folder: Path) -> None:
+    ended = covey(
+        *("verify", folder / "release.csv", "--study", folder / "study.toml"),
+        *("--original", folder / "original.csv"),
+    )
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith("yes")
+    assert "\x1b" not in ended.out
+    assert len(ended.out.splitlines()) <= 30
+    for word in ("l (frequency) of illness", "prosecutor", "em-monotone", "0 withheld"):
+        assert word in ended.out
+
+
+def test_a_release_that_falls_short_is_a_no_with_one_sentence(covey: Covey, folder: Path) -> None:
+    (folder / "release.csv").write_text(RELEASE.replace("*,none\n", ""))
+    ended = covey("verify", folder / "release.csv", "--study", folder / "study.toml")
+    assert ended.code == 1
+    assert ended.out.startswith("no")
+    assert ended.err.count("\n") == 1
+    assert "k must be at least 2 but it is 1" in ended.err
+
+
+def test_json_is_printed_also_for_a_no(covey: Covey, folder: Path) -> None:
+    (folder / "release.csv").write_text(RELEASE.replace("none", "flu"))
+    ended = covey("verify", folder / "release.csv", "--study", folder / "study.toml", "--json")
+    found = json.loads(ended.out)
+    assert (ended.code, found["answer"], found["k"]) == (1, False, 2)
+    assert [each["name"] for each in found["requirements"] if not each["met"]] == ["l (frequency)"]
+
+
+def test_a_released_identifier_is_a_no(covey: Covey, folder: Path) -> None:
+    ended = covey("verify", folder / "original.csv", "--study", folder / "study.toml")
+    assert ended.code == 1
+    assert "'name' (identifier)" in ended.err
+
+
+@pytest.mark.parametrize(("release", "says"), [
+    ("age\n*\n*\n", "has no column 'illness'"),
+    ("age,illness\nold,flu\nold,cold\n", "column 'age' has a cell in 2 rows that is no label of its hierarchy"),
+    ("age,illness\n", "has a header but no rows"),
+    ("age,illness\nNaN,flu\n", "column 'age' has NaN or an infinity in 1 rows"),
+])  # fmt: skip
+def test_a_bad_release_is_bad_input(covey: Covey, folder: Path, release: str, says: str) -> None:
+    (folder / "release.csv").write_text(release)
+    ended = covey("verify", folder / "release.csv", "--study", folder / "study.toml")
+    assert (ended.code, ended.out) == (2, "")
+    assert says in ended.err
+    assert ended.err.count("\n") == 1
+
+
+def test_a_made_up_row_is_a_no_with_the_original(covey: Covey, folder: Path) -> None:
+    (folder / "release.csv").write_text(RELEASE.replace("cold", "none"))
+    arguments = ("verify", folder / "release.csv", "--study", folder / "study.toml")
+    assert covey(*arguments).code == 0
+    ended = covey(*arguments, "--original", folder / "original.csv")
+    assert ended.code == 1
+    assert "released rows without an original of their own must be at most 0 but it is 1" in ended.err
