@@ -2,13 +2,14 @@
 
 A decoder accepts exactly the declared fields, in their declared types and bounds, and nothing else, so
 that role code never meets a value that it would have to doubt. The sizes of fields are declared beside
-them, with `Meta(max_length=…)` or the types below.
+them, with `Meta(max_length=…)` or the types below. A class with `pack` and `unpack` may be a field: a vector,
+points of a group; a secret has neither, and so is never sent.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Annotated, TypeVar, dataclass_transform
+from typing import Annotated, Protocol, TypeVar, dataclass_transform, runtime_checkable
 
 import msgspec
 import numpy as np
@@ -39,6 +40,20 @@ class Message(msgspec.Struct, metaclass=_Frozen, frozen=True, forbid_unknown_fie
 M = TypeVar("M", bound=Message)
 
 
+@runtime_checkable
+class Packed(Protocol):
+    """A field that travels as bytes, and is checked when it is read from them."""
+
+    def pack(self) -> bytes | memoryview:
+        """The bytes: equal values have equal bytes."""
+        ...
+
+    @classmethod
+    def unpack(cls, raw: bytes) -> Packed:
+        """The value in these bytes. Raises `ValueError`, without quoting them, if there is none."""
+        ...
+
+
 class Vector:
     """A vector of integers modulo 2^64, sent as eight little-endian bytes each."""
 
@@ -46,6 +61,17 @@ class Vector:
 
     def __init__(self, words: Words) -> None:
         self.words = words
+
+    def pack(self) -> memoryview:
+        """Eight bytes for each."""
+        return np.ascontiguousarray(self.words, dtype="<u8").view(np.uint8).data
+
+    @classmethod
+    def unpack(cls, raw: bytes) -> Vector:
+        """The vector in these bytes."""
+        if len(raw) % 8:
+            raise ValueError("a vector's bytes are a multiple of eight")
+        return cls(np.frombuffer(raw, dtype="<u8").astype(np.uint64, copy=False))
 
     def __len__(self) -> int:
         return len(self.words)
@@ -81,23 +107,21 @@ def decode(kind: type[M], payload: bytes | memoryview) -> M:
         raise ValueError(f"not a well-formed {tag_of(kind)}{reason}") from None
 
 
-def _encode_vector(value: object) -> memoryview:
-    if isinstance(value, Vector):
-        return np.ascontiguousarray(value.words, dtype="<u8").view(np.uint8).data
+def _pack(value: object) -> bytes | memoryview:
+    if isinstance(value, Packed):
+        return value.pack()
     raise NotImplementedError(f"{type(value).__name__} is never sent")
 
 
-def _decode_vector(kind: type, value: object) -> Vector:
-    if kind is not Vector or not isinstance(value, bytes):
-        raise ValueError("expected a vector")
-    if len(value) % 8:
-        raise ValueError("a vector's bytes are a multiple of eight")
-    return Vector(np.frombuffer(value, dtype="<u8").astype(np.uint64, copy=False))
+def _unpack(kind: type, value: object) -> Packed:
+    if not issubclass(kind, Packed) or not isinstance(value, bytes):
+        raise ValueError("expected bytes")
+    return kind.unpack(value)
 
 
-_ENCODER = msgspec.msgpack.Encoder(enc_hook=_encode_vector)
+_ENCODER = msgspec.msgpack.Encoder(enc_hook=_pack)
 
 
 @lru_cache(maxsize=1024)
 def _decoder(kind: type[M]) -> msgspec.msgpack.Decoder[M]:
-    return msgspec.msgpack.Decoder(kind, dec_hook=_decode_vector)
+    return msgspec.msgpack.Decoder(kind, dec_hook=_unpack)

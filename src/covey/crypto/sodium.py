@@ -1,0 +1,98 @@
+"""The door to libsodium, as rbcl brings it: whole arrays at a time, on every core.
+
+A call through ctypes lets other threads run, so that threads share a long array evenly. Only this module
+sees addresses; what it is given has been checked for length and content by `covey.crypto.group`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import rbcl.rbcl
+
+ELEMENT = 32
+"""Bytes of a scalar and of a point."""
+
+HASH = 64
+"""Bytes that are mapped to a point, or reduced to a scalar."""
+
+_GRAIN = 256
+"""Below this many elements a thread costs more than it saves."""
+
+_LIBRARY: ctypes.CDLL = rbcl.rbcl._sodium
+
+with contextlib.suppress(OSError):  # rbcl unpacks the library to a file for loading, and leaves it behind
+    os.unlink(_LIBRARY._name)  # noqa: PTH108 - the pure rooms have no pathlib
+
+
+@dataclass(frozen=True)
+class Operand:
+    """An array that a function walks along, `step` bytes at a time; a step of zero stays where it is."""
+
+    data: bytes
+    step: int = ELEMENT
+
+
+def same(data: bytes) -> Operand:
+    """One value for every call."""
+    return Operand(data, 0)
+
+
+def compute(name: str, count: int, *operands: Operand) -> bytes:
+    """`count` elements, each what the named function makes of the operands' next values.
+
+    A function that reports the identity has written it, all zeros, so its report is not needed here.
+    """
+    out = bytearray(ELEMENT * count)
+    _walk(name, count, out, operands)
+    return bytes(out)
+
+
+def valid_points(data: bytes) -> list[bool]:
+    """For each 32 bytes: are they the canonical encoding of an element of the group? The identity is one."""
+    codes = _walk("crypto_core_ristretto255_is_valid_point", len(data) // ELEMENT, None, (Operand(data),))
+    return [code == 1 for code in codes]
+
+
+def cores() -> int:
+    """How many threads can compute at the same time here."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def spread(count: int, work: Callable[[int, int], list[int]], grain: int = _GRAIN) -> list[int]:
+    """Runs `work(first, last)` over parts of 0 to count on every core, and joins the answers in order."""
+    workers = min(cores(), max(1, count // grain))
+    if workers == 1:
+        return work(0, count)
+    edges = [count * part // workers for part in range(workers + 1)]
+    with ThreadPoolExecutor(workers) as pool:
+        parts = pool.map(work, edges[:-1], edges[1:])
+        return [code for part in parts for code in part]
+
+
+def _walk(name: str, count: int, out: bytearray | None, operands: tuple[Operand, ...]) -> list[int]:
+    if not count:
+        return []
+    function = _LIBRARY[name]  # by index: a new handle each time, so that its types are ours alone
+    function.restype = ctypes.c_int
+    function.argtypes = [ctypes.c_void_p] * (len(operands) + (out is not None))
+    held = [ctypes.c_char_p(operand.data) for operand in operands]
+    starts = [(ctypes.cast(pointer, ctypes.c_void_p).value or 0) for pointer in held]
+    steps = [operand.step for operand in operands]
+    if out is not None:
+        starts.insert(0, ctypes.addressof(ctypes.c_char.from_buffer(out)))
+        steps.insert(0, ELEMENT)
+
+    def part(first: int, last: int) -> list[int]:
+        walks = [
+            range(start + first * step, start + last * step, step) if step else [start] * (last - first)
+            for start, step in zip(starts, steps, strict=True)
+        ]
+        return list(map(function, *walks))
+
+    return spread(count, part)
