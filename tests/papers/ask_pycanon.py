@@ -1,0 +1,29 @@
+"""Run by pyCANON's own Python: judges each release named on standard input, and prints what it found as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pandas as pd
+from pycanon import anonymity
+
+
+def judge(release: dict[str, object]) -> list[dict[str, float]]:
+    """k, l and t of a release, per sensitive column."""
+    table = pd.read_csv(str(release["path"]), dtype=str, keep_default_na=False)
+    quasi = list(release["quasi"])
+    found = []
+    for name, kind in release["sensitive"].items():
+        data = table.assign(**{name: pd.to_numeric(table[name])}) if kind == "number" else table
+        found.append({
+            "k": int(anonymity.k_anonymity(data, quasi)),
+            "distinct": int(anonymity.l_diversity(data, quasi, [name])),
+            "entropy": int(anonymity.entropy_l_diversity(data, quasi, [name])),
+            "t": float(anonymity.t_closeness(data, quasi, [name])),
+        })  # fmt: skip
+    return found
+
+
+if __name__ == "__main__":
+    json.dump([judge(release) for release in json.load(sys.stdin)], sys.stdout)
