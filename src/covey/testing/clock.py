@@ -10,11 +10,13 @@ import asyncio
 import selectors
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
-from typing import TypeVar
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 from covey.errors import CoveyError
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 
 class Deadlock(CoveyError):
@@ -59,7 +61,7 @@ class JumpingLoop(asyncio.SelectorEventLoop):
         future.add_done_callback(self._returned)
         return future
 
-    async def shutdown_default_executor(self, timeout: float | None = None) -> None:
+    async def shutdown_default_executor(self, timeout: float | None = None) -> None:  # noqa: ASYNC109
         """Waits for the threads to end; the clock stands still."""
         self._jumping.threads += 1
         try:
@@ -81,3 +83,13 @@ def run_jumping(work: Coroutine[object, None, T]) -> T:
     with asyncio.Runner(loop_factory=JumpingLoop) as runner:
         runner.run(keep())
     return answers[0]
+
+
+def on_real_clock(test: Callable[P, Coroutine[object, None, None]]) -> Callable[P, None]:
+    """Lets a test be a coroutine; for sockets, which do not wait for a clock that jumps."""
+
+    @wraps(test)
+    def run(*arguments: P.args, **named: P.kwargs) -> None:
+        asyncio.run(test(*arguments, **named))
+
+    return run

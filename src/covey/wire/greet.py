@@ -16,8 +16,12 @@ from covey.wire.trust import identify
 
 GREETING_SECONDS = 10.0
 _HELLO = b"covey/1"
-_WELCOME = b"welcome"
+_WELCOME, _ALREADY = b"welcome", b"already"
 _NAME_BYTES = 256
+
+
+class HungUp(Exception):
+    """The answering side left without a word once it had seen our certificate: this is how TLS refuses it."""
 
 
 async def call(
@@ -27,17 +31,23 @@ async def call(
     peer: str,
     contacts: dict[str, Contact],
 ) -> None:
-    """The caller's side. Raises `AccessError` if somebody else answers."""
+    """The caller's side. Raises `AccessError` if somebody else answers, `HungUp` if we are not accepted."""
     name = identify(_tls(writer), contacts)
     if name != peer:
         raise AccessError(f"party {name!r} answers at the address of party {peer!r}: correct the study's addresses")
     async with asyncio.timeout(GREETING_SECONDS):
-        claimed = await _read(reader)
+        try:
+            claimed = await _read(reader)
+        except (EOFError, ConnectionError):
+            raise HungUp from None
         if claimed != peer:
             raise AccessError(f"party {peer!r} was refused: it calls itself by a name that is not its certificate's")
         _write(writer, me)
-        if await reader.readexactly(len(_WELCOME)) != _WELCOME:
-            raise AccessError(f"party {peer!r} was refused: it does not speak covey's protocol")
+        reply = await reader.readexactly(len(_WELCOME))
+    if reply == _ALREADY:
+        raise ConnectionRefusedError("an earlier connection of ours is still open there")
+    if reply != _WELCOME:
+        raise AccessError(f"party {peer!r} was refused: it does not speak covey's protocol")
 
 
 async def answer(
@@ -56,6 +66,11 @@ async def answer(
 def welcome(writer: asyncio.StreamWriter) -> None:
     """The answering side's last word: the caller may go on."""
     writer.write(_WELCOME)
+
+
+def turn_away(writer: asyncio.StreamWriter) -> None:
+    """The answering side's last word to a party that is here already: it may try again."""
+    writer.write(_ALREADY)
 
 
 def _write(writer: asyncio.StreamWriter, name: str) -> None:

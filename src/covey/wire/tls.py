@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -16,12 +17,14 @@ from pathlib import Path
 from covey.errors import Aborted, AccessError, InputError
 from covey.wire.contact import Address, Contact, by_fingerprint, dials
 from covey.wire.depth import first_cause
-from covey.wire.greet import GREETING_SECONDS, answer, call, welcome
+from covey.wire.greet import GREETING_SECONDS, HungUp, answer, call, turn_away, welcome
 from covey.wire.line import HASTE_SECONDS, HEARTBEAT_SECONDS, LINGER_SECONDS, READ_AHEAD, Line
 from covey.wire.trust import contexts, explain
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
 _CALLERS = 32
+_HANG_UPS = 3
+"""A peer that restarts may hang up on us once; one that does not want us does it every time."""
 
 
 class TlsLink:
@@ -97,7 +100,7 @@ class _Meeting:
     ) -> None:
         if me not in contacts:
             raise InputError(f"party {me!r} is not in the roster")
-        own = contacts[me]
+        own = self._own = contacts[me]
         self._me, self._notice, self._heartbeat, self._tasks = me, notice, heartbeat, tasks
         self._peers = {name: contact for name, contact in contacts.items() if name != me}
         self._known = by_fingerprint(self._peers.values())
@@ -110,6 +113,7 @@ class _Meeting:
         self._lines: dict[str, Line] = {}
         self._keepers: list[asyncio.Task[None]] = []
         self._refusals: list[str] = []
+        self._hung_up: Counter[str] = Counter()
         self._all_here = asyncio.Event()
 
     async def hold(self, wait: float) -> TlsLink:
@@ -143,10 +147,10 @@ class _Meeting:
     def _missing(self, wait: float) -> Aborted | AccessError:
         absent = sorted(name for name in self._peers if name not in self._lines or self._lines[name].is_over)
         who = ", ".join(f"{name!r}" for name in absent)
-        late = f"party {who} did not come within {wait:g} s"
+        late = f"{'party' if len(absent) == 1 else 'parties'} {who} did not come within {wait:g} s"
         if self._refusals:
             return AccessError(f"{late}; {self._refusals[-1]}")
-        return Aborted(f"{late}: see that it runs, and that the study has its address", resumable=True)
+        return Aborted(f"{late}: see that it is running, and that the study has the right address", resumable=True)
 
     def _enter(self, line: Line) -> None:
         self._lines[line.peer] = line
@@ -186,6 +190,14 @@ class _Meeting:
         except ssl.SSLError as error:
             refused = f"party {peer.name!r} at {where} was not accepted, or did not accept us"
             raise AccessError(f"{refused}: {explain(error)}") from None
+        except HungUp:
+            self._hung_up[peer.name] += 1
+            if self._hung_up[peer.name] < _HANG_UPS:
+                return None
+            raise AccessError(
+                f"party {peer.name!r} at {where} does not accept us: see that its roster has our certificate "
+                f"({self._own.fingerprint[:16]}…), and that both clocks are right"
+            ) from None
         except (OSError, EOFError, TimeoutError):
             return None
 
@@ -229,6 +241,8 @@ class _Meeting:
                 name = await answer(reader, writer, self._me, self._known)
                 present = self._lines.get(name)
                 if name not in self._callers or (present is not None and not present.is_over):
+                    turn_away(writer)
+                    await writer.drain()
                     raise AccessError(f"a second connection of party {name!r} was refused")
                 welcome(writer)
                 self._enter(Line(name, reader, writer))
@@ -251,5 +265,5 @@ def _dropped_on_failure(writer: asyncio.StreamWriter) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        writer.transport.abort()
+        writer.close()
         raise
