@@ -211,6 +211,15 @@ def generator_times(scalars: Scalars) -> Points:
     return Points._known(compute("crypto_scalarmult_ristretto255_base", len(scalars), Operand(scalars.reveal())))
 
 
+def powers(numbers: Iterable[int]) -> Points:
+    """The generator multiplied by each number, zero included; equal numbers are computed once."""
+    listed = [number % ORDER for number in numbers]
+    place = {number: index for index, number in enumerate(dict.fromkeys(listed))}
+    raw = b"".join(number.to_bytes(SCALAR_BYTES, "little") for number in place)
+    made = Points._known(compute("crypto_scalarmult_ristretto255_base", len(place), Operand(raw)))
+    return made.take([place[number] for number in listed])
+
+
 def hash_to_group(texts: Iterable[bytes], *domain: Label) -> Points:
     """One element per text, whose logarithm nobody knows. Equal texts under unequal domains are unrelated."""
     tag = spell("covey", *domain)
