@@ -51,7 +51,7 @@ __all__ = [
 
 
 class _Covey(ModuleType):
-    """The package, where `anonymize` and `verify` are functions even after the packages of these names were imported."""
+    """The package; `anonymize` and `verify` are functions here even after the packages of these names were imported."""
 
     def __getattribute__(self, name: str) -> object:
         if name in _HOMES:

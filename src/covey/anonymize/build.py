@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from covey.anonymize.closure import boxes
-from covey.anonymize.problem import Distance, Ints, Longs, Partition, Problem, Sensitive
+from covey.anonymize.problem import FARTHEST, Distance, Ints, Longs, Partition, Problem, Sensitive
 from covey.cells import MISSING, SUPPRESSED, number
 from covey.errors import InputError
 from covey.hierarchy import Hierarchy, Interval
@@ -57,7 +57,7 @@ def build(table: Table, *, k: int | None = None) -> Built:
         c=privacy.c,
         t=privacy.t,
         suppression=study.suppression,
-        ordered=tuple(isinstance(column.hierarchy, Interval) for column in table.quasi),
+        spacing=tuple(_spacing(column, tree) for column, tree in zip(table.quasi, table.trees, strict=True)),
     )
     return Built(table, problem, item_of_row)
 
@@ -83,6 +83,19 @@ def _places(column: Column, labels: Sequence[str]) -> list[int]:
 
     place = {label: position for position, label in enumerate(sorted(labels, key=key))}
     return [place[label] for label in labels]
+
+
+def _spacing(column: Column, tree: Hierarchy) -> Ints | None:
+    """Where each value of a column of intervals lies in its range; a missing one at the far end."""
+    if not isinstance(column.hierarchy, Interval):
+        return None
+    values = [number(label) for label in tree.labels[: tree.leaves]]
+    known = [value for value in values if value is not None] or [Decimal(0)]
+    low = min(known) if column.hierarchy.low is None else column.hierarchy.low
+    high = max(known) if column.hierarchy.high is None else column.hierarchy.high
+    span = (high - low) or Decimal(1)
+    places = [int(((low if value is None else value) - low) / span * (FARTHEST - 1)) for value in values]
+    return np.array(places + [FARTHEST] * (tree.missing is not None), dtype=np.int32)
 
 
 def class_of_row(built: Built, partition: Partition) -> Longs:

@@ -38,7 +38,8 @@ def hilbert(
     """
     require_feasible(problem)
     watched = problem.l is not None or problem.t is not None
-    place = curve.places(problem.codes, [tree.codes for tree in problem.trees]).astype(np.float64)
+    codes, farthest = problem.spaced()
+    place = curve.places(codes, (farthest + 1).tolist()).astype(np.float64)
     # A run of 5k equal records has a class of its own inside it, which takes any number of further ones at no cost.
     counts = problem.counts if watched else np.minimum(problem.counts, 5 * problem.k)
     order = np.argsort(place, kind="stable")

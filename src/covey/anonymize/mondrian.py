@@ -42,15 +42,12 @@ def mondrian(
     starts = np.zeros(problem.records // max(problem.k, 1) + 2, dtype=np.int64)
     state = np.zeros(5, dtype=np.int64)
     state[_TOP], state[_PARTS] = problem.items, 1
+    codes, farthest = problem.spaced()
     while state[_PARTS]:
-        _halve(problem.codes, _widths(problem), limits, places, relaxed, pieces, starts, out, state)
+        _halve(codes, np.maximum(farthest, 1), limits, places, relaxed, pieces, starts, out, state)
         report("cutting", int(state[_PLACED]) / problem.records, progress, cancel)
     item, group, count = out[:, : int(state[_OUT])]
     return closed(problem, item, group, count, cuts=int(state[_CLASSES]) - 1, relaxed=relaxed)
-
-
-def _widths(problem: Problem) -> Longs:
-    return np.array([max(tree.codes - 1, 1) for tree in problem.trees], dtype=np.int64)
 
 
 @jit

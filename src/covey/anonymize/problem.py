@@ -19,6 +19,7 @@ Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Diversity = Literal["frequency", "distinct", "entropy"]
 Distance = Literal["equal", "ordered", "hierarchy"]
+FARTHEST = 2**30
 
 
 @dataclass(frozen=True)
@@ -47,13 +48,22 @@ class Problem:
     c: float | None = None  # besides l: recursive (c, l)-diversity
     t: float | None = None
     suppression: float = 1.0  # the largest part of the records that may end withheld or at every root
-    ordered: tuple[bool, ...] = field(default=())  # columns of numbers published as intervals
+    spacing: tuple[Ints | None, ...] = ()  # columns published as intervals: each leaf code's place in 0 .. FARTHEST
 
     def __post_init__(self) -> None:
         if self.k < 1:
             raise InputError("k must be 1 or more")
         if self.codes.shape != (len(self.trees), len(self.counts)):
             raise InputError("codes must be columns x items")
+
+    def spaced(self) -> tuple[Ints, Longs]:
+        """The codes as numbers that say how far apart they are, and the largest that each column could have."""
+        codes, farthest = self.codes, np.array([tree.codes - 1 for tree in self.trees], dtype=np.int64)
+        for column, places in enumerate(self.spacing):
+            if places is not None:
+                codes = codes.copy() if codes is self.codes else codes
+                codes[column], farthest[column] = places[self.codes[column]], FARTHEST
+        return codes, farthest
 
     @property
     def records(self) -> int:

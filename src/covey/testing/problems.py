@@ -35,7 +35,7 @@ def problems(
         counts=np.array([draw(st.integers(1, most_records)) for _ in items], dtype=np.int64),
         costs=costs,
         scale=scale,
-        k=draw(st.integers(1, 12)),
+        k=draw(st.integers(2, 12)),
         sensitive=(Sensitive(np.ascontiguousarray(codes[-1]), values),),
         l=draw(st.sampled_from([1.5, 2, 3])) if asked else None,
         diversity=draw(st.sampled_from(get_args(Diversity))),

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import covey
+from covey import samples
+from covey.errors import Aborted, InputError, Unmet
+
+
+@pytest.fixture
+def clinic(tmp_path: Path) -> Path:
+    samples.copy("clinic", tmp_path / "clinic")
+    return tmp_path / "clinic"
+
+
+def test_the_kind_of_frame_that_goes_in_comes_out_with_the_same_content(clinic: Path) -> None:
+    study = covey.Study.load(clinic / "study.toml")
+    frame = pd.read_csv(clinic / "clinic.csv", dtype=str, keep_default_na=False)
+    from_pandas = covey.anonymize(frame, study, "mondrian")
+    from_polars = covey.anonymize(pl.from_pandas(frame), study, "mondrian")
+    from_arrow = covey.anonymize(pa.Table.from_pandas(frame), study, "mondrian")
+    assert isinstance(from_pandas.table, pd.DataFrame)
+    assert isinstance(from_polars.table, pl.DataFrame)
+    assert isinstance(from_arrow.table, pa.Table)
+    assert from_pandas.content == from_polars.content == from_arrow.content
+    assert list(from_pandas.table.columns) == [column.name for column in study.released]
+
+
+def test_the_release_is_kept_by_an_independent_judge_against_the_original(clinic: Path) -> None:
+    study = covey.Study.load(clinic / "study.toml")
+    release = covey.anonymize(clinic / "clinic.csv", study, "hilbert")
+    verdict = covey.verify(release.table, study, clinic / "clinic.csv")
+    assert verdict.answer, verdict.sentence()
+    assert release.loss.lm == pytest.approx(verdict.loss.lm)
+    assert release.loss.em == pytest.approx(verdict.loss.em)
+
+
+def test_what_is_saved_is_complete_and_verifies_by_itself(clinic: Path, tmp_path: Path) -> None:
+    release = covey.anonymize(clinic / "clinic.csv", covey.Study.load(clinic / "study.toml"), "datafly")
+    release.save(tmp_path / "deep" / "out")
+    out = tmp_path / "deep" / "out"
+    copied = covey.Study.load(out / "study.toml")
+    assert copied.study_hash == release.study.study_hash
+    assert covey.verify(out / "release.csv", copied).answer
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["study_hash"] == copied.study_hash
+    assert summary["k_reached"] >= summary["k"] == 5
+    assert [path.name for path in out.parent.iterdir()] == ["out"]
+
+
+def test_saving_over_a_file_is_refused(clinic: Path, tmp_path: Path) -> None:
+    release = covey.anonymize(clinic / "clinic.csv", covey.Study.load(clinic / "study.toml"), "datafly")
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(InputError, match="taken: is a file"):
+        release.save(tmp_path / "taken")
+
+
+def test_a_k_beyond_the_table_is_answered_with_the_largest_k() -> None:
+    study = covey.Study.parse('[study]\nname = "t"\n[privacy]\nk = 5\n[columns.a]\nrole = "quasi"\nhierarchy = "flat"')
+    with pytest.raises(Unmet, match="k can be 3 at most"):
+        covey.anonymize(pa.table({"a": ["x", "y", "z"]}), study)
+
+
+def test_a_caller_can_stop_it(clinic: Path) -> None:
+    with pytest.raises(Aborted, match="cancelled"):
+        covey.anonymize(clinic / "clinic.csv", covey.Study.load(clinic / "study.toml"), "hilbert", cancel=lambda: True)
+
+
+def test_identifiers_are_not_even_read(clinic: Path) -> None:
+    study = covey.Study.load(clinic / "study.toml")
+    frame = pd.read_csv(clinic / "clinic.csv", dtype=str).drop(columns=["patient_id", "invoice"])
+    assert covey.anonymize(frame, study, "mondrian").summary["rows"] == 3000
