@@ -31,7 +31,7 @@ CHUNK = 1 << 17
 AHEAD = 4
 """Chunks that a party may have masked and sent before it has added up the first."""
 
-MESSAGE_BYTES = FRAME_BYTES + 32
+MESSAGE_BYTES = FRAME_BYTES + 28
 
 LEAKAGE = Leakage(
     everyone=("the total of all {parties} parties in each of {width} places, and nothing about how it splits",)

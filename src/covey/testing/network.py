@@ -81,6 +81,6 @@ class FaultyNetwork(MemoryNetwork):
             return
         loop = asyncio.get_running_loop()
         late = self.weather.delay * fate.below(1 << 20) / (1 << 20)
-        due = max(self._due.get(pair, 0.0), loop.time() + late)
+        due = max(self._due.get(pair, 0.0) + 1e-6, loop.time() + late)  # no two at once: timers do not keep order
         self._due[pair] = due
         loop.call_at(due, self.deliver, *pair, frame)
