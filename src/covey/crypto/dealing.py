@@ -1,0 +1,68 @@
+"""Shares that need not all travel: some recipients derive theirs from a seed in common with the dealer.
+
+A random polynomial of degree t may be chosen by its values at t places besides the secret's. If those are drawn from
+streams that the dealer has in common with the parties there, these parties know their shares without a message, and
+the polynomial is as random as any. Only the other shares are computed and sent: half of all, for the degree that
+fewer than half of the parties need (Cramer, Damgård and Ishai 2005 go further, with a seed for every set of parties).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from covey.crypto.field import F61, Field, Words
+from covey.crypto.rng import Rng, Stream
+from covey.crypto.secret import Secret
+from covey.crypto.sharing import extend, places, threshold
+
+
+class Dealing:
+    """One party's part in a round in which everyone deals shares of a vector to everyone.
+
+    `seeds` has, for each peer, a secret that the peer has too and that is used for one session's one call; `label`
+    keeps several dealings under the same seeds apart. With `last`, those who derive sit just before the dealer,
+    otherwise just after it: two dealings, one of each kind, burden each line alike.
+    """
+
+    def __init__(
+        self, me: str, seeds: Mapping[str, Secret], own: Stream, label: str, *, last: bool = False, field: Field = F61
+    ) -> None:
+        self.me = me
+        self.parties = tuple(sorted((me, *seeds)))
+        self.degree = threshold(len(self.parties))
+        self.field = field
+        self._places = places(self.parties)
+        self._own = own
+        self._last = last
+        self._outgoing = {p: Rng(seeds[p]).stream("deal", label, me) for p in seeds if self.derives(me, p)}
+        self._incoming = {p: Rng(seeds[p]).stream("deal", label, p) for p in seeds if self.derives(p, me)}
+
+    def derives(self, dealer: str, recipient: str) -> bool:
+        """Whether the recipient knows its share of what the dealer deals without being told."""
+        ahead = (self._places[recipient] - self._places[dealer]) % len(self.parties)
+        if self._last:
+            ahead = len(self.parties) - ahead
+        return 1 <= ahead <= self.degree
+
+    def deal(self, secrets: Words) -> tuple[dict[str, Words], Words]:
+        """The shares to send, by recipient, and this party's own."""
+        return self._deal(0, secrets)
+
+    def deal_random(self, width: int) -> tuple[dict[str, Words], Words]:
+        """The same for uniform secrets that nobody knows."""
+        return self._deal(self._places[self.me], self.field.draw(self._own, width))
+
+    def derived(self, dealer: str, width: int) -> Words:
+        """Our share of what the dealer dealt next, if we derive it."""
+        return self.field.draw(self._incoming[dealer], width)
+
+    def _deal(self, place: int, values: Words) -> tuple[dict[str, Words], Words]:
+        known = {place: values}
+        for peer, stream in self._outgoing.items():
+            known[self._places[peer]] = self.field.draw(stream, len(values))
+        rest = [name for name in self.parties if self._places[name] not in known]
+        shares = dict(zip(rest, extend(known, [self._places[name] for name in rest], self.field), strict=True))
+        own = shares.pop(self.me) if place == 0 else values
+        return shares, np.asarray(own)

@@ -1,0 +1,236 @@
+"""Arithmetic modulo a Mersenne prime on whole vectors: 300,000 products take a millisecond or two.
+
+An element is a word from 0 to p - 1; nothing here accepts or makes any other. Modulo p = 2^b - 1 the bits above
+the b-th are worth as much as the bits below, so that a product is reduced with shifts and additions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, ParamSpec, Self, TypeVar, cast
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.crypto.rng import Stream
+from covey.errors import InputError
+
+Words = NDArray[np.uint64]
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Field:
+    """The integers modulo 2^bits - 1, which must be `F31` or `F61`."""
+
+    bits: int
+
+    @property
+    def prime(self) -> int:
+        """The number of elements."""
+        return (1 << self.bits) - 1
+
+    @property
+    def width(self) -> int:
+        """Bytes that an element takes on the wire."""
+        return 4 if self.bits < 32 else 8
+
+    def add(self, a: Words, b: Words) -> Words:
+        """The sums, place by place."""
+        return _add_all(a, b, self._prime)
+
+    def subtract(self, a: Words, b: Words) -> Words:
+        """The differences, place by place."""
+        return _subtract_all(a, b, self._prime)
+
+    def multiply(self, a: Words, b: Words) -> Words:
+        """The products, place by place."""
+        return _multiply_all(a, b, self.bits)
+
+    def scale(self, a: Words, factor: np.uint64) -> Words:
+        """Every element times the same one."""
+        return _multiply_all(a, np.full(len(a), factor), self.bits)
+
+    def inverse(self, a: Words) -> Words:
+        """What multiplies each element to one. Raises `InputError` for zero, which has no inverse."""
+        if not a.all():
+            raise InputError("zero has no inverse")
+        return _invert_all(a, self.bits)
+
+    def combine(self, weights: Words, rows: Words) -> Words:
+        """A matrix times a stack of vectors: answer[i] is the sum over j of weights[i, j] times rows[j]."""
+        return _combine(np.ascontiguousarray(weights), np.ascontiguousarray(rows), self.bits)
+
+    def elements(self, numbers: Sequence[int]) -> Words:
+        """Integers of any size and sign, taken modulo p."""
+        return np.array([number % self.prime for number in numbers], dtype=np.uint64)
+
+    def draw(self, stream: Stream, size: int) -> Words:
+        """That many elements, each as likely as the others: the one word too many is drawn again."""
+        vector = self._words(stream, size)
+        while (outside := np.flatnonzero(vector == self._prime)).size:
+            vector[outside] = self._words(stream, outside.size)
+        return vector
+
+    def holds(self, vector: Words) -> bool:
+        """Whether every word is an element."""
+        return not vector.size or bool(vector.max() < self._prime)
+
+    def pack(self, vector: Words) -> bytes:
+        """The elements in as few bytes as words of this field take, little-endian."""
+        return vector.astype(f"<u{self.width}").tobytes()
+
+    def unpack(self, packed: bytes) -> Words:
+        """The elements in these bytes. Raises `InputError` if they are none."""
+        if len(packed) % self.width:
+            raise InputError(f"the bytes are no multiple of {self.width}")
+        vector = np.frombuffer(packed, dtype=f"<u{self.width}").astype(np.uint64)
+        if not self.holds(vector):
+            raise InputError("a word is outside the field")
+        return vector
+
+    @property
+    def _prime(self) -> np.uint64:
+        return np.uint64(self.prime)
+
+    def _words(self, stream: Stream, size: int) -> Words:
+        """Uniform numbers of `bits` bits."""
+        words = np.empty(size, dtype=f"<u{self.width}")
+        if size:
+            stream.fill(words.view(np.uint8).data)
+        return words.astype(np.uint64, copy=False) >> np.uint64(8 * self.width - self.bits)
+
+
+F31 = Field(31)
+F61 = Field(61)
+
+
+class Elements:
+    """A vector of elements of `F61` that may be sent; what is outside the field never gets past its decoder."""
+
+    __slots__ = ("words",)
+    field: ClassVar[Field] = F61
+
+    def __init__(self, words: Words) -> None:
+        self.words = words
+
+    def pack(self) -> bytes:
+        """The bytes on the wire."""
+        return self.field.pack(self.words)
+
+    @classmethod
+    def unpack(cls, raw: bytes) -> Self:
+        """The vector in these bytes. Raises `ValueError` if they are none."""
+        try:
+            return cls(cls.field.unpack(raw))
+        except InputError as error:
+            raise ValueError(str(error)) from None
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self)})"
+
+
+class Elements31(Elements):
+    """The same of `F31`, in half the bytes."""
+
+    __slots__ = ()
+    field = F31
+
+
+_P31 = np.uint64((1 << 31) - 1)
+_P61 = np.uint64((1 << 61) - 1)
+_LOW30 = np.uint64((1 << 30) - 1)
+_LOW31 = np.uint64((1 << 31) - 1)
+_BLOCK = 1024
+_30, _31, _61, _1 = np.uint64(30), np.uint64(31), np.uint64(61), np.uint64(1)
+
+
+def _jit(function: Callable[P, R]) -> Callable[P, R]:
+    """Compiled at the first call, cached on disk, free of the interpreter's lock."""
+    return cast("Callable[P, R]", numba.njit(cache=True, nogil=True)(function))
+
+
+@_jit
+def _times(a: np.uint64, b: np.uint64, bits: int) -> np.uint64:
+    """One product. For 61 bits in limbs of 31: 2^62 is worth 2, and the middle's part above 2^61 is worth 1."""
+    if bits == 31:
+        whole = a * b
+        whole = (whole & _P31) + (whole >> _31)
+        return min(whole, whole - _P31)
+    a_high, a_low, b_high, b_low = a >> _31, a & _LOW31, b >> _31, b & _LOW31
+    middle = a_high * b_low + a_low * b_high
+    whole = ((a_high * b_high) << _1) + (middle >> _30) + ((middle & _LOW30) << _31) + a_low * b_low
+    whole = (whole & _P61) + (whole >> _61)
+    return min(whole, whole - _P61)
+
+
+@_jit
+def _multiply_all(a: Words, b: Words, bits: int) -> Words:
+    answer = np.empty(len(a), dtype=np.uint64)
+    for place in range(len(a)):
+        answer[place] = _times(a[place], b[place], bits)
+    return answer
+
+
+@_jit
+def _add_all(a: Words, b: Words, prime: np.uint64) -> Words:
+    answer = np.empty(len(a), dtype=np.uint64)
+    for place in range(len(a)):
+        total = a[place] + b[place]
+        answer[place] = min(total, total - prime)  # below p the difference wraps round to something huge
+    return answer
+
+
+@_jit
+def _subtract_all(a: Words, b: Words, prime: np.uint64) -> Words:
+    answer = np.empty(len(a), dtype=np.uint64)
+    for place in range(len(a)):
+        left = a[place] - b[place]
+        answer[place] = min(left, left + prime)
+    return answer
+
+
+@_jit
+def _add_multiple(total: Words, weight: np.uint64, row: Words, bits: int) -> None:
+    prime = _P31 if bits == 31 else _P61
+    for place in range(len(total)):
+        more = total[place] + _times(weight, row[place], bits)
+        total[place] = min(more, more - prime)
+
+
+@_jit
+def _combine(weights: Words, rows: Words, bits: int) -> Words:
+    """Block by block, so that what is added up stays in the processor's cache."""
+    answer = np.zeros((weights.shape[0], rows.shape[1]), dtype=np.uint64)
+    for start in range(0, rows.shape[1], _BLOCK):
+        block = slice(start, start + _BLOCK)
+        for i in range(weights.shape[0]):
+            for j in range(rows.shape[0]):
+                _add_multiple(answer[i, block], weights[i, j], rows[j, block], bits)
+    return answer
+
+
+@_jit
+def _invert_all(a: Words, bits: int) -> Words:
+    """One inversion for all: of the product of everything, from which each is peeled off again."""
+    before = np.empty(len(a), dtype=np.uint64)
+    product = _1
+    for place in range(len(a)):
+        before[place] = product
+        product = _times(product, a[place], bits)
+    rest = _1  # becomes product^(p - 2), by Fermat its inverse: p - 2 has all bits set but the second
+    for bit in range(bits - 1, -1, -1):
+        rest = _times(rest, rest, bits)
+        if bit != 1:
+            rest = _times(rest, product, bits)
+    answer = np.empty(len(a), dtype=np.uint64)
+    for place in range(len(a) - 1, -1, -1):
+        answer[place] = _times(rest, before[place], bits)
+        rest = _times(rest, a[place], bits)
+    return answer
