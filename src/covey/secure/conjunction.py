@@ -1,0 +1,200 @@
+"""Secure AND: the receivers learn where every party's bit is set, and nothing else.
+
+Source    Tassa & Gudes, section 3.2, by shares instead of the ring, which two players break. Ben-Or, Goldwasser and
+          Wigderson's product with a random factor; two parties compare blinded points (`covey.secure.match`).
+Roles     every party alike, two or more; the receivers are everyone or one named party.
+Security  semi-honest; with m parties up to (m - 1) // 2 may collude. Deal: each party shares z, its bit inverted, and
+          a random number. Open: the product of all z's sum and all random numbers' sum, which is 0 where all bits are
+          set and uniform elsewhere: how many bits are missing stays hidden. An opened 0 is by chance in one of 2^61.
+          Half of what is dealt follows from the pairs' common seeds and is never sent.
+Not       with two parties an answer gives the other's bit away wherever one's own is set (LEAKAGE says so); a party
+          that lies changes the answer unnoticed; the vector's length is public.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.crypto import sharing
+from covey.crypto.dealing import Dealing
+from covey.crypto.field import F61, Elements, Words
+from covey.crypto.rng import Rng, derive
+from covey.errors import InputError
+from covey.secure import match
+from covey.secure.declare import Cost, Leakage
+from covey.wire import FRAME_BYTES, Channel, Message, gather
+
+Bits = NDArray[np.bool_]
+
+CHUNK = 1 << 17
+"""Bits per message: a mebibyte for each vector of shares."""
+
+AHEAD = 2
+"""Chunks that a party may have dealt or opened before it has dealt with the first."""
+
+MESSAGE_BYTES = FRAME_BYTES + 26
+
+LEAKAGE = Leakage(
+    everyone=("that {width} places were compared",),
+    roles={"receiver": ("in each of {width} places whether all {parties} parties' bits are set, not how many are",)},
+)
+LEAKAGE_OF_TWO = Leakage(
+    everyone=("that {width} places were compared",),
+    roles={
+        "receiver": ("the other party's bit in each of {width} places in which its own is set, no other",),
+    },
+)
+
+
+def leakage(parties: int) -> Leakage:
+    """What a run among that many teaches."""
+    return LEAKAGE_OF_TWO if parties == 2 else LEAKAGE
+
+
+def _chunks(width: int) -> int:
+    return -(-width // CHUNK)
+
+
+def _openings(n: int, one: bool) -> int:
+    return n - 1 if one else n * (n - 1)
+
+
+def _bytes(n: int, width: int, one: bool = False) -> int:
+    if n == 2:
+        return match.COST.bytes(width, one)
+    vectors = 2 * n * (n - 1 - sharing.threshold(n)) + _openings(n, one)
+    return 8 * width * vectors + MESSAGE_BYTES * COST.messages(n, width, one)
+
+
+def _messages(n: int, width: int, one: bool = False) -> int:
+    if n == 2:
+        return match.COST.messages(width, one)
+    return (n * (n - 1) + _openings(n, one)) * _chunks(width)
+
+
+def _rounds(n: int, width: int, one: bool = False) -> int:
+    if n == 2:
+        return match.COST.rounds(width, one)
+    return 2 if width else 0
+
+
+COST = Cost(
+    rounds=_rounds,
+    messages=_messages,
+    bytes=_bytes,
+)
+"""Of `width` bits among n parties; `one` says that there is one receiver."""
+
+
+class Deal(Message, tag="and.deal"):
+    """The shares that the recipient cannot derive: of the inverted bits, of the random numbers, or of both."""
+
+    shares: Elements
+
+
+class Open(Message, tag="and.open"):
+    """The sender's part of the product, under masks that add up to nothing: uniform without the others' parts."""
+
+    parts: Elements
+
+
+async def conjoin(channel: Channel, mine: Bits, *, receiver: str | None = None) -> Bits | None:
+    """Where all parties' bits are set; None for a party that is not the receiver.
+
+    All vectors have the same length. Without a named receiver every party is one.
+    """
+    if receiver is not None and receiver not in channel.parties:
+        raise InputError(f"the receiver {receiver!r} is no party of this session")
+    if len(channel.parties) == 2:
+        return await match.matches(channel, [match.SET if bit else None for bit in mine.tolist()], receiver=receiver)
+    opened = await open_products(channel, mine, receiver=receiver)
+    return None if opened is None else opened == 0
+
+
+async def open_products(channel: Channel, mine: Bits, *, receiver: str | None = None) -> Words | None:
+    """What the receivers see among three or more: 0 where all bits are set, a uniform element elsewhere."""
+    if len(channel.parties) < 3:
+        raise InputError("shares hide nothing between two parties")
+    seat = Seat(channel)
+    receivers = channel.parties if receiver is None else (receiver,)
+    deals, opens = channel.at("deal"), channel.at("open")
+    dealt: asyncio.Queue[tuple[Words, Words]] = asyncio.Queue(AHEAD)
+    masked: asyncio.Queue[Words] = asyncio.Queue(AHEAD)
+    opened: list[Words] = []
+
+    async def deal() -> None:
+        for piece in _pieces(mine):
+            parcels, own = seat.deal(piece)
+            await gather(*(deals.send(peer, Deal(Elements(parcel))) for peer, parcel in parcels.items()))
+            await dealt.put(own)
+
+    async def multiply() -> None:
+        for piece in _pieces(mine):
+            theirs = await deals.collect(Deal)
+            parcels = {peer: deal.shares.words for peer, deal in theirs.items()}
+            part = seat.part(await dealt.get(), parcels, len(piece), deals.step)
+            await gather(*(opens.send(peer, Open(Elements(part))) for peer in receivers if peer != channel.me))
+            if channel.me in receivers:
+                await masked.put(part)
+
+    async def read() -> None:
+        for piece in _pieces(mine):
+            total = await masked.get()
+            for peer, theirs in (await opens.collect(Open)).items():
+                part = sharing.accept(theirs.parts.words, len(piece), party=peer, step=opens.step)
+                total = F61.add(total, part)
+            opened.append(total)
+
+    await gather(deal(), multiply(), *([read()] if channel.me in receivers else []))
+    return np.concatenate([*opened, np.zeros(0, dtype=np.uint64)]) if channel.me in receivers else None
+
+
+class Seat:
+    """One party's place at the table for one call: what it deals, and how it multiplies what it was dealt."""
+
+    def __init__(self, channel: Channel) -> None:
+        seeds = channel.pairwise_seeds()
+        call = derive(seeds[channel.peers[0]], "call").reveal()  # a label that no other call has
+        self.me = channel.me
+        places = sharing.places(channel.parties)
+        self.weight = sharing.weights(tuple(places.values()))[places[self.me] - 1]
+        self.bits = Dealing(self.me, seeds, channel.rng.stream("bit", call), "bit")
+        self.randoms = Dealing(self.me, seeds, channel.rng.stream("random", call), "random", last=True)
+        self.masks = {peer: Rng(seed).stream("mask") for peer, seed in seeds.items()}
+
+    def deal(self, bits: Bits) -> tuple[dict[str, Words], tuple[Words, Words]]:
+        """What every peer is sent, and this party's own two shares."""
+        inverted, own_inverted = self.bits.deal((~bits).astype(np.uint64))
+        random, own_random = self.randoms.deal_random(len(bits))
+        parcels = {
+            peer: np.concatenate([shares[peer] for shares in (inverted, random) if peer in shares])
+            for peer in self.masks
+        }
+        return parcels, (own_inverted, own_random)
+
+    def part(self, own: tuple[Words, Words], parcels: Mapping[str, Words], width: int, step: str) -> Words:
+        """This party's part of the product: its shares' product, weighted for the opening and masked."""
+        totals = list(own)
+        for peer, parcel in parcels.items():
+            sent = [not dealing.derives(peer, self.me) for dealing in (self.bits, self.randoms)]
+            rest = sharing.accept(parcel, width * sum(sent), party=peer, step=step)
+            for what, dealing in enumerate((self.bits, self.randoms)):
+                share = rest[:width] if sent[what] else dealing.derived(peer, width)
+                rest = rest[width:] if sent[what] else rest
+                totals[what] = F61.add(totals[what], share)
+        product = F61.multiply(*totals)
+        return F61.add(F61.scale(product, self.weight), sharing.pair_masks(self.me, self.masks, width))
+
+
+def ideal(inputs: Mapping[str, Bits]) -> Bits:
+    """What a trusted party would answer."""
+    answer: Bits = np.logical_and.reduce(list(inputs.values()))
+    return answer
+
+
+def _pieces(bits: Bits) -> Iterator[Bits]:
+    return (bits[start : start + CHUNK] for start in range(0, len(bits), CHUNK))
