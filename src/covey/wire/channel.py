@@ -32,6 +32,7 @@ M = TypeVar("M", bound=Message)
 
 SILENCE = 60.0
 PATIENCE = 3600.0
+_LAST_WORD_SECONDS = 5.0
 
 
 @dataclass
@@ -246,7 +247,17 @@ class Channel:
         except TimeoutError:
             slow = f"party {to!r} has not taken our message at {self._where} for {session.patience:g} s"
             raise Aborted(f"{slow}; start again to go on", resumable=True) from None
+        except Aborted as gone:
+            raise await self._reason(to, gone) from None
         session.tally.count(letter)
+
+    async def _reason(self, peer: str, gone: Aborted) -> CoveyError:
+        """Why a peer took its line down: a refusal that it sent before explains more than the line's silence."""
+        try:
+            async with asyncio.timeout(_LAST_WORD_SECONDS):
+                return await self._session.inboxes[peer].last_word()
+        except TimeoutError:
+            return gone
 
     async def _await(self, sender: str, kind: type[Message], patience: float) -> Letter:
         session = self._session

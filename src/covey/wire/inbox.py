@@ -71,6 +71,15 @@ class Inbox:
         """A step at which a letter waits that nobody asked for, if there is one."""
         return next(iter(self._held), None)
 
+    async def last_word(self) -> CoveyError:
+        """Why the peer is gone, once its line is down: what it said when it stopped, if it did."""
+        while self._failure is None:
+            if self._pulling:
+                await self._sleep()
+            else:
+                await self._pull()
+        return self._failure
+
     async def _pull(self) -> None:
         self._pulling = True
         try:
