@@ -12,11 +12,17 @@ import traceback
 
 import typer
 
-from covey.cli import data, hierarchy
+from covey.cli import data, hierarchy, keys
 from covey.cli.anonymize import anonymize
 from covey.cli.check import check
+from covey.cli.demo import demo
 from covey.cli.doctor import doctor
 from covey.cli.new import new
+from covey.cli.plan import plan
+from covey.cli.protocols import protocols
+from covey.cli.report import report
+from covey.cli.run import run
+from covey.cli.simulate import simulate
 from covey.cli.verify import verify
 from covey.errors import CoveyError
 
@@ -27,10 +33,17 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(demo)
 app.command()(new)
 app.command()(check)
+app.command()(plan)
+app.add_typer(keys.app, name="keys")
+app.command()(run)
+app.command()(simulate)
 app.command()(anonymize)
 app.command()(verify)
+app.command()(report)
+app.command()(protocols)
 app.add_typer(hierarchy.app, name="hierarchy")
 app.add_typer(data.app, name="data")
 app.command()(doctor)

@@ -34,8 +34,11 @@ class Certificate:
     ends: datetime
 
     @staticmethod
-    def read(path: Path, party: str) -> Certificate:
-        """The certificate in a file. Raises InputError if there is none, AccessError if it is not one of ours."""
+    def read(path: Path, party: str | None) -> Certificate:
+        """The certificate in a file, of that party if one is given.
+
+        Raises InputError if there is none, AccessError if it is not one of ours.
+        """
         try:
             content = path.read_bytes()[:_LARGEST]
         except OSError as error:
@@ -43,8 +46,8 @@ class Certificate:
         return Certificate.parse(content, party, str(path))
 
     @staticmethod
-    def parse(pem: bytes, party: str, where: str = "") -> Certificate:
-        """The certificate in PEM bytes that is to be that party's."""
+    def parse(pem: bytes, party: str | None, where: str = "") -> Certificate:
+        """The certificate in PEM bytes, which is to be that party's if one is given."""
         where = where or f"the certificate of party {party!r}"
         try:
             found = x509.load_pem_x509_certificates(pem)
@@ -55,10 +58,10 @@ class Certificate:
         certificate = found[0]
         names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
         named = str(names[0].value) if len(names) == 1 else ""
-        if named != party:
+        if party is not None and named != party:
             raise AccessError(f"{where}: is of party {named!r}, not of {party!r}; use the one it made")
         return Certificate(
-            party=party,
+            party=named,
             der=certificate.public_bytes(Encoding.DER),
             pem=certificate.public_bytes(Encoding.PEM),
             public_key=_public_key(certificate, where),

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import io
+from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 from numpy.typing import NDArray
 
 from covey.crypto.rng import Rng, fresh_seed
 from covey.crypto.secret import Secret
 from covey.errors import InputError
+from covey.sources.release import write_atomically
 from covey.sources.source import Data, connect
 from covey.study import Study
 
@@ -45,6 +50,18 @@ def deal(study: Study, data: Data, *, skew: str | None = None, seed: Secret | No
         order = order[np.argsort(_ranks(study, whole, skew)[order], kind="stable")]
     shares = np.array_split(order, len(holders))
     return {name: whole.take(pa.array(np.sort(share))) for name, share in zip(holders, shares, strict=True)}
+
+
+def write_hands(hands: Mapping[str, pa.Table], out: Path) -> dict[str, str]:
+    """Writes each party's part as `data.csv` into its folder, for its eyes only; the paths by party."""
+    paths = {}
+    for name, hand in hands.items():
+        sink = io.BytesIO()
+        pyarrow.csv.write_csv(hand, sink)
+        path = out / name / "data.csv"
+        write_atomically(path, sink.getvalue(), 0o600)
+        paths[name] = str(path)
+    return paths
 
 
 def _ranks(study: Study, whole: pa.Table, skew: str) -> Rows:

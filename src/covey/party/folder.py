@@ -57,8 +57,7 @@ class RunFolder:
             reproducible=reproducible,
             warnings=finished.warnings,
         )
-        outcome = "released" if finished.release is not None else "finished; the release went to others"
-        self.keep_ledger(ledger, outcome)
+        self.keep_ledger(ledger, "finished: the parties computed the release")
         try:
             self._json(SUMMARY, summary)
             report.write(self.path)

@@ -16,10 +16,11 @@ from covey.party import keys as keyring
 from covey.party.approval import approve_always
 from covey.party.blame import most_telling
 from covey.party.data import load_table
+from covey.party.folder import RunFolder
+from covey.party.joint import JointRelease, Outcome, as_text, released
 from covey.party.ledger import Ledger
 from covey.party.log import Silence
 from covey.party.progress import Listener, Progress
-from covey.party.release import Outcome, Release, as_text, released
 from covey.party.roster import Roster
 from covey.party.session import Finished, Part, take_part
 from covey.protocols import Protocol, of_study
@@ -41,26 +42,38 @@ def simulate(
     latency: float = 0.0,
     bandwidth: float = float("inf"),
     listener: Listener = lambda snapshot: None,
-) -> Release:
+    out: Path | None = None,
+) -> JointRelease:
     """Runs all parties of the study on the given tables, and returns the joint release.
 
     `data` has a table, a path or a URL for every party that holds data; the release is of the same kind as the
-    first table. `seed` makes the run repeatable. Raises the first cause if a party fails.
+    first table. `seed` makes the run repeatable. With `out`, the run is kept in that folder, and if it fails, the
+    ledgers of what had been learned by then. Raises the first cause if a party fails.
     """
     require_data(study, data)
     protocol = of_study(study)
+    if out is not None:
+        RunFolder(out).prepare()
     tables = {party.name: load_table(study, party.name, data.get(party.name)) for party in study.parties}
     if isinstance(seed, int):
         from covey.party.deal import seed_of
 
         seed = seed_of(seed)
     parts = _parts(study, protocol, tables, seed or fresh_seed(), listener)
-    finished = _to_its_end(_play_all(parts, latency, bandwidth))
+    try:
+        finished = _to_its_end(_play_all(parts, latency, bandwidth))
+    except CoveyError as error:
+        for name, part in parts.items() if out is not None else ():
+            RunFolder(Path(out or "", name)).keep_ledger(part.ledger, f"ended: {error}")
+        raise
     outcomes = {name: Outcome(parts[name].ledger, finished[name]) for name in parts}
     table = released(outcomes)
     first = next(iter(data.values()), None)
     shown = table if first is None or isinstance(first, str | Path) else like(as_text(table), first)
-    return Release(study, shown, outcomes, reproducible=seed is not None)
+    release = JointRelease(study, shown, outcomes, reproducible=seed is not None)
+    if out is not None:
+        release.save(out)
+    return release
 
 
 def require_data(study: Study, data: Mapping[str, object]) -> None:

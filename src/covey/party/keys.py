@@ -13,6 +13,7 @@ refused, because whoever could read it may have read it.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ from covey.party.certificate import SIGNING_KEY, Certificate
 
 DAYS = 730
 _BACKDATED = timedelta(days=1)  # clocks differ: a certificate made an hour ahead of its reader's clock is no stranger's
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")  # as in a study
 _PRIVATE = 0o600
 _TLS, _SIGNING, _JOURNAL, _DUMMY = "tls.key", "signing.key", "journal.key", "dummy.key"
 
@@ -61,6 +63,8 @@ class Keys:
 
 def make(party: str, *, days: int = DAYS, seed: Secret | None = None, now: datetime | None = None) -> Keys:
     """New keys for a party, from the operating system's randomness (a simulation may give a seed)."""
+    if _NAME.fullmatch(party) is None:
+        raise InputError(f"party name {party!r}: use letters, digits, dot, dash and underscore, at most 64")
     source = seed or fresh_seed()
     tls = Ed25519PrivateKey.from_private_bytes(derive(source, "tls").reveal())
     signing = Ed25519PrivateKey.from_private_bytes(derive(source, "signing").reveal())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from covey.crypto.rng import fresh_seed
 from covey.crypto.secret import Secret
-from covey.errors import Aborted, CoveyError
+from covey.errors import Aborted, CoveyError, InputError
 from covey.party import keys as keyring
 from covey.party.approval import Decide, within
 from covey.party.data import load_table
@@ -88,8 +89,9 @@ def run_party(job: Job) -> Finished:
         with asyncio.Runner() as runner:
             finished = runner.run(_run(job, part))
     except CoveyError as error:
-        log.note(f"the run ended: {error}")
-        folder.keep_ledger(part.ledger, f"ended: {error}")
+        with contextlib.suppress(InputError):  # a full disk must not hide why the run ended
+            folder.keep_ledger(part.ledger, f"ended: {error}")
+            log.note(f"the run ended: {error}")
         raise
     folder.keep(study, part.ledger, finished, job.party, reproducible=job.seed is not None)
     log.note("the run is finished")

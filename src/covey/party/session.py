@@ -89,13 +89,14 @@ async def take_part(part: Part, link: Link) -> Finished:
         link, agreement.rng, session=agreement.session, recorder=part.recorder, patience=part.patience
     )
     part.progress.channel = channel
+    decisions: list[bool] = []
     try:
-        return await _play(part, link, channel, agreement)
+        return await _play(part, link, channel, agreement, decisions)
     except asyncio.CancelledError:
         await channel.stop("interrupted", resumable=True)
         raise
     except CoveyError as error:
-        why, resumable = _why(error)
+        why, resumable = _why(error, decisions)
         await channel.stop(why, resumable=resumable)
         raise
     except Exception:
@@ -103,9 +104,9 @@ async def take_part(part: Part, link: Link) -> Finished:
         raise
 
 
-async def _play(part: Part, link: Link, channel: Channel, agreement: Agreement) -> Finished:
+async def _play(part: Part, link: Link, channel: Channel, agreement: Agreement, decisions: list[bool]) -> Finished:
     begun = time.monotonic()
-    result = await part.protocol.role(part.study, part.party)(_seat(part, channel))
+    result = await part.protocol.role(part.study, part.party)(_seat(part, channel, decisions))
     channel.finish()
     release, digest = _seal(part.study, result)
     seconds = time.monotonic() - begun
@@ -122,19 +123,24 @@ async def _play(part: Part, link: Link, channel: Channel, agreement: Agreement) 
     )
 
 
-def _seat(part: Part, channel: Channel) -> Seat:
+def _seat(part: Part, channel: Channel, decisions: list[bool]) -> Seat:
     study = part.study
     receives = part.protocol.receives
 
     async def approve(proposal: Proposal) -> None:
         part.ledger.learns(approval.LEAKAGE)
         shown = describe(study, proposal, part.ledger)
+
+        async def decide() -> bool:
+            decisions.append(await part.decide(shown))
+            return decisions[-1]
+
         fellows = [peer for peer in channel.peers if receives(study, peer) and receives(study, part.party)]
         await approval.vote(
             channel.at("approval"),
             study_hash=study.study_hash,
             shown=proposal.digest,
-            decide=lambda: part.decide(shown),
+            decide=decide,
             sign=part.keys.sign,
             verify=lambda peer, signature, content: part.roster.certificates[peer].verifies(signature, content),
             fellows=fellows,
@@ -175,10 +181,12 @@ def _sent(channel: Channel) -> Traffic:
     return Traffic(messages, size, tally.rounds)
 
 
-def _why(error: CoveyError) -> tuple[Literal["refused", "aborted", "failed"], bool]:
+def _why(error: CoveyError, decisions: list[bool]) -> tuple[Literal["refused", "aborted", "failed"], bool]:
     """What the peers are told: a word, and whether the session can go on later."""
+    if False in decisions:
+        return "refused", False
     if isinstance(error, Aborted):
-        return ("aborted", True) if error.resumable else ("refused", False)
+        return "aborted", error.resumable
     if isinstance(error, Unmet):
         return "aborted", False
     return "failed", False

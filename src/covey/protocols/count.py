@@ -185,7 +185,7 @@ def _judge(study: Study) -> None:
 
 PROTOCOL = Protocol(
     name="count",
-    about="joint numbers of records by one column's bands",
+    about="joint numbers of records by one column's bands: a table of counts, no records",
     source="the secure sum (Tassa & Gudes, section 3.1), with pairwise masks",
     partitions=("horizontal",),
     needs="two or more parties, each with rows",

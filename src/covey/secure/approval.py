@@ -16,7 +16,7 @@ from covey.errors import Aborted, PeerError
 from covey.secure.declare import Cost, Leakage
 from covey.wire import FRAME_BYTES, Bytes32, Bytes64, Channel, Message, gather
 
-MESSAGE_BYTES = FRAME_BYTES + 148
+MESSAGE_BYTES = FRAME_BYTES + 145
 
 LEAKAGE = Leakage(everyone=("which parties approved the release",))
 COST = Cost(

@@ -37,7 +37,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Release:
+class JointRelease:
     """A joint release, with what every party learned."""
 
     study: Study

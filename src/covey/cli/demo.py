@@ -1,0 +1,84 @@
+"""`covey demo`: the main job, on what ships with the package."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from covey.errors import Aborted
+
+if TYPE_CHECKING:
+    from covey.party.demo import Demo
+
+
+def demo(
+    protocol: Annotated[
+        str | None, typer.Option("--protocol", metavar="NAME", help="Which protocol to show; see `covey protocols`.")
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A new folder, or an earlier demo's.")] = Path(
+        "covey-demo"
+    ),
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result for programs.")] = False,
+) -> None:
+    """Shows the main job: parties as separate processes, with real certificates and TLS, publish one table.
+
+    Example: covey demo --out demo
+    """
+    from covey.cli.display import Display
+    from covey.party.demo import check, default_protocol, prepare
+    from covey.party.simulate import Setting, simulate
+
+    ready = prepare(protocol or default_protocol(), out)
+    if not as_json:
+        _introduce(ready)
+    try:
+        with Display() as display:
+            summary = simulate(ready.study, ready.data, out / "run", Setting(listener=display.show))
+    except KeyboardInterrupt:
+        raise Aborted("interrupted; nothing was released", resumable=False) from None
+    verified = check(ready, out / "run")
+    if as_json:
+        typer.echo(json.dumps({**summary, "verified": verified}, indent=2, ensure_ascii=False))
+    else:
+        _conclude(summary, verified, out / "run")
+
+
+def _introduce(ready: Demo) -> None:
+    from covey.protocols import find
+
+    names = [party.name for party in ready.study.parties]
+    typer.echo(f"{len(names)} parties ({', '.join(names)}) run the sample study {ready.sample!r}.")
+    typer.echo(f"Protocol {ready.study.protocol}: {find(str(ready.study.protocol)).about}.")
+    typer.echo("Each is a process of its own with its own keys; they talk over TLS 1.3 on this machine.")
+
+
+def _conclude(summary: dict[str, object], verified: str, run: Path) -> None:
+    from covey.cli.outcome import render
+
+    typer.echo("")
+    _excerpt(run / "release.csv")
+    typer.echo("")
+    render({**summary, "ledger": None}, run)
+    typer.echo(f"Checked: {verified}.")
+    typer.echo(f"What each party learned is in {run}/PARTY/ledger.json")
+
+
+def _excerpt(release: Path) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    with release.open(newline="", encoding="utf-8") as stream:
+        rows = list(csv.reader(stream))
+    table = Table(box=None, pad_edge=False, header_style="bold", title="release.csv", title_justify="left")
+    for name in rows[0]:
+        table.add_column(Text(name))
+    for row in rows[1:13]:
+        table.add_row(*map(Text, row))
+    Console().print(table)
+    if len(rows) > 13:
+        typer.echo(f"… and {len(rows) - 13:,} more rows")

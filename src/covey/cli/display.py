@@ -1,0 +1,118 @@
+"""A run as it goes: a live table on a terminal, else a line whenever something changes."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.live import Live
+    from rich.table import Table
+
+    from covey.party.progress import Snapshot
+
+_AGAIN_SECONDS = 10.0
+
+
+class Display:
+    """Shows snapshots and notices on stderr, so that stdout has nothing but the result."""
+
+    def __init__(self, *, lively: bool | None = None) -> None:
+        both = sys.stdout.isatty() and sys.stderr.isatty()
+        self._lively = both if lively is None else lively
+        self._latest: dict[str, Snapshot] = {}
+        self._said: dict[str, tuple[str, float]] = {}
+        self._live: Live | None = None
+
+    def __enter__(self) -> Display:
+        if self._lively:
+            from rich.console import Console
+            from rich.live import Live
+
+            console = Console(stderr=True)
+            self._live = Live(console=console, get_renderable=self._table, refresh_per_second=4, transient=True)
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Takes in how one party stands."""
+        self._latest[snapshot.party] = snapshot
+        if self._live is None:
+            self._say(snapshot)
+
+    def notice(self, sentence: str) -> None:
+        """Something that happened, in a sentence."""
+        if self._live is not None:
+            self._live.console.print(sentence, markup=False, highlight=False)
+        else:
+            print(sentence, file=sys.stderr, flush=True)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """The terminal is free for a question while the block runs."""
+        live, self._live = self._live, None
+        if live is not None:
+            live.stop()
+        try:
+            yield
+        finally:
+            if live is not None:
+                live.start(refresh=True)
+                self._live = live
+
+    def _say(self, snapshot: Snapshot) -> None:
+        """A line for a new phase, and again now and then while it lasts."""
+        mark, when = self._said.get(snapshot.party, ("", 0.0))
+        now = time.monotonic()
+        if snapshot.phase != mark or now - when > _AGAIN_SECONDS:
+            self._said[snapshot.party] = (snapshot.phase, now)
+            print(f"{snapshot.party}: {describe(snapshot)}", file=sys.stderr, flush=True)
+
+    def _table(self) -> Table:
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for heading in ("party", "phase", "rounds", "traffic", "waits for"):
+            table.add_column(heading)
+        for name in sorted(self._latest):
+            each = self._latest[name]
+            waits = ", ".join(each.waiting)
+            table.add_row(Text(name), _phase(each), f"{each.rounds:,}", size(each.bytes), Text(waits))
+        return table
+
+
+def describe(snapshot: Snapshot) -> str:
+    """How a party stands, in a line."""
+    parts = [_phase(snapshot)]
+    if snapshot.bytes:
+        rounds = "1 round" if snapshot.rounds == 1 else f"{snapshot.rounds:,} rounds"
+        parts.append(f"{rounds}, {size(snapshot.bytes)} so far")
+    if snapshot.waiting:
+        parts.append(f"waiting for {', '.join(snapshot.waiting)}")
+    return "; ".join(parts)
+
+
+def size(count: float) -> str:
+    """Bytes as people read them."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if count < 1000 or unit == "GB":
+            return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"
+        count /= 1000
+    return ""
+
+
+def _phase(snapshot: Snapshot) -> str:
+    place = f" (phase {snapshot.position} of {snapshot.phases})" if snapshot.position else ""
+    far = f", {snapshot.done:,} of {snapshot.of:,}" if snapshot.of > 1 else ""
+    return f"{snapshot.phase}{place}{far}"

@@ -1,0 +1,75 @@
+"""`covey plan`: before anything runs, what it will cost and what each party will learn."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from covey.errors import InputError
+
+if TYPE_CHECKING:
+    from covey.party.plan import Plan
+    from covey.study import Study
+
+
+def plan(
+    study: Annotated[Path, typer.Argument(metavar="STUDY", help="The study file.")],
+    rows: Annotated[
+        list[str] | None,
+        typer.Option("--rows", metavar="N", help="Rows of every party, or PARTY=N; may be repeated."),
+    ] = None,
+    latency: Annotated[str, typer.Option("--latency", help="Between the parties.")] = "30ms",
+    bandwidth: Annotated[str, typer.Option("--bandwidth", help="Between the parties.")] = "100mbit",
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result for programs.")] = False,
+) -> None:
+    """Says what a run will cost and what each party will learn, before anything runs.
+
+    Example: covey plan study.toml --rows north=1000 --rows south=2000
+    """
+    from covey.party.plan import make_plan
+    from covey.study import Study
+    from covey.wire.slow import parse_bandwidth, parse_latency
+
+    agreed = Study.load(study)
+    made = make_plan(agreed, _rows(agreed, rows or []), parse_latency(latency), parse_bandwidth(bandwidth))
+    if as_json:
+        typer.echo(json.dumps(made.describe(), indent=2, ensure_ascii=False))
+    else:
+        _render(made, latency, bandwidth)
+
+
+def _rows(study: Study, given: list[str]) -> dict[str, int]:
+    """Each holder's rows: one number for all, one for each in the study's order, or PARTY=N."""
+    holders = [party.name for party in study.holders]
+    numbers = [text.rpartition("=")[2] for text in given]
+    for text, number in zip(given, numbers, strict=True):
+        if not number.isdecimal():
+            raise InputError(f"--rows {text}: write a whole number, or PARTY=N")
+    if any("=" in text for text in given):
+        named = dict(zip([text.partition("=")[0] for text in given], map(int, numbers), strict=True))
+        for name in named:
+            study.party(name)
+        return {name: named.get(name, 0) for name in holders}
+    if len(numbers) not in (0, 1, len(holders)):
+        raise InputError(f"--rows is given {len(numbers)} times for {len(holders)} parties; give one, or one for each")
+    each = [int(number) for number in numbers] or [1000]
+    return dict(zip(holders, each * len(holders) if len(each) == 1 else each, strict=True))
+
+
+def _render(made: Plan, latency: str, bandwidth: str) -> None:
+    from covey.cli.display import size
+
+    forecast = made.forecast
+    typer.echo(f"Study {made.study.name!r}, protocol {made.protocol.name}: {made.protocol.about}")
+    counted = ", ".join(f"{name} {count:,}" for name, count in made.rows.items())
+    typer.echo(f"  rows      {counted} (as given, or assumed)")
+    typer.echo(f"  rounds    {forecast.rounds:,}")
+    typer.echo(f"  traffic   {size(forecast.bytes)} in {forecast.messages:,} messages, all parties together")
+    typer.echo(f"  time      about {made.seconds:.1f} s at {latency} and {bandwidth}, people's answers not included")
+    for name, sentences in forecast.learns.items():
+        typer.echo(f"{name} will learn")
+        for sentence in sentences:
+            typer.echo(f"  {sentence}")

@@ -1,0 +1,93 @@
+"""`covey protocols`: the protocols compared, or one explained."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from covey.protocols import Protocol
+
+
+def protocols(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One of them, with its options.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result for programs.")] = False,
+) -> None:
+    """Compares the protocols: what they need, guarantee and leak; with a name, one of them in full.
+
+    Example: covey protocols count
+    """
+    from covey.protocols import PROTOCOLS, find
+
+    chosen = [find(name)] if name is not None else list(PROTOCOLS.values())
+    if as_json:
+        typer.echo(json.dumps([describe(protocol) for protocol in chosen], indent=2, ensure_ascii=False))
+    elif name is not None:
+        _explain(chosen[0])
+    else:
+        _compare(chosen)
+
+
+def describe(protocol: Protocol) -> dict[str, object]:
+    """A protocol for programs."""
+    return {
+        "name": protocol.name,
+        "about": protocol.about,
+        "source": protocol.source,
+        "partitions": list(protocol.partitions),
+        "needs": protocol.needs,
+        "guarantees": protocol.guarantees,
+        "released_to": protocol.released_to,
+        "learns": leaks(protocol),
+        "options": dict(protocol.options),
+        "phases": list(protocol.phases),
+    }
+
+
+def leaks(protocol: Protocol) -> dict[str, list[str]]:
+    """What each role learns, with the run's numbers left open."""
+    found = {"everyone": list(protocol.leakage.everyone)}
+    for role, sentences in protocol.leakage.by_role.items():
+        found[role] = list(sentences)
+    return {role: [_opened(sentence) for sentence in sentences] for role, sentences in found.items() if sentences}
+
+
+def _opened(sentence: str) -> str:
+    """`{rows}` as `(rows)`: the number is the run's."""
+    return sentence.replace("!r}", "}").replace("{", "(").replace("}", ")")
+
+
+def _compare(chosen: list[Protocol]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("protocol", "what it does", "split", "needs", "the release goes to"):
+        table.add_column(heading)
+    for each in chosen:
+        table.add_row(each.name, Text(each.about), ", ".join(each.partitions), Text(each.needs), each.released_to)
+    Console().print(table)
+    typer.echo("\ncovey protocols NAME tells what one guarantees, what it leaks and its options.")
+
+
+def _explain(protocol: Protocol) -> None:
+    typer.echo(f"{protocol.name}: {protocol.about}")
+    for heading, text in (
+        ("source", protocol.source),
+        ("split", ", ".join(protocol.partitions)),
+        ("needs", protocol.needs),
+        ("guarantees", protocol.guarantees),
+        ("release", protocol.released_to),
+        ("phases", ", ".join(protocol.phases)),
+    ):
+        typer.echo(f"  {heading:<11}{text}")
+    for role, sentences in leaks(protocol).items():
+        typer.echo(f"  {role} learns")
+        for sentence in sentences:
+            typer.echo(f"    {sentence}")
+    typer.echo("  options in [protocol]")
+    for option, text in protocol.options.items():
+        typer.echo(f"    {option:<9}{text}")
