@@ -1,0 +1,296 @@
+"""The journal: what this party has read so far, sealed, so that a run that was cut off goes on where it stopped.
+
+Roles are deterministic: with the seed, the data and what was read, everything that was said follows. So the journal holds the
+seed, every message that the role has read, and of those that it sent only the hashes, to hold a resumed role to its words.
+Nothing leaves this party before everything that it could depend on is on the disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from covey.crypto.secret import Secret
+from covey.errors import Aborted, InputError, PeerError
+from covey.party.binding import Binding
+from covey.party.sealed import Place, SealedFile
+from covey.wire.frame import Letter
+from covey.wire.frame import read as read_letter
+from covey.wire.inbox import CONTROL_STEP
+
+FILE = "journal"
+Address = tuple[str, str, int]
+"""A peer, a step, and a number at that step."""
+
+
+class Begun(msgspec.Struct, frozen=True, tag="begun"):
+    """A session has begun: what it is bound to, and all that its randomness follows from."""
+
+    party: str
+    software: str
+    study_hash: str
+    roster_hash: str
+    data: bytes
+    source: str
+    """Where the data came from, for a later replay."""
+    seed: bytes
+    session: bytes
+    commitments: dict[str, bytes]
+    nonces: dict[str, bytes]
+    confirmed: dict[str, bytes]
+
+    @property
+    def binding(self) -> Binding:
+        """What the session is bound to."""
+        return Binding(self.party, self.software, self.study_hash, self.roster_hash, self.data)
+
+    def __repr__(self) -> str:
+        return f"Begun({self.session[:16].hex()})"
+
+
+class Received(msgspec.Struct, frozen=True, tag="received"):
+    """A letter that the role was about to read."""
+
+    letter: bytes
+
+
+class Sent(msgspec.Struct, frozen=True, tag="sent"):
+    """A letter that was about to leave."""
+
+    to: str
+    step: str
+    number: int
+    digest: bytes
+
+
+class Decided(msgspec.Struct, frozen=True, tag="decided"):
+    """What the person here answered when asked."""
+
+    approve: bool
+
+
+class Complete(msgspec.Struct, frozen=True, tag="complete"):
+    """Everything that this party was to read has been read."""
+
+
+Record = Begun | Received | Sent | Decided | Complete
+_DECODER = msgspec.msgpack.Decoder(Record)
+_ENCODER = msgspec.msgpack.Encoder()
+
+
+@dataclass(frozen=True)
+class Read:
+    """A letter in the journal."""
+
+    place: Place
+    digest: bytes
+
+
+class Journal:
+    """One run's journal, in one folder; also the recorder that its channel tells of every message."""
+
+    def __init__(self, path: Path, key: Secret, source: str = "") -> None:
+        self.path = path
+        self.source = source
+        self._key = key
+        self._file: SealedFile | None = None
+        self._clear()
+
+    @staticmethod
+    def resume(path: Path, key: Secret, source: str = "") -> Journal:
+        """The journal at that path, with what it has; an empty one if there is none. Raises InputError for damage."""
+        journal = Journal(path, key, source)
+        if path.exists():
+            journal._file = SealedFile.open(path, key, append=True)
+            journal._load(journal._file)
+        return journal
+
+    @staticmethod
+    def read(path: Path, key: Secret) -> Journal:
+        """The journal at that path, to be looked at only. Raises InputError if there is none."""
+        if not path.is_file():
+            raise InputError(f"{path}: there is no journal; it was forgotten, or the run left none")
+        journal = Journal(path, key)
+        journal._file = SealedFile.open(path, key, append=False)
+        journal._load(journal._file)
+        return journal
+
+    def begin(self, begun: Begun) -> None:
+        """A new session begins, and whatever was here is erased. On the disk when this returns."""
+        self.close()
+        erase(self.path)
+        self._clear()
+        self._file = SealedFile.create(self.path, self._key)
+        self.begun = begun
+        self._add(begun)
+        self._file.sync()
+
+    async def sent(self, letter: Letter) -> None:
+        """Notes the hash, and syncs. Raises Aborted if a resumed role says something else than it had said."""
+        header = letter.header
+        if header.step == CONTROL_STEP:
+            return
+        address = (header.recipient, header.step, header.number)
+        before = self._said.get(address)
+        if before is None:
+            self._said[address] = letter.digest
+            self._add(Sent(*address, letter.digest))
+            self._open.sync()
+        elif before != letter.digest:
+            raise Aborted(
+                f"this party would say something else to {header.recipient!r} at {header.step or 'the start'} than before "
+                "the interruption: its program or its machine has changed; begin anew in another folder",
+                resumable=False,
+            )
+
+    async def received(self, letter: Letter) -> None:
+        """Writes the letter down before the role reads it. Raises PeerError if a peer says something else than before."""
+        header = letter.header
+        address = (header.sender, header.step, header.number)
+        before = self._heard.get(address)
+        if before is None:
+            place = self._add(Received(bytes(letter.raw)))
+            self._note(address, Read(place, letter.digest))
+        elif before.digest != letter.digest:
+            reason = "it says something else than before the interruption"
+            raise PeerError(party=header.sender, step=header.step or "the start", reason=reason)
+
+    def letters(self, sender: str) -> Iterator[bytes]:
+        """That peer's letters, in the order in which they were read."""
+        for read in list(self._by_sender.get(sender, ())):
+            record = _DECODER.decode(self._open.read(read.place))
+            if not isinstance(record, Received):
+                raise InputError(f"{self.path}: a record is not what it was; restore it, or begin anew")
+            yield record.letter
+
+    def digests(self, sender: str) -> list[bytes]:
+        """The hashes of that peer's letters."""
+        return [read.digest for read in self._by_sender.get(sender, ())]
+
+    @property
+    def messages(self) -> int:
+        """How many letters have been read so far."""
+        return len(self._heard)
+
+    @property
+    def said(self) -> dict[Address, bytes]:
+        """The hash of every letter that was sent, by recipient, step and number."""
+        return dict(self._said)
+
+    def decide(self, approve: bool) -> None:
+        """The person here has answered; on the disk when this returns."""
+        self.decisions.append(approve)
+        self._add(Decided(approve))
+        self._open.sync()
+
+    def finish(self) -> None:
+        """Nothing more is to be read: from here on this party needs nobody to end the run."""
+        if not self.complete:
+            self.complete = True
+            self._add(Complete())
+            self._open.sync()
+
+    @property
+    def size(self) -> int:
+        """Bytes on the disk."""
+        return 0 if self._file is None else self._file.size
+
+    def close(self) -> None:
+        """Ends reading and writing."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    @property
+    def _open(self) -> SealedFile:
+        if self._file is None:
+            raise InputError(f"{self.path}: no session has begun")
+        return self._file
+
+    def _add(self, record: Record) -> Place:
+        return self._open.append(_ENCODER.encode(record))
+
+    def _clear(self) -> None:
+        self.begun: Begun | None = None
+        self.decisions: list[bool] = []
+        self.complete = False
+        self._said: dict[Address, bytes] = {}
+        self._heard: dict[Address, Read] = {}
+        self._by_sender: dict[str, list[Read]] = {}
+
+    def _note(self, address: Address, read: Read) -> None:
+        self._heard[address] = read
+        self._by_sender.setdefault(address[0], []).append(read)
+
+    def _load(self, file: SealedFile) -> None:
+        for place, content in file.records():
+            try:
+                self._load_one(place, _DECODER.decode(content))
+            except (msgspec.MsgspecError, ValueError):
+                raise InputError(f"{self.path}: was written by another version of covey; begin anew") from None
+
+    def _load_one(self, place: Place, record: Record) -> None:
+        if isinstance(record, Begun):
+            self.begun = record
+        elif isinstance(record, Received):
+            letter = read_letter(record.letter)
+            header = letter.header
+            self._note((header.sender, header.step, header.number), Read(place, letter.digest))
+        elif isinstance(record, Sent):
+            self._said[record.to, record.step, record.number] = record.digest
+        elif isinstance(record, Decided):
+            self.decisions.append(record.approve)
+        else:
+            self.complete = True
+
+
+class NoJournal:
+    """For runs that leave no folder: nothing is kept, nothing can go on."""
+
+    begun: Begun | None = None
+    decisions: tuple[bool, ...] = ()
+    complete = False
+    source = ""
+    messages = 0
+
+    def begin(self, begun: Begun) -> None:
+        """Forgets it."""
+
+    async def sent(self, letter: Letter) -> None:
+        """Forgets it."""
+
+    async def received(self, letter: Letter) -> None:
+        """Forgets it."""
+
+    def letters(self, sender: str) -> Iterator[bytes]:
+        """None."""
+        return iter(())
+
+    def digests(self, sender: str) -> list[bytes]:
+        """None."""
+        return []
+
+    def decide(self, approve: bool) -> None:
+        """Forgets it."""
+
+    def finish(self) -> None:
+        """Forgets it."""
+
+
+def erase(path: Path) -> None:
+    """Overwrites a file once and removes it; a copy that a disk or a backup has made is beyond our reach."""
+    if not path.exists():
+        return
+    try:
+        with path.open("r+b", buffering=0) as stream:
+            size = stream.seek(0, 2)
+            stream.seek(0)
+            for start in range(0, size, 1 << 20):
+                stream.write(bytes(min(1 << 20, size - start)))
+            stream.flush()
+        path.unlink()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be erased ({error.strerror}); check the folder's permissions") from None
