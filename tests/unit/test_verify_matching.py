@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -144,6 +145,23 @@ def test_a_greedy_matching_is_not_enough() -> None:
         verdict = verify(table(*(f"{age}|111|10|flu|1" for age in after)), study(), before)
         assert verdict.original is not None
         assert verdict.original.unmatched == 0
+
+
+MATCHING = import_module("covey.verify.matching")
+
+
+def test_matching_part_by_part_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MATCHING, "_PAIRS_AT_ONCE", 1)
+    assert against(AFTER) == (True, 0, 0)
+    assert against(AFTER.assign(illness=["flu", "none", "flu", "cold"])) == (False, 2, 2)
+
+
+def test_more_pairs_than_fit_in_memory_are_refused_before_they_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MATCHING, "_MOST_PAIRS", 3)
+    same = table(*["3|111|10|flu|1"] * 2, *["4|111|10|flu|1"] * 2)
+    wide = table(*["[0, 4]|111|10|flu|1"] * 2, *["*|111|10|flu|1"] * 2)
+    with pytest.raises(InputError, match="more than 3 pairs"):
+        verify(wide, study(), same)
 
 
 def test_journalists_search_all_whom_the_labels_could_mean() -> None:

@@ -22,13 +22,13 @@ from covey.verify.original import Spans
 from covey.verify.released import Released
 from covey.verify.tuples import Cells, Ints, Longs, Tuples
 
-_PAIRS_AT_ONCE = 4_000_000
-_MOST_PAIRS = 60_000_000
+_PAIRS_AT_ONCE = 4_000_000  # of a few kinds together; one kind is never divided
+_MOST_PAIRS = 30_000_000
 
 
 @dataclass(frozen=True)
 class Boxes:
-    """Released rows as boxes of labels, originals as points, columns x rows; only equal kinds can match."""
+    """Released rows as boxes of labels, originals as points, rows x columns; only equal kinds can match."""
 
     first: Ints
     last: Ints
@@ -43,8 +43,9 @@ def unmatched(released: Released, original: Tuples, spans: Sequence[Spans]) -> i
     boxes = _boxes(released, original, spans, np.arange(len(kind)), kind, point_kind)
     search = _Search(boxes)
     matched = 0
-    for batch in _batches(kind, search.pairs(np.ones(len(point_kind), dtype=np.int64))):
-        rows, points = search.list(batch)
+    pairs = search.pairs(np.ones(len(point_kind), dtype=np.int64))
+    for batch in _batches(kind, pairs):
+        rows, points = search.list(batch, int(pairs[batch].sum()))
         matched += _most(rows, points, released.table.counts, original.counts)
     return released.rows - matched
 
@@ -75,10 +76,14 @@ def _boxes(
 ) -> Boxes:
     owns = original.of([cells.column for cells in released.quasi])
     return Boxes(
-        first=np.stack([span.first[cells.codes[rows]] for cells, span in zip(released.quasi, spans, strict=True)]),
-        last=np.stack([span.last[cells.codes[rows]] for cells, span in zip(released.quasi, spans, strict=True)]),
+        first=np.stack(
+            [span.first[cells.codes[rows]] for cells, span in zip(released.quasi, spans, strict=True)], axis=1
+        ),
+        last=np.stack(
+            [span.last[cells.codes[rows]] for cells, span in zip(released.quasi, spans, strict=True)], axis=1
+        ),
         kind=kind,
-        points=np.stack([span.place[own.codes] for own, span in zip(owns, spans, strict=True)]),
+        points=np.stack([span.place[own.codes] for own, span in zip(owns, spans, strict=True)], axis=1),
         point_kind=point_kind,
     )
 
@@ -89,17 +94,17 @@ class _Search:
     def __init__(self, boxes: Boxes) -> None:
         self.boxes = boxes
         rows = len(boxes.kind)
-        self.order = np.empty(boxes.points.shape, dtype=np.int64)
+        self.order = np.empty(boxes.points.T.shape, dtype=np.int64)
         self.narrowest = np.zeros(rows, dtype=np.int64)
         self.start = np.zeros(rows, dtype=np.int64)
         self.stop = np.full(rows, np.iinfo(np.int64).max, dtype=np.int64)
-        for column, places in enumerate(boxes.points):
-            width = int(max(places.max(initial=0), boxes.last[column].max(initial=0))) + 1
+        for column, places in enumerate(boxes.points.T):
+            width = int(max(places.max(initial=0), boxes.last[:, column].max(initial=0))) + 1
             key = boxes.point_kind * width + places
             self.order[column] = np.argsort(key, kind="stable")
             row = key[self.order[column]]
-            start = np.searchsorted(row, boxes.kind * width + boxes.first[column])
-            stop = np.searchsorted(row, boxes.kind * width + boxes.last[column], side="right")
+            start = np.searchsorted(row, boxes.kind * width + boxes.first[:, column])
+            stop = np.searchsorted(row, boxes.kind * width + boxes.last[:, column], side="right")
             better = stop - start < self.stop - self.start
             self.narrowest[better] = column
             self.start[better], self.stop[better] = start[better], stop[better]
@@ -112,11 +117,11 @@ class _Search:
         )
         return found
 
-    def list(self, rows: Longs) -> tuple[Longs, Longs]:
-        """The pairs of these boxes and the points in them."""
+    def list(self, rows: Longs, pairs: int) -> tuple[Longs, Longs]:
+        """The pairs of these boxes and the points in them; how many there are is known."""
         box = self.boxes
         found: tuple[Longs, Longs] = _list(
-            box.first, box.last, box.points, self.order, self.narrowest, self.start, self.stop, rows
+            box.first, box.last, box.points, self.order, self.narrowest, self.start, self.stop, rows, pairs
         )
         return found
 
@@ -153,8 +158,8 @@ def _most(rows: Longs, points: Longs, supply: Longs, capacity: Longs) -> int:
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _inside(first: Ints, last: Ints, points: Ints, row: int, point: int) -> bool:
-    for column in range(len(points)):  # noqa: SIM110 - a generator would not compile
-        if not first[column, row] <= points[column, point] <= last[column, row]:
+    for column in range(points.shape[1]):  # noqa: SIM110 - a generator would not compile
+        if not first[row, column] <= points[point, column] <= last[row, column]:
             return False
     return True
 
@@ -174,13 +179,17 @@ def _weigh(
 
 @numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _list(
-    first: Ints, last: Ints, points: Ints, order: Longs, narrowest: Longs, start: Longs, stop: Longs, rows: Longs
+    first: Ints,
+    last: Ints,
+    points: Ints,
+    order: Longs,
+    narrowest: Longs,
+    start: Longs,
+    stop: Longs,
+    rows: Longs,
+    pairs: int,
 ) -> tuple[Longs, Longs]:
-    found = 0
-    for row in rows:
-        for place in range(start[row], stop[row]):
-            found += _inside(first, last, points, row, order[narrowest[row], place])
-    out_row, out_point = np.empty(found, dtype=np.int64), np.empty(found, dtype=np.int64)
+    out_row, out_point = np.empty(pairs, dtype=np.int64), np.empty(pairs, dtype=np.int64)
     found = 0
     for row in rows:
         for place in range(start[row], stop[row]):
