@@ -36,7 +36,7 @@ class Line:
         self._over = asyncio.Event()
         self._bye_heard = asyncio.Event()
         writer.transport.set_write_buffer_limits(high=_WRITE_AHEAD)
-        _keep_alive(writer.get_extra_info("socket"))
+        _tune(writer.get_extra_info("socket"))
 
     @property
     def is_over(self) -> bool:
@@ -119,10 +119,11 @@ class Line:
         return Aborted(f"the connection to party {self.peer!r} was cut; start again to go on", resumable=True)
 
 
-def _keep_alive(connection: socket.socket | None) -> None:
-    """Lets the kernels notice a machine that vanished, even while a process is busy."""
+def _tune(connection: socket.socket | None) -> None:
+    """Small frames leave at once; the kernels notice a machine that vanished, even while a process is busy."""
     if connection is None:
         return
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for option, value in (("TCP_KEEPIDLE", 20), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 4)):
         if hasattr(socket, option):

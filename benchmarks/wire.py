@@ -1,0 +1,173 @@
+"""The wire: TLS beside memory, sixteen parties in one study, and a 500 MB vector summed among three.
+
+Parties over TLS are processes of their own, with real certificates on the loopback address, except where a
+row says that they share one process. The big vector is made, masked, sent, received and added up in chunks:
+`extra` is the peak of a party's resident memory above what it held when the parties had met.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import psutil
+from numpy.typing import NDArray
+
+from covey.crypto.rng import Rng, derive, fresh_seed
+from covey.secure.sum import CHUNK, total, total_in_chunks
+from covey.testing.network import seed_of
+from covey.testing.town import Town
+from covey.wire import (
+    Address,
+    Channel,
+    Contact,
+    Link,
+    MemoryNetwork,
+    Nothing,
+    connect,
+    gather,
+    on_own_thread,
+    open_channel,
+)
+
+Words = NDArray[np.uint64]
+SESSION = b"a benchmark's id"
+MEGABYTE = 1 << 20
+SMALL, TURNS = 1000, 500
+
+
+def run() -> list[dict[str, str]]:
+    """Measures everything and prints a table."""
+    rows = [*_carriers(), *_many(), *_big()]
+    width = max(len(row["what"]) for row in rows)
+    for row in rows:
+        print(f"{row['what']:<{width}}  {row['figure']}")
+    return rows
+
+
+def _row(what: str, figure: str) -> dict[str, str]:
+    return {"what": what, "figure": figure}
+
+
+def _carriers() -> Iterator[dict[str, str]]:
+    """The same role over both carriers, three parties in one process."""
+
+    async def large(channel: Channel) -> None:
+        await total_in_chunks(channel, _pieces(8 * CHUNK), 8 * CHUNK, lambda _: None)
+
+    async def small(channel: Channel) -> None:
+        for turn in range(TURNS):
+            await total(channel.at(turn), np.zeros(SMALL, dtype=np.uint64))
+
+    for what, role in ((f"{TURNS} sums of {SMALL} words among 3", small), ("one sum of 8 MiB among 3", large)):
+        memory = asyncio.run(_over_memory(role))
+        tls = asyncio.run(_over_tls(role))
+        yield _row(f"{what}, one process, memory", f"{memory:.2f} s")
+        yield _row(f"{what}, one process, tls", f"{tls:.2f} s, {tls / memory:.1f} times memory")
+
+
+def _many() -> Iterator[dict[str, str]]:
+    reports = _processes(16, SMALL, turns=20)
+    met = max(report["met"] for report in reports)
+    seconds = max(report["seconds"] for report in reports)
+    yield _row("16 parties, 16 processes: from start until all have met", f"{met:.1f} s")
+    yield _row(f"16 parties, 20 sums of {SMALL} words", f"{seconds:.2f} s, {1000 * seconds / 20:.0f} ms each")
+
+
+def _big() -> Iterator[dict[str, str]]:
+    words = 500 * 1000 * 1000 // 8
+    reports = _processes(3, words, turns=1)
+    seconds = max(report["seconds"] for report in reports)
+    extra = max(report["extra"] for report in reports) / 1e6
+    peak = max(report["peak"] for report in reports) / 1e6
+    yield _row(
+        "500 MB vector summed among 3 processes over tls", f"{seconds:.1f} s, {2 * 3 * 500 / seconds:.0f} MB/s in all"
+    )
+    yield _row("its peak memory per process", f"{peak:.0f} MB, of which {extra:.0f} MB extra")
+
+
+def _pieces(words: int) -> Iterator[Words]:
+    for start in range(0, words, CHUNK):
+        yield np.arange(start, min(start + CHUNK, words), dtype=np.uint64)
+
+
+async def _play(link: Link, role: Callable[[Channel], Awaitable[None]]) -> float:
+    rng = Rng(derive(seed_of(1), link.me))
+    channel = await open_channel(link, rng, session=SESSION, recorder=Nothing())
+    begun = time.perf_counter()
+    await role(channel)
+    seconds = time.perf_counter() - begun
+    await link.close()
+    return seconds
+
+
+async def _over_memory(role: Callable[[Channel], Awaitable[None]]) -> float:
+    network = MemoryNetwork("abc")
+    return max(await gather(*(_play(network.link(name), role) for name in network.names)))
+
+
+async def _over_tls(role: Callable[[Channel], Awaitable[None]]) -> float:
+    with tempfile.TemporaryDirectory() as folder:
+        town = Town.found("abc", Path(folder))
+
+        async def party(name: str) -> float:
+            async with town.connect(name) as link:
+                return await _play(link, role)
+
+        return max(await gather(*(party(name) for name in "abc")))
+
+
+def _processes(parties: int, words: int, turns: int) -> list[dict[str, float]]:
+    with tempfile.TemporaryDirectory() as folder:
+        names = [f"party-{index:02}" for index in range(parties)]
+        town = Town.found(names, Path(folder))
+        roster = {name: str(contact.address) for name, contact in town.roster.items()}
+        (Path(folder) / "roster.json").write_text(json.dumps(roster))
+        started = [
+            subprocess.Popen(
+                [sys.executable, "-m", "benchmarks.wire", name, folder, str(words), str(turns)], stdout=subprocess.PIPE
+            )
+            for name in names
+        ]
+        return [json.loads(process.communicate()[0]) for process in started]
+
+
+async def _party(name: str, folder: Path, words: int, turns: int) -> dict[str, float]:
+    """One party in a process of its own."""
+    begun = time.perf_counter()
+    roster = {
+        other: Contact.from_pem(other, (folder / f"{other}.pem").read_bytes(), Address.parse(address))
+        for other, address in json.loads((folder / "roster.json").read_text()).items()
+    }
+    keys = {"certificate": folder / f"{name}.pem", "key": folder / f"{name}.key"}
+    async with on_own_thread(lambda: connect(name, roster, wait=120, **keys)) as link:
+        channel = await open_channel(link, Rng(fresh_seed()), session=SESSION, recorder=Nothing())
+        met = time.perf_counter() - begun
+        before = psutil.Process().memory_info().rss
+        seen = 0
+
+        def check(piece: Words) -> None:
+            nonlocal seen
+            assert int(piece[0]) == seen % words * len(roster)
+            seen += len(piece)
+
+        begun = time.perf_counter()
+        for turn in range(turns):
+            await total_in_chunks(channel.at(turn), _pieces(words), words, check)
+        seconds = time.perf_counter() - begun
+        channel.finish()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    assert seen == words * turns
+    return {"met": met, "seconds": seconds, "peak": peak, "extra": peak - before}
+
+
+if __name__ == "__main__":
+    print(json.dumps(asyncio.run(_party(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])))))
