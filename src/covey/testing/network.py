@@ -45,6 +45,7 @@ class FaultyNetwork(MemoryNetwork):
         self._due: dict[tuple[str, str], float] = {}
         self._kept: dict[tuple[str, str], bytes] = {}
         self._frames = 0
+        self._heard: dict[tuple[str, str], float] = {}
 
     async def carry(self, sender: str, recipient: str, frame: bytes) -> None:
         """Takes a frame across, if the weather lets it."""
@@ -56,6 +57,16 @@ class FaultyNetwork(MemoryNetwork):
         self._frames += 1
         for copy in self._fallen(pair, frame, fate):
             await self._travel(pair, copy, fate)
+
+    async def take(self, sender: str, recipient: str) -> bytes:
+        """The next frame on that line, which is also a sign of life."""
+        frame = await super().take(sender, recipient)
+        self._heard[sender, recipient] = asyncio.get_running_loop().time()
+        return frame
+
+    def heard(self, sender: str, recipient: str) -> float:
+        """When the recipient last got a frame of that sender: on this network a party can fall silent."""
+        return self._heard.get((sender, recipient), float("-inf"))
 
     def hang_up(self, sender: str, recipient: str, reason: str) -> None:
         """A line goes down once what is under way on it has arrived."""

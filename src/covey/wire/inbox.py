@@ -108,9 +108,11 @@ class Inbox:
             raise self._refused("the frame", str(error)) from None
         header = letter.header
         self._check_origin(letter)
-        self._check_order(sequence, header.step)
-        if header.step == CONTROL_STEP:
+        if header.step == CONTROL_STEP:  # a peer may end whatever it has begun with us, at any time
             raise self._stopped(letter)
+        if header.session != self._session:
+            raise self._refused("the frame", "a foreign message: it belongs to another session")
+        self._check_order(sequence, header.step)
         if self._is_closed(header.step):
             raise self._refused(header.step, "a late message: the step is over")
         expected = self._numbers.get(header.step, 0)
@@ -133,8 +135,6 @@ class Inbox:
         if header.version != VERSION:
             reason = f"it speaks version {header.version} of the wire, we speak {VERSION}"
             raise self._refused("the frame", f"{reason}: install the same version of covey everywhere")
-        if header.session != self._session:
-            raise self._refused("the frame", "a foreign message: it belongs to another session")
         if header.sender != self._peer:
             raise self._refused("the frame", "it claims a name that is not its own")
         if header.recipient != self._link.me:

@@ -8,11 +8,12 @@ from typing import TypeVar
 
 import pytest
 
+from covey.crypto.rng import Rng, fresh_seed
 from covey.errors import Aborted, CoveyError, InputError, PeerError
 from covey.testing.clock import Deadlock, run_jumping
 from covey.testing.network import FaultyNetwork, Weather
 from covey.testing.parties import Outcome, run_parties
-from covey.wire import Channel, Message, gather
+from covey.wire import Channel, Message, gather, plain_channel
 from covey.wire.link import FrameQueue
 
 
@@ -224,7 +225,8 @@ def test_waiting_ends(silence: float, patience: float, words: str) -> None:
         await channel.receive("a", Ping)
 
     roles: dict[str, Role] = {"a": _silent, "b": listener}
-    error = _error(run_parties(roles, silence=silence, patience=patience)["b"])
+    network = FaultyNetwork("ab", Weather(), seed=0)
+    error = _error(run_parties(roles, network=network, silence=silence, patience=patience)["b"])
     assert isinstance(error, Aborted)
     assert error.resumable
     assert words in str(error)
@@ -247,7 +249,8 @@ def test_a_peer_that_gives_signs_of_life_is_waited_for_until_patience_ends() -> 
         finally:
             waited.append(asyncio.get_running_loop().time() - begun)
 
-    outcome = run_parties({"a": chatty, "b": listener}, silence=60, patience=300)["b"]
+    network = FaultyNetwork("ab", Weather(), seed=0)
+    outcome = run_parties({"a": chatty, "b": listener}, network=network, silence=60, patience=300)["b"]
     assert isinstance(outcome.error, Aborted)
     assert waited == [300]
 
@@ -322,6 +325,32 @@ def test_a_party_that_stops_tells_the_others_why() -> None:
     assert isinstance(error, Aborted)
     assert not error.resumable
     assert "refused the release" in str(error)
+
+
+def test_a_party_that_stops_is_heard_on_any_channel_over_the_same_line() -> None:
+    async def refuses(channel: Channel) -> None:
+        await channel.exchange(Ping(1))
+        await channel.stop("refused", resumable=False)
+
+    async def already_elsewhere(channel: Channel) -> None:
+        await channel.exchange(Ping(1))
+        elsewhere = plain_channel(channel._session.link, Rng(fresh_seed()), session=b"t" * 16)
+        await elsewhere.at("later").receive("a", Ping)
+
+    error = _error(run_parties({"a": refuses, "b": already_elsewhere})["b"])
+    assert isinstance(error, Aborted)
+    assert "refused the release" in str(error)
+
+
+def test_in_one_process_a_long_computation_is_not_taken_for_silence() -> None:
+    async def busy(channel: Channel) -> None:
+        await asyncio.sleep(1000)
+        await channel.send("b", Ping(1))
+
+    async def listener(channel: Channel) -> int:
+        return (await channel.receive("a", Ping)).value
+
+    assert run_parties({"a": busy, "b": listener}, silence=60, patience=3600)["b"].unwrap() == 1
 
 
 def test_pairwise_seeds_agree_between_two_and_differ_between_calls_steps_and_pairs() -> None:

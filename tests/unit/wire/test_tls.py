@@ -163,6 +163,18 @@ async def test_nothing_that_was_sent_before_the_good_bye_is_lost(tmp_path: Path)
 
 
 @on_real_clock
+async def test_small_frames_are_not_held_back(tmp_path: Path) -> None:
+    async def chat(channel: Channel) -> float:
+        begun = time.monotonic()
+        for turn in range(200):
+            await channel.at(turn).exchange(Load(b"x"))
+        return time.monotonic() - begun
+
+    outcomes = await Town.found("ab", tmp_path).play_all(dict.fromkeys("ab", chat))
+    assert outcomes["a"].unwrap() < 3  # with Nagle's algorithm and delayed acknowledgements: more than 4
+
+
+@on_real_clock
 async def test_a_receiver_that_does_not_read_stops_the_sender(tmp_path: Path) -> None:
     town = Town.found("ab", tmp_path)
     sent: list[int] = []
