@@ -1,0 +1,230 @@
+"""Align: each party learns which of its own ids all parties hold, and nothing about the ids of some but not all.
+
+Source    the star of Kolesnikov et al. (CCS 2017) with the Diffie-Hellman pseudorandom function of Jarecki &
+          Liu, and the key-value store of `covey.crypto.keyvalue`.
+Roles     the leader (the first name) and the members; two parties or more.
+Security  semi-honest. Each id has shares of zero, one from each party that holds it; only where all shares meet
+          do they cancel out. The leader learns nothing about an id that one party lacks, not even which one; a
+          member learns nothing but the outcome. New keys at each step: runs cannot be linked.
+Not       the leader's and each member's number of ids are known to each other; a party may enter ids that it
+          does not hold, to learn whether the others do; colluders learn what their ids together would bring.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
+
+from covey.crypto import keyvalue
+from covey.crypto.commutative import BlindingKey
+from covey.crypto.group import Points, hash_to_group
+from covey.crypto.keyvalue import DIGEST_BYTES, VALUE_BYTES
+from covey.crypto.rng import derive, spell
+from covey.crypto.secret import Secret
+from covey.errors import InputError, PeerError
+from covey.secure import lists
+from covey.secure.declare import Cost, Leakage
+from covey.secure.lists import Elements, Words
+from covey.wire import FRAME_BYTES, Channel, Count, Message, gather
+
+ATTEMPTS = 16
+
+LEAKAGE = Leakage(
+    everyone=("which of its own ids all {parties} parties hold: {common} ids, which all of them now know",),
+    roles={
+        "leader": ("how many ids each other party holds ({member_sizes})",),
+        "member": ("how many ids the leader holds ({leader_size})",),
+    },
+)
+
+HEAD_BYTES = FRAME_BYTES + 40
+
+
+def _legs(sizes: Sequence[int], common: int) -> tuple[int, int]:
+    """Messages and bytes of one run, for the parties' sizes (the leader's first) and that many common ids."""
+    messages = volume = 0
+    for keys in sizes[1:]:
+        words = (2 * keyvalue.cells(keys), 2 * common)
+        messages += 2 * lists.messages(sizes[0]) + 2 + sum(map(lists.word_messages, words))
+        volume += 2 * lists.size(sizes[0]) + 2 * HEAD_BYTES + sum(map(lists.word_size, words))
+    return messages, volume
+
+
+COST = Cost(
+    rounds=lambda sizes, common: 3,
+    messages=lambda sizes, common: _legs(sizes, common)[0],
+    bytes=lambda sizes, common: _legs(sizes, common)[1],
+)
+
+
+class Asked(Elements, tag="align.asked"):
+    """The leader's ids, hashed to the group and blinded, in random order."""
+
+
+class Answered(Elements, tag="align.answered"):
+    """The same list under the member's key as well, in the same order."""
+
+
+class Store(Message, tag="align.store"):
+    """What is needed to look something up in the member's store."""
+
+    keys: Annotated[int, Meta(ge=0, le=lists.LONGEST)]
+    attempt: Annotated[int, Meta(ge=0, lt=ATTEMPTS)]
+
+
+class Cells(Words, tag="align.cells"):
+    """The member's store: for each of its ids a share of zero, under the pseudorandom function of its key."""
+
+
+class Found(Message, tag="align.found"):
+    """How many ids all parties hold."""
+
+    common: Count
+
+
+class Tags(Words, tag="align.tags"):
+    """The common ids, each as a tag that only leader and member can make, sorted."""
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """Our rows whose ids all parties hold: places in our table, in an order that is the same for everyone."""
+
+    rows: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+async def align(channel: Channel, ids: Sequence[str]) -> Aligned:
+    """The places of our ids that every party holds, sorted by id. Raises `InputError` for a repeated id.
+
+    Each call needs a step of its own.
+    """
+    if not channel.peers:
+        raise InputError("alignment is among two parties or more")
+    texts = lists.spelled(ids)
+    points = hash_to_group(texts, "align", channel.session, channel.step)
+    seeds = channel.pairwise_seeds()
+    shares = zero_shares(texts, seeds)
+    leader = channel.parties[0]
+    if channel.me == leader:
+        common = await _lead(channel, texts, points, shares, seeds)
+    else:
+        common = await _follow(channel, leader, texts, points, shares, derive(seeds[leader], "tags"))
+    places = sorted(np.flatnonzero(common).tolist(), key=texts.__getitem__)
+    return Aligned(np.array(places, dtype=np.int64))
+
+
+async def _lead(
+    channel: Channel, texts: Sequence[bytes], points: Points, shares: NDArray[np.uint64], seeds: Mapping[str, Secret]
+) -> NDArray[np.bool_]:
+    rng = channel.rng.child("align")
+    key, order = BlindingKey(rng.stream("key")), rng.stream("order").permutation(len(texts))
+    asked = key.blind(points.take(order))
+    back = np.argsort(order)
+
+    async def consult(member: str) -> NDArray[np.uint64]:
+        """The member's share of each of our ids; something random where it does not hold the id."""
+        answered: list[Points] = []
+
+        async def read() -> None:
+            answered.extend(await lists.receive(channel, member, Answered, due=len(texts)))
+
+        await gather(lists.send(channel, member, Asked, [asked]), read())
+        store = await channel.receive(member, Store)
+        table = await lists.receive_words(channel, member, Cells, 2 * keyvalue.cells(store.keys))
+        pads, digests = pseudorandom(key.unblind(answered[0]).take(back), texts, store.attempt)
+        return pads ^ keyvalue.look_up(table, store.keys, digests)
+
+    total = shares
+    for theirs in await gather(*(consult(member) for member in channel.peers)):
+        total = total ^ theirs
+    common: NDArray[np.bool_] = np.equal(total.reshape(-1, 2).max(axis=1, initial=0), 0)
+
+    async def report(member: str) -> None:
+        tags = sorted(tag(derive(seeds[member], "tags"), texts[place]) for place in np.flatnonzero(common).tolist())
+        await channel.send(member, Found(len(tags)))
+        await lists.send_words(channel, member, Tags, np.frombuffer(b"".join(tags), dtype="<u8").astype(np.uint64))
+
+    await gather(*(report(member) for member in channel.peers))
+    return common
+
+
+async def _follow(
+    channel: Channel, leader: str, texts: Sequence[bytes], points: Points, shares: NDArray[np.uint64], seed: Secret
+) -> NDArray[np.bool_]:
+    rng = channel.rng.child("align")
+    key = BlindingKey(rng.stream("key"))
+    [asked] = await lists.receive(channel, leader, Asked)
+    await lists.send(channel, leader, Answered, [key.blind(asked)])
+    blinded = key.blind(points)
+    for attempt in range(ATTEMPTS):
+        pads, digests = pseudorandom(blinded, texts, attempt)
+        table = keyvalue.lay_out(digests, shares ^ pads, rng.stream("store", attempt))
+        if table is not None:
+            await channel.send(leader, Store(len(texts), attempt))
+            await lists.send_words(channel, leader, Cells, table)
+            break
+    else:
+        raise InputError(f"no store of {len(texts)} ids could be laid out; run again")
+    found = await channel.receive(leader, Found)
+    if found.common > min(len(texts), len(asked)):
+        raise _refused(channel, leader, f"{found.common} common ids, of at most {min(len(texts), len(asked))}")
+    words = await lists.receive_words(channel, leader, Tags, 2 * found.common)
+    return recognised(channel, leader, texts, words, seed)
+
+
+def recognised(
+    channel: Channel, leader: str, texts: Sequence[bytes], words: NDArray[np.uint64], seed: Secret
+) -> NDArray[np.bool_]:
+    """Which of our ids the leader's tags name. Raises `PeerError` for a tag that names none, or one twice."""
+    raw = words.astype("<u8").tobytes()
+    tags = {raw[start : start + VALUE_BYTES] for start in range(0, len(raw), VALUE_BYTES)}
+    common = np.array([tag(seed, text) in tags for text in texts], dtype=np.bool_)
+    if int(common.sum()) != len(raw) // VALUE_BYTES:
+        raise _refused(channel, leader, "it names an id that we do not hold, or one twice")
+    return common
+
+
+def zero_shares(texts: Sequence[bytes], seeds: Mapping[str, Secret]) -> NDArray[np.uint64]:
+    """Our share for each id: the shares of all parties for one id cancel out."""
+    total = np.zeros(2 * len(texts), dtype=np.uint64)
+    for seed in seeds.values():
+        total ^= _words(tag(derive(seed, "zero"), text) for text in texts)
+    return total
+
+
+def tag(seed: Secret, text: bytes) -> bytes:
+    """Sixteen bytes that stand for an id between the two who share the seed."""
+    return hashlib.blake2s(text, key=seed.reveal(), digest_size=VALUE_BYTES).digest()
+
+
+def pseudorandom(blinded: Points, texts: Sequence[bytes], attempt: int) -> tuple[NDArray[np.uint64], list[bytes]]:
+    """For each id a pad and its digest in the store: the second hash of the pseudorandom function."""
+    digests = [
+        hashlib.sha512(spell("covey align/1", attempt, text, point)).digest()
+        for text, point in zip(texts, blinded, strict=True)
+    ]
+    pads = _words(digest[:VALUE_BYTES] for digest in digests)
+    return pads, [digest[VALUE_BYTES : VALUE_BYTES + DIGEST_BYTES] for digest in digests]
+
+
+def ideal(inputs: Mapping[str, Sequence[str]]) -> dict[str, list[int]]:
+    """What a trusted party would answer: to each party, the places of the common ids in its list, sorted by id."""
+    common = set.intersection(*(set(ids) for ids in inputs.values()))
+    return {party: [ids.index(own) for own in sorted(common, key=str.encode)] for party, ids in inputs.items()}
+
+
+def _words(pieces: Iterable[bytes]) -> NDArray[np.uint64]:
+    return np.frombuffer(b"".join(pieces), dtype="<u8").astype(np.uint64)
+
+
+def _refused(channel: Channel, party: str, reason: str) -> PeerError:
+    return PeerError(party=party, step=channel.step or "the alignment", reason=reason)

@@ -1,0 +1,263 @@
+"""Shuffle: everyone learns all parties' rows, in an order of its own, and nobody learns whose a row was.
+
+Source    ours, after Chaum's decryption mix; the rows stay sealed to a joint key until everyone has approved.
+Roles     every party alike, two or more; each is a mixer in turn, in the order of their names.
+Security  an origin stays hidden while one mixer besides the row's owner is honest. A row that was altered
+          does not open, a repeated one is refused, and each party checks that all its rows have come through
+          before it gives its part of the key: whoever replaces rows ends the run before anything is opened.
+Not       with two parties a row that is not ours is the other's; a mixer can stop the run; a party can put in
+          rows of its own making; a replaced row is noticed by its owner, but which mixer did it is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from covey.crypto.elgamal import KeyShare, joint_key
+from covey.crypto.group import Point, Points, Scalar
+from covey.crypto.rng import Label
+from covey.crypto.seal import BODY_OVERHEAD, OVERHEAD, Sealed, seal, unseal
+from covey.errors import Aborted, InputError, PeerError
+from covey.secure.declare import Cost, Leakage
+from covey.secure.jointkey import check_part, check_promise, whole
+from covey.secure.padding import LENGTH_BYTES, pad, unpad
+from covey.wire import FRAME_BYTES, Bytes32, Bytes64, Channel, Message, gather
+
+CHUNK_BYTES = 1 << 20
+
+KEYS_BYTES = FRAME_BYTES + 176
+BATCH_BYTES = FRAME_BYTES + 48
+SHARE_BYTES = FRAME_BYTES + 60
+
+LEAKAGE = Leakage(
+    everyone=(
+        "all {rows} rows, in random order and without their origin, as long as one other mixer is honest",
+        "how many rows each party submitted ({submitted}), of which {dummies} in all were dummies",
+    )
+)
+LEAKAGE_OF_TWO = Leakage(
+    everyone=("all {rows} rows, and with two parties also whose they are: what is not ours is the other's",)
+)
+
+
+def leakage(parties: int) -> Leakage:
+    """What a run among that many teaches."""
+    return LEAKAGE_OF_TWO if parties == 2 else LEAKAGE
+
+
+def sealed_size(length: int, layers: int) -> int:
+    """Bytes of a row of that length below that many mixers' layers."""
+    return LENGTH_BYTES + length + OVERHEAD * (1 + layers)
+
+
+def _batches(rows: int, size: int) -> int:
+    return -(-rows // max(1, CHUNK_BYTES // size))
+
+
+def _legs(counts: Sequence[int], length: int) -> list[tuple[int, int]]:
+    """Each list that is sent, as its rows and the layers on them: submissions, the cascade, the outcome."""
+    last = len(counts) - 1
+    submissions = [(count, last) for count in counts[1:]]
+    cascade = [(sum(counts), last - mixer) for mixer in range(last)]
+    return submissions + cascade + [(sum(counts), 0)] * last
+
+
+COST = Cost(
+    rounds=lambda counts, length: len(counts) + 2,
+    messages=lambda counts, length: (
+        len(counts) * (len(counts) - 1)
+        + sum(_batches(rows, sealed_size(length, layers)) for rows, layers in _legs(counts, length))
+    ),
+    bytes=lambda counts, length: (
+        len(counts) * (len(counts) - 1) * KEYS_BYTES
+        + sum(
+            rows * sealed_size(length, layers) + BATCH_BYTES * _batches(rows, sealed_size(length, layers))
+            for rows, layers in _legs(counts, length)
+        )
+    ),
+)
+"""Of `mix`, for the numbers of rows in the order of the parties' names, and the padded rows' length."""
+
+OPENING_COST = Cost(
+    rounds=lambda parties: 1,
+    messages=lambda parties: parties * (parties - 1),
+    bytes=lambda parties: parties * (parties - 1) * SHARE_BYTES,
+)
+"""Of `open_rows`."""
+
+
+class Keys(Message, tag="shuffle.keys"):
+    """The sender's key as a mixer, its part of the joint key, and the proof that it knows that part."""
+
+    mixing: Point
+    opening: Point
+    knows: Bytes64
+
+
+class Onions(Message, tag="shuffle.onions"):
+    """Rows below the layers of the mixers that are still to come."""
+
+    heads: Points
+    bodies: bytes
+
+
+class Rows(Message, tag="shuffle.rows"):
+    """The mixed rows, sealed to the joint key only."""
+
+    heads: Points
+    bodies: bytes
+
+
+class Share(Message, tag="shuffle.share"):
+    """The sender's part of the joint key, given away after approval."""
+
+    secret: Bytes32
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """The rows of all parties, mixed and still sealed."""
+
+    sealed: Sealed
+    publics: Mapping[str, Point]
+    context: tuple[Label, ...]
+    share: KeyShare = field(repr=False)
+
+
+async def mix(channel: Channel, rows: Sequence[bytes], *, counts: Mapping[str, int], length: int) -> Mixed:
+    """Mixes everyone's rows; nothing can be read before `open_rows`.
+
+    `counts` has, for each party, the public number of rows it submits: fewer than that are filled up with
+    dummies. Rows shorter than `length` are padded. Each call needs a step of its own.
+    Raises `PeerError` where rows were altered, repeated, lost or replaced.
+    """
+    padded = pad(rows, _due(channel, counts), length)
+    rng = channel.rng.child("shuffle")
+    mixing, opening = KeyShare(rng.stream("mixing")), KeyShare(rng.stream("opening"))
+    context = ("shuffle", channel.session, channel.step)
+    keys = Keys(mixing.public, opening.public, opening.prove(rng.stream("proof"), *context, channel.me))
+    theirs = await channel.exchange(keys)
+    for party, promised in theirs.items():
+        check_promise(channel, party, promised.opening, promised.knows, *context)
+    publics = {channel.me: keys, **theirs}
+    joint = joint_key(publics[party].opening for party in channel.parties)
+
+    mine = seal(padded, joint, rng.stream("row"), *context, "row")
+    onions = mine
+    for mixer in reversed(channel.parties[1:]):
+        onions = seal(onions.rows(), publics[mixer].mixing, rng.stream("onion", mixer), *context, mixer)
+    mixed = await _cascade(channel, onions, counts, length, mixing.surrender(), context)
+    _check_outcome(channel, mixed, mine)
+    return Mixed(mixed, {party: key.opening for party, key in publics.items()}, context, opening)
+
+
+async def open_rows(channel: Channel, mixed: Mixed, *, approved: bool) -> list[bytes]:
+    """All parties' rows without the dummies, sorted; every party has to call it.
+
+    Without our approval our part of the key stays here, and `Aborted` is raised.
+    """
+    if not approved:
+        raise Aborted("the rows stay sealed: their opening was not approved", resumable=False)
+    mine = mixed.share.surrender()
+    shares = await channel.exchange(Share(mine.reveal()))
+    parts = [check_part(channel, party, share.secret, mixed.publics[party]) for party, share in shares.items()]
+    try:
+        rows = unseal(mixed.sealed, whole([mine, *parts]), *mixed.context, "row")
+        return sorted(row for row in map(unpad, rows) if row is not None)
+    except InputError as error:
+        raise _somebody(channel, f"it submitted what is no row: {error}") from None
+
+
+async def _cascade(
+    channel: Channel,
+    mine: Sealed,
+    counts: Mapping[str, int],
+    length: int,
+    secret: Scalar,
+    context: tuple[Label, ...],
+) -> Sealed:
+    """Every mixer takes its layer off all rows and shuffles them; the last one shows the outcome to everyone."""
+    mixers, place = channel.parties, channel.parties.index(channel.me)
+    last, total = len(mixers) - 1, sum(counts.values())
+    order = channel.rng.child("shuffle").stream("order").permutation(total)
+    if place == 0:
+        layered = sealed_size(length, last)
+        parts = await gather(*(_receive(channel, peer, Onions, counts[peer], layered) for peer in channel.peers))
+        batch = _distinct(channel, Sealed.join([mine, *parts]), "one of the parties").take(order)
+    else:
+        await _send(channel, mixers[0], Onions, mine)
+        before = mixers[place - 1]
+        onions = await _receive(channel, before, Onions, total, sealed_size(length, last - place + 1))
+        batch = _peeled(channel, onions, before, secret, (*context, channel.me)).take(order)
+    if place < last:
+        await _send(channel, mixers[place + 1], Onions, batch)
+        return await _receive(channel, mixers[last], Rows, total, sealed_size(length, 0))
+    await gather(*(_send(channel, peer, Rows, batch) for peer in channel.peers))
+    return batch
+
+
+def _peeled(channel: Channel, onions: Sealed, before: str, secret: Scalar, context: tuple[Label, ...]) -> Sealed:
+    """The rows without our layer; what was altered or repeated is the fault of the mixer before us."""
+    _distinct(channel, onions, before)
+    try:
+        return Sealed.parse(unseal(onions, secret, *context))
+    except InputError as error:
+        raise PeerError(party=before, step=_where(channel), reason=f"it passed on what is no onion: {error}") from None
+
+
+def _check_outcome(channel: Channel, mixed: Sealed, mine: Sealed) -> None:
+    """All our rows are there, and none twice: else we never give our part of the key."""
+    _distinct(channel, mixed, channel.parties[-1])
+    arrived = dict(zip(mixed.heads, mixed.bodies, strict=True))
+    if any(arrived.get(head) != body for head, body in zip(mine.heads, mine.bodies, strict=True)):
+        raise _somebody(channel, "rows of ours were replaced on their way through the mixers")
+
+
+def _distinct(channel: Channel, sealed: Sealed, party: str) -> Sealed:
+    if not sealed.heads.distinct():
+        raise PeerError(party=party, step=_where(channel), reason="a row occurs twice")
+    return sealed
+
+
+def _due(channel: Channel, counts: Mapping[str, int]) -> int:
+    if set(counts) != set(channel.parties) or len(counts) < 2 or any(count < 0 for count in counts.values()):
+        raise InputError(f"give the number of rows of each of {', '.join(channel.parties)}, and of no one else")
+    return counts[channel.me]
+
+
+def ideal(inputs: Mapping[str, Sequence[bytes]]) -> list[bytes]:
+    """What a trusted party would answer."""
+    return sorted(row for rows in inputs.values() for row in rows)
+
+
+async def _send(channel: Channel, to: str, kind: type[Onions] | type[Rows], batch: Sealed) -> None:
+    for first, last in _pieces(len(batch), len(batch.rows()[0]) if len(batch) else 1):
+        part = batch.slice(first, last)
+        await channel.send(to, kind(part.heads, b"".join(part.bodies)))
+
+
+async def _receive(channel: Channel, sender: str, kind: type[Onions] | type[Rows], rows: int, size: int) -> Sealed:
+    body = size - OVERHEAD + BODY_OVERHEAD
+    parts = []
+    for first, last in _pieces(rows, size):
+        part = await channel.receive(sender, kind)
+        if len(part.heads) != last - first or len(part.bodies) != (last - first) * body:
+            reason = f"{len(part.heads)} rows of {len(part.bodies)} bytes, expected {last - first} of {body} bytes each"
+            raise PeerError(party=sender, step=_where(channel), reason=reason)
+        bodies = [part.bodies[start : start + body] for start in range(0, len(part.bodies), body)]
+        parts.append(Sealed(part.heads, bodies))
+    return Sealed.join(parts)
+
+
+def _pieces(rows: int, size: int) -> list[tuple[int, int]]:
+    step = max(1, CHUNK_BYTES // size)
+    return [(first, min(first + step, rows)) for first in range(0, rows, step)]
+
+
+def _somebody(channel: Channel, reason: str) -> PeerError:
+    return PeerError(party=" or ".join(channel.peers), step=_where(channel), reason=reason)
+
+
+def _where(channel: Channel) -> str:
+    return channel.step or "the shuffle"
