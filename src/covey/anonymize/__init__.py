@@ -102,7 +102,10 @@ _SEARCHES = (
         "mondrian",
         "halves the widest column while both halves keep k (LeFevre, DeWitt, Ramakrishnan)",
         "covey.anonymize.mondrian",
-        {"relaxed": Option(False, "cut at exactly half, records with the middle value on both sides")},
+        {
+            "relaxed": Option(False, "cut at exactly half, records with the middle value on both sides"),
+            "aligned": Option(False, "cut a tree only between two children of a node"),
+        },
         steps=lambda items, records, k, columns: items * columns * 24,
     ),
     Algorithm(

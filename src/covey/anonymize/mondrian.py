@@ -4,6 +4,9 @@ Columns are leaf codes in tree order. A part is cut where the codes below and ab
 as can be; if a half would break k, l or t the next widest column is tried, and if none can be cut the part is a class.
 Strict cuts between codes, so that no two classes overlap; relaxed cuts at exactly half, and records with the middle
 code fall on both sides. A class's box is closed to the lowest node above it; a column of intervals publishes the box.
+
+Aligned (ours) cuts a tree's column only between two children of the node that closes the part, so that every cut lowers
+a node. Such a cut may be far from half; where it would break k the next column is tried.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ def mondrian(
     progress: Progress = silent,
     cancel: Cancel = never,
     relaxed: bool = False,
+    aligned: bool = False,
 ) -> Partition:
     """Classes by repeated halving. Nothing is random and one thread is used: `seed` and `threads` change nothing.
 
@@ -43,17 +47,30 @@ def mondrian(
     state = np.zeros(5, dtype=np.int64)
     state[_TOP], state[_PARTS] = problem.items, 1
     codes, farthest = problem.spaced()
+    seams = [_seams(problem, column, aligned) for column in range(problem.columns)]
+    flat, bounds = np.concatenate(seams), np.cumsum([0, *map(len, seams)], dtype=np.int64)
     while state[_PARTS]:
-        _halve(codes, np.maximum(farthest, 1), limits, places, relaxed, pieces, starts, out, state)
+        _halve(codes, np.maximum(farthest, 1), flat, bounds, limits, places, relaxed, pieces, starts, out, state)
         report("cutting", int(state[_PLACED]) / problem.records, progress, cancel)
     item, group, count = out[:, : int(state[_OUT])]
-    return closed(problem, item, group, count, cuts=int(state[_CLASSES]) - 1, relaxed=relaxed)
+    return closed(problem, item, group, count, cuts=int(state[_CLASSES]) - 1, relaxed=relaxed, aligned=aligned)
+
+
+def _seams(problem: Problem, column: int, aligned: bool) -> Ints:
+    """How deep the lowest node above each leaf code and the next one lies; nothing where any cut will do."""
+    tree = problem.trees[column]
+    if not aligned or (problem.spacing and problem.spacing[column] is not None):
+        return np.zeros(0, dtype=np.int32)
+    leaves = np.arange(tree.codes, dtype=np.int32)
+    return tree.depth[tree.common_ancestor(leaves[:-1], leaves[1:])]
 
 
 @jit
 def _halve(
     codes: Ints,
     widths: Longs,
+    seams: Ints,
+    bounds: Longs,
     limits: Limits,
     places: Longs,
     relaxed: bool,
@@ -73,7 +90,8 @@ def _halve(
         looked += part.shape[1]
         for column in _widest_first(codes, widths, part):
             order = np.argsort(codes[column, part[0]], kind="mergesort")
-            left, right = _cut(codes[column], part[:, order], relaxed)
+            own = seams[bounds[column] : bounds[column + 1]]
+            left, right = _cut(codes[column], own, part[:, order], relaxed)
             if left.shape[1] and right.shape[1] and _holds(limits, places, left) and _holds(limits, places, right):
                 middle = start + right.shape[1]
                 pieces[:, start:middle] = right
@@ -108,12 +126,17 @@ def _widest_first(codes: Ints, widths: Longs, part: Longs) -> Longs:
 
 
 @jit
-def _cut(codes: Ints, part: Longs, relaxed: bool) -> tuple[Longs, Longs]:
-    """A part, sorted by code, in two: at exactly half of its records, or between two codes as near to it as can be."""
+def _cut(codes: Ints, seams: Ints, part: Longs, relaxed: bool) -> tuple[Longs, Longs]:
+    """A part, sorted by code, in two: at exactly half of its records, or between two codes as near to it as can be.
+
+    Where there are seams, only the topmost of those inside the part are cut.
+    """
     total = part[1].sum()
+    top = _topmost(seams, codes[part[0, 0]], codes[part[0, -1]])
     below, best, where = 0, total, 0
     for piece in range(part.shape[1]):
-        if piece and codes[part[0, piece]] != codes[part[0, piece - 1]] and abs(2 * below - total) < best:
+        before, code = codes[part[0, max(piece - 1, 0)]], codes[part[0, piece]]
+        if code != before and abs(2 * below - total) < best and _topmost(seams, before, code) == top:
             best, where = abs(2 * below - total), piece
         if relaxed and 2 * (below + part[1, piece]) > total:
             inside = total // 2 - below
@@ -122,6 +145,12 @@ def _cut(codes: Ints, part: Longs, relaxed: bool) -> tuple[Longs, Longs]:
             return (left if inside else left[:, :-1]), right
         below += part[1, piece]
     return part[:, :where], part[:, where:]
+
+
+@jit
+def _topmost(seams: Ints, low: int, high: int) -> int:
+    """The depth of the lowest node above both codes."""
+    return int(seams[low:high].min()) if len(seams) and high > low else 0
 
 
 @jit

@@ -69,11 +69,24 @@ def test_strict_boxes_do_not_overlap(problem: Problem) -> None:
             assert apart.any()
 
 
-@given(problems())
+def test_aligned_cuts_only_between_children_of_the_closing_node() -> None:
+    """Half of the records lie below 3, but a cut there would leave both halves at the root."""
+    tree = Hierarchy.from_paths([(str(v), "low" if v < 6 else "high", "*") for v in range(8)])
+    costs, scale = integer_costs((tree,))
+    problem = Problem((tree,), np.array([[0, 1, 4, 7]], np.int32), np.array([2, 2, 2, 2]), costs, scale, k=2)
+    assert mondrian(problem).nodes[:, 0].tolist() == [0, 1, 4, 7]
+    problem = replace(problem, k=3)
+    assert mondrian(problem).sizes().tolist() == [4, 4]
+    assert sorted(mondrian(replace(problem, k=2), aligned=True).sizes().tolist()) == [2, 2, 2, 2]
+    assert mondrian(problem, aligned=True).sizes().tolist() == [8]
+
+
+@pytest.mark.parametrize("option", ["relaxed", "aligned"])
+@given(problem=problems())
 @settings(max_examples=100, deadline=None)
-def test_relaxed_classes_keep_what_was_asked_or_the_request_is_refused(problem: Problem) -> None:
+def test_other_cuts_keep_what_was_asked_or_the_request_is_refused(option: str, problem: Problem) -> None:
     try:
-        partition = mondrian(problem, relaxed=True)
+        partition = mondrian(problem, relaxed=option == "relaxed", aligned=option == "aligned")
     except Unmet:
         return
     assert faults(problem, partition) == []
