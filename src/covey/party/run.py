@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ from covey.protocols import of_study
 from covey.study import Study
 from covey.wire import Link
 from covey.wire.contact import Address
+from covey.wire.depth import first_cause
 from covey.wire.slow import slowed
 from covey.wire.thread import on_own_thread
 from covey.wire.tls import connect
@@ -100,7 +102,7 @@ def run_party(job: Job) -> Finished:
 
 async def _run(job: Job, part: Part) -> Finished:
     task = asyncio.current_task()
-    if task is not None:
+    if task is not None and threading.current_thread() is threading.main_thread():
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     try:
         part.progress.phase("meeting")
@@ -109,8 +111,6 @@ async def _run(job: Job, part: Part) -> Finished:
     except asyncio.CancelledError:
         raise Aborted("interrupted; run the same command again to go on", resumable=True) from None
     except BaseExceptionGroup as failures:
-        from covey.wire.depth import first_cause
-
         raise first_cause(failures) from None
 
 

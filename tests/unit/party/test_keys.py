@@ -1,0 +1,183 @@
+"""A party's keys are its own: made once, readable by nobody else, and known by a certificate."""
+
+from __future__ import annotations
+
+import stat
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from tests.consortium import study_with
+
+from covey.crypto.secret import Secret
+from covey.errors import AccessError, InputError
+from covey.party import keys as keyring
+from covey.party.certificate import Certificate
+from covey.party.roster import Roster
+from covey.study import Study
+
+
+def test_saved_keys_load_as_they_were_made(tmp_path: Path) -> None:
+    made = keyring.make("north")
+    path = keyring.save(made, tmp_path / "keys")
+    loaded = keyring.load(tmp_path / "keys")
+    assert path.name == "north.pem"
+    assert loaded.certificate == made.certificate
+    assert (loaded.journal, loaded.dummy) == (made.journal, made.dummy)
+    assert made.certificate.verifies(loaded.sign(b"words"), b"words")
+
+
+def test_a_signature_holds_for_what_was_signed_and_nothing_else() -> None:
+    made, other = keyring.make("north"), keyring.make("south")
+    signature = made.sign(b"words")
+    assert not made.certificate.verifies(signature, b"other words")
+    assert not other.certificate.verifies(signature, b"words")
+
+
+def test_no_two_parties_get_the_same_keys() -> None:
+    one, two = keyring.make("north"), keyring.make("north")
+    assert one.certificate.fingerprint != two.certificate.fingerprint
+    assert one.journal != two.journal
+    assert one.journal != one.dummy
+
+
+def test_equal_seeds_make_equal_keys_for_simulations() -> None:
+    seed = Secret(bytes(32))
+    now = datetime.now(UTC)
+    assert keyring.make("a", seed=seed, now=now).certificate == keyring.make("a", seed=seed, now=now).certificate
+
+
+def test_private_files_are_for_their_owner_alone(tmp_path: Path) -> None:
+    keyring.save(keyring.make("north"), tmp_path / "keys")
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "keys").iterdir()}
+    assert modes.pop("north.pem") & 0o044
+    assert modes == dict.fromkeys(("tls.key", "signing.key", "journal.key", "dummy.key"), 0o600)
+
+
+def test_keys_are_never_replaced(tmp_path: Path) -> None:
+    keyring.save(keyring.make("north"), tmp_path)
+    before = (tmp_path / "tls.key").read_bytes()
+    with pytest.raises(InputError, match="never replaced"):
+        keyring.save(keyring.make("north"), tmp_path)
+    assert (tmp_path / "tls.key").read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["tls.key", "signing.key", "journal.key", "dummy.key"])
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o660])
+def test_a_key_that_others_can_read_is_refused(tmp_path: Path, name: str, mode: int) -> None:
+    keyring.save(keyring.make("north"), tmp_path)
+    (tmp_path / name).chmod(mode)
+    with pytest.raises(AccessError, match=rf"{name}: others can read it \(mode {mode:04o}\)"):
+        keyring.load(tmp_path)
+
+
+def test_a_key_behind_a_link_is_refused(tmp_path: Path) -> None:
+    keyring.save(keyring.make("north"), tmp_path / "keys")
+    (tmp_path / "keys" / "tls.key").rename(tmp_path / "elsewhere")
+    (tmp_path / "keys" / "tls.key").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(AccessError, match=r"tls\.key: cannot be read"):
+        keyring.load(tmp_path / "keys")
+
+
+@pytest.mark.parametrize("name", ["tls.key", "signing.key"])
+def test_a_key_of_another_certificate_is_refused(tmp_path: Path, name: str) -> None:
+    keyring.save(keyring.make("north"), tmp_path / "a")
+    keyring.save(keyring.make("north"), tmp_path / "b")
+    (tmp_path / "a" / name).write_bytes((tmp_path / "b" / name).read_bytes())
+    with pytest.raises(AccessError, match=f"{name} does not belong"):
+        keyring.load(tmp_path / "a")
+
+
+@pytest.mark.parametrize("name", ["tls.key", "signing.key", "journal.key", "dummy.key"])
+def test_a_damaged_key_is_refused_without_quoting_it(tmp_path: Path, name: str) -> None:
+    keyring.save(keyring.make("north"), tmp_path)
+    (tmp_path / name).write_text("0badc0de")
+    with pytest.raises(AccessError) as refused:
+        keyring.load(tmp_path)
+    assert "0badc0de" not in str(refused.value)
+
+
+def test_nothing_of_the_keys_is_printed() -> None:
+    made = keyring.make("north")
+    assert made.journal.reveal().hex() not in repr(made)
+    assert "PRIVATE" not in repr(made)
+
+
+@pytest.mark.parametrize("name", ["", "a b", "../x", "x" * 65, "-x"])
+def test_a_name_that_no_study_could_have_gets_no_keys(name: str) -> None:
+    with pytest.raises(InputError, match="party name"):
+        keyring.make(name)
+
+
+def test_a_folder_without_keys_says_how_to_make_them(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="covey keys new"):
+        keyring.load(tmp_path)
+
+
+def test_a_certificate_says_whose_it_is_and_for_how_long() -> None:
+    now = datetime(2026, 5, 1, 12, tzinfo=UTC)
+    certificate = keyring.make("north", days=30, now=now).certificate
+    assert certificate.party == "north"
+    assert certificate.begins < now
+    assert certificate.ends == now + timedelta(days=30)
+
+
+def test_a_certificate_of_another_party_is_refused() -> None:
+    pem = keyring.make("south").certificate.pem
+    with pytest.raises(AccessError, match="is of party 'south', not of 'north'"):
+        Certificate.parse(pem, "north")
+
+
+@pytest.mark.parametrize("pem", [b"", b"words", b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"])
+def test_what_is_no_certificate_is_refused(pem: bytes) -> None:
+    with pytest.raises(AccessError, match="no single certificate"):
+        Certificate.parse(pem, "north")
+
+
+def roster_of(tmp_path: Path, made: dict[str, keyring.Keys]) -> tuple[Study, Roster]:
+    study = study_with(tmp_path, made)
+    return study, Roster.of(study)
+
+
+def test_a_roster_accepts_the_keys_of_its_certificate(tmp_path: Path) -> None:
+    made = {name: keyring.make(name) for name in ("north", "south")}
+    _, roster = roster_of(tmp_path, made)
+    roster.require(made["north"], "north")
+
+
+def test_keys_that_are_not_in_the_roster_are_refused(tmp_path: Path) -> None:
+    made = {name: keyring.make(name) for name in ("north", "south")}
+    _, roster = roster_of(tmp_path, made)
+    with pytest.raises(AccessError, match="is not the one of these keys"):
+        roster.require(keyring.make("north"), "north")
+    with pytest.raises(AccessError, match="is not the one of these keys"):
+        roster.require(made["south"], "north")
+
+
+def test_a_certificate_outside_its_days_is_refused_before_anyone_is_dialled(tmp_path: Path) -> None:
+    made = {name: keyring.make(name, days=10) for name in ("north", "south")}
+    _, roster = roster_of(tmp_path, made)
+    with pytest.raises(AccessError, match="expired"):
+        roster.require(made["north"], "north", datetime.now(UTC) + timedelta(days=11))
+    with pytest.raises(AccessError, match="not valid before"):
+        roster.require(made["north"], "north", datetime.now(UTC) - timedelta(days=2))
+
+
+def test_a_clock_that_is_an_hour_off_does_not_make_a_new_certificate_invalid(tmp_path: Path) -> None:
+    made = {name: keyring.make(name) for name in ("north", "south")}
+    _, roster = roster_of(tmp_path, made)
+    for hours in (-1, 1):
+        roster.require(made["north"], "north", datetime.now(UTC) + timedelta(hours=hours))
+
+
+def test_two_parties_with_one_key_are_refused(tmp_path: Path) -> None:
+    seed = Secret(bytes(32))
+    made = {name: keyring.make(name, seed=seed) for name in ("north", "south")}
+    with pytest.raises(AccessError, match="have the same key"):
+        roster_of(tmp_path, made)
+
+
+def test_a_party_without_a_certificate_is_named(tmp_path: Path) -> None:
+    study = study_with(tmp_path, {"north": keyring.make("north")}, names=("north", "south"))
+    with pytest.raises(InputError, match="party 'south'"):
+        Roster.of(study)
