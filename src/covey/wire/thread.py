@@ -14,6 +14,7 @@ from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TypeVar
 
+from covey.errors import Aborted
 from covey.wire.link import Link
 
 T = TypeVar("T")
@@ -44,6 +45,7 @@ class _Host(threading.Thread):
         for future in (self.opened, self.ended):
             future.set_running_or_notify_cancel()  # from here on it cannot be cancelled, only settled
         self._make = make
+        self._over = threading.Event()
         self._leaving = asyncio.Event()
         self._loop = asyncio.new_event_loop()
         self._life = self._loop.create_task(self._live())
@@ -52,7 +54,10 @@ class _Host(threading.Thread):
         """Lives until `leave`; a failure settles whichever future the role waits for."""
         try:
             with contextlib.closing(self._loop):
-                self._loop.run_until_complete(self._life)
+                try:
+                    self._loop.run_until_complete(self._life)
+                finally:
+                    self._release_waiters()
         except asyncio.CancelledError:
             self.ended.set_result(None)
         except BaseException as error:
@@ -64,6 +69,15 @@ class _Host(threading.Thread):
         else:
             self.ended.set_result(None)
 
+    def _release_waiters(self) -> None:
+        """Nobody is left waiting for a link that has ended."""
+        self._over.set()
+        waiters = asyncio.all_tasks(self._loop)
+        for waiter in waiters:
+            waiter.cancel()
+        if waiters:
+            self._loop.run_until_complete(asyncio.wait(waiters))
+
     def leave(self, *, hasty: bool) -> None:
         """Ends the link's life: with a full good-bye, or as a role that failed leaves it."""
         with contextlib.suppress(RuntimeError):  # the loop is closed: it has ended by itself
@@ -71,21 +85,26 @@ class _Host(threading.Thread):
 
     async def _live(self) -> None:
         async with self._make() as link:
-            self.opened.set_result(_Threaded(link, self._loop))
+            self.opened.set_result(_Threaded(link, self._loop, self._over))
             await self._leaving.wait()
 
 
 class _Threaded:
     """A link that lives on another thread's loop."""
 
-    def __init__(self, link: Link, loop: asyncio.AbstractEventLoop) -> None:
-        self._link, self._loop = link, loop
+    def __init__(self, link: Link, loop: asyncio.AbstractEventLoop, over: threading.Event) -> None:
+        self._link, self._loop, self._over = link, loop, over
         self.me, self.peers = link.me, link.peers
         self._under_way: dict[str, Future[bytes]] = {}
 
     async def send(self, peer: str, frame: bytes) -> None:
         """Hands a frame to the other thread, and waits until it is on its way."""
-        await asyncio.wrap_future(self._there(self._link.send(peer, frame)))
+        future = self._there(self._link.send(peer, frame))
+        try:
+            await asyncio.wrap_future(future)
+        except asyncio.CancelledError:
+            self._check_alive()
+            raise
 
     async def receive(self, peer: str) -> bytes:
         """The peer's next frame; one that arrives just as the wait is cancelled is kept for the next call."""
@@ -95,11 +114,13 @@ class _Threaded:
         try:
             frame = await asyncio.shield(asyncio.wrap_future(future))
         except asyncio.CancelledError:
+            if future.cancelled():
+                self._check_alive()
             raise
         except BaseException:
-            self._under_way.pop(peer, None)
+            del self._under_way[peer]
             raise
-        self._under_way.pop(peer, None)
+        del self._under_way[peer]
         return frame
 
     def heard(self, peer: str) -> float:
@@ -111,4 +132,11 @@ class _Threaded:
         await asyncio.wrap_future(self._there(self._link.close()))
 
     def _there(self, work: Coroutine[object, None, T]) -> Future[T]:
+        if self._over.is_set():
+            work.close()
+        self._check_alive()
         return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def _check_alive(self) -> None:
+        if self._over.is_set():
+            raise Aborted("the connections to the other parties have ended; start again to go on", resumable=True)

@@ -6,6 +6,8 @@ import asyncio
 import dataclasses
 import socket
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from covey.errors import Aborted, AccessError, InputError, PeerError
 from covey.testing.clock import on_real_clock
 from covey.testing.parties import play
 from covey.testing.town import Town
-from covey.wire import Address, Channel, Contact, Link, Message, connect, gather, on_own_thread
+from covey.wire import Address, Channel, Contact, Link, MemoryNetwork, Message, connect, gather, on_own_thread
 from covey.wire.contact import dials
 
 
@@ -269,6 +271,21 @@ async def test_a_link_on_its_own_thread_raises_here_what_went_wrong_there(tmp_pa
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.2), on_own_thread(lambda: town.connect("a", wait=60)):
             raise AssertionError("met")
+
+
+@on_real_clock
+async def test_a_link_whose_thread_fails_leaves_nobody_waiting() -> None:
+    @asynccontextmanager
+    async def breaking() -> AsyncIterator[Link]:
+        async with asyncio.timeout(0.3):
+            yield MemoryNetwork("ab").link("b")
+
+    with pytest.raises(TimeoutError):
+        async with on_own_thread(breaking) as link:
+            with pytest.raises(Aborted, match="have ended"):
+                await link.receive("a")
+            with pytest.raises(Aborted, match="have ended"):
+                await link.send("a", b"frame")
 
 
 @on_real_clock
