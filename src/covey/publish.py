@@ -24,7 +24,7 @@ from covey.anonymize.build import Built, build, released
 from covey.anonymize.explain import Explanation
 from covey.anonymize.explain import explain as explained
 from covey.anonymize.figures import Figures, Loss, figures
-from covey.anonymize.pace import Cancel, Progress, never, silent
+from covey.anonymize.pace import Cancel, Progress, never, report, silent
 from covey.anonymize.problem import Partition
 from covey.errors import InputError, Unmet
 from covey.schema import Role
@@ -75,6 +75,7 @@ def anonymize(
     find(algorithm)
     source = connect(data)
     columns = study.of_role(*_CARRIED)
+    report("reading the data", 0.0, progress, cancel)
     reading = table.read(source.batches([column.name for column in columns]), columns, source.name)
     built = build(table.build(reading, study))
     began = time.perf_counter()
@@ -83,6 +84,7 @@ def anonymize(
         options=options,
     )  # fmt: skip
     seconds = time.perf_counter() - began
+    report("judging the release", 0.0, progress, cancel)
     exempt = frozenset(column.name for column in study.quasi)
     arranged = arrange(released(built, found), exempt)
     verdict = _judged(arranged, study)
