@@ -26,7 +26,7 @@ FILE = "certificate.json"
 FORMAT = "covey certificate/1"
 _DIGITS = 9
 
-Json: TypeAlias = "str | int | float | bool | None | list[Json] | dict[str, Json]"
+Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
 Statement = dict[str, Json]
 Heads = Mapping[tuple[str, str], bytes]
 Signatures = dict[str, bytes]
@@ -146,7 +146,9 @@ def _unsigned(
     name: str, statement: Statement, signatures: Signatures, due: set[str], certificates: Mapping[str, Certificate]
 ) -> list[str]:
     wrong = [f"statement {name} is not signed by party {party!r}" for party in sorted(due - set(signatures))]
-    wrong += [f"statement {name} is signed by {party!r}, whose it is not to sign" for party in sorted(set(signatures) - due)]
+    wrong += [
+        f"statement {name} is signed by {party!r}, whose it is not to sign" for party in sorted(set(signatures) - due)
+    ]
     for party in sorted(due & set(signatures)):
         if party not in certificates:
             wrong.append(f"the certificate of party {party!r} is not at hand to check its signature")

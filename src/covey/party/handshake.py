@@ -3,6 +3,8 @@
     hello     versions, the study's and the roster's hashes, each part of them, the role, a commitment to a seed
     nonce     revealed by everyone once all commitments are in
     confirm   the session that follows from all of it, signed
+    have      instead of nonce and confirm, where every party offers to go on with the same session that was cut off:
+              the hashes of what the sender has read, so that nothing is sent twice
 
 Who a peer is, the link has established by its certificate; what it says of itself is compared with the roster and
 never believed. A party's randomness is keyed with its seed and everyone's nonces: nobody can choose a seed to fit.
@@ -13,8 +15,9 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from importlib.metadata import version
 from typing import Annotated
 
@@ -23,15 +26,18 @@ from msgspec import Meta
 from covey.crypto.rng import Rng, derive, spell
 from covey.crypto.secret import Secret
 from covey.errors import AccessError, PeerError
+from covey.party.journal import NO_JOURNAL, Begun, Journal, NoJournal
 from covey.party.keys import Keys
 from covey.party.roster import Roster
 from covey.party.terms import PART_BYTES, differences, terms
 from covey.study import Study
-from covey.wire import Bytes32, Bytes64, Channel, Link, Message, Name, plain_channel
+from covey.wire import Bytes32, Bytes64, Channel, Link, Message, Name, gather, plain_channel
 from covey.wire.frame import VERSION
 
 CLOCKS_APART = 300
 _SHOWN = 6
+_HAVE_BYTES = 32 << 15
+_MOST_MESSAGES = 50_000_000
 
 Part = Annotated[str, Meta(max_length=512)]
 PartHash = Annotated[bytes, Meta(min_length=PART_BYTES, max_length=PART_BYTES)]
@@ -49,6 +55,8 @@ class Hello(Message, tag="handshake.hello"):
     terms: Annotated[dict[Part, PartHash], Meta(max_length=20_000)]
     clock: int
     commitment: Bytes32
+    resume: Bytes32 | None
+    """The session that the sender could go on with."""
 
 
 class Nonce(Message, tag="handshake.nonce"):
@@ -64,15 +72,53 @@ class Confirm(Message, tag="handshake.confirm"):
     signature: Bytes64
 
 
+class Have(Message, tag="handshake.have"):
+    """Hashes of the recipient's messages that the sender has read, one after the other."""
+
+    digests: Annotated[bytes, Meta(max_length=_HAVE_BYTES)]
+    more: bool
+
+
 @dataclass(frozen=True)
 class Agreement:
     """What the handshake gives: a session that all parties are in, and this party's randomness in it."""
 
-    session: bytes
-    rng: Rng
+    digest: bytes
+    seed: Secret
     commitments: dict[str, bytes]
     nonces: dict[str, bytes]
+    confirmed: dict[str, bytes]
+    """Each party's signature on the session."""
     warnings: tuple[str, ...] = ()
+    resumed: bool = False
+    known: Mapping[str, frozenset[bytes]] = field(default_factory=dict)
+    """In a resumed session, the hashes of our messages that each peer has."""
+
+    @property
+    def session(self) -> bytes:
+        """The session's id, as messages carry it."""
+        return self.digest[:16]
+
+    @cached_property
+    def rng(self) -> Rng:
+        """This party's randomness, from its seed and everyone's nonces."""
+        return Rng(derive(self.seed, "session", self.digest))
+
+    @staticmethod
+    def of(
+        begun: Begun, warnings: tuple[str, ...] = (), known: Mapping[str, frozenset[bytes]] | None = None
+    ) -> Agreement:
+        """The agreement that a journal holds."""
+        return Agreement(
+            digest=begun.session,
+            seed=Secret(begun.seed),
+            commitments=begun.commitments,
+            nonces=begun.nonces,
+            confirmed=begun.confirmed,
+            warnings=warnings,
+            resumed=True,
+            known=known or {},
+        )
 
 
 async def shake_hands(
@@ -83,13 +129,17 @@ async def shake_hands(
     seed: Secret,
     *,
     patience: float,
+    journal: Journal | NoJournal = NO_JOURNAL,
     clock: Callable[[], float] = time.time,
 ) -> Agreement:
-    """Agrees with every peer or raises: AccessError that names what differs, PeerError for a broken handshake."""
+    """Agrees with every peer or raises: AccessError that names what differs, PeerError for a broken handshake.
+
+    A session that the journal has is gone on with if every party offers that; else a new one begins, with this seed.
+    """
     me = link.me
     channel = plain_channel(link, Rng(derive(seed, "handshake")), patience=patience)
-    nonce = derive(seed, "nonce").reveal()
-    own = hello(study, roster, me, commit(seed), int(clock()))
+    past = journal.begun
+    own = hello(study, roster, me, commit(seed), int(clock()), None if past is None else past.session)
 
     opening = channel.at("hello")
     await opening.broadcast(own)  # all is said before anything is judged, so that both sides learn what differs
@@ -98,16 +148,62 @@ async def shake_hands(
         compare(peer, own, theirs, study)
     warnings = [warning for peer, theirs in hellos.items() if (warning := _clocks(peer, own.clock, theirs.clock))]
 
-    nonces = {peer: said.nonce for peer, said in (await channel.at("nonce").exchange(Nonce(nonce))).items()}
-    nonces[me] = nonce
+    if past is not None:
+        others = sorted(peer for peer, theirs in hellos.items() if theirs.resume != past.session)
+        if not others:
+            known = await _compare_journals(channel.at("have"), journal)
+            return Agreement.of(past, tuple(warnings), known)
+        warnings.append(
+            f"the session {past.session[:16].hex()} is given up, because party {', '.join(map(repr, others))} "
+            "cannot go on with it; a new one begins with a new seed"
+        )
     commitments = {peer: theirs.commitment for peer, theirs in hellos.items()} | {me: own.commitment}
-    session = session_digest(study.study_hash, commitments, nonces)
-    await _confirm(channel.at("confirm"), session, roster, keys)
-    rng = Rng(derive(seed, "session", session))
-    return Agreement(session[:16], rng, commitments, nonces, tuple(warnings))
+    return await _agree(channel, study, roster, keys, seed, commitments, tuple(warnings))
 
 
-def hello(study: Study, roster: Roster, me: str, commitment: bytes, clock: int) -> Hello:
+async def _agree(
+    channel: Channel,
+    study: Study,
+    roster: Roster,
+    keys: Keys,
+    seed: Secret,
+    commitments: dict[str, bytes],
+    warnings: tuple[str, ...],
+) -> Agreement:
+    """A new session: its nonces, its name, and everyone's signature on it."""
+    nonce = derive(seed, "nonce").reveal()
+    nonces = {peer: said.nonce for peer, said in (await channel.at("nonce").exchange(Nonce(nonce))).items()}
+    nonces[channel.me] = nonce
+    digest = session_digest(study.study_hash, commitments, nonces)
+    confirmed = await _confirm(channel.at("confirm"), digest, roster, keys)
+    return Agreement(digest, seed, commitments, nonces, confirmed, warnings)
+
+
+async def _compare_journals(channel: Channel, journal: Journal | NoJournal) -> dict[str, frozenset[bytes]]:
+    """Which of our messages each peer has read."""
+
+    async def tell() -> frozenset[bytes]:
+        for peer in channel.peers:
+            mine = b"".join(journal.digests(peer))
+            parts = [mine[start : start + _HAVE_BYTES] for start in range(0, max(1, len(mine)), _HAVE_BYTES)]
+            await channel.stream(peer, [Have(part, part is not parts[-1]) for part in parts])
+        return frozenset()
+
+    async def hear(peer: str) -> frozenset[bytes]:
+        found: set[bytes] = set()
+        while True:
+            have = await channel.receive(peer, Have)
+            if len(have.digests) % 32 or len(found) > _MOST_MESSAGES:
+                raise PeerError(party=peer, step="handshake", reason="its list of messages is malformed or endless")
+            found.update(have.digests[start : start + 32] for start in range(0, len(have.digests), 32))
+            if not have.more:
+                return frozenset(found)
+
+    _, *known = await gather(tell(), *(hear(peer) for peer in channel.peers))
+    return dict(zip(channel.peers, known, strict=True))
+
+
+def hello(study: Study, roster: Roster, me: str, commitment: bytes, clock: int, resume: bytes | None = None) -> Hello:
     """What this party says first."""
     return Hello(
         software=version("covey"),
@@ -119,6 +215,7 @@ def hello(study: Study, roster: Roster, me: str, commitment: bytes, clock: int) 
         terms=terms(study, roster),
         clock=clock,
         commitment=commitment,
+        resume=resume,
     )
 
 
@@ -165,15 +262,19 @@ def _clocks(peer: str, ours: int, theirs: int) -> str | None:
     return f"the clock of party {peer!r} is {minutes:,} minutes {side} ours; the run goes on, but set the wrong one"
 
 
-async def _confirm(channel: Channel, session: bytes, roster: Roster, keys: Keys) -> None:
-    """Everyone has heard the same from everyone, and holds the key that its certificate names."""
-    signature = keys.sign(_statement(session, roster, channel.me))
+async def _confirm(channel: Channel, session: bytes, roster: Roster, keys: Keys) -> dict[str, bytes]:
+    """Everyone has heard the same from everyone, and holds the key that its certificate names; the signatures."""
+    signature = keys.sign(statement(session, roster.roster_hash, channel.me))
+    confirmed = {channel.me: signature}
     for peer, theirs in (await channel.exchange(Confirm(session, signature))).items():
         if theirs.session != session:
             raise PeerError(party=peer, step="handshake", reason="it computed another session from what was said")
-        if not roster.certificates[peer].verifies(theirs.signature, _statement(session, roster, peer)):
+        if not roster.certificates[peer].verifies(theirs.signature, statement(session, roster.roster_hash, peer)):
             raise PeerError(party=peer, step="handshake", reason="it does not hold the signing key of its certificate")
+        confirmed[peer] = theirs.signature
+    return confirmed
 
 
-def _statement(session: bytes, roster: Roster, party: str) -> bytes:
-    return spell("covey handshake/1", session, roster.roster_hash, party)
+def statement(session: bytes, roster_hash: str, party: str) -> bytes:
+    """What a party signs to confirm a session."""
+    return spell("covey handshake/1", session, roster_hash, party)

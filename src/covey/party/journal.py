@@ -1,14 +1,14 @@
 """The journal: what this party has read so far, sealed, so that a run that was cut off goes on where it stopped.
 
-Roles are deterministic: with the seed, the data and what was read, everything that was said follows. So the journal holds the
-seed, every message that the role has read, and of those that it sent only the hashes, to hold a resumed role to its words.
-Nothing leaves this party before everything that it could depend on is on the disk.
+Roles are deterministic: with the seed, the data and what was read, everything that was said follows. So the journal
+holds the seed, every message that the role has read, and of those that it sent only the hashes, to hold a resumed role
+to its words. Nothing leaves this party before everything that it could depend on is on the disk.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -76,7 +76,11 @@ class Complete(msgspec.Struct, frozen=True, tag="complete"):
     """Everything that this party was to read has been read."""
 
 
-Record = Begun | Received | Sent | Decided | Complete
+class Kept(msgspec.Struct, frozen=True, tag="kept"):
+    """Everything that the run leaves has been written."""
+
+
+Record = Begun | Received | Sent | Decided | Complete | Kept
 _DECODER = msgspec.msgpack.Decoder(Record)
 _ENCODER = msgspec.msgpack.Encoder()
 
@@ -89,6 +93,19 @@ class Read:
     digest: bytes
 
 
+@dataclass
+class _Held:
+    """What a journal has of one session."""
+
+    begun: Begun | None = None
+    decisions: list[bool] = field(default_factory=list)
+    complete: bool = False
+    kept: bool = False
+    said: dict[Address, bytes] = field(default_factory=dict)
+    heard: dict[Address, Read] = field(default_factory=dict)
+    by_sender: dict[str, list[Read]] = field(default_factory=dict)
+
+
 class Journal:
     """One run's journal, in one folder; also the recorder that its channel tells of every message."""
 
@@ -97,7 +114,7 @@ class Journal:
         self.source = source
         self._key = key
         self._file: SealedFile | None = None
-        self._clear()
+        self._held = _Held()
 
     @staticmethod
     def resume(path: Path, key: Secret, source: str = "") -> Journal:
@@ -122,11 +139,30 @@ class Journal:
         """A new session begins, and whatever was here is erased. On the disk when this returns."""
         self.close()
         erase(self.path)
-        self._clear()
+        self._held = _Held(begun=begun)
         self._file = SealedFile.create(self.path, self._key)
-        self.begun = begun
         self._add(begun)
         self._file.sync()
+
+    @property
+    def begun(self) -> Begun | None:
+        """The session that the journal has, if it has one."""
+        return self._held.begun
+
+    @property
+    def decisions(self) -> tuple[bool, ...]:
+        """What the person here has answered so far."""
+        return tuple(self._held.decisions)
+
+    @property
+    def complete(self) -> bool:
+        """Whether this party has read everything that it was to read."""
+        return self._held.complete
+
+    @property
+    def kept(self) -> bool:
+        """Whether the run's files have all been written."""
+        return self._held.kept
 
     async def sent(self, letter: Letter) -> None:
         """Notes the hash, and syncs. Raises Aborted if a resumed role says something else than it had said."""
@@ -134,23 +170,23 @@ class Journal:
         if header.step == CONTROL_STEP:
             return
         address = (header.recipient, header.step, header.number)
-        before = self._said.get(address)
+        before = self._held.said.get(address)
         if before is None:
-            self._said[address] = letter.digest
+            self._held.said[address] = letter.digest
             self._add(Sent(*address, letter.digest))
             self._open.sync()
         elif before != letter.digest:
             raise Aborted(
-                f"this party would say something else to {header.recipient!r} at {header.step or 'the start'} than before "
-                "the interruption: its program or its machine has changed; begin anew in another folder",
+                f"this party would say something else to {header.recipient!r} at {header.step or 'the start'} than "
+                "before the interruption: its program or its machine has changed; begin anew in another folder",
                 resumable=False,
             )
 
     async def received(self, letter: Letter) -> None:
-        """Writes the letter down before the role reads it. Raises PeerError if a peer says something else than before."""
+        """Writes the letter down before the role reads it. Raises PeerError if a peer changes what it had said."""
         header = letter.header
         address = (header.sender, header.step, header.number)
-        before = self._heard.get(address)
+        before = self._held.heard.get(address)
         if before is None:
             place = self._add(Received(bytes(letter.raw)))
             self._note(address, Read(place, letter.digest))
@@ -160,7 +196,7 @@ class Journal:
 
     def letters(self, sender: str) -> Iterator[bytes]:
         """That peer's letters, in the order in which they were read."""
-        for read in list(self._by_sender.get(sender, ())):
+        for read in list(self._held.by_sender.get(sender, ())):
             record = _DECODER.decode(self._open.read(read.place))
             if not isinstance(record, Received):
                 raise InputError(f"{self.path}: a record is not what it was; restore it, or begin anew")
@@ -168,29 +204,36 @@ class Journal:
 
     def digests(self, sender: str) -> list[bytes]:
         """The hashes of that peer's letters."""
-        return [read.digest for read in self._by_sender.get(sender, ())]
+        return [read.digest for read in self._held.by_sender.get(sender, ())]
 
     @property
     def messages(self) -> int:
         """How many letters have been read so far."""
-        return len(self._heard)
+        return len(self._held.heard)
 
     @property
     def said(self) -> dict[Address, bytes]:
         """The hash of every letter that was sent, by recipient, step and number."""
-        return dict(self._said)
+        return dict(self._held.said)
 
     def decide(self, approve: bool) -> None:
         """The person here has answered; on the disk when this returns."""
-        self.decisions.append(approve)
+        self._held.decisions.append(approve)
         self._add(Decided(approve))
         self._open.sync()
 
     def finish(self) -> None:
         """Nothing more is to be read: from here on this party needs nobody to end the run."""
-        if not self.complete:
-            self.complete = True
+        if not self._held.complete:
+            self._held.complete = True
             self._add(Complete())
+            self._open.sync()
+
+    def keep(self) -> None:
+        """The run's files are written: there is nothing left to do here, but peers may still lack something."""
+        if not self._held.kept:
+            self._held.kept = True
+            self._add(Kept())
             self._open.sync()
 
     @property
@@ -213,17 +256,9 @@ class Journal:
     def _add(self, record: Record) -> Place:
         return self._open.append(_ENCODER.encode(record))
 
-    def _clear(self) -> None:
-        self.begun: Begun | None = None
-        self.decisions: list[bool] = []
-        self.complete = False
-        self._said: dict[Address, bytes] = {}
-        self._heard: dict[Address, Read] = {}
-        self._by_sender: dict[str, list[Read]] = {}
-
     def _note(self, address: Address, read: Read) -> None:
-        self._heard[address] = read
-        self._by_sender.setdefault(address[0], []).append(read)
+        self._held.heard[address] = read
+        self._held.by_sender.setdefault(address[0], []).append(read)
 
     def _load(self, file: SealedFile) -> None:
         for place, content in file.records():
@@ -234,17 +269,19 @@ class Journal:
 
     def _load_one(self, place: Place, record: Record) -> None:
         if isinstance(record, Begun):
-            self.begun = record
+            self._held.begun = record
         elif isinstance(record, Received):
             letter = read_letter(record.letter)
             header = letter.header
             self._note((header.sender, header.step, header.number), Read(place, letter.digest))
         elif isinstance(record, Sent):
-            self._said[record.to, record.step, record.number] = record.digest
+            self._held.said[record.to, record.step, record.number] = record.digest
         elif isinstance(record, Decided):
-            self.decisions.append(record.approve)
+            self._held.decisions.append(record.approve)
+        elif isinstance(record, Complete):
+            self._held.complete = True
         else:
-            self.complete = True
+            self._held.kept = True
 
 
 class NoJournal:
@@ -278,6 +315,9 @@ class NoJournal:
 
     def finish(self) -> None:
         """Forgets it."""
+
+
+NO_JOURNAL = NoJournal()
 
 
 def erase(path: Path) -> None:

@@ -5,8 +5,8 @@
     record     prefix of 16 bytes, then the content under ChaCha20-Poly1305, its nonce the record's number
 
 A prefix is a length and a keyed hash of it (the length of a segment is written as zero), so that a record which a crash
-has cut short can be told from one that was altered: the first is at the end, with a prefix that holds. Each segment has a
-key of its own, from its salt and its place: where a torn record is written again, no nonce is used twice.
+has cut short can be told from one that was altered: the first is at the end, with a prefix that holds. Each segment
+has a key of its own, from its salt and its place: where a torn record is written again, no nonce is used twice.
 """
 
 from __future__ import annotations

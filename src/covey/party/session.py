@@ -1,7 +1,7 @@
-"""One party's run over any link: hands shaken, the role played, farewell said.
+"""One party's run over any link: hands shaken, the role played, the run signed by all.
 
-Nothing is released before the farewell: there the parties that get the release compare its hash, and everyone
-says how much it sent, so that all summaries name the same totals. A party that stops tells its peers why.
+Nothing is released before the closing: there the parties find that they saw the same run, and those that get the
+release that they computed the same. A party that stops tells its peers why.
 """
 
 from __future__ import annotations
@@ -10,39 +10,41 @@ import asyncio
 import hashlib
 import time
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Literal
 
 import pyarrow as pa
-from msgspec import Meta
 
-from covey.crypto.rng import Rng
 from covey.crypto.secret import Secret
-from covey.errors import Aborted, CoveyError, PeerError, Unmet
+from covey.errors import Aborted, CoveyError, Unmet
 from covey.party.approval import Decide, describe
+from covey.party.binding import bind
+from covey.party.closing import Closed, Closing
 from covey.party.handshake import Agreement, shake_hands
+from covey.party.journal import Begun, Journal, NoJournal
 from covey.party.keys import Keys
 from covey.party.ledger import Ledger
 from covey.party.log import Log
 from covey.party.progress import Progress
 from covey.party.roster import Roster
 from covey.party.summary import Traffic
+from covey.party.transcript import Transcript
 from covey.protocols import Figures, Proposal, Protocol, Result, Seat
 from covey.secure import approval
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
 from covey.table import Table
-from covey.wire import Bytes32, Channel, Count, Link, Message, Nothing, Recorder, open_channel, plain_channel
+from covey.wire import Channel, Link, ReplayLink, Several, open_channel
 
 PATIENCE = 3600.0
 
 
-class Farewell(Message, tag="covey.farewell"):
-    """The sender is done: what it sent, and the hash of the release where the recipient has it too."""
+@dataclass
+class Record:
+    """What has happened so far, for whoever writes it down, however the run ends."""
 
-    messages: Count
-    bytes: Count
-    rounds: Annotated[int, Meta(ge=0, lt=1 << 32)]
-    release: Bytes32 | None
+    agreement: Agreement | None = None
+    transcript: Transcript = field(default_factory=Transcript)
+    closed: Closed | None = None
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,8 @@ class Part:
     ledger: Ledger
     log: Log
     patience: float = PATIENCE
-    recorder: Recorder = field(default_factory=Nothing)
+    journal: Journal | NoJournal = field(default_factory=NoJournal)
+    record: Record = field(default_factory=Record)
 
 
 @dataclass(frozen=True)
@@ -75,23 +78,45 @@ class Finished:
     seconds: float
     session: bytes
     warnings: tuple[str, ...]
+    record: Record
 
 
 async def take_part(part: Part, link: Link) -> Finished:
-    """Plays this party's role to its end. Raises what stopped it, after telling the peers that can be reached."""
+    """Plays this party's role to its end. Raises what stopped it, after telling the peers that can be reached.
+
+    A session that the journal has goes on where it was cut off, if every party can.
+    """
     part.progress.phase("handshake")
-    agreement = await shake_hands(link, part.study, part.roster, part.keys, part.seed, patience=part.patience)
+    agreement = await shake_hands(
+        link, part.study, part.roster, part.keys, part.seed, patience=part.patience, journal=part.journal
+    )
     for sentence in agreement.warnings:
         part.log.note(sentence)
+    name = agreement.session.hex()
+    if agreement.resumed:
+        part.log.note(f"the session {name} goes on; {part.journal.messages} messages had been read before")
+        link = ReplayLink(link, {peer: part.journal.letters(peer) for peer in link.peers}, agreement.known)
+    else:
+        part.journal.begin(_begun(part, agreement))
+        part.log.note(f"the session {name} has begun")
+    return await play(part, link, agreement)
+
+
+async def play(part: Part, link: Link, agreement: Agreement) -> Finished:
+    """The session itself, once it has been agreed on."""
     part.ledger.met()
-    part.log.note(f"the session {agreement.session.hex()} has begun")
+    part.record.agreement = agreement
     channel = await open_channel(
-        link, agreement.rng, session=agreement.session, recorder=part.recorder, patience=part.patience
+        link,
+        agreement.rng,
+        session=agreement.session,
+        recorder=Several(part.journal, part.record.transcript),
+        patience=part.patience,
     )
     part.progress.channel = channel
     decisions: list[bool] = []
     try:
-        return await _play(part, link, channel, agreement, decisions)
+        return await _play(part, channel, agreement, decisions)
     except asyncio.CancelledError:
         await channel.stop("interrupted", resumable=True)
         raise
@@ -104,22 +129,45 @@ async def take_part(part: Part, link: Link) -> Finished:
         raise
 
 
-async def _play(part: Part, link: Link, channel: Channel, agreement: Agreement, decisions: list[bool]) -> Finished:
+async def _play(part: Part, channel: Channel, agreement: Agreement, decisions: list[bool]) -> Finished:
     begun = time.monotonic()
     result = await part.protocol.role(part.study, part.party)(_seat(part, channel, decisions))
     channel.finish()
     release, digest = _seal(part.study, result)
     seconds = time.monotonic() - begun
     part.progress.phase("farewell")
-    traffic = await _say_farewell(part, link, channel, digest)
+    transcript = part.record.transcript
+    closing = Closing(part.study, part.protocol, part.keys, part.roster, transcript, digest, result.figures)
+    closed = part.record.closed = await closing.close(channel)
+    channel.finish()
+    part.journal.finish()
     return Finished(
         release=release,
         release_sha256=None if digest is None else digest.hex(),
         figures=result.figures,
-        traffic=traffic,
+        traffic=closed.traffic,
         seconds=seconds,
         session=agreement.session,
         warnings=agreement.warnings,
+        record=part.record,
+    )
+
+
+def _begun(part: Part, agreement: Agreement) -> Begun:
+    """What the journal needs to know of a new session."""
+    binding = bind(part.study, part.party, part.table, part.keys)
+    return Begun(
+        party=binding.party,
+        software=binding.software,
+        study_hash=binding.study_hash,
+        roster_hash=binding.roster_hash,
+        data=binding.data,
+        source=part.journal.source,
+        seed=agreement.seed.reveal(),
+        session=agreement.digest,
+        commitments=agreement.commitments,
+        nonces=agreement.nonces,
+        confirmed=agreement.confirmed,
     )
 
 
@@ -132,8 +180,13 @@ def _seat(part: Part, channel: Channel, decisions: list[bool]) -> Seat:
         shown = describe(study, proposal, part.ledger)
 
         async def decide() -> bool:
-            decisions.append(await part.decide(shown))
-            return decisions[-1]
+            if len(decisions) < len(part.journal.decisions):
+                answer = part.journal.decisions[len(decisions)]  # asked and answered before the interruption
+            else:
+                answer = await part.decide(shown)
+                part.journal.decide(answer)
+            decisions.append(answer)
+            return answer
 
         fellows = [peer for peer in channel.peers if receives(study, peer) and receives(study, part.party)]
         await approval.vote(
@@ -156,29 +209,6 @@ def _seal(study: Study, result: Result) -> tuple[pa.Table | None, bytes | None]:
         return None, None
     arranged = arrange(result.release, frozenset(column.name for column in study.quasi))
     return arranged, hashlib.sha256(canonical_csv(arranged)).digest()
-
-
-async def _say_farewell(part: Part, link: Link, channel: Channel, digest: bytes | None) -> dict[str, Traffic]:
-    """Everyone's traffic. Raises PeerError if a fellow holder has another release than we have."""
-    own = _sent(channel)
-    session = hashlib.sha256(b"farewell" + channel.session).digest()
-    last = plain_channel(link, Rng(Secret(session)), session=session[:16], patience=part.patience).at("farewell")
-    for peer in last.peers:
-        shared = digest if part.protocol.receives(part.study, peer) else None
-        await last.send(peer, Farewell(own.messages, own.bytes, own.rounds, shared))
-    traffic = {part.party: own}
-    for peer, theirs in (await last.collect(Farewell)).items():
-        if digest is not None and part.protocol.receives(part.study, peer) and theirs.release != digest:
-            raise PeerError(party=peer, step="farewell", reason="it computed another release than we did")
-        traffic[peer] = Traffic(theirs.messages, theirs.bytes, theirs.rounds)
-    return traffic
-
-
-def _sent(channel: Channel) -> Traffic:
-    tally = channel.tally
-    messages = sum(count for (sender, _), count in tally.messages.items() if sender == channel.me)
-    size = sum(count for (sender, _), count in tally.bytes.items() if sender == channel.me)
-    return Traffic(messages, size, tally.rounds)
 
 
 def _why(error: CoveyError, decisions: list[bool]) -> tuple[Literal["refused", "aborted", "failed"], bool]:

@@ -1,8 +1,8 @@
 """The transcript: every message's header, size and hash, chained for each directed pair, and never a value.
 
-The chain runs in an order that both ends know from the headers alone: by causal depth, then step, then number. So two parties
-who exchanged the same messages have the same heads, however they arrived and however often the run was cut off. Each
-message carries sixteen random bytes, so that nobody can find out what it said by trying hashes.
+The chain runs in an order that both ends know from the headers alone: by causal depth, then step, then number. So two
+parties who exchanged the same messages have the same heads, however they arrived and however often the run was cut off.
+Each message carries sixteen random bytes, so that nobody can find out what it said by trying hashes.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ class Head:
     """All messages of a directed pair, in one hash."""
 
     messages: int
-    bytes: int
+    size: int
     digest: bytes
 
     def statement(self, session: bytes, study_hash: str, pair: Pair) -> bytes:
         """What the sender signs."""
-        return spell("covey transcript/1", session, study_hash, *pair, self.messages, self.bytes, self.digest)
+        return spell("covey transcript/1", session, study_hash, *pair, self.messages, self.size, self.digest)
 
 
 @dataclass
@@ -101,10 +101,8 @@ class Transcript:
     def head(self, session: bytes, pair: Pair) -> Head:
         """The pair's messages in one hash."""
         lines = self.ordered(pair)
-        digest = start(session, pair)
-        for digest in chain(session, pair, lines):
-            pass
-        return Head(len(lines), sum(line.size for line in lines), digest)
+        last = [start(session, pair), *chain(session, pair, lines)][-1]
+        return Head(len(lines), sum(line.size for line in lines), last)
 
 
 def start(session: bytes, pair: Pair) -> bytes:

@@ -10,7 +10,7 @@ from covey.wire.link import Link
 from covey.wire.memory import MemoryNetwork
 from covey.wire.message import Bytes16, Bytes32, Bytes64, Count, Message, Name, Vector
 from covey.wire.opening import open_channel, plain_channel
-from covey.wire.record import Entry, Notebook, Nothing, Recorder, Tally
+from covey.wire.record import Entry, Notebook, Nothing, Recorder, Several, Tally
 from covey.wire.replay import ReplayLink
 from covey.wire.slow import parse_bandwidth, parse_latency, slowed
 from covey.wire.thread import on_own_thread
@@ -37,6 +37,7 @@ __all__ = [
     "Recorder",
     "ReplayLink",
     "Session",
+    "Several",
     "Tally",
     "Vector",
     "connect",

@@ -36,6 +36,23 @@ class Nothing:
         """Forgets it."""
 
 
+class Several:
+    """Several recorders, told one after the other: the first that raises keeps the rest from being told."""
+
+    def __init__(self, *recorders: Recorder) -> None:
+        self._recorders = recorders
+
+    async def sent(self, letter: Letter) -> None:
+        """Tells each."""
+        for recorder in self._recorders:
+            await recorder.sent(letter)
+
+    async def received(self, letter: Letter) -> None:
+        """Tells each."""
+        for recorder in self._recorders:
+            await recorder.received(letter)
+
+
 @dataclass
 class Entry:
     """One message as a transcript knows it."""
