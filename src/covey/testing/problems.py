@@ -23,20 +23,23 @@ def problems(
     """Items over random hierarchies, with counts, and a request for k, often l, sometimes t; feasible or not."""
     trees = tuple(draw(st.lists(hierarchies(most_leaves=6), min_size=1, max_size=most_columns)))
     trees = tuple(tree.with_missing() if draw(st.booleans()) else tree for tree in trees)
-    values = draw(st.integers(1, 4))
-    rows = st.tuples(*(st.integers(0, tree.codes - 1) for tree in trees), st.integers(0, values - 1))
+    values = draw(st.lists(st.integers(1, 4), min_size=1, max_size=2))
+    domains = [*(tree.codes for tree in trees), *values]
+    rows = st.tuples(*(st.integers(0, size - 1) for size in domains))
     items = sorted(draw(st.sets(rows, min_size=1, max_size=most_items)))
     codes = np.array(items, dtype=np.int32).T
     costs, scale = integer_costs(trees)
     asked = diverse and draw(st.booleans())
     return Problem(
         trees=trees,
-        codes=np.ascontiguousarray(codes[:-1]),
+        codes=np.ascontiguousarray(codes[: len(trees)]),
         counts=np.array([draw(st.integers(1, most_records)) for _ in items], dtype=np.int64),
         costs=costs,
         scale=scale,
         k=draw(st.integers(2, 12)),
-        sensitive=(Sensitive(np.ascontiguousarray(codes[-1]), values),),
+        sensitive=tuple(
+            Sensitive(np.ascontiguousarray(codes[len(trees) + place]), size) for place, size in enumerate(values)
+        ),
         l=draw(st.sampled_from([1.5, 2, 3])) if asked else None,
         diversity=draw(st.sampled_from(get_args(Diversity))),
         t=draw(st.sampled_from([0.2, 0.5])) if diverse and draw(st.integers(0, 3)) == 0 else None,
