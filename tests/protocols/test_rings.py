@@ -1,0 +1,136 @@
+"""The paper's rings compute what they should, at the paper's cost, and refuse what does not belong in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from covey.errors import InputError, PeerError
+from covey.secure import rings
+from covey.secure.rings import AND_COST, CHUNK, LEAKAGE, LEAKAGE_OF_AND, SUM_COST, Bits, Counted, Residues, Words
+from covey.testing.network import FaultyNetwork, Weather
+from covey.testing.parties import Role, run_parties
+from covey.testing.spent import said, shapes, spent
+from covey.wire import Channel
+
+
+def sums(inputs: Mapping[str, Words]) -> dict[str, Role[Words]]:
+    """Every party brings its numbers."""
+
+    def role(mine: Words) -> Role[Words]:
+        return lambda channel: rings.total(channel, mine)
+
+    return {name: role(mine) for name, mine in inputs.items()}
+
+
+def ands(inputs: Mapping[str, Bits]) -> dict[str, Role[Bits]]:
+    """Every party brings its bits."""
+
+    def role(mine: Bits) -> Role[Bits]:
+        return lambda channel: rings.conjoin(channel, mine)
+
+    return {name: role(mine) for name, mine in inputs.items()}
+
+
+def numbers(names: str, width: int) -> dict[str, Words]:
+    generator = np.random.default_rng(width)
+    return {name: generator.integers(0, 1 << 64, width, dtype=np.uint64) for name in names}
+
+
+def bits(names: str, width: int) -> dict[str, Bits]:
+    generator = np.random.default_rng(width)
+    return {name: generator.random(width) < 0.8 for name in names}
+
+
+@settings(deadline=None)
+@given(st.sampled_from(["ab", "abc", "abcde"]), st.integers(0, 20), st.integers(0, 1000))
+def test_the_ring_sum_is_the_ideal_total(names: str, width: int, seed: int) -> None:
+    inputs = numbers(names, width)
+    for outcome in run_parties(sums(inputs), seed=seed).values():
+        assert np.array_equal(outcome.unwrap(), rings.ideal_total(inputs))
+
+
+def test_the_papers_example() -> None:
+    inputs = {name: np.array([value], dtype=np.uint64) for name, value in zip("abcd", (7, 1, 9, 4), strict=True)}
+    assert [int(o.unwrap()[0]) for o in run_parties(sums(inputs)).values()] == [21] * 4
+
+
+@settings(deadline=None)
+@given(st.sampled_from(["abc", "abcd", "abcde"]), st.integers(0, 20), st.integers(0, 1000))
+def test_the_ring_and_is_the_ideal_one(names: str, width: int, seed: int) -> None:
+    inputs = bits(names, width)
+    for outcome in run_parties(ands(inputs), seed=seed).values():
+        assert np.array_equal(outcome.unwrap(), rings.ideal_and(inputs))
+
+
+@pytest.mark.parametrize("names", ["abc", "abcd", "abcde"])
+def test_the_whole_truth_table_also_where_the_papers_modulus_would_be_too_short(names: str) -> None:
+    """With ceil(log 4) = 2 bits four set bits would be none."""
+    rows = np.array(list(product([False, True], repeat=len(names))))
+    inputs = {name: rows[:, column] for column, name in enumerate(names)}
+    for outcome in run_parties(ands(inputs)).values():
+        assert outcome.unwrap().tolist() == [False] * (2 ** len(names) - 1) + [True]
+
+
+@pytest.mark.parametrize("names", ["ab", "abc", "abcde"])
+@pytest.mark.parametrize("width", [0, 1, 100, 2 * CHUNK + 17])
+def test_the_sums_cost_is_as_declared(names: str, width: int) -> None:
+    cost = spent(run_parties(sums(numbers(names, width))))
+    assert cost.rounds == SUM_COST.rounds(len(names), width)
+    assert cost.messages == SUM_COST.messages(len(names), width)
+    assert cost.bytes == pytest.approx(SUM_COST.bytes(len(names), width), rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("names", "width"), [("abc", 0), ("abc", 1), ("abcd", 100), ("abcde", 999), ("abc", CHUNK + 9)]
+)
+def test_the_ands_cost_is_as_declared(names: str, width: int) -> None:
+    cost = spent(run_parties(ands(bits(names, width))))
+    assert cost.rounds == AND_COST.rounds(len(names), width)
+    assert cost.messages == AND_COST.messages(len(names), width)
+    assert cost.bytes == pytest.approx(AND_COST.bytes(len(names), width), rel=0.02)
+
+
+def test_the_same_bytes_are_sent_however_the_network_interleaves() -> None:
+    added, joined = numbers("abcd", CHUNK + 3), bits("abcd", 50)
+    calm = [said(run_parties(sums(added), seed=7)), said(run_parties(ands(joined), seed=7))]
+    for weather in range(3):
+        network = [FaultyNetwork("abcd", Weather(delay=20), weather) for _ in range(2)]
+        assert said(run_parties(sums(added), seed=7, network=network[0])) == calm[0]
+        assert said(run_parties(ands(joined), seed=7, network=network[1])) == calm[1]
+
+
+def test_lengths_and_order_do_not_depend_on_the_bits() -> None:
+    ones, zeros = ({name: np.full(40, value) for name in "abcd"} for value in (True, False))
+    assert shapes(run_parties(ands(ones))) == shapes(run_parties(ands(zeros)))
+
+
+def test_an_and_of_two_is_refused() -> None:
+    assert isinstance(run_parties(ands(bits("ab", 3)))["a"].error, InputError)
+
+
+def test_a_residue_above_the_modulus_is_refused() -> None:
+    async def liar(channel: Channel) -> Bits:
+        channel.pairwise_seeds()
+        await channel.at("add").send("b", Counted(Residues(np.array([4], dtype=np.uint64))))
+        return np.zeros(1, dtype=bool)
+
+    roles = ands(bits("abc", 1)) | {"a": liar}
+    error = run_parties(roles)["b"].error
+    assert isinstance(error, PeerError)
+    assert "a residue of 4 or more" in str(error)
+
+
+def test_vectors_of_unequal_length_are_refused() -> None:
+    errors = [o.error for o in run_parties(sums(numbers("abc", 3) | numbers("c", 4))).values()]
+    assert any(isinstance(error, PeerError) and "expected" in str(error) for error in errors)
+
+
+def test_the_ledger_says_what_neighbours_can_read() -> None:
+    for leakage in (LEAKAGE, LEAKAGE_OF_AND):
+        assert "two neighbours" in leakage.sentences(parties=3, width=5)[0]
