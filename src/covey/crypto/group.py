@@ -252,16 +252,11 @@ def _arithmetic(name: str, count: int, *operands: Operand) -> bytes:
 
 def _aligned(left: bytes, right: bytes) -> tuple[int, Operand, Operand]:
     """Two operands of equal length, or one element beside many."""
-    count = max(len(left), len(right)) // ELEMENT
-    operands = []
-    for data in (left, right):
-        if len(data) == count * ELEMENT:
-            operands.append(Operand(data))
-        elif len(data) == ELEMENT:
-            operands.append(same(data))
-        else:
-            raise InputError(f"{len(left) // ELEMENT} elements beside {len(right) // ELEMENT}")
-    return count, operands[0], operands[1]
+    count = (len(right) if len(left) == ELEMENT else len(left)) // ELEMENT
+    if len(right) not in (ELEMENT, count * ELEMENT):
+        raise InputError(f"{len(left) // ELEMENT} elements beside {len(right) // ELEMENT}")
+    first, second = (Operand(data) if len(data) == count * ELEMENT else same(data) for data in (left, right))
+    return count, first, second
 
 
 GENERATOR = generator_times(Scalars.of([1]))

@@ -19,7 +19,7 @@ VALUE_BYTES = 16
 DIGEST_BYTES = 24
 """Of a key: eight bytes for each of its three cells."""
 
-_SLACK = 96
+_SLACK = 384
 """Spare cells, so that small stores can be laid out at the first attempt as well as large ones."""
 
 

@@ -54,9 +54,13 @@ def compute(name: str, count: int, *operands: Operand) -> bytes:
 
 
 def valid_points(data: bytes) -> list[bool]:
-    """For each 32 bytes: are they the canonical encoding of an element of the group? The identity is one."""
+    """For each 32 bytes: are they the canonical encoding of an element of the group? The identity is one.
+
+    The library overlooks the highest bit, which is never set in a canonical encoding: so we look at it here,
+    or every element would have two encodings, and a repeated one would pass for new.
+    """
     codes = _walk("crypto_core_ristretto255_is_valid_point", len(data) // ELEMENT, None, (Operand(data),))
-    return [code == 1 for code in codes]
+    return [code == 1 and last < 0x80 for code, last in zip(codes, data[ELEMENT - 1 :: ELEMENT], strict=True)]
 
 
 def cores() -> int:

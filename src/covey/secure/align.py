@@ -43,7 +43,7 @@ LEAKAGE = Leakage(
     },
 )
 
-HEAD_BYTES = FRAME_BYTES + 40
+HEAD_BYTES = FRAME_BYTES + 30
 
 
 def _legs(sizes: Sequence[int], common: int) -> tuple[int, int]:

@@ -32,7 +32,7 @@ COLUMNS = 3
 """Points of a row under way: its tag and the two halves of its ciphertext."""
 
 KEY_BYTES = FRAME_BYTES + 130
-SHARE_BYTES = FRAME_BYTES + 60
+SHARE_BYTES = FRAME_BYTES + 66
 
 LEAKAGE = Leakage(
     everyone=("how many rows are joined ({rows})",),

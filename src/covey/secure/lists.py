@@ -22,12 +22,12 @@ CHUNK = 1 << 15
 LONGEST = 1 << 26
 """Rows of the longest list that is ever accepted: four gibibytes of points."""
 
-MESSAGE_BYTES = FRAME_BYTES + 48
+MESSAGE_BYTES = FRAME_BYTES + 40
 
 WORDS = 1 << 17
 """Words per message of a vector."""
 
-WORD_MESSAGE_BYTES = FRAME_BYTES + 32
+WORD_MESSAGE_BYTES = FRAME_BYTES + 28
 
 
 class Elements(Message):

@@ -27,7 +27,7 @@ from covey.wire import FRAME_BYTES, Bytes32, Bytes64, Channel, Message, gather
 CHUNK_BYTES = 1 << 20
 
 KEYS_BYTES = FRAME_BYTES + 176
-BATCH_BYTES = FRAME_BYTES + 48
+BATCH_BYTES = FRAME_BYTES + 42
 SHARE_BYTES = FRAME_BYTES + 60
 
 LEAKAGE = Leakage(
