@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.stats import chisquare
 
 from covey.crypto import sharing
-from covey.crypto.field import F61, Words
+from covey.crypto.field import F61, Elements, Words
 from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import Secret
 from covey.secure import conjunction, rings
@@ -232,3 +232,54 @@ def test_our_opening_tells_a_receiver_with_an_unset_bit_nothing_about_the_others
         assert not others_and(opened, guess).any()
     assert looks_uniform(opened[others])
     assert looks_uniform(opened[~others])
+
+
+# The parts of a product of shares, opened bare, show its polynomial; its roots are the factors' roots.
+
+
+def missing_bits(parts: Mapping[int, Words], own_share: Words) -> list[int | None]:
+    """How many bits are unset, read by the party at place 1 of three from the parts and its own share of that number.
+
+    The product has degree 2. One of its roots is that of the shared number's line, whose value at 1 is known:
+    so its value at 0 is, up to the choice between two roots, and the right one is a small number.
+    """
+    p = F61.prime
+    half, quarter = pow(2, -1, p), (p + 1) // 4
+    found: list[int | None] = []
+    for y1, y2, y3, share in zip(*(parts[place].tolist() for place in (1, 2, 3)), own_share.tolist(), strict=True):
+        a = (y3 - 2 * y2 + y1) * half % p
+        b = (y2 - y1 - 3 * a) % p
+        c = (y1 - a - b) % p
+        root = pow(b * b - 4 * a * c, quarter, p)  # of the discriminant, if it has one: p is 3 modulo 4
+        candidates = set()
+        for sign in (1, -1):
+            zero = (-b + sign * root) * pow(2 * a, -1, p) % p
+            candidates.add(share * -zero * pow(1 - zero, -1, p) % p)
+        small = [z for z in candidates if 0 < z <= 3]
+        found.append(small[0] if small else None)
+    return found
+
+
+@pytest.mark.parametrize("masked", [False, True], ids=["bare", "ours"])
+def test_bare_parts_show_how_many_bits_are_missing_and_masked_parts_do_not(masked: bool) -> None:
+    width = 200
+    bits = {name: np.random.default_rng(ord(name)).random(width) < 0.5 for name in "abc"}
+    bits["a"][:] = False
+    weights = sharing.weights([1, 2, 3])
+
+    async def role(channel: Channel) -> tuple[Words, Words]:
+        seat = conjunction.Seat(channel)
+        parcels, own = seat.deal(bits[channel.me])
+        for peer, parcel in parcels.items():
+            await channel.send(peer, conjunction.Deal(Elements(parcel)))
+        got = {peer: deal.shares.words for peer, deal in (await channel.collect(conjunction.Deal)).items()}
+        inverted, random = seat.add_up(own, got, channel.step)
+        weight = weights["abc".index(channel.me)]
+        weighted = seat.part(inverted, random) if masked else F61.scale(F61.multiply(inverted, random), weight)
+        return inverted, F61.multiply(weighted, F61.inverse(np.full(width, weight)))
+
+    answers = {name: outcome.unwrap() for name, outcome in run_parties(dict.fromkeys("abc", role)).items()}
+    parts = {place: answers[name][1] for place, name in enumerate("abc", start=1)}
+    truth = 3 - np.sum([bits[name] for name in "abc"], axis=0)
+    guesses = missing_bits(parts, answers["a"][0])
+    assert guesses == ([None] * width if masked else truth.tolist())

@@ -218,6 +218,11 @@ def test_a_receiver_who_is_no_party_is_refused() -> None:
     assert isinstance(outcome.error, InputError)
 
 
+def test_numbers_are_not_taken_for_bits() -> None:
+    inputs = {name: np.ones(3, dtype=np.uint8) for name in "abc"}
+    assert isinstance(run_parties(roles_for(inputs))["a"].error, InputError)  # type: ignore[arg-type]
+
+
 def test_shares_between_two_are_refused() -> None:
     async def role(channel: Channel) -> None:
         await conjunction.open_products(channel, np.ones(3, dtype=bool))

@@ -27,14 +27,13 @@ class Dealing:
     """
 
     def __init__(
-        self, me: str, seeds: Mapping[str, Secret], own: Stream, label: str, *, last: bool = False, field: Field = F61
+        self, me: str, seeds: Mapping[str, Secret], label: str, *, last: bool = False, field: Field = F61
     ) -> None:
         self.me = me
         self.parties = tuple(sorted((me, *seeds)))
         self.degree = threshold(len(self.parties))
         self.field = field
         self._places = places(self.parties)
-        self._own = own
         self._last = last
         self._outgoing = {p: Rng(seeds[p]).stream("deal", label, me) for p in seeds if self.derives(me, p)}
         self._incoming = {p: Rng(seeds[p]).stream("deal", label, p) for p in seeds if self.derives(p, me)}
@@ -50,9 +49,9 @@ class Dealing:
         """The shares to send, by recipient, and this party's own."""
         return self._deal(0, secrets)
 
-    def deal_random(self, width: int) -> tuple[dict[str, Words], Words]:
-        """The same for uniform secrets that nobody knows."""
-        return self._deal(self._places[self.me], self.field.draw(self._own, width))
+    def deal_random(self, width: int, own: Stream) -> tuple[dict[str, Words], Words]:
+        """The same for uniform secrets; `own` is a stream of this party's, from which it takes its own share."""
+        return self._deal(self._places[self.me], self.field.draw(own, width))
 
     def derived(self, dealer: str, width: int) -> Words:
         """Our share of what the dealer dealt next, if we derive it."""

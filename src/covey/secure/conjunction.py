@@ -109,6 +109,8 @@ async def conjoin(channel: Channel, mine: Bits, *, receiver: str | None = None) 
     """
     if receiver is not None and receiver not in channel.parties:
         raise InputError(f"the receiver {receiver!r} is no party of this session")
+    if mine.dtype != np.bool_:
+        raise InputError(f"an AND is of bits, these are {mine.dtype}")
     if len(channel.parties) == 2:
         return await match.matches(channel, [match.SET if bit else None for bit in mine.tolist()], receiver=receiver)
     opened = await open_products(channel, mine, receiver=receiver)
@@ -133,10 +135,10 @@ async def open_products(channel: Channel, mine: Bits, *, receiver: str | None = 
             await dealt.put(own)
 
     async def multiply() -> None:
-        for piece in _pieces(mine):
+        for _ in _pieces(mine):
             theirs = await deals.collect(Deal)
             parcels = {peer: deal.shares.words for peer, deal in theirs.items()}
-            part = seat.part(await dealt.get(), parcels, len(piece), deals.step)
+            part = seat.part(*seat.add_up(await dealt.get(), parcels, deals.step))
             await gather(*(opens.send(peer, Open(Elements(part))) for peer in receivers if peer != channel.me))
             if channel.me in receivers:
                 await masked.put(part)
@@ -162,23 +164,24 @@ class Seat:
         self.me = channel.me
         places = sharing.places(channel.parties)
         self.weight = sharing.weights(tuple(places.values()))[places[self.me] - 1]
-        self.bits = Dealing(self.me, seeds, channel.rng.stream("bit", call), "bit")
-        self.randoms = Dealing(self.me, seeds, channel.rng.stream("random", call), "random", last=True)
+        self.own = channel.rng.stream("own", call)
+        self.bits = Dealing(self.me, seeds, "bit")
+        self.randoms = Dealing(self.me, seeds, "random", last=True)
         self.masks = {peer: Rng(seed).stream("mask") for peer, seed in seeds.items()}
 
     def deal(self, bits: Bits) -> tuple[dict[str, Words], tuple[Words, Words]]:
         """What every peer is sent, and this party's own two shares."""
         inverted, own_inverted = self.bits.deal((~bits).astype(np.uint64))
-        random, own_random = self.randoms.deal_random(len(bits))
+        random, own_random = self.randoms.deal_random(len(bits), self.own)
         parcels = {
             peer: np.concatenate([shares[peer] for shares in (inverted, random) if peer in shares])
             for peer in self.masks
         }
         return parcels, (own_inverted, own_random)
 
-    def part(self, own: tuple[Words, Words], parcels: Mapping[str, Words], width: int, step: str) -> Words:
-        """This party's part of the product: its shares' product, weighted for the opening and masked."""
-        totals = list(own)
+    def add_up(self, own: tuple[Words, Words], parcels: Mapping[str, Words], step: str) -> tuple[Words, Words]:
+        """This party's shares of the sum of all inverted bits and of the sum of all random numbers."""
+        totals, width = list(own), len(own[0])
         for peer, parcel in parcels.items():
             sent = [not dealing.derives(peer, self.me) for dealing in (self.bits, self.randoms)]
             rest = sharing.accept(parcel, width * sum(sent), party=peer, step=step)
@@ -186,8 +189,15 @@ class Seat:
                 share = rest[:width] if sent[what] else dealing.derived(peer, width)
                 rest = rest[width:] if sent[what] else rest
                 totals[what] = F61.add(totals[what], share)
-        product = F61.multiply(*totals)
-        return F61.add(F61.scale(product, self.weight), sharing.pair_masks(self.me, self.masks, width))
+        return totals[0], totals[1]
+
+    def part(self, inverted: Words, random: Words) -> Words:
+        """This party's part of the product: its shares' product, weighted for the opening and masked.
+
+        Without masks the parts would show the product's polynomial, and its factors the number of missing bits.
+        """
+        product = F61.scale(F61.multiply(inverted, random), self.weight)
+        return F61.add(product, sharing.pair_masks(self.me, self.masks, len(product)))
 
 
 def ideal(inputs: Mapping[str, Bits]) -> Bits:
