@@ -1,0 +1,159 @@
+"""Cardinality keeps its promises: the number and nothing else, whatever the network does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from covey.crypto.commutative import BlindingKey
+from covey.crypto.group import Points, hash_to_group
+from covey.crypto.rng import Rng
+from covey.errors import Aborted, InputError, PeerError
+from covey.secure import cardinality, lists
+from covey.secure.cardinality import COST, LEAKAGE, count_common, ideal, shuffled
+from covey.testing.clock import on_real_clock
+from covey.testing.network import FaultyNetwork, Weather, seed_of
+from covey.testing.parties import Outcome, Role, run_parties
+from covey.testing.spent import heard, said, shapes, spent
+from covey.testing.town import Town
+from covey.wire import Channel
+
+ids = st.lists(st.text(max_size=5), max_size=12, unique=True)
+
+
+def roles(first: Sequence[str], second: Sequence[str]) -> dict[str, Role[int]]:
+    """Two parties with these sets."""
+    return {
+        "north": lambda channel: count_common(channel.at("count"), first),
+        "south": lambda channel: count_common(channel.at("count"), second),
+    }
+
+
+def numbered(first: int, last: int) -> list[str]:
+    """Ids from a range."""
+    return [str(number) for number in range(first, last)]
+
+
+def play(first: Sequence[str], second: Sequence[str], seed: int = 0) -> dict[str, Outcome[int]]:
+    """One run."""
+    return run_parties(roles(first, second), seed=seed)
+
+
+@settings(max_examples=40, deadline=None)
+@given(ids, ids, st.integers(0, 1000))
+def test_both_learn_the_ideal_number(first: list[str], second: list[str], seed: int) -> None:
+    number = ideal({"north": first, "south": second})
+    assert [outcome.unwrap() for outcome in play(first, second, seed).values()] == [number] * 2
+
+
+@on_real_clock
+async def test_both_learn_the_ideal_number_over_tls(tmp_path: Path) -> None:
+    town = Town.found(["north", "south"], tmp_path)
+    outcomes = await town.play_all(roles(numbered(0, 300), numbered(100, 500)))
+    assert [outcome.unwrap() for outcome in outcomes.values()] == [200, 200]
+
+
+def test_the_same_bytes_are_sent_however_the_network_interleaves() -> None:
+    sets = numbered(0, 30), numbered(20, 60)
+    calm = said(play(*sets, seed=7))
+    for weather in range(3):
+        network = FaultyNetwork(["north", "south"], Weather(delay=20), weather)
+        assert said(run_parties(roles(*sets), seed=7, network=network)) == calm
+    assert said(play(*sets, seed=8)) != calm
+
+
+@pytest.mark.parametrize(("first", "second"), [(0, 0), (1, 40), (40, 1), (300, 200)])
+def test_the_cost_is_as_declared(first: int, second: int) -> None:
+    cost = spent(play(numbered(0, first), numbered(0, second)))
+    assert cost.rounds == COST.rounds(first, second)
+    assert cost.messages == COST.messages(first, second)
+    assert cost.bytes == pytest.approx(COST.bytes(first, second), rel=0.02)
+
+
+def test_a_list_of_several_chunks_costs_what_is_declared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lists, "CHUNK", 7)
+    outcomes = play(numbered(0, 30), numbered(10, 31))
+    assert {outcome.unwrap() for outcome in outcomes.values()} == {20}
+    assert spent(outcomes).messages == COST.messages(30, 21) == 2 * 5 + 3 + 1
+
+
+def test_sets_with_equal_sizes_and_number_give_messages_of_equal_shape() -> None:
+    assert shapes(play(numbered(0, 9), numbered(4, 12))) == shapes(play(numbered(90, 99), numbered(87, 95)))
+
+
+def positions_found(blind_again: Points, mine: Points, theirs: Points, key: BlindingKey) -> list[int]:
+    """What a curious counter computes: the places of its own list whose echo is among the other's elements."""
+    common = set(key.blind(theirs))
+    return [place for place, element in enumerate(blind_again) if element in common and place < len(mine)]
+
+
+def test_the_counter_reads_off_its_common_ids_from_an_echo_in_order_but_not_from_a_shuffled_one() -> None:
+    """The order leak: an echo in the order received shows the intersection itself."""
+    truth = list(range(10, 20))
+    hits = {"naive": 0, "ours": 0}
+    for run in range(40):
+        rng = Rng(seed_of(run))
+        counter, echo = BlindingKey(rng.stream("counter")), BlindingKey(rng.stream("echo"))
+        mine = hash_to_group([text.encode() for text in numbered(0, 20)], "test")
+        theirs = echo.blind(hash_to_group([text.encode() for text in numbered(10, 40)], "test"))
+        naive = echo.blind(counter.blind(mine))
+        ours = shuffled(naive, rng.stream("order"))
+        hits["naive"] += positions_found(naive, mine, theirs, counter) == truth
+        hits["ours"] += len(set(positions_found(ours, mine, theirs, counter)) & set(truth))
+    assert hits["naive"] == 40
+    assert 160 < hits["ours"] < 240  # of 400; by chance 200, with a standard deviation of 7
+
+
+def test_two_calls_share_no_element() -> None:
+    async def role(channel: Channel) -> list[int]:
+        return [await count_common(channel.at(turn), numbered(0, 20)) for turn in range(2)]
+
+    outcomes = run_parties({"north": role, "south": role})
+    kinds = (cardinality.Blinded, cardinality.Echoed)
+    elements = [
+        element for kind in kinds for part in heard(outcomes["north"], "south", kind) for element in part.points
+    ]
+    assert len(elements) == len(set(elements)) == 80
+
+
+def test_a_repeated_id_is_refused_at_home_without_being_quoted() -> None:
+    error = play(["secret-id", "x", "secret-id"], ["x"])["north"].error
+    assert isinstance(error, InputError)
+    assert "secret-id" not in str(error)
+
+
+def test_more_than_two_parties_are_refused() -> None:
+    outcomes = run_parties(dict.fromkeys("abc", lambda channel: count_common(channel, ["x"])))
+    assert all(isinstance(outcome.error, InputError) for outcome in outcomes.values())
+
+
+def test_a_counter_that_claims_too_many_is_refused() -> None:
+    async def liar(channel: Channel) -> int:
+        channel = channel.at("count")
+        key = BlindingKey(channel.rng.stream("key"))
+        await lists.exchange(channel, "south", cardinality.Blinded, [key.blind(hash_to_group([b"x"], "y"))])
+        await lists.receive(channel, "south", cardinality.Echoed, due=1)
+        await channel.send("south", cardinality.Common(2))
+        return 0
+
+    outcomes = run_parties({**roles(["x"], numbered(0, 5)), "north": liar})
+    error = outcomes["south"].error
+    assert isinstance(error, PeerError)
+    assert error.party == "north"
+
+
+def test_bad_weather_ends_in_the_number_or_in_a_typed_abort() -> None:
+    sets = numbered(0, 6), numbered(3, 9)
+    for seed in range(60):
+        weather = Weather(delay=30, loss=30, repeat=30, swap=30, cut_at=seed if seed % 5 == 0 else None)
+        network = FaultyNetwork(["north", "south"], weather, seed)
+        for outcome in run_parties(roles(*sets), seed=seed, network=network).values():
+            assert (outcome.error is None and outcome.answer == 3) or isinstance(outcome.error, (Aborted, PeerError))
+
+
+def test_the_ledger_states_the_number_and_the_sizes() -> None:
+    assert LEAKAGE.sentences(common=3, their_size=9)[0] == "how many ids both sets have in common (3)"
