@@ -9,13 +9,16 @@ import pyarrow as pa
 
 from covey import report
 from covey.errors import InputError
+from covey.party import certify, journal, transcript_file
+from covey.party.keys import Keys
 from covey.party.ledger import Ledger
-from covey.party.session import Finished
+from covey.party.session import Finished, Record
 from covey.party.summary import summarize
-from covey.sources.release import write_atomically, write_release
+from covey.sources.release import canonical_csv, write_atomically, write_release
 from covey.study import Study
 
 RELEASE, SUMMARY, LEDGER, STUDY, LOG = "release.csv", "summary.json", "ledger.json", "study.toml", "run.log"
+CERTIFICATE, TRANSCRIPT, JOURNAL = certify.FILE, transcript_file.FILE, journal.FILE
 
 
 class RunFolder:
@@ -24,9 +27,12 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def prepare(self) -> None:
-        """Makes the folder and sees that it can be written. Raises InputError if a finished run is in it."""
-        if (self.path / RELEASE).exists() or (self.path / SUMMARY).exists():
+    def prepare(self, *, resuming: bool = False) -> None:
+        """Makes the folder and sees that it can be written. Raises InputError if a finished run is in it.
+
+        A run whose session goes on may have been finished here, and not at a peer.
+        """
+        if not resuming and ((self.path / RELEASE).exists() or (self.path / SUMMARY).exists()):
             raise InputError(f"{self.path}: holds a finished run; choose another folder with --out")
         probe = self.path / ".covey-probe"
         write_atomically(probe, b"\n", 0o600)
@@ -34,17 +40,34 @@ class RunFolder:
 
     def keep_study(self, study: Study) -> None:
         """A copy of the study with every file that it names, so that the folder explains itself."""
-        if study.path is None or not study.path.is_file():
-            return
         for name, content in study.files.items():
             _write_new(self.path / name, content)
-        _write_new(self.path / STUDY, study.path.read_bytes())
+        if study.path is not None and study.path.is_file():
+            _write_new(self.path / STUDY, study.path.read_bytes())
 
     def keep_ledger(self, ledger: Ledger, outcome: str) -> None:
         """What was learned, however the run ended."""
-        self._json(LEDGER, ledger.describe(outcome))
+        write_atomically(self.path / LEDGER, _json(ledger.describe(outcome)))
 
-    def keep(self, study: Study, ledger: Ledger, finished: Finished, party: str | None, *, reproducible: bool) -> None:
+    def earlier_ledger(self) -> list[object]:
+        """What sessions taught whose ledger lies in the folder; it stays learned if they are given up."""
+        try:
+            found = json.loads((self.path / LEDGER).read_bytes())
+            parts = {name: found[name] for name in ("outcome", "learned", "others")}
+            return [*found.get("earlier", []), parts]
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return []
+
+    def keep_transcript(self, study: Study, party: str, record: Record, keys: Keys, outcome: str) -> None:
+        """What was said in a run that ended before its end, as far as it went."""
+        if record.agreement is not None:
+            ledger = (self.path / LEDGER).read_bytes()
+            content = transcript_file.spell(study, party, record, outcome, {LEDGER: ledger}, keys.sign)
+            write_atomically(self.path / TRANSCRIPT, content)
+
+    def keep(
+        self, study: Study, ledger: Ledger, finished: Finished, party: str, keys: Keys, *, reproducible: bool
+    ) -> None:
         """Everything about a run that reached its end; the release comes last, and without it nothing stays."""
         summary = summarize(
             study,
@@ -57,19 +80,27 @@ class RunFolder:
             reproducible=reproducible,
             warnings=finished.warnings,
         )
-        self.keep_ledger(ledger, "finished: the parties computed the release")
+        outcome = "finished: the parties computed the release"
+        contents = {LEDGER: _json(ledger.describe(outcome)), SUMMARY: _json(summary)}
+        if finished.record.closed is not None:
+            contents[CERTIFICATE] = finished.record.closed.certificate.spell()
+        sealed = contents if finished.release is None else {**contents, RELEASE: canonical_csv(finished.release)}
+        transcript = transcript_file.spell(study, party, finished.record, outcome, sealed, keys.sign)
         try:
-            self._json(SUMMARY, summary)
+            for name, content in contents.items():
+                write_atomically(self.path / name, content)
             report.write(self.path)
+            write_atomically(self.path / TRANSCRIPT, transcript)
             self.keep_release(finished.release)
         except BaseException:
-            for name in (SUMMARY, report.FILE):
+            for name in (SUMMARY, CERTIFICATE, TRANSCRIPT, report.FILE):
                 (self.path / name).unlink(missing_ok=True)
             raise
 
-    def keep_joint(self, summary: dict[str, object], release: bytes) -> None:
-        """What a simulation as a whole leaves: everyone's summary, report and release."""
-        self._json(SUMMARY, summary)
+    def keep_joint(self, summary: dict[str, object], release: bytes, certificate: bytes) -> None:
+        """What a simulation as a whole leaves: everyone's summary, report, certificate and release."""
+        write_atomically(self.path / CERTIFICATE, certificate)
+        write_atomically(self.path / SUMMARY, _json(summary))
         report.write(self.path)
         write_atomically(self.path / RELEASE, release)
 
@@ -78,8 +109,9 @@ class RunFolder:
         if release is not None:
             write_release(release, self.path / RELEASE)
 
-    def _json(self, name: str, content: object) -> None:
-        write_atomically(self.path / name, (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
+
+def _json(content: object) -> bytes:
+    return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
 
 
 def _write_new(path: Path, content: bytes) -> None:

@@ -25,7 +25,7 @@ from msgspec import Meta
 
 from covey.crypto.rng import Rng, derive, spell
 from covey.crypto.secret import Secret
-from covey.errors import AccessError, PeerError
+from covey.errors import Aborted, AccessError, PeerError
 from covey.party.journal import NO_JOURNAL, Begun, Journal, NoJournal
 from covey.party.keys import Keys
 from covey.party.roster import Roster
@@ -153,6 +153,12 @@ async def shake_hands(
         if not others:
             known = await _compare_journals(channel.at("have"), journal)
             return Agreement.of(past, tuple(warnings), known)
+        if journal.complete:
+            raise Aborted(
+                f"this run is finished here, and party {', '.join(map(repr, others))} cannot go on with it; "
+                "begin anew in another folder",
+                resumable=False,
+            )
         warnings.append(
             f"the session {past.session[:16].hex()} is given up, because party {', '.join(map(repr, others))} "
             "cannot go on with it; a new one begins with a new seed"

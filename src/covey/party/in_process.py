@@ -66,11 +66,12 @@ def simulate(
         for name, part in parts.items() if out is not None else ():
             RunFolder(Path(out or "", name)).keep_ledger(part.ledger, f"ended: {error}")
         raise
-    outcomes = {name: Outcome(parts[name].ledger, finished[name]) for name in parts}
+    outcomes = {name: Outcome(part.ledger, finished[name], part.keys) for name, part in parts.items()}
     table = released(outcomes)
     first = next(iter(data.values()), None)
     shown = table if first is None or isinstance(first, str | Path) else like(as_text(table), first)
-    release = JointRelease(study, shown, outcomes, reproducible=seed is not None)
+    certified = next(iter(parts.values())).study
+    release = JointRelease(certified, shown, outcomes, reproducible=seed is not None)
     if out is not None:
         release.save(out)
     return release

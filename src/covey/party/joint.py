@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from covey.errors import InputError
 from covey.party.folder import RunFolder
+from covey.party.keys import Keys
 from covey.party.ledger import Ledger
 from covey.party.session import Finished
 from covey.party.summary import summarize
@@ -34,6 +35,7 @@ class Outcome:
 
     ledger: Ledger
     finished: Finished
+    keys: Keys
 
 
 @dataclass(frozen=True)
@@ -80,9 +82,11 @@ class JointRelease:
             own = RunFolder(folder.path / name)
             own.prepare()
             own.keep_study(self.study)
-            own.keep(self.study, outcome.ledger, outcome.finished, name, reproducible=self.reproducible)
+            own.keep(self.study, outcome.ledger, outcome.finished, name, outcome.keys, reproducible=self.reproducible)
         folder.keep_study(self.study)
-        folder.keep_joint(self.summary, canonical_csv(released(self.outcomes)))
+        closed = self._holder.finished.record.closed
+        certificate = b"" if closed is None else closed.certificate.spell()
+        folder.keep_joint(self.summary, canonical_csv(released(self.outcomes)), certificate)
 
     @property
     def _holder(self) -> Outcome:

@@ -137,9 +137,8 @@ class Journal:
 
     def begin(self, begun: Begun) -> None:
         """A new session begins, and whatever was here is erased. On the disk when this returns."""
-        self.close()
-        erase(self.path)
-        self._held = _Held(begun=begun)
+        self.give_up()
+        self._held.begun = begun
         self._file = SealedFile.create(self.path, self._key)
         self._add(begun)
         self._file.sync()
@@ -163,6 +162,12 @@ class Journal:
     def kept(self) -> bool:
         """Whether the run's files have all been written."""
         return self._held.kept
+
+    def give_up(self) -> None:
+        """The session that the journal has is not gone on with: it is erased."""
+        self.close()
+        erase(self.path)
+        self._held = _Held()
 
     async def sent(self, letter: Letter) -> None:
         """Notes the hash, and syncs. Raises Aborted if a resumed role says something else than it had said."""

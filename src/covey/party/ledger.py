@@ -6,6 +6,7 @@ names everything that had been, or could have been, learned by then.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from covey.protocols import Protocol
@@ -28,6 +29,10 @@ class Ledger:
     protocol: Protocol
     party: str
     lines: dict[str, list[str]] = field(default_factory=dict)
+    earlier: list[object] = field(default_factory=list)
+    """What sessions taught that were given up for this one."""
+    listener: Callable[[], None] = lambda: None
+    """Told of every new sentence, before the step that teaches it."""
 
     def met(self) -> None:
         """The parties have shaken hands."""
@@ -43,6 +48,7 @@ class Ledger:
                 sentence = f"{party.name} learned {fragment}."
                 if sentence not in lines:
                     lines.append(sentence)
+        self.listener()
 
     @property
     def own(self) -> list[str]:
@@ -64,4 +70,4 @@ class Ledger:
             "outcome": outcome,
             "learned": self.own or ["Nothing: the run ended before the parties had met."],
             "others": self.others,
-        }
+        } | ({"earlier": self.earlier} if self.earlier else {})

@@ -16,11 +16,14 @@ from covey.crypto.secret import Secret
 from covey.errors import Aborted, CoveyError, InputError
 from covey.party import keys as keyring
 from covey.party.approval import Decide, within
+from covey.party.binding import Binding, bind
 from covey.party.data import load_table
-from covey.party.folder import LOG, RunFolder
+from covey.party.folder import JOURNAL, LOG, RunFolder
+from covey.party.journal import Journal
 from covey.party.ledger import Ledger
 from covey.party.log import RunLog
 from covey.party.progress import Listener, Progress
+from covey.party.replay import finish_alone
 from covey.party.roster import Roster
 from covey.party.session import PATIENCE, Finished, Part, take_part
 from covey.protocols import of_study
@@ -68,8 +71,10 @@ def run_party(job: Job) -> Finished:
     keys = keyring.load(job.keys)
     roster.require(keys, job.party)
     folder = RunFolder(job.out)
-    folder.prepare()
     table = load_table(study, job.party, job.data)
+    journal = Journal.resume(job.out / JOURNAL, keys.journal, source_of(job.data))
+    changed = _give_up_if_changed(journal, bind(study, job.party, table, keys))
+    folder.prepare(resuming=journal.begun is not None)
     folder.keep_study(study)
     log = RunLog(job.out / LOG)
     part = Part(
@@ -85,19 +90,89 @@ def run_party(job: Job) -> Finished:
         ledger=Ledger(study, protocol, job.party),
         log=log,
         patience=max(PATIENCE, job.wait),
+        journal=journal,
     )
     log.note(f"party {job.party!r} begins study {study.name!r} with protocol {protocol.name!r}")
+    with contextlib.closing(journal):
+        if changed:
+            _notice(job, part, changed)
+        return _to_its_end(job, part, folder, journal)
+
+
+def source_of(data: str | None) -> str:
+    """Where the data lies, as a later replay finds it from any folder; empty for a party without data."""
+    if data is None:
+        return ""
+    return data if "://" in data else str(Path(data).absolute())
+
+
+def _give_up_if_changed(journal: Journal, binding: Binding) -> str | None:
+    """A session that was bound to something else is given up; the sentence that says so.
+
+    A run that is finished is never given up: its folder is left as it is.
+    """
+    if journal.begun is None:
+        return None
+    changed = binding.differences(journal.begun.binding)
+    if not changed:
+        return None
+    name = journal.begun.session[:16].hex()
+    if journal.complete:
+        raise InputError(
+            f"{journal.path.parent}: holds a finished run with another state of {', '.join(changed)}; "
+            "choose another folder with --out"
+        )
+    journal.give_up()
+    return (
+        f"the session {name} is given up, because {', '.join(changed)} changed since it was cut off; "
+        "a new one begins with a new seed"
+    )
+
+
+def _to_its_end(job: Job, part: Part, folder: RunFolder, journal: Journal) -> Finished:
+    earlier = folder.earlier_ledger()
+    before = journal.begun
+    kept = journal.kept
+
+    def note_ledger(outcome: str) -> None:
+        agreement = part.record.agreement
+        resumed = agreement is not None and before is not None and agreement.digest == before.session
+        part.ledger.earlier = [] if resumed else earlier
+        folder.keep_ledger(part.ledger, outcome)
+
+    if not kept:
+        part.ledger.listener = lambda: note_ledger("the run has not ended")
+    else:
+        _notice(job, part, "this run is finished here; it goes on only for peers that were cut off")
     try:
         with asyncio.Runner() as runner:
-            finished = runner.run(_run(job, part))
+            alone = journal.complete and not kept
+            finished = runner.run(finish_alone(part) if alone else _run(job, part))
+        if not kept:
+            _keep(job, part, folder, finished)
+            journal.keep()
     except CoveyError as error:
-        with contextlib.suppress(InputError):  # a full disk must not hide why the run ended
-            folder.keep_ledger(part.ledger, f"ended: {error}")
-            log.note(f"the run ended: {error}")
+        if not kept:
+            with contextlib.suppress(InputError):  # a full disk must not hide why the run ended
+                note_ledger(f"ended: {error}")
+                part.log.note(f"the run ended: {error}")
+                folder.keep_transcript(part.study, part.party, part.record, part.keys, f"ended: {error}")
         raise
-    folder.keep(study, part.ledger, finished, job.party, reproducible=job.seed is not None)
-    log.note("the run is finished")
+    part.log.note("the run is finished")
     return finished
+
+
+def _keep(job: Job, part: Part, folder: RunFolder, finished: Finished) -> None:
+    """Writes what the run leaves. Raises Aborted, resumable, if that fails: the journal has everything."""
+    try:
+        folder.keep(part.study, part.ledger, finished, job.party, part.keys, reproducible=job.seed is not None)
+    except InputError as error:
+        raise Aborted(f"{error}; run the same command again to go on", resumable=True) from None
+
+
+def _notice(job: Job, part: Part, sentence: str) -> None:
+    part.log.note(sentence)
+    job.notice(sentence)
 
 
 async def _run(job: Job, part: Part) -> Finished:
@@ -118,10 +193,6 @@ async def _run(job: Job, part: Part) -> Finished:
 async def _meet(job: Job, part: Part) -> AsyncIterator[Link]:
     """The link to all peers, as slow as a simulation wants it."""
 
-    def notice(sentence: str) -> None:
-        part.log.note(sentence)
-        job.notice(sentence)
-
     certificate, key = keyring.files(job.keys, part.keys.party)
     meeting = on_own_thread(
         lambda: connect(
@@ -131,7 +202,7 @@ async def _meet(job: Job, part: Part) -> AsyncIterator[Link]:
             key=key,
             wait=job.wait,
             listen=job.listen,
-            notice=notice,
+            notice=lambda sentence: _notice(job, part, sentence),
         )
     )
     async with meeting as link:

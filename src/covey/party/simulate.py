@@ -23,7 +23,7 @@ from covey.crypto.secret import Secret
 from covey.errors import Aborted, CoveyError, InputError
 from covey.party import document, keys
 from covey.party.blame import most_telling, rebuild
-from covey.party.folder import RELEASE, SUMMARY, RunFolder
+from covey.party.folder import CERTIFICATE, RELEASE, SUMMARY, RunFolder
 from covey.party.in_process import require_data
 from covey.party.process import Event, Order
 from covey.party.progress import Listener
@@ -201,7 +201,8 @@ def _join(study: Study, folder: RunFolder) -> dict[str, object]:
         "seconds": max(_seconds(summary) for summary in summaries.values()),
         "ledger": [line for summary in summaries.values() for line in _lines(summary)],
     }
-    folder.keep_joint(joint, (folder.path / holder / RELEASE).read_bytes())
+    own = folder.path / holder
+    folder.keep_joint(joint, (own / RELEASE).read_bytes(), (own / CERTIFICATE).read_bytes())
     return joint
 
 
