@@ -14,9 +14,11 @@ import typer
 
 from covey.cli import data, hierarchy, keys
 from covey.cli.anonymize import anonymize
+from covey.cli.audit import audit
 from covey.cli.check import check
 from covey.cli.demo import demo
 from covey.cli.doctor import doctor
+from covey.cli.forget import forget
 from covey.cli.new import new
 from covey.cli.plan import plan
 from covey.cli.protocols import protocols
@@ -42,6 +44,8 @@ app.command()(run)
 app.command()(simulate)
 app.command()(anonymize)
 app.command()(verify)
+app.command()(audit)
+app.command()(forget)
 app.command()(report)
 app.command()(protocols)
 app.add_typer(hierarchy.app, name="hierarchy")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from covey.study import Study
     from covey.verify import Diversity, Requirement, Risks, Verdict
 
 
@@ -22,6 +25,12 @@ def verify(
         str | None,
         typer.Option("--original", metavar="DATA", help="The table before, to match every row with its own."),
     ] = None,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(
+            "--certificate", metavar="FILE", help="The run's certificate.json: does it vouch for this release?"
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result for programs.")] = False,
 ) -> None:
     """Recomputes k, l, t, risks and every loss of a release from the files alone; exit 1 if it falls short.
@@ -31,13 +40,44 @@ def verify(
     from covey.study import Study
     from covey.verify import verify as judge
 
-    verdict = judge(release, Study.load(study), original)
+    agreed = Study.load(study)
+    signed_k = None
+    if certificate is not None:
+        signed_k = _require_certificate(certificate, release, agreed, quiet=as_json)
+        if _is_of_counts(agreed):
+            typer.echo(json.dumps({"answer": True}) if as_json else "yes  a table of counts that the parties signed")
+            return
+    verdict = judge(release, agreed, original)
+    reached = next((each.reached for each in verdict.requirements if each.name == "k"), None)
+    if signed_k is not None and reached != signed_k:
+        raise Unmet(f"{certificate}: the parties signed k = {signed_k}, the release has {reached}")
     if as_json:
         typer.echo(verdict.to_json())
     else:
         _render(verdict)
     if not verdict.answer:
         raise Unmet(verdict.sentence())
+
+
+def _is_of_counts(study: Study) -> bool:
+    from covey.protocols import find
+
+    return study.protocol is not None and find(study.protocol).release == "counts"
+
+
+def _require_certificate(path: Path, release: str, study: Study, *, quiet: bool) -> int | None:
+    """The k that the parties signed. Raises Unmet unless they signed that this release came out of this study."""
+    from covey.party.vouch import vouch
+
+    vouched = vouch(path, release, study)
+    if vouched.wrong:
+        raise Unmet(f"{path}: {vouched.wrong[0]}")
+    if not quiet:
+        for name, fingerprint in vouched.signers.items():
+            typer.echo(f"signed by {name}: {fingerprint}")
+    signed = vouched.certified.b or {}
+    k = signed.get("k_reached")
+    return k if isinstance(k, int) else None
 
 
 def _render(verdict: Verdict) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from covey.errors import InputError
 from covey.protocols import count
-from covey.protocols.protocol import Book, Figures, Forecast, Pace, Proposal, Protocol, Result, Role, Seat
+from covey.protocols.protocol import Book, Figures, Forecast, Line, Pace, Proposal, Protocol, Result, Role, Seat
 from covey.study import Study
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Book",
     "Figures",
     "Forecast",
+    "Line",
     "Pace",
     "Proposal",
     "Protocol",

@@ -21,7 +21,7 @@ from covey import measures
 from covey.cells import SUPPRESSED
 from covey.errors import Aborted, InputError, Unmet
 from covey.hierarchy import Hierarchy
-from covey.protocols.protocol import Figures, Forecast, Proposal, Protocol, Result, Seat
+from covey.protocols.protocol import Figures, Forecast, Line, Proposal, Protocol, Result, Seat
 from covey.schema import Column
 from covey.secure import approval
 from covey.secure import sum as secure_sum
@@ -179,6 +179,17 @@ def _leakage(study: Study) -> tuple[Leakage, dict[str, object]]:
     return (LEAKAGE_OF_TWO if parties == 2 else LEAKAGE), numbers
 
 
+def script(study: Study) -> tuple[Line, ...]:
+    """What everyone says to everyone: a vote, and the masked counts."""
+    _, _, bands = plan_bands(study)
+    size = secure_sum.COST.bytes(2, len(bands)) // secure_sum.COST.messages(2, len(bands))
+    chunks = secure_sum.COST.messages(2, len(bands)) // 2
+    return (
+        Line("approval", "approval.vote", times=1, size=approval.MESSAGE_BYTES),
+        Line("count", "sum.masked", times=chunks, size=size if chunks == 1 else None),
+    )
+
+
 def _judge(study: Study) -> None:
     plan_bands(study)
 
@@ -204,4 +215,5 @@ PROTOCOL = Protocol(
     ideal=ideal,
     judge=_judge,
     release="counts",
+    script=script,
 )

@@ -108,6 +108,21 @@ class Forecast:
     learns: Mapping[str, tuple[str, ...]]
 
 
+@dataclass(frozen=True)
+class Line:
+    """One line of a protocol's script: messages that are to be found in every transcript of it."""
+
+    step: str
+    """The step, where `*` stands for any number or name between two slashes."""
+    tag: str
+    times: int | None = None
+    """How many each sender sends to each recipient at each such step; None where the data decide."""
+    size: int | None = None
+    """Bytes of each on the wire, within 2%; None where they differ."""
+    roles: tuple[str, str] | None = None
+    """The sender's role and the recipient's; None where every party says it to every other."""
+
+
 Role = Callable[[Seat], Awaitable[Result]]
 
 
@@ -136,3 +151,5 @@ class Protocol:
     judge: Callable[[Study], None] = lambda study: None
     """Raises InputError for a study that the protocol cannot run."""
     release: Literal["records", "counts"] = "records"
+    script: Callable[[Study], tuple[Line, ...]] | None = None
+    """What an audit holds transcripts to; None where only a replay can tell."""

@@ -1,0 +1,82 @@
+"""`covey audit`: do the folders of a run hold what the parties signed, and does it follow from what was said?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from covey.errors import InputError, Unmet
+
+if TYPE_CHECKING:
+    from covey.party.audit import Audited
+
+
+def audit(
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR…", help="Folders of runs, or of a simulation.")],
+    replay: Annotated[
+        bool, typer.Option("--replay", help="Also re-run the party from its journal, seed and data.")
+    ] = False,
+    keys: Annotated[
+        Path | None, typer.Option("--keys", metavar="DIR", help="For --replay: the party's keys (default: DIR/keys).")
+    ] = None,
+    data: Annotated[
+        str | None, typer.Option("--data", metavar="DATA", help="For --replay: the data, if they have moved.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result for programs.")] = False,
+) -> None:
+    """Checks transcripts against the protocol, the other files, and each other; exit 1 if anything is amiss.
+
+    Example: covey audit out --replay --keys keys
+    """
+    from covey.party.audit import audit as look
+
+    audited = look(folders)
+    if (keys or data) and (not replay or len(audited) != 1):
+        raise InputError("--keys and --data are for the --replay of one party's folder; the others' are not yours")
+    wrong = {str(each.folder): list(each.wrong) for each in audited}
+    if replay:
+        from covey.party.rerun import rerun
+
+        for each in audited:
+            if not each.wrong:
+                wrong[str(each.folder)] += rerun(each.folder, keys, data)
+    if as_json:
+        typer.echo(json.dumps([_spelled(each, wrong, replay) for each in audited], indent=2, ensure_ascii=False))
+    else:
+        for each in audited:
+            _render(each, wrong[str(each.folder)], replay)
+    first = next((f"{folder}: {sentences[0]}" for folder, sentences in wrong.items() if sentences), None)
+    if first is not None:
+        raise Unmet(first)
+
+
+def _spelled(each: Audited, wrong: dict[str, list[str]], replay: bool) -> dict[str, object]:
+    found = wrong[str(each.folder)]
+    return {
+        "folder": str(each.folder),
+        "party": each.party,
+        "finished": each.finished,
+        "messages": each.messages,
+        "replayed": replay and not each.wrong,
+        "signers": dict(each.signers),
+        "wrong": found,
+        "answer": not found,
+    }
+
+
+def _render(each: Audited, wrong: list[str], replay: bool) -> None:
+    if wrong:
+        typer.echo(f"no   {each.folder}")
+        for sentence in wrong:
+            typer.echo(f"     {sentence}")
+        return
+    how = "finished" if each.finished else "ended before its end"
+    typer.echo(f"yes  {each.folder}: party {each.party!r}, {each.messages:,} messages, {how}")
+    typer.echo("     chains, signatures, declared messages, ledger and summary hold")
+    if replay:
+        typer.echo("     re-run: what it sent is what the protocol prescribes for its data and committed seed")
+    for name, fingerprint in each.signers.items():
+        typer.echo(f"     {name}: {fingerprint}")

@@ -1,0 +1,27 @@
+"""`covey forget`: erases what a finished run keeps secret."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def forget(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run or of a simulation.")],
+    unfinished: Annotated[
+        bool, typer.Option("--unfinished", help="Also where a run has not ended; it can then not go on.")
+    ] = False,
+) -> None:
+    """Erases the journals of a finished run, with their seeds and session keys, and leaves what may be kept.
+
+    Example: covey forget out
+    """
+    from covey.party.forget import forget as erase
+
+    gone = erase(folder, unfinished=unfinished)
+    for path in gone:
+        typer.echo(f"erased {path}")
+    if not gone:
+        typer.echo(f"{folder}: nothing is left to forget")
