@@ -13,6 +13,7 @@ from covey.testing.clock import run_jumping
 from covey.testing.network import seed_of
 from covey.wire import Channel, MemoryNetwork, Message, Nothing, Session, frame
 from covey.wire.frame import MAX_FRAME, Header
+from covey.wire.inbox import Stopped
 from covey.wire.message import encode
 
 SESSION = b"s" * 16
@@ -75,8 +76,10 @@ ATTACKS = {
     "addressed to another": [forge(recipient="bob")],
     "addressed to itself": [forge(sender="alice", recipient="mallory")],
     "an unknown control message": [forge(step="!")],
+    "a stop under another tag": [forge(encode(Stopped(why="failed", resumable=True)), step="!")],
     "a malformed control message": [forge(b"\x80", step="!", tag="covey.stopped")],
     "a repeated frame": [forge(), forge()],
+    "a second frame in the same place": [forge(), forge(number=1)],
     "a repeated message in a new frame": [forge(), forge(sequence=1)],
     "a message out of place": [forge(), forge(sequence=1, number=5)],
     "a step label of impossible length": [forge(step="x" * 161)],

@@ -42,6 +42,7 @@ def test_the_place_on_the_line_does_not_change_the_letter() -> None:
         assert (found, frame.read(raw).digest) == (sequence, letter.digest)
 
 
+LONG = bytes(frame.write(_header("é" * 120), b"x" * 16, b"payload").raw)
 GOOD = bytes(frame.write(_header(), b"x" * 16, b"payload").raw)
 
 
@@ -50,6 +51,7 @@ GOOD = bytes(frame.write(_header(), b"x" * 16, b"payload").raw)
     [
         pytest.param(b"", id="nothing"),
         pytest.param(GOOD[:100], id="cut short"),
+        pytest.param(LONG[:-17], id="cut short in its salt"),
         pytest.param(b"\xff\xff" + GOOD[2:], id="a header longer than the frame"),
         pytest.param(b"\x00\x00" + GOOD[2:], id="no header"),
         pytest.param(GOOD[:2] + b"\x91" * 200 + GOOD[202:], id="a nested header"),
