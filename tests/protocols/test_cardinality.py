@@ -10,13 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from covey.crypto.commutative import BlindingKey
-from covey.crypto.group import Points, hash_to_group
-from covey.crypto.rng import Rng
+from covey.crypto.group import hash_to_group
 from covey.errors import Aborted, InputError, PeerError
 from covey.secure import cardinality, lists
-from covey.secure.cardinality import COST, LEAKAGE, count_common, ideal, shuffled
+from covey.secure.cardinality import COST, LEAKAGE, count_common, ideal
 from covey.testing.clock import on_real_clock
-from covey.testing.network import FaultyNetwork, Weather, seed_of
+from covey.testing.network import FaultyNetwork, Weather
 from covey.testing.parties import Outcome, Role, run_parties
 from covey.testing.spent import heard, said, shapes, spent
 from covey.testing.town import Town
@@ -85,27 +84,37 @@ def test_sets_with_equal_sizes_and_number_give_messages_of_equal_shape() -> None
     assert shapes(play(numbered(0, 9), numbered(4, 12))) == shapes(play(numbered(90, 99), numbered(87, 95)))
 
 
-def positions_found(blind_again: Points, mine: Points, theirs: Points, key: BlindingKey) -> list[int]:
-    """What a curious counter computes: the places of its own list whose echo is among the other's elements."""
-    common = set(key.blind(theirs))
-    return [place for place, element in enumerate(blind_again) if element in common and place < len(mine)]
+def curious(found: list[int]) -> Role[int]:
+    """A counter that asks in the order of its ids, and notes at which places of the echo a common element stands."""
+
+    async def role(channel: Channel) -> int:
+        channel = channel.at("count")
+        key = BlindingKey(channel.rng.stream("key"))
+        mine = hash_to_group([text.encode() for text in numbered(0, 20)], "cardinality", channel.session, channel.step)
+        [theirs] = await lists.exchange(channel, "south", cardinality.Blinded, [key.blind(mine)])
+        [echoed] = await lists.receive(channel, "south", cardinality.Echoed, due=20)
+        common = set(key.blind(theirs))
+        found.extend(place for place, element in enumerate(echoed) if element in common)
+        await channel.send("south", cardinality.Common(len(found)))
+        return len(found)
+
+    return role
 
 
-def test_the_counter_reads_off_its_common_ids_from_an_echo_in_order_but_not_from_a_shuffled_one() -> None:
+@pytest.mark.parametrize("form", ["naive", "ours"])
+def test_a_curious_counter_reads_its_common_ids_off_an_echo_in_order_but_not_off_ours(
+    form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The order leak: an echo in the order received shows the intersection itself."""
-    truth = list(range(10, 20))
-    hits = {"naive": 0, "ours": 0}
-    for run in range(40):
-        rng = Rng(seed_of(run))
-        counter, echo = BlindingKey(rng.stream("counter")), BlindingKey(rng.stream("echo"))
-        mine = hash_to_group([text.encode() for text in numbered(0, 20)], "test")
-        theirs = echo.blind(hash_to_group([text.encode() for text in numbered(10, 40)], "test"))
-        naive = echo.blind(counter.blind(mine))
-        ours = shuffled(naive, rng.stream("order"))
-        hits["naive"] += positions_found(naive, mine, theirs, counter) == truth
-        hits["ours"] += len(set(positions_found(ours, mine, theirs, counter)) & set(truth))
-    assert hits["naive"] == 40
-    assert 160 < hits["ours"] < 240  # of 400; by chance 200, with a standard deviation of 7
+    if form == "naive":
+        monkeypatch.setattr(cardinality, "shuffled", lambda points, stream: points)
+    hits = 0
+    for seed in range(40):
+        found: list[int] = []
+        outcomes = run_parties({**roles([], numbered(10, 40)), "north": curious(found)}, seed=seed)
+        assert {outcome.unwrap() for outcome in outcomes.values()} == {10}
+        hits += len(set(found) & set(range(10, 20)))
+    assert hits == 400 if form == "naive" else 150 < hits < 250  # by chance 200, with a standard deviation of 10
 
 
 def test_two_calls_share_no_element() -> None:

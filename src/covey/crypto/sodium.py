@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -26,8 +27,11 @@ _GRAIN = 256
 
 _LIBRARY: ctypes.CDLL = rbcl.rbcl._sodium
 
-with contextlib.suppress(OSError):  # rbcl unpacks the library to a file for loading, and leaves it behind
-    os.unlink(_LIBRARY._name)  # noqa: PTH108 - the pure rooms have no pathlib
+_UNPACKED = vars(sys.modules["rbcl._sodium"]).get("lib_path")
+if isinstance(_UNPACKED, str) and os.path.basename(_UNPACKED).startswith("tmp"):  # noqa: PTH119 - no pathlib here
+    # rbcl unpacks its library to a temporary file, loads it, and leaves it behind: megabytes for each process
+    with contextlib.suppress(OSError):
+        os.unlink(_UNPACKED)  # noqa: PTH108
 
 
 @dataclass(frozen=True)

@@ -30,9 +30,9 @@ class Page(Message, tag="book.page"):
 def paginate(book: Sequence[bytes]) -> list[list[bytes]]:
     """The book in pages of about a mebibyte."""
     pages: list[list[bytes]] = []
-    filled = PAGE_BYTES
+    filled = 0
     for entry in book:
-        if filled + len(entry) > PAGE_BYTES:
+        if not pages or filled + len(entry) > PAGE_BYTES:
             pages.append([])
             filled = 0
         pages[-1].append(entry)
