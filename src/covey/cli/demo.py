@@ -37,14 +37,14 @@ def demo(
         _introduce(ready)
     try:
         with Display() as display:
-            summary = simulate(ready.study, ready.data, out / "run", Setting(listener=display.show))
+            summary = simulate(ready.study, ready.data, out, Setting(listener=display.show))
     except KeyboardInterrupt:
         raise Aborted("interrupted; nothing was released", resumable=False) from None
-    verified = check(ready, out / "run")
+    verified = check(ready, out)
     if as_json:
         typer.echo(json.dumps({**summary, "verified": verified}, indent=2, ensure_ascii=False))
     else:
-        _conclude(summary, verified, out / "run")
+        _conclude(summary, verified, out)
 
 
 def _introduce(ready: Demo) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from covey.party.progress import Snapshot
 
 _AGAIN_SECONDS = 10.0
+_MEETING = "meeting"
 
 
 class Display:
@@ -25,7 +26,7 @@ class Display:
         both = sys.stdout.isatty() and sys.stderr.isatty()
         self._lively = both if lively is None else lively
         self._latest: dict[str, Snapshot] = {}
-        self._said: dict[str, tuple[str, float]] = {}
+        self._said: dict[str, tuple[tuple[str, ...], float]] = {}
         self._live: Live | None = None
 
     def __enter__(self) -> Display:
@@ -72,10 +73,11 @@ class Display:
 
     def _say(self, snapshot: Snapshot) -> None:
         """A line for a new phase, and again now and then while it lasts."""
-        mark, when = self._said.get(snapshot.party, ("", 0.0))
+        mark = (snapshot.phase, *(snapshot.waiting if snapshot.phase == _MEETING else ()))
+        before, when = self._said.get(snapshot.party, ((), 0.0))
         now = time.monotonic()
-        if snapshot.phase != mark or now - when > _AGAIN_SECONDS:
-            self._said[snapshot.party] = (snapshot.phase, now)
+        if mark != before or now - when > _AGAIN_SECONDS:
+            self._said[snapshot.party] = (mark, now)
             print(f"{snapshot.party}: {describe(snapshot)}", file=sys.stderr, flush=True)
 
     def _table(self) -> Table:

@@ -49,11 +49,11 @@ def default_protocol() -> str:
 
 
 def prepare(protocol: str, out: Path) -> Demo:
-    """The sample for that protocol, copied to `out/data`; an earlier demonstration there is replaced."""
+    """The sample for that protocol, copied to `out/sample`; an earlier demonstration there is replaced."""
     find(protocol)
     sample = _SAMPLES[protocol]
     clear(out)
-    folder = samples.copy(sample, out / "data")
+    folder = samples.copy(sample, out / "sample")
     content = document.read(folder / "study.toml")
     document.table(content, "study")["protocol"] = protocol
     for name, change in _CHANGES.get(protocol, {}).items():

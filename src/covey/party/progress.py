@@ -42,6 +42,8 @@ class Progress:
     current: str = "starting"
     done: int = 0
     of: int = 1
+    awaited: tuple[str, ...] = ()
+    """Who has not come yet, while the parties meet."""
     channel: Channel | None = field(default=None, repr=False)
 
     def phase(self, name: str, of: int = 1) -> None:
@@ -52,6 +54,11 @@ class Progress:
     def reach(self, done: int) -> None:
         """That many steps of the phase are done; shown with the next tick."""
         self.done = done
+
+    def await_parties(self, names: tuple[str, ...]) -> None:
+        """Those are not here yet."""
+        self.awaited = names
+        self.listener(self.snapshot())
 
     def snapshot(self) -> Snapshot:
         """The run right now."""
@@ -66,7 +73,7 @@ class Progress:
             phases=len(self.phases),
             rounds=0 if channel is None else channel.tally.rounds,
             bytes=0 if channel is None else sum(channel.tally.bytes.values()),
-            waiting=() if channel is None else channel.waiting,
+            waiting=self.awaited if channel is None else channel.waiting,
         )
 
     @asynccontextmanager

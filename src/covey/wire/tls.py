@@ -64,17 +64,18 @@ async def connect(
     wait: float,
     listen: Address | None = None,
     notice: Callable[[str], None] = lambda sentence: None,
+    awaited: Callable[[tuple[str, ...]], None] = lambda names: None,
     heartbeat: float = HEARTBEAT_SECONDS,
 ) -> AsyncIterator[TlsLink]:
     """Meets all peers of the roster `contacts` (which has `me` too) within `wait` seconds.
 
-    `listen` is where to listen if that is not the address in the roster. `notice` is told who came, who is
-    waited for, and who was turned away. Raises `AccessError` for strangers, `Aborted` when somebody does not
-    come in time, `InputError` if the roster or the port is at fault.
+    `listen` is where to listen if that is not the address in the roster. `notice` is told who came and who was
+    turned away, `awaited` who is not here yet, at first and whenever that changes. Raises `AccessError` for
+    strangers, `Aborted` when somebody does not come in time, `InputError` if the roster or the port is at fault.
     """
     try:
         async with asyncio.TaskGroup() as tasks:
-            meeting = _Meeting(me, contacts, certificate, key, listen, notice, heartbeat, tasks)
+            meeting = _Meeting(me, contacts, certificate, key, listen, notice, awaited, heartbeat, tasks)
             try:
                 link = await meeting.hold(wait)
                 yield link
@@ -95,13 +96,15 @@ class _Meeting:
         key: Path,
         listen: Address | None,
         notice: Callable[[str], None],
+        awaited: Callable[[tuple[str, ...]], None],
         heartbeat: float,
         tasks: asyncio.TaskGroup,
     ) -> None:
         if me not in contacts:
             raise InputError(f"party {me!r} is not in the roster")
         own = self._own = contacts[me]
-        self._me, self._notice, self._heartbeat, self._tasks = me, notice, heartbeat, tasks
+        self._me, self._heartbeat, self._tasks = me, heartbeat, tasks
+        self._notice, self._awaited = notice, awaited
         self._peers = {name: contact for name, contact in contacts.items() if name != me}
         self._known = by_fingerprint(self._peers.values())
         for contact in contacts.values():
@@ -118,6 +121,7 @@ class _Meeting:
 
     async def hold(self, wait: float) -> TlsLink:
         """Returns once every peer has a line."""
+        self._awaited(self._absent)
         server = self._open_port() if self._callers else None
         try:
             async with asyncio.timeout(wait):
@@ -144,8 +148,12 @@ class _Meeting:
         for task in self._keepers:
             task.cancel()
 
+    @property
+    def _absent(self) -> tuple[str, ...]:
+        return tuple(sorted(name for name in self._peers if name not in self._lines or self._lines[name].is_over))
+
     def _missing(self, wait: float) -> Aborted | AccessError:
-        absent = sorted(name for name in self._peers if name not in self._lines or self._lines[name].is_over)
+        absent = self._absent
         who = ", ".join(f"{name!r}" for name in absent)
         late = f"{'party' if len(absent) == 1 else 'parties'} {who} did not come within {wait:g} s"
         if self._refusals:
@@ -156,9 +164,10 @@ class _Meeting:
         self._lines[line.peer] = line
         for work in (line.listen(), line.beat(self._heartbeat)):
             self._keepers.append(self._tasks.create_task(work))
-        here = [name for name, other in self._lines.items() if not other.is_over]
-        self._notice(f"party {line.peer!r} is here ({len(here)} of {len(self._peers)})")
-        if len(here) == len(self._peers):
+        absent = self._absent
+        self._awaited(absent)
+        self._notice(f"party {line.peer!r} is here ({len(self._peers) - len(absent)} of {len(self._peers)})")
+        if not absent:
             self._all_here.set()
 
     async def _keep_calling(self, peer: Contact) -> None:
