@@ -81,10 +81,11 @@ def write_atomically(path: Path, content: bytes, mode: int = 0o644) -> None:
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror}); check the folder's permissions") from None
     try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
+        try:
+            _write_all(handle, content)
+            os.fsync(handle)
+        finally:
+            os.close(handle)
         Path(temporary).chmod(mode)
         Path(temporary).replace(path)
         _sync_folder(path.parent)
@@ -93,6 +94,13 @@ def write_atomically(path: Path, content: bytes, mode: int = 0o644) -> None:
         if isinstance(error, OSError):
             raise InputError(f"{path}: cannot be written ({error.strerror}); is the disk full?") from None
         raise
+
+
+def _write_all(handle: int, content: bytes) -> None:
+    """A write may take less than it is given; what is left is written again."""
+    view = memoryview(content)
+    while view.nbytes:
+        view = view[os.write(handle, view) :]
 
 
 def _sync_folder(folder: Path) -> None:
