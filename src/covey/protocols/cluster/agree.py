@@ -1,0 +1,29 @@
+"""Parties that compute the same thing compare what they found, so that they cannot drift apart."""
+
+from __future__ import annotations
+
+from covey.errors import PeerError
+from covey.secure.declare import Cost
+from covey.wire import FRAME_BYTES, Bytes32, Channel, Message
+
+MESSAGE_BYTES = FRAME_BYTES + 60
+
+COST = Cost(
+    rounds=lambda n: 1,
+    messages=lambda n: n * (n - 1),
+    bytes=lambda n: n * (n - 1) * MESSAGE_BYTES,
+)
+
+
+class Digest(Message, tag="cluster.digest"):
+    """The hash of the public state as the sender has it."""
+
+    state: Bytes32
+
+
+async def agree(channel: Channel, digest: bytes) -> None:
+    """Returns if every party has the same. Raises PeerError that names the first that has not."""
+    for party, theirs in (await channel.exchange(Digest(digest))).items():
+        if theirs.state != digest:
+            reason = "its clusters differ from ours: it computed something else from the same messages"
+            raise PeerError(party=party, step=channel.step, reason=reason)

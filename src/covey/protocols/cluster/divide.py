@@ -1,0 +1,233 @@
+"""Division: groups of records are cut along their hierarchies while every part keeps k or more.
+
+Source    ours; the better start. All records are one group. In each round, of each group of 2k or more and for each
+          column, everyone learns which children of the group's node have k or more records; of the cuts that leave k
+          or more (or nothing) in every part, the numbers of records; and cuts where a cell's loss falls most for the
+          bits of size that are spent on it. What lies below light children stays together, with one heavy child
+          where it is too little alone.
+Security  that of `threshold`, `sum` and `ancestor`. Every number and every closure that is opened is of k records or
+          more; that a child has fewer is learned, how many it has is not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.anonymize.compiled import jit
+from covey.anonymize.problem import Ints, Longs
+from covey.protocols.cluster.ground import Clusters, Ground
+from covey.protocols.cluster.kernels import close_own, count_below, go_below
+from covey.protocols.cluster.threshold import Counts, Table
+from covey.secure import ancestor
+from covey.secure import sum as secure_sum
+from covey.wire import Channel
+
+Bits = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+
+_FRACTION = 16  # bits after the point of a logarithm
+_FIXED = int(0.3 * (1 << _FRACTION))  # what a cut costs besides the bits of size that it spends: measured on Adult
+
+
+@dataclass
+class Openings:
+    """What was opened so far, counted; every party counts the same."""
+
+    tests: int = 0
+    counts: int = 0
+    closures: int = 0
+    smallest: int = 2**62  # the fewest records behind an opened closure or count
+
+    def saw(self, sizes: Longs) -> None:
+        """Closures or counts of groups of these sizes are opened."""
+        self.smallest = min(self.smallest, int(sizes.min(initial=self.smallest)))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The children of all columns' nodes in the boxes of some clusters, in one row."""
+
+    clusters: Longs  # the asked clusters
+    places: Longs  # clusters x columns: where a cell's children begin, -1 for a leaf
+    cell: Longs  # of each child: asked cluster times columns, plus column
+    node: Ints  # each child
+
+    @classmethod
+    def of(cls, ground: Ground, clusters: Longs, boxes: Ints) -> Asked:
+        """All children of these boxes' nodes."""
+        starts = ground.children.starts
+        nodes = boxes.ravel().astype(np.int64)
+        counts = starts[nodes + 1] - starts[nodes]
+        begins = np.cumsum(counts) - counts
+        cell = np.repeat(np.arange(len(nodes)), counts)
+        node = ground.children.nodes[starts[nodes[cell]] + np.arange(len(cell)) - begins[cell]]
+        return cls(clusters, np.where(counts > 0, begins, -1).reshape(boxes.shape), cell, node)
+
+
+async def divide(
+    channel: Channel, ground: Ground, codes: Ints, label: Longs, clusters: Clusters, openings: Openings
+) -> tuple[Longs, Clusters]:
+    """Each own record's group and the groups' state, after cutting as long as a cut helps."""
+    label = label.copy()
+    may_cut = np.ones(len(clusters), dtype=bool)
+    level = 0
+    while (asked := np.flatnonzero(may_cut & (clusters.sizes >= 2 * ground.k))).size:
+        with channel.at("level", level) as at:
+            cut = await _find_cuts(at, ground, codes, label, clusters, asked, openings)
+            may_cut[asked[cut.column < 0]] = False
+            if (cut.column >= 0).any():
+                label, clusters, may_cut = await _cut(at, ground, codes, label, clusters, may_cut, cut, openings)
+        level += 1
+    return label, clusters
+
+
+@dataclass(frozen=True)
+class Cut:
+    """The best cut of each asked cluster: its column (-1 for none), and what each child of that cell becomes."""
+
+    asked: Asked
+    column: Longs
+    separate: Bits  # of each child of any cell: whether it becomes a part of its own in its cell's cut
+    count: Longs  # of each separate child
+
+
+async def _find_cuts(
+    channel: Channel, ground: Ground, codes: Ints, label: Longs, clusters: Clusters, asked: Longs, openings: Openings
+) -> Cut:
+    boxes = clusters.boxes[asked]
+    rows = Asked.of(ground, asked, boxes)
+    slot = np.full(len(clusters), -1, dtype=np.int64)
+    slot[asked] = np.arange(len(asked))
+    own = count_below(
+        ground.forest, ground.children, codes, label, slot, boxes, rows.places, len(rows.cell)
+    )  # fmt: skip
+    table = Table(channel.at("test"))
+    counts = await table.count(own)
+    heavy = await table.reaches(counts, ground.k)
+    openings.tests += len(heavy)
+    apart = await _may_stand_apart(table, ground, rows, counts, heavy, boxes.size)
+    count = np.zeros(len(own), dtype=np.int64)
+    places = np.flatnonzero(apart)
+    opened = await secure_sum.total(channel.at("count"), own[places].astype(np.uint64))
+    count[places] = opened.astype(np.int64)
+    openings.counts += len(places)
+    openings.saw(count[places])
+    scores = _scores(ground, rows, apart, count, clusters.sizes[asked], boxes)
+    best = scores.argmax(axis=1)
+    column = np.where(scores[np.arange(len(asked)), best] > 0, best, -1)
+    return Cut(rows, column, apart, count)
+
+
+async def _may_stand_apart(
+    table: Table, ground: Ground, rows: Asked, counts: Counts, heavy: Bits, cells: int
+) -> Bits:
+    """Which heavy children may become parts: all, or all but one where the rest would be too few alone."""
+    light = np.bincount(rows.cell[~heavy], minlength=cells) > 0
+    some = np.bincount(rows.cell[heavy], minlength=cells) > 0
+    doubtful = np.flatnonzero(light & some)
+    number = np.full(cells, -1, dtype=np.int64)
+    number[doubtful] = np.arange(len(doubtful))
+    rest = counts.grouped(np.where(heavy, -1, number[rows.cell]), len(doubtful))
+    fine = np.ones(cells, dtype=bool)
+    fine[doubtful] = await table.none_or_many(rest, ground.k)
+    apart = heavy.copy()
+    order = np.lexsort((np.arange(len(heavy)), -ground.forest.cost[rows.node], ~heavy, rows.cell))
+    first = order[np.searchsorted(rows.cell[order], np.flatnonzero(~fine))]
+    apart[first] = False
+    return apart
+
+
+def _scores(ground: Ground, rows: Asked, apart: Bits, count: Longs, sizes: Longs, boxes: Ints) -> Floats:
+    """Clusters x columns: the loss that a cut saves for the bits of size it spends; 0 where there is no cut."""
+    cells = boxes.size
+    here = np.flatnonzero(apart)
+    cell, parts = rows.cell[here], count[here]
+    whole = np.repeat(sizes, boxes.shape[1])
+    saved = ground.forest.cost[boxes.ravel()][cell] - ground.forest.cost[rows.node[here]]
+    gain = np.zeros(cells, dtype=np.int64)
+    spent = _FIXED * whole
+    rest = whole.copy()
+    np.add.at(gain, cell, saved * parts)
+    np.add.at(spent, cell, parts * (_log2(whole[cell]) - _log2(parts)))
+    np.subtract.at(rest, cell, parts)
+    spent += np.where(rest > 0, rest * (_log2(whole) - _log2(np.maximum(rest, 1))), 0)
+    return np.asarray(gain / np.maximum(spent, 1), dtype=np.float64).reshape(boxes.shape)
+
+
+async def _cut(
+    channel: Channel, ground: Ground, codes: Ints, label: Longs, clusters: Clusters, may_cut: Bits, cut: Cut,
+    openings: Openings,
+) -> tuple[Longs, Clusters, Bits]:  # fmt: skip
+    """Carries the cuts out: new groups, and everyone's closures of all that changed."""
+    rows, columns = cut.asked, ground.columns
+    chosen = np.where(cut.column >= 0, np.arange(len(rows.clusters)) * columns + cut.column, -1)
+    of_cell = np.full(len(rows.clusters) * columns, -1, dtype=np.int64)
+    of_cell[chosen[chosen >= 0]] = np.flatnonzero(chosen >= 0)
+    born = np.flatnonzero(cut.separate & (of_cell[rows.cell] >= 0))
+    parent = of_cell[rows.cell[born]]
+    to = np.full(len(rows.cell), -1, dtype=np.int64)
+    to[born] = len(clusters) + np.arange(len(born))
+    slot = np.full(len(clusters) + len(born), -1, dtype=np.int64)
+    cutting = np.flatnonzero(cut.column >= 0)
+    slot[rows.clusters[cutting]] = cutting
+    column = np.maximum(cut.column, 0)
+    old = clusters.boxes[rows.clusters]
+    everyone = np.arange(len(column))
+    label = label.copy()
+    go_below(
+        ground.forest, ground.children, codes, label, slot, column, old[everyone, column], to,
+        rows.places[everyone, column],
+    )  # fmt: skip
+    sizes = np.concatenate([clusters.sizes, cut.count[born]])
+    np.subtract.at(sizes, rows.clusters[parent], cut.count[born])
+    boxes = np.concatenate([clusters.boxes, old[parent]])
+    boxes[len(clusters) + np.arange(len(born)), column[parent]] = rows.node[born]
+    alive = np.flatnonzero(sizes > 0)
+    changed = np.isin(alive, np.concatenate([rows.clusters[cutting], len(clusters) + np.arange(len(born))]))
+    place = np.full(len(sizes), -1, dtype=np.int64)
+    place[alive] = np.arange(len(alive))
+    label = place[label]
+    found = await close_jointly(
+        channel.at("close"), ground, codes, label, Clusters(sizes[alive], boxes[alive]), changed, openings
+    )
+    may = np.concatenate([may_cut, np.ones(len(born), dtype=bool)])[alive]
+    return label, found, may
+
+
+async def close_jointly(
+    channel: Channel, ground: Ground, codes: Ints, label: Longs, clusters: Clusters, which: Bits, openings: Openings
+) -> Clusters:
+    """The clusters with the marked ones' boxes closed anew, for everyone; no box grows."""
+    marked = np.flatnonzero(which)
+    own = close_own(ground.forest, codes, label, len(clusters))[marked]
+    bounds = ground.local(clusters.boxes[marked])
+    openings.closures += len(marked)
+    openings.saw(clusters.sizes[marked])
+    found = await ancestor.common(channel, ground.trees, ground.local(own), below=bounds)
+    boxes = clusters.boxes.copy()
+    if found is not None:
+        boxes[marked] = ground.flat(found)
+    return Clusters(clusters.sizes, boxes)
+
+
+@jit
+def _log2(numbers: Longs) -> Longs:
+    """Logarithms with 16 bits after the point, by squaring integers: every machine finds the same."""
+    answer = np.zeros(len(numbers), np.int64)
+    for place in range(len(numbers)):
+        number, whole = np.uint64(max(numbers[place], 1)), 0
+        while number >> np.uint64(whole + 1):
+            whole += 1
+        scaled = number << np.uint64(31 - whole) if whole <= 31 else number >> np.uint64(whole - 31)
+        found = np.int64(whole)
+        for _ in range(16):
+            scaled = (scaled * scaled) >> np.uint64(31)
+            found *= 2
+            if scaled >> np.uint64(32):
+                found += 1
+                scaled >>= np.uint64(1)
+        answer[place] = found
+    return answer

@@ -1,0 +1,179 @@
+"""One turn's work on a party's own records: which are critical, and single moves that lower the loss.
+
+A record is *critical* in a column if without it its party's own closure there would be lower. There are at most two
+for each cluster and column: the own records must lie below two children of the closure's node, one of them alone.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from covey.anonymize.compiled import jit
+from covey.anonymize.kernels import Forest, lowest_above
+from covey.anonymize.problem import Ints, Longs
+from covey.protocols.cluster.kernels import Children, above, above_both, child_place, close_own
+from covey.secure.descent import NOTHING
+
+SLOTS = 2
+ENDLESS = np.int64(2**62)
+
+
+class Critical(NamedTuple):
+    """For each slot, cluster and column the critical own record, or -1, and the closure of the other own ones."""
+
+    record: Longs
+    left: Ints
+
+
+@jit
+def find_critical(trees: Forest, children: Children, codes: Ints, label: Longs, clusters: int) -> Critical:
+    """All critical records; where a party has one record only, it is critical and NOTHING is left."""
+    columns = codes.shape[0]
+    own = close_own(trees, codes, label, clusters)
+    branch = np.full((clusters, columns, SLOTS), -1, np.int32)
+    many = np.zeros((clusters, columns, SLOTS), np.int64)
+    alone = np.full((clusters, columns, SLOTS), -1, np.int64)
+    low = np.zeros((clusters, columns, SLOTS), np.int32)
+    high = np.zeros((clusters, columns, SLOTS), np.int32)
+    crowded = np.zeros((clusters, columns), np.bool_)
+    for record in range(codes.shape[1]):
+        cluster = label[record]
+        for column in range(columns):
+            node, code = own[cluster, column], codes[column, record]
+            below = 0
+            if children.starts[node + 1] > children.starts[node]:
+                below = child_place(trees, children, node, code)
+            slot = 0
+            while slot < SLOTS and branch[cluster, column, slot] not in (-1, below):
+                slot += 1
+            if slot == SLOTS:
+                crowded[cluster, column] = True
+                continue
+            if branch[cluster, column, slot] == -1:
+                branch[cluster, column, slot] = below
+                low[cluster, column, slot] = high[cluster, column, slot] = code
+            many[cluster, column, slot] += 1
+            alone[cluster, column, slot] = record
+            low[cluster, column, slot] = min(low[cluster, column, slot], code)
+            high[cluster, column, slot] = max(high[cluster, column, slot], code)
+    record_of = np.full((SLOTS, clusters, columns), -1, np.int64)
+    left = np.full((SLOTS, clusters, columns), NOTHING, np.int32)
+    for cluster in range(clusters):
+        for column in range(columns):
+            if crowded[cluster, column] or many[cluster, column, 0] == 0:
+                continue
+            for slot in range(SLOTS):
+                other = many[cluster, column, 1 - slot]
+                if many[cluster, column, slot] == 1:
+                    record_of[slot, cluster, column] = alone[cluster, column, slot]
+                    if other > 0:
+                        ends = low[cluster, column, 1 - slot], high[cluster, column, 1 - slot]
+                        left[slot, cluster, column] = lowest_above(trees, column, ends[0], ends[1])
+    return Critical(record_of, left)
+
+
+class Rules(NamedTuple):
+    """What a move must keep."""
+
+    keep: int  # no cluster falls below this many records; 0 lets clusters dissolve
+    window: int  # how far from its own cluster, in the clusters' order, a record looks for a better one
+    monotone: bool  # whether no node costs less than a child of its
+
+
+@jit
+def addition(
+    trees: Forest, codes: Ints, record: int, size: int, box: Ints, limit: int, monotone: bool
+) -> int:
+    """By how much a cluster's cost grows if the record joins; any number from `limit` on where it is not less."""
+    more = 0
+    for column in range(len(box)):
+        node = box[column]
+        lifted = above(trees, node, codes[column, record])
+        more += (size + 1) * trees.cost[lifted] - size * trees.cost[node]
+        if monotone and more >= limit:
+            return more
+    return more
+
+
+@jit
+def best_cluster(
+    trees: Forest, codes: Ints, record: int, own: int, sizes: Longs, boxes: Ints, price: Longs, limit: int,
+    rules: Rules,
+) -> tuple[int, int]:  # fmt: skip
+    """The first cluster whose cost grows least, by less than `limit`, if the record joins; -1 if there is none."""
+    found = -1
+    for other in range(max(0, own - rules.window), min(len(sizes), own + rules.window + 1)):
+        if other == own or sizes[other] == 0 or (rules.monotone and price[other] >= limit):
+            continue
+        more = addition(trees, codes, record, sizes[other], boxes[other], limit, rules.monotone)
+        if more < limit:
+            found, limit = other, more
+    return found, limit
+
+
+@jit
+def box_price(trees: Forest, box: Ints) -> int:
+    """What one record costs in a box."""
+    total = 0
+    for column in range(len(box)):
+        total += trees.cost[box[column]]
+    return total
+
+
+@jit
+def sweep_guarded(
+    trees: Forest, codes: Ints, label: Longs, sizes: Longs, boxes: Ints, critical: Longs, answers: Ints, rules: Rules
+) -> int:
+    """Moves own records where that lowers the loss for sure; changes label, sizes and boxes; returns the moves.
+
+    `answers` has for each critical record the joint closure without it, NOTHING where it was not asked: there the
+    cluster's box is taken to stay, which only overestimates.
+    """
+    columns = codes.shape[0]
+    joined = np.full(boxes.shape, NOTHING, np.int32)  # the closure of own records that joined in this turn
+    price = np.empty(len(sizes), np.int64)
+    for cluster in range(len(sizes)):
+        price[cluster] = box_price(trees, boxes[cluster])
+    shrunk = np.empty(columns, np.int32)
+    moves = 0
+    for record in range(codes.shape[1]):
+        own = label[record]
+        if sizes[own] <= rules.keep or (price[own] == 0 and sizes[own] > 1):
+            continue
+        without(trees, critical, answers, joined, boxes, record, own, shrunk)
+        after = 0 if sizes[own] == 1 else (sizes[own] - 1) * box_price(trees, shrunk)
+        limit = ENDLESS if sizes[own] == 1 else sizes[own] * price[own] - after
+        target, _ = best_cluster(trees, codes, record, own, sizes, boxes, price, limit, rules)
+        if target < 0:
+            continue
+        moves += 1
+        label[record] = target
+        sizes[own] -= 1
+        sizes[target] += 1
+        for column in range(columns):
+            code = codes[column, record]
+            boxes[own, column] = shrunk[column]
+            boxes[target, column] = above(trees, boxes[target, column], code)
+            node = joined[target, column]
+            joined[target, column] = trees.offsets[column] + code if node == NOTHING else above(trees, node, code)
+        price[own] = box_price(trees, shrunk)
+        price[target] = box_price(trees, boxes[target])
+    return moves
+
+
+@jit
+def without(
+    trees: Forest, critical: Longs, answers: Ints, joined: Ints, boxes: Ints, record: int, cluster: int, shrunk: Ints
+) -> None:
+    """The cluster's box without the record, as far as it is known: never too small."""
+    for column in range(len(shrunk)):
+        shrunk[column] = boxes[cluster, column]
+        for slot in range(SLOTS):
+            node = answers[slot, cluster, column]
+            if critical[slot, cluster, column] == record and node != NOTHING:
+                if joined[cluster, column] != NOTHING:
+                    node = above_both(trees, node, joined[cluster, column])
+                if trees.first[node] >= trees.first[shrunk[column]] and trees.last[node] <= trees.last[shrunk[column]]:
+                    shrunk[column] = node

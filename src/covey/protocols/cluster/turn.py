@@ -1,0 +1,95 @@
+"""A turn: one party asks what its clusters would be without some of its records, moves records, and says the state.
+
+Guarded   (the note's variant B) only what a removal would leave is opened, to the party whose turn it is, in messages
+          of fixed shape: two slots for each cluster and column, filled up with questions whose answer is known.
+          Clusters from which no record may go are not asked for.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from covey.anonymize.problem import Ints, Longs
+from covey.errors import PeerError
+from covey.protocols.cluster.agree import agree
+from covey.protocols.cluster.divide import Openings
+from covey.protocols.cluster.ground import Clusters, Ground
+from covey.protocols.cluster.kernels import close_own
+from covey.protocols.cluster.sweep import SLOTS, Critical, Rules, find_critical, sweep_guarded
+from covey.secure import ancestor
+from covey.secure.descent import NOTHING
+from covey.wire import Channel, Message, Vector, gather
+
+
+class State(Message, tag="cluster.state"):
+    """The clusters after the sender's turn: sizes, and the nodes of their boxes, four bytes each."""
+
+    sizes: Vector
+    nodes: bytes
+
+
+async def guarded_turn(
+    channel: Channel, ground: Ground, codes: Ints, label: Longs, clusters: Clusters, mover: str, rules: Rules,
+    floor: int, openings: Openings,
+) -> Clusters:  # fmt: skip
+    """The clusters after the mover's turn; its own label array is changed in place.
+
+    A removal is asked about only where it leaves `floor` records or more, and more than the rules keep.
+    """
+    asked = np.flatnonzero(clusters.sizes > max(floor, rules.keep))
+    bounds = np.concatenate([ground.local(clusters.boxes[asked])] * SLOTS)
+    if channel.me == mover:
+        critical = find_critical(ground.forest, ground.children, codes, label, len(clusters))
+        mine = questions(ground, critical, asked, clusters)
+    else:
+        own = ground.local(close_own(ground.forest, codes, label, len(clusters))[asked])
+        mine = np.concatenate([own] * SLOTS)
+    openings.closures += len(bounds)
+    openings.saw(clusters.sizes[asked] - 1)
+    query = ancestor.common(channel.at("remove"), ground.trees, mine, below=bounds, receiver=mover)
+    found, _ = await gather(query, agree(channel.at("agree"), clusters.digest()))
+    state = channel.at("state")
+    if channel.me != mover:
+        return read_state(await state.receive(mover, State), ground, clusters, mover, state.step, rules)
+    answers = np.full((SLOTS, *clusters.boxes.shape), NOTHING, dtype=np.int32)
+    if found is not None:
+        answers[:, asked] = ground.flat(found).reshape(SLOTS, len(asked), ground.columns)
+    sizes, boxes = clusters.sizes.copy(), clusters.boxes.copy()
+    sweep_guarded(ground.forest, codes, label, sizes, boxes, critical.record, answers, rules)
+    moved = Clusters(sizes, boxes)
+    await state.broadcast(write_state(ground, moved))
+    return moved
+
+
+def questions(ground: Ground, critical: Critical, asked: Longs, clusters: Clusters) -> Ints:
+    """The mover's nodes in each slot: what is left of its own without a critical record; else the box itself.
+
+    A question whose own node is the box itself is answered with the box: it teaches nothing.
+    """
+    left = np.where(critical.record >= 0, critical.left, clusters.boxes)[:, asked]
+    return ground.local(left.reshape(-1, ground.columns))
+
+
+def write_state(ground: Ground, clusters: Clusters) -> State:
+    """The clusters as a message."""
+    nodes = np.where(clusters.sizes[:, np.newaxis] > 0, ground.local(clusters.boxes), 0)
+    return State(Vector(clusters.sizes.astype(np.uint64)), nodes.astype("<i4").tobytes())
+
+
+def read_state(
+    state: State, ground: Ground, before: Clusters, mover: str, step: str, rules: Rules | None = None
+) -> Clusters:
+    """The clusters that the mover says. Raises PeerError for what no turn could have left."""
+    sizes = state.sizes.words.astype(np.int64)
+    nodes = np.frombuffer(state.nodes, dtype="<i4").astype(np.int32)
+    if len(sizes) != len(before) or len(nodes) != len(before) * ground.columns:
+        reason = f"{len(sizes)} clusters of {len(nodes)} nodes, expected {len(before)} of {ground.columns} each"
+        raise PeerError(party=mover, step=step, reason=reason)
+    if sizes.min(initial=0) < 0 or int(sizes.sum()) != int(before.sizes.sum()):
+        raise PeerError(party=mover, step=step, reason="its clusters have another number of records in all")
+    if rules is not None and (sizes < np.minimum(before.sizes, rules.keep)).any():
+        raise PeerError(party=mover, step=step, reason=f"it left a cluster with fewer than {rules.keep} records")
+    nodes = nodes.reshape(len(before), ground.columns)
+    if (nodes < 0).any() or (nodes >= [tree.nodes for tree in ground.trees]).any():
+        raise PeerError(party=mover, step=step, reason="a node is none of its hierarchy's")
+    return Clusters(sizes, ground.flat(nodes))
