@@ -34,7 +34,7 @@ class Display:
             from rich.console import Console
             from rich.live import Live
 
-            console = Console(stderr=True)
+            console = Console(stderr=True, force_terminal=True)
             self._live = Live(console=console, get_renderable=self._table, refresh_per_second=4, transient=True)
             self._live.start()
         return self

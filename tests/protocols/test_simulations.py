@@ -1,0 +1,113 @@
+"""All parties on one machine: as processes over TLS and in one process, it is the same run."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from tests.conftest import Covey
+from tests.consortium import RELEASE, found
+
+import covey
+from covey.errors import InputError
+from covey.party.deal import seed_of
+from covey.party.progress import Snapshot
+from covey.party.simulate import Setting, simulate
+from covey.study import Study
+
+
+def ready(tmp_path: Path) -> tuple[Study, dict[str, str]]:
+    sites = found(tmp_path / "sites")
+    return Study.load(sites["north"].study), {name: str(site.data) for name, site in sites.items()}
+
+
+def test_processes_and_one_process_with_one_seed_are_the_same_run(tmp_path: Path) -> None:
+    study, data = ready(tmp_path)
+    seen: set[tuple[str, str]] = set()
+
+    def watch(snapshot: Snapshot) -> None:
+        seen.add((snapshot.party, snapshot.phase))
+
+    out = tmp_path / "out"
+    summary = simulate(study, data, out, Setting(seed=seed_of(5), listener=watch))
+    one = covey.simulate(study, data, seed=5)
+    assert (out / "release.csv").read_text() == RELEASE
+    assert summary["release_sha256"] == one.summary["release_sha256"]
+    assert {key: summary[key] for key in ("rounds", "messages", "bytes", "per_party")} == {
+        key: one.summary[key] for key in ("rounds", "messages", "bytes", "per_party")
+    }
+    session = one.outcomes["north"].finished.session.hex()
+    assert f"the session {session} has begun" in (out / "east" / "run.log").read_text()
+    assert {(name, phase) for name in data for phase in ("meeting", "handshake", "approval", "sum")} <= seen
+    for name in data:
+        assert (out / name / "release.csv").read_text() == RELEASE
+        assert (out / name / "keys" / "tls.key").stat().st_mode & 0o077 == 0
+        assert json.loads((out / name / "summary.json").read_bytes())["reproducible"] is True
+
+
+def test_a_process_that_fails_ends_the_others_soon_and_is_named(tmp_path: Path) -> None:
+    study, data = ready(tmp_path)
+    Path(data["east"]).write_text("patient,age,sex,diagnosis\nP1,older-than-anyone,F,flu\n")
+    begun = time.monotonic()
+    with pytest.raises(InputError, match=r"party 'east': .*column 'age'") as told:
+        simulate(study, data, tmp_path / "out", Setting())
+    assert "older-than-anyone" not in str(told.value)
+    assert time.monotonic() - begun < 60
+    assert not (tmp_path / "out" / "release.csv").exists()
+
+
+def test_a_slow_network_takes_its_time_and_changes_nothing(tmp_path: Path) -> None:
+    study, data = ready(tmp_path)
+    slow = covey.simulate(study, data, latency=0.1)
+    assert slow.outcomes["north"].finished.seconds >= 0.2
+    assert slow.summary["rounds"] == 2
+
+
+def test_frames_go_in_and_the_same_kind_comes_out(tmp_path: Path) -> None:
+    import pandas as pd
+    import polars as pl
+
+    study, data = ready(tmp_path)
+    for read, kind in ((pd.read_csv, pd.DataFrame), (pl.read_csv, pl.DataFrame)):
+        release = covey.simulate(study, {name: read(path) for name, path in data.items()})
+        assert isinstance(release.table, kind)
+        assert list(release.table["count"]) == ["6", "6"]
+        assert release.loss.lm == pytest.approx(6 / 11)
+
+
+def test_a_release_is_saved_with_everyones_files(tmp_path: Path) -> None:
+    study, data = ready(tmp_path)
+    release = covey.simulate(study, data)
+    release.save(tmp_path / "out")
+    assert (tmp_path / "out" / "release.csv").read_text() == RELEASE
+    assert (tmp_path / "out" / "south" / "ledger.json").is_file()
+    with pytest.raises(InputError, match="holds a finished run"):
+        release.save(tmp_path / "out")
+
+
+async def _in_a_notebook(study: Study, data: dict[str, str]) -> object:
+    return covey.simulate(study, data).summary["rows"]
+
+
+def test_a_simulation_runs_where_an_event_loop_runs_already(tmp_path: Path) -> None:
+    import asyncio
+
+    assert asyncio.run(_in_a_notebook(*ready(tmp_path))) == 12
+
+
+def test_the_demonstration_runs_checks_and_may_be_repeated(covey: Covey, tmp_path: Path) -> None:
+    out = tmp_path / "demo"
+    done = covey("demo", "--protocol", "count", "--out", out)
+    assert done.code == 0, done.err
+    assert "a table of counts, no records" in done.out
+    assert "byte for byte, what a trusted party that saw all rows would have published" in done.out
+    for name in ("release.csv", "report.html", "summary.json", "study.toml", "north/ledger.json"):
+        assert (out / name).is_file()
+    taken = tmp_path / "taken"
+    taken.mkdir()
+    (taken / "thesis.txt").write_text("mine")
+    refused = covey("demo", "--out", taken)
+    assert refused.code == 2
+    assert (taken / "thesis.txt").read_text() == "mine"

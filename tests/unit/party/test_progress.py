@@ -1,0 +1,117 @@
+"""Whoever waits is told how far the run is and for whom, on a terminal and without one."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from tests.consortium import study_text
+
+from covey.cli.display import Display, describe, size
+from covey.party.ledger import Ledger
+from covey.party.progress import Progress, Snapshot
+from covey.party.summary import Traffic, summarize
+from covey.protocols import Figures, find
+from covey.report import render
+from covey.secure.declare import Leakage
+from covey.study import Study
+from covey.testing.clock import run_jumping
+
+STUDY = Study.parse(study_text())
+
+
+def test_a_phase_is_told_at_once_and_steps_with_the_next_tick() -> None:
+    seen: list[Snapshot] = []
+    progress = Progress("north", ("approval", "sum"), seen.append)
+
+    async def work() -> None:
+        async with progress.ticking():
+            progress.phase("sum", of=10)
+            progress.reach(4)
+            await asyncio.sleep(1.5)
+
+    run_jumping(work())
+    assert [(each.phase, each.done, each.of, each.position, each.phases) for each in seen] == [
+        ("sum", 0, 10, 2, 2),
+        ("sum", 4, 10, 2, 2),
+    ]
+
+
+def test_while_parties_meet_those_who_are_absent_are_named() -> None:
+    seen: list[Snapshot] = []
+    progress = Progress("north", (), seen.append)
+    progress.await_parties(("east", "south"))
+    assert seen[-1].waiting == ("east", "south")
+    assert describe(seen[-1]) == "starting; waiting for east, south"
+
+
+def test_a_line_says_phase_steps_rounds_bytes_and_whom_we_wait_for() -> None:
+    shown = Snapshot("north", "sum", 4, 10, 2, 3, 7, 12_345, ("east",))
+    assert describe(shown) == "sum (phase 2 of 3), 4 of 10; 7 rounds, 12.3 kB so far; waiting for east"
+
+
+def test_without_a_terminal_there_is_a_line_per_change_and_no_more(capsys: pytest.CaptureFixture[str]) -> None:
+    with Display() as display:
+        for done in range(5):
+            display.show(Snapshot("north", "sum", done, 10, 1, 1))
+        display.show(Snapshot("north", "release", 0, 1))
+        display.notice("party 'east' is here (1 of 2)")
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.splitlines() == [
+        "north: sum (phase 1 of 1), 0 of 10",
+        "north: release",
+        "party 'east' is here (1 of 2)",
+    ]
+
+
+def test_on_a_terminal_there_is_one_table_that_gives_way_to_questions(capsys: pytest.CaptureFixture[str]) -> None:
+    with Display(lively=True) as display:
+        display.show(Snapshot("north", "sum", 1, 10, 1, 1, 2, 3000, ("east",)))
+        with display.paused():
+            pass
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "north" in captured.err
+    assert "3.0 kB" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("count", "text"), [(0, "0 bytes"), (999, "999 bytes"), (1000, "1.0 kB"), (5e8, "500.0 MB"), (2e12, "2,000.0 GB")]
+)
+def test_sizes_read_as_people_write_them(count: float, text: str) -> None:
+    assert size(count) == text
+
+
+def test_the_ledger_tells_each_partys_role_its_own_sentences() -> None:
+    ledger = Ledger(STUDY, find("count"), "north")
+    ledger.learns(Leakage(everyone=("that {n} met",), roles={"holder": ("a total",), "recipient": ("a table",)}), n=3)
+    ledger.learns(Leakage(everyone=("that {n} met",)), n=3)
+    assert ledger.own == ["north learned that 3 met.", "north learned a total."]
+    assert ledger.others == {
+        name: [f"{name} learned that 3 met.", f"{name} learned a total."] for name in ("south", "east")
+    }
+
+
+def test_a_party_without_the_release_has_no_figures_of_it() -> None:
+    ledger = Ledger(STUDY, find("count"), "north")
+    traffic = {name: Traffic(2, 100, 3) for name in ("north", "south", "east")}
+    figures = Figures(rows=9, classes=2, k_reached=4, loss={"lm": 0.5})
+    common = {"party": "north", "seconds": 1.0, "reproducible": False}
+    without = summarize(STUDY, ledger, traffic, figures=None, release_sha256=None, **common)  # type: ignore[arg-type]
+    has = summarize(STUDY, ledger, traffic, figures=figures, release_sha256="00", **common)  # type: ignore[arg-type]
+    figured = {"rows", "withheld", "k_reached", "l_reached", "classes", "suppressed_cells", "loss", "release_sha256"}
+    assert set(has) - set(without) == figured
+    assert (has["rounds"], has["messages"], has["bytes"]) == (3, 6, 300)
+    assert has["loss"] == {"lm": 0.5, "em": None, "dm": None, "c_avg": None}
+    assert "gets no release" in render(without, {})
+
+
+def test_the_report_loads_nothing_and_escapes_everything() -> None:
+    nasty = "<img src=x onerror=alert(1)>"
+    page = render({"study": nasty, "ledger": [nasty], "per_party": {nasty: {"messages": 1, "bytes": 2}}}, {})
+    assert "<img" not in page
+    assert page.count("&lt;img") >= 3
+    assert "http:" not in page
+    assert "https:" not in page
+    assert "<script" not in page
