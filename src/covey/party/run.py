@@ -105,6 +105,7 @@ async def _run(job: Job, course: Course) -> Finished:
     if task is not None and threading.current_thread() is threading.main_thread():
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     progress = course.part.progress
+    progress.awaited = tuple(name for name in course.part.roster.names if name != job.party)
     progress.phase("meeting")
     try:
         async with progress.ticking():
@@ -141,6 +142,7 @@ async def _dial(job: Job, part: Part) -> AsyncIterator[Link]:
             wait=job.wait,
             listen=job.listen,
             notice=notice,
+            awaited=part.progress.await_parties,
         )
     )
     async with meeting as link:
