@@ -10,7 +10,7 @@ import json
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -162,7 +162,16 @@ def _summary(
         "study_hash": study.study_hash,
         "release_sha256": hashlib.sha256(content).hexdigest(),
         "reproducible": found.reproducible,
+        "warnings": list(_warnings(study)),
     }
+
+
+def _warnings(study: Study) -> Iterator[str]:
+    """What the study asks and one owner's release cannot keep."""
+    privacy = study.privacy
+    for name, value in (("site_l", privacy.site_l), ("delta", privacy.delta), ("k_insider", privacy.k_insider)):
+        if value is not None:
+            yield f"{name} is about who contributed which row; the release of one owner does not keep it"
 
 
 def _study_files(study: Study) -> dict[str, bytes]:

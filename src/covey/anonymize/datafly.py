@@ -51,7 +51,7 @@ def datafly(
         if int(problem.counts[short[label]].sum()) <= limit or not open_columns:
             break
         distinct = {c: len(np.unique(nodes[c, first])) for c in open_columns}
-        column = _most_distinct(distinct, ties)
+        column = _most_distinct(distinct, problem.weights, ties)
         levels[column] += 1
         trace.append(column)
         report("generalizing", len(trace) / most, progress, cancel)
@@ -63,9 +63,11 @@ def _lifted(problem: Problem, levels: list[int]) -> Ints:
     return np.stack([tree.up[levels[c]][problem.codes[c]] for c, tree in enumerate(problem.trees)])
 
 
-def _most_distinct(distinct: dict[int, int], ties: Ties) -> int:
-    most = max(distinct.values())
-    tied = [column for column, count in distinct.items() if count == most]
+def _most_distinct(distinct: dict[int, int], weights: tuple[float, ...], ties: Ties) -> int:
+    """The column with the most distinct values; one that matters twice as much counts for half."""
+    counted = {column: count / weights[column] if weights[column] else np.inf for column, count in distinct.items()}
+    most = max(counted.values())
+    tied = [column for column, count in counted.items() if count == most]
     return tied[0] if ties == "first" else tied[-1]
 
 

@@ -12,12 +12,15 @@ a node. Such a cut may be far from half; where it would break k the next column 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from covey.anonymize.closure import closed
 from covey.anonymize.compiled import jit
 from covey.anonymize.constraints import Limits, flat_codes, kept, limits_of, require_feasible
 from covey.anonymize.pace import Cancel, Progress, never, report, silent
 from covey.anonymize.problem import Ints, Longs, Partition, Problem
+
+Floats = NDArray[np.float64]
 
 _STEP = 2_000_000  # records looked at between two reports
 _TOP, _PARTS, _OUT, _CLASSES, _PLACED = range(5)  # what `state` holds
@@ -47,10 +50,12 @@ def mondrian(
     state = np.zeros(5, dtype=np.int64)
     state[_TOP], state[_PARTS] = problem.items, 1
     codes, farthest = problem.spaced()
+    weights = np.array(problem.weights)
+    widths = np.divide(np.maximum(farthest, 1), weights, out=np.full(problem.columns, np.inf), where=weights > 0)
     seams = [_seams(problem, column, aligned) for column in range(problem.columns)]
     flat, bounds = np.concatenate(seams), np.cumsum([0, *map(len, seams)], dtype=np.int64)
     while state[_PARTS]:
-        _halve(codes, np.maximum(farthest, 1), flat, bounds, limits, places, relaxed, pieces, starts, out, state)
+        _halve(codes, widths, flat, bounds, limits, places, relaxed, pieces, starts, out, state)
         report("cutting", int(state[_PLACED]) / problem.records, progress, cancel)
     item, group, count = out[:, : int(state[_OUT])]
     return closed(problem, item, group, count, cuts=int(state[_CLASSES]) - 1, relaxed=relaxed, aligned=aligned)
@@ -68,7 +73,7 @@ def _seams(problem: Problem, column: int, aligned: bool) -> Ints:
 @jit
 def _halve(
     codes: Ints,
-    widths: Longs,
+    widths: Floats,
     seams: Ints,
     bounds: Longs,
     limits: Limits,
@@ -112,8 +117,8 @@ def _halve(
 
 
 @jit
-def _widest_first(codes: Ints, widths: Longs, part: Longs) -> Longs:
-    """The columns in which the part is not a single code, the widest as a share of its domain first."""
+def _widest_first(codes: Ints, widths: Floats, part: Longs) -> Longs:
+    """The columns in which the part is not a single code, the widest first: its share of the domain, weighted."""
     shares = np.zeros(len(codes))
     for column in range(len(codes)):
         low = high = codes[column, part[0, 0]]

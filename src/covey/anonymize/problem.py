@@ -66,6 +66,11 @@ class Problem:
         return codes, farthest
 
     @property
+    def weights(self) -> tuple[float, ...]:
+        """How much each column matters: what its root costs."""
+        return tuple(int(cost[tree.root]) / self.scale for cost, tree in zip(self.costs, self.trees, strict=True))
+
+    @property
     def records(self) -> int:
         return int(self.counts.sum())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -102,6 +102,8 @@ def _render(release: Release, out: Path) -> None:
     loss = release.loss
     console.print(f"loss: lm {loss.lm:.4f}, em {loss.em:.4f}, dm {loss.dm:,}, c_avg {loss.c_avg:.3f}")
     console.print(f"{said['algorithm']} took {said['seconds']:.1f} s")
+    for warning in cast("list[str]", said["warnings"]):
+        console.print(f"note: {warning}", markup=False, soft_wrap=True)
     if release.explanation is not None:
         _render_explanation(console, release.explanation, [column.name for column in release.study.quasi])
     console.print(f"\nwrote {out / 'release.csv'}, summary.json, study.toml", markup=False)

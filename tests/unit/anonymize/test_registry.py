@@ -80,6 +80,24 @@ def test_t_is_kept_beside_k(name: str) -> None:
     assert partition.loss(problem) < 1
 
 
+@pytest.mark.parametrize(
+    ("name", "options"), [("peel", {}), ("mondrian", {}), ("hilbert", {"cost": "loss"}), ("datafly", {})]
+)
+def test_a_column_that_matters_more_keeps_more(name: str, options: dict[str, object]) -> None:
+    problem = squares(1000, 10)
+    tree = problem.trees[0]
+    costs, scale = integer_costs((tree,) * 3, weights=[1, 8, 1])
+    weighted = replace(problem, costs=costs, scale=scale)
+    budget = EFFORT if ALGORITHMS[name].budget else None
+
+    def lost(partition: Partition) -> float:
+        return float((partition.sizes() * tree.sizes[partition.nodes[:, 1]]).sum())
+
+    asked = anonymize(weighted, name, budget=budget, options=options)
+    plain = anonymize(problem, name, budget=budget, options=options)
+    assert lost(asked) < lost(plain)
+
+
 def test_an_unknown_algorithm_is_answered_with_those_that_there_are() -> None:
     with pytest.raises(InputError, match="peel, sequential, mondrian, hilbert, datafly"):
         find("voronoi")
