@@ -73,6 +73,8 @@ class Display:
 
     def _say(self, snapshot: Snapshot) -> None:
         """A line for a new phase, and again now and then while it lasts."""
+        if snapshot.phase == _MEETING and not snapshot.waiting:
+            return  # the next phase says that all are here
         mark = (snapshot.phase, *(snapshot.waiting if snapshot.phase == _MEETING else ()))
         before, when = self._said.get(snapshot.party, ((), 0.0))
         now = time.monotonic()

@@ -34,7 +34,9 @@ def describe(study: Study, proposal: Proposal, ledger: Ledger) -> str:
     if study.privacy.l is not None:
         lines.append(f"  l asked for: {study.privacy.l:g}")
     figures = proposal.figures
-    if figures is None:
+    if not ledger.protocol.receives(study, ledger.party):
+        lines.append("  It goes to others; this party gets none.")
+    elif figures is None:
         lines.append("  Nothing of the release is known before it is opened.")
     else:
         reached = f"  k reached: {figures.k_reached}, in {figures.classes:,} classes of {figures.rows:,} rows"

@@ -177,6 +177,8 @@ def _seat(part: Part, channel: Channel, decisions: list[bool]) -> Seat:
 
     async def approve(proposal: Proposal) -> None:
         part.ledger.learns(approval.LEAKAGE)
+        if not receives(study, part.party):
+            proposal = Proposal(proposal.opens)  # whoever gets no release sees no figures of it
         shown = describe(study, proposal, part.ledger)
 
         async def decide() -> bool:

@@ -61,9 +61,17 @@ class Proposal:
 
     @property
     def digest(self) -> bytes:
-        """What stands for the figures in a vote."""
+        """What stands for the figures in a vote; machines may differ in a float's last digits."""
         content = None if self.figures is None else asdict(self.figures)
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).digest()
+        return hashlib.sha256(json.dumps(_rounded(content), sort_keys=True).encode()).digest()
+
+
+def _rounded(content: object) -> object:
+    if isinstance(content, float):
+        return f"{content:.9g}"
+    if isinstance(content, Mapping):
+        return {name: _rounded(value) for name, value in content.items()}
+    return content
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import pytest
 from tests.consortium import study_text
@@ -148,6 +149,21 @@ def test_a_person_is_shown_what_was_asked_what_was_reached_and_the_ledger() -> N
     without = describe(study, Proposal(opens=("the counts",)), ledger)
     assert "k asked for: 4" in without
     assert "k reached" not in without
+
+
+def test_a_party_that_gets_no_release_is_told_so_and_sees_no_figures() -> None:
+    study = Study.parse(study_text(k=4))
+    elsewhere = replace(find("count"), receives=lambda study, party: party == "south")
+    shown = describe(study, Proposal(opens=("nothing",)), Ledger(study, elsewhere, "north"))
+    assert "this party gets none" in shown
+    assert "k asked for: 4" in shown
+
+
+def test_figures_that_differ_in_a_floats_last_digit_are_the_same_figures() -> None:
+    one, two = (Figures(rows=1, classes=1, k_reached=1, loss={"lm": value}) for value in (0.1 + 0.2, 0.3))
+    assert Proposal((), one).digest == Proposal((), two).digest
+    other = Figures(rows=1, classes=1, k_reached=1, loss={"lm": 0.300001})
+    assert Proposal((), one).digest != Proposal((), other).digest
 
 
 def test_equal_figures_have_one_digest_and_others_another() -> None:
