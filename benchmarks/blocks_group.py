@@ -1,0 +1,177 @@
+"""The group and what is built on it: operations a second, cardinality beside openmined.psi, shuffle, align, join.
+
+All parties share this process and speak over memory, framing and hashing included, so that the seconds are the CPU of
+all of them together; `wall` is what passed meanwhile, with every core at work. openmined.psi (in a Python of its own,
+made once) runs client and server in one process, exact (`RAW`), for the size alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from covey.crypto.elgamal import KeyShare, encrypt
+from covey.crypto.group import Points, Scalars, generator_times, hash_to_group
+from covey.crypto.rng import Rng
+from covey.crypto.sodium import cores
+from covey.secure import align, cardinality, join, shuffle
+from covey.testing.network import seed_of
+from covey.testing.parties import Role, run_parties
+from covey.testing.spent import spent
+from covey.wire import Channel
+
+ROOT = Path(__file__).resolve().parent.parent
+PEER = ("openmined.psi==2.0.6",)
+BATCH = 10_000
+SET = 100_000
+ROWS = 30_000
+ROW_BYTES = 100
+MEGABYTE = 1 << 20
+
+PEER_SCRIPT = """
+import json, sys, time
+import private_set_intersection.python as psi
+
+size = int(sys.argv[1])
+wall, cpu = time.perf_counter(), time.process_time()
+client, server = psi.client.CreateWithNewKey(False), psi.server.CreateWithNewKey(False)
+mine = [f"id {i}" for i in range(size)]
+theirs = [f"id {i}" for i in range(size // 2, size // 2 + size)]
+setup = server.CreateSetupMessage(1e-9, size, theirs, psi.DataStructure.RAW)
+request = client.CreateRequest(mine)
+response = server.ProcessRequest(request)
+number = client.GetIntersectionSize(setup, response)
+volume = sum(len(message.SerializeToString()) for message in (setup, request, response))
+times = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall}
+print(json.dumps({**times, "bytes": volume, "number": number}))
+"""
+
+
+def run() -> list[dict[str, str]]:
+    """Measures everything and prints a table."""
+    rows = []
+    for row in (*_operations(), *_cardinality(), *_peer(), *_shuffles(), *_alignments(), *_joins()):
+        print(f"{row['what']:<72}{row['figure']}", flush=True)
+        rows.append(row)
+    return rows
+
+
+def _row(what: str, figure: str) -> dict[str, str]:
+    return {"what": what, "figure": figure}
+
+
+def _operations() -> Iterator[dict[str, str]]:
+    stream = Rng(seed_of(1)).stream("bench")
+    texts = [f"id {number}".encode() for number in range(BATCH)]
+    points, factors = hash_to_group(texts, "bench"), Scalars.draw(stream, BATCH)
+    key = KeyShare(stream).public
+    works: dict[str, Callable[[], object]] = {
+        "hashes to the group": lambda: hash_to_group(texts, "bench"),
+        "multiplications": lambda: points.times(factors),
+        "multiples of the generator": lambda: generator_times(factors),
+        "sums": lambda: points.plus(points),
+        "points read and checked": lambda: Points(points.data),
+        "encryptions": lambda: encrypt([5] * BATCH, key, stream),
+    }
+    for name, work in works.items():
+        wall, cpu = time.perf_counter(), time.process_time()
+        work()
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        figure = f"{1e6 * cpu / BATCH:.1f} us of one core; {BATCH / wall:,.0f} a second on {cores()}"
+        yield _row(f"{BATCH:,} {name}", figure)
+
+
+def _measured(roles: dict[str, Role[object]]) -> str:
+    cpu, wall = time.process_time(), time.perf_counter()
+    outcomes = run_parties(roles)
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    for outcome in outcomes.values():
+        outcome.unwrap()
+    cost = spent(outcomes)
+    return f"{cpu:.1f} CPU s, {wall:.1f} s wall, {cost.rounds} rounds, {cost.bytes / MEGABYTE:,.1f} MB"
+
+
+def _ids(first: int, size: int) -> list[str]:
+    return [f"id {number}" for number in range(first, first + size)]
+
+
+def _cardinality() -> Iterator[dict[str, str]]:
+    sets = {"a": _ids(0, SET), "b": _ids(SET // 2, SET)}
+
+    async def role(channel: Channel) -> object:
+        number = await cardinality.count_common(channel, sets[channel.me])
+        assert number == SET // 2
+        return number
+
+    yield _row(f"cardinality of {SET:,} x {SET:,}", _measured(dict.fromkeys("ab", role)))
+
+
+def _peer() -> Iterator[dict[str, str]]:
+    what = f"openmined.psi, cardinality of {SET:,} x {SET:,}"
+    command = [str(ROOT / "scripts" / "make-venv.sh"), "psi", *PEER]
+    made = subprocess.run(command, env={**os.environ, "PYTHON": sys.executable}, capture_output=True, text=True)
+    if made.returncode != 0:
+        yield _row(what, f"cannot be installed here: {made.stderr.strip().splitlines()[-1:]}")
+        return
+    python = str(ROOT / ".venvs" / "psi" / "bin" / "python")
+    ended = subprocess.run([python, "-c", PEER_SCRIPT, str(SET)], capture_output=True, text=True, timeout=600)
+    if ended.returncode != 0:
+        yield _row(what, f"failed: {ended.stderr.strip().splitlines()[-1:]}")
+        return
+    found = json.loads(ended.stdout)
+    assert found["number"] == SET // 2
+    figure = f"{found['cpu']:.1f} CPU s, {found['wall']:.1f} s wall, {found['bytes'] / MEGABYTE:,.1f} MB"
+    yield _row(what, figure)
+
+
+def _shuffles() -> Iterator[dict[str, str]]:
+    own = ROWS // 3
+
+    def rows(party: str) -> Sequence[bytes]:
+        return [f"{party} {number}".encode() for number in range(own)]
+
+    def role(each: int) -> Role[object]:
+        async def play(channel: Channel) -> object:
+            counts = dict.fromkeys(channel.parties, each)
+            mixed = await shuffle.mix(channel, rows(channel.me), counts=counts, length=ROW_BYTES)
+            opened = await shuffle.open_rows(channel.at("open"), mixed, approved=True)
+            assert len(opened) == ROWS
+            return len(opened)
+
+        return play
+
+    plain = _measured(dict.fromkeys("abc", role(own)))
+    yield _row(f"shuffle of {ROWS:,} rows of {ROW_BYTES} bytes among 3, sizes public", plain)
+    padded = _measured(dict.fromkeys("abc", role(ROWS)))
+    yield _row(f"shuffle of {ROWS:,} rows of {ROW_BYTES} bytes among 3, each submits {ROWS:,}", padded)
+
+
+def _alignments() -> Iterator[dict[str, str]]:
+    for names in ("ab", "abc"):
+        sets = {name: _ids(1000 * place, ROWS) for place, name in enumerate(names)}
+
+        async def role(channel: Channel, sets: dict[str, list[str]] = sets) -> object:
+            return await align.align(channel, sets[channel.me])
+
+        yield _row(f"alignment of {ROWS:,} ids each among {len(names)}", _measured(dict.fromkeys(names, role)))
+
+
+def _joins() -> Iterator[dict[str, str]]:
+    ids = _ids(0, ROWS)
+    rows = {name: [f"{name}: class {number % 500}".encode() for number in range(ROWS)] for name in "ab"}
+
+    async def role(channel: Channel) -> object:
+        table = rows.get(channel.me, [])
+        blended = await join.blend(channel, ids if table else [], table, recipient="c")
+        return await join.open_rows(channel.at("open"), blended, approved=True)
+
+    yield _row(f"join of {ROWS:,} rows of 2 owners at a recipient", _measured(dict.fromkeys("abc", role)))
+
+
+if __name__ == "__main__":
+    run()
