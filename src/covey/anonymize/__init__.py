@@ -1,7 +1,7 @@
 """The centralized anonymizers, by name: arrays in, arrays out.
 
 problem      what each is given and gives back; build makes it from a table, and the released table from its answer
-constraints  k, l and t of a class; closure the nodes that a class publishes
+constraints  k, l and t of a class; closure the nodes that a class publishes; leftover what to do with the rest
 peel         the default; sequential, mondrian, hilbert (curve, line), datafly the others
 explain      what costs most, and what asking for less would buy
 
@@ -161,6 +161,7 @@ def anonymize(
     cannot be kept, Aborted when `cancel` says so.
     """
     from covey.anonymize.constraints import require_feasible
+    from covey.anonymize.leftover import settled
     from covey.anonymize.pace import never, silent
 
     chosen = find(algorithm)
@@ -184,6 +185,7 @@ def anonymize(
         cancel=cancel or never,
         **given,
     )
+    partition = settled(problem, partition)
     _refuse_too_much_suppressed(problem, partition, algorithm)
     return partition
 
