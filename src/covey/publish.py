@@ -52,7 +52,11 @@ class Release:
         files["summary.json"] = (json.dumps(self.summary, indent=2, ensure_ascii=False) + "\n").encode()
         if self.explanation is not None:
             files["explanation.json"] = msgspec.json.format(msgspec.json.encode(self.explanation), indent=2) + b"\n"
+        if (Path(folder) / "ledger.json").exists():
+            raise InputError(f"{folder}: holds the run of a protocol; choose another folder for the release")
         write_together(Path(folder), files)
+        if self.explanation is None:
+            (Path(folder) / "explanation.json").unlink(missing_ok=True)
 
 
 def anonymize(

@@ -61,6 +61,23 @@ def test_saving_over_a_file_is_refused(clinic: Path, tmp_path: Path) -> None:
         release.save(tmp_path / "taken")
 
 
+def test_saving_again_leaves_nothing_of_the_release_before(clinic: Path, tmp_path: Path) -> None:
+    study, out = covey.Study.load(clinic / "study.toml"), tmp_path / "out"
+    covey.anonymize(clinic / "clinic.csv", study, "hilbert", explain=True).save(out)
+    covey.anonymize(clinic / "clinic.csv", study, "datafly").save(out)
+    assert json.loads((out / "summary.json").read_text())["algorithm"] == "datafly"
+    assert not (out / "explanation.json").exists()
+
+
+def test_the_folder_of_a_joint_run_is_left_alone(clinic: Path, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "ledger.json").write_text("{}")
+    release = covey.anonymize(clinic / "clinic.csv", covey.Study.load(clinic / "study.toml"), "datafly")
+    with pytest.raises(InputError, match="holds the run of a protocol"):
+        release.save(tmp_path / "run")
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["ledger.json"]
+
+
 def test_a_k_beyond_the_table_is_answered_with_the_largest_k() -> None:
     study = covey.Study.parse('[study]\nname = "t"\n[privacy]\nk = 5\n[columns.a]\nrole = "quasi"\nhierarchy = "flat"')
     with pytest.raises(Unmet, match="k can be 3 at most"):
