@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,9 +18,11 @@ from covey.crypto.field import F61, Words
 from covey.errors import Aborted, InputError, PeerError
 from covey.secure import conjunction
 from covey.secure.conjunction import CHUNK, COST, Deal, Open, leakage
+from covey.testing.clock import on_real_clock
 from covey.testing.network import FaultyNetwork, Weather
 from covey.testing.parties import Outcome, Role, run_parties
 from covey.testing.spent import heard, said, shapes, spent
+from covey.testing.town import Town
 from covey.wire import Channel, gather
 
 Bits = NDArray[np.bool_]
@@ -64,6 +67,20 @@ def test_the_receivers_learn_the_ideal_conjunction_and_others_nothing(
             assert np.array_equal(answer, ideal)
         else:
             assert answer is None
+
+
+@pytest.mark.parametrize(("names", "width"), [("ab", 50), ("abc", 3 * CHUNK + 5), ("abcd", 1000)])
+def test_the_receivers_learn_the_ideal_conjunction_over_tls(names: str, width: int, tmp_path: Path) -> None:
+    inputs = draw(names, width)
+
+    @on_real_clock
+    async def over_tls() -> None:
+        for outcome in (await Town.found(names, tmp_path).play_all(roles_for(inputs))).values():
+            answer = outcome.unwrap()
+            assert answer is not None
+            assert np.array_equal(answer, conjunction.ideal(inputs))
+
+    over_tls()
 
 
 @pytest.mark.parametrize("names", ["ab", "abc", "abcd", "abcde"])
