@@ -79,7 +79,13 @@ async def divide(
             cut = await _find_cuts(at, ground, codes, label, clusters, asked, openings)
             may_cut[asked[cut.column < 0]] = False
             if (cut.column >= 0).any():
-                label, clusters, may_cut = await _cut(at, ground, codes, label, clusters, may_cut, cut, openings)
+                plan = carry_out(ground, clusters, may_cut, cut)
+                go_below(ground.forest, ground.children, codes, label, *plan.ways)
+                label, may_cut = plan.place[label], plan.may_cut
+                closing = at.at("close")
+                clusters = await close_jointly(
+                    closing, ground, codes, label, plan.clusters, plan.changed, openings
+                )
         level += 1
     return label, clusters
 
@@ -115,9 +121,9 @@ async def _find_cuts(
     count[places] = opened.astype(np.int64)
     openings.counts += len(places)
     openings.saw(count[places])
-    scores = _scores(ground, rows, apart, count, clusters.sizes[asked], boxes)
-    best = scores.argmax(axis=1)
-    column = np.where(scores[np.arange(len(asked)), best] > 0, best, -1)
+    worth = scores(ground, rows, apart, count, clusters.sizes[asked], boxes)
+    best = worth.argmax(axis=1)
+    column = np.where(worth[np.arange(len(asked)), best] > 0, best, -1)
     return Cut(rows, column, apart, count)
 
 
@@ -133,14 +139,19 @@ async def _may_stand_apart(
     rest = counts.grouped(np.where(heavy, -1, number[rows.cell]), len(doubtful))
     fine = np.ones(cells, dtype=bool)
     fine[doubtful] = await table.none_or_many(rest, ground.k)
+    return all_but_one(ground, rows, heavy, fine)
+
+
+def all_but_one(ground: Ground, rows: Asked, heavy: Bits, fine: Bits) -> Bits:
+    """The heavy children, without the costliest of each cell whose rest is not fine alone."""
     apart = heavy.copy()
     order = np.lexsort((np.arange(len(heavy)), -ground.forest.cost[rows.node], ~heavy, rows.cell))
-    first = order[np.searchsorted(rows.cell[order], np.flatnonzero(~fine))]
-    apart[first] = False
+    unfit = np.flatnonzero(~fine & (np.bincount(rows.cell[heavy], minlength=len(fine)) > 0))
+    apart[order[np.searchsorted(rows.cell[order], unfit)]] = False
     return apart
 
 
-def _scores(ground: Ground, rows: Asked, apart: Bits, count: Longs, sizes: Longs, boxes: Ints) -> Floats:
+def scores(ground: Ground, rows: Asked, apart: Bits, count: Longs, sizes: Longs, boxes: Ints) -> Floats:
     """Clusters x columns: the loss that a cut saves for the bits of size it spends; 0 where there is no cut."""
     cells = boxes.size
     here = np.flatnonzero(apart)
@@ -157,44 +168,49 @@ def _scores(ground: Ground, rows: Asked, apart: Bits, count: Longs, sizes: Longs
     return np.asarray(gain / np.maximum(spent, 1), dtype=np.float64).reshape(boxes.shape)
 
 
-async def _cut(
-    channel: Channel, ground: Ground, codes: Ints, label: Longs, clusters: Clusters, may_cut: Bits, cut: Cut,
-    openings: Openings,
-) -> tuple[Longs, Clusters, Bits]:  # fmt: skip
-    """Carries the cuts out: new groups, and everyone's closures of all that changed."""
+@dataclass(frozen=True)
+class Plan:
+    """Cuts as they are carried out: where own records go, and the clusters before they are closed anew."""
+
+    ways: tuple[Longs, Longs, Ints, Longs, Longs]
+    """What `go_below` needs: the asked clusters' slots, columns and nodes, the labels below, and where they begin."""
+    place: Longs
+    """Each label's number once empty clusters are gone."""
+    clusters: Clusters
+    changed: Bits
+    may_cut: Bits
+
+
+def carry_out(ground: Ground, clusters: Clusters, may_cut: Bits, cut: Cut) -> Plan:
+    """The plan of these cuts: every separate child becomes a cluster, the rest stays with the old one."""
     rows, columns = cut.asked, ground.columns
-    chosen = np.where(cut.column >= 0, np.arange(len(rows.clusters)) * columns + cut.column, -1)
+    cutting = np.flatnonzero(cut.column >= 0)
     of_cell = np.full(len(rows.clusters) * columns, -1, dtype=np.int64)
-    of_cell[chosen[chosen >= 0]] = np.flatnonzero(chosen >= 0)
+    of_cell[cutting * columns + cut.column[cutting]] = cutting
     born = np.flatnonzero(cut.separate & (of_cell[rows.cell] >= 0))
     parent = of_cell[rows.cell[born]]
+    new = len(clusters) + np.arange(len(born))
     to = np.full(len(rows.cell), -1, dtype=np.int64)
-    to[born] = len(clusters) + np.arange(len(born))
+    to[born] = new
     slot = np.full(len(clusters) + len(born), -1, dtype=np.int64)
-    cutting = np.flatnonzero(cut.column >= 0)
     slot[rows.clusters[cutting]] = cutting
     column = np.maximum(cut.column, 0)
     old = clusters.boxes[rows.clusters]
     everyone = np.arange(len(column))
-    label = label.copy()
-    go_below(
-        ground.forest, ground.children, codes, label, slot, column, old[everyone, column], to,
-        rows.places[everyone, column],
-    )  # fmt: skip
     sizes = np.concatenate([clusters.sizes, cut.count[born]])
     np.subtract.at(sizes, rows.clusters[parent], cut.count[born])
     boxes = np.concatenate([clusters.boxes, old[parent]])
-    boxes[len(clusters) + np.arange(len(born)), column[parent]] = rows.node[born]
+    boxes[new, column[parent]] = rows.node[born]
     alive = np.flatnonzero(sizes > 0)
-    changed = np.isin(alive, np.concatenate([rows.clusters[cutting], len(clusters) + np.arange(len(born))]))
     place = np.full(len(sizes), -1, dtype=np.int64)
     place[alive] = np.arange(len(alive))
-    label = place[label]
-    found = await close_jointly(
-        channel.at("close"), ground, codes, label, Clusters(sizes[alive], boxes[alive]), changed, openings
+    return Plan(
+        ways=(slot, column, old[everyone, column], to, rows.places[everyone, column]),
+        place=place,
+        clusters=Clusters(sizes[alive], boxes[alive]),
+        changed=np.isin(alive, np.concatenate([rows.clusters[cutting], new])),
+        may_cut=np.concatenate([may_cut, np.ones(len(born), dtype=bool)])[alive],
     )
-    may = np.concatenate([may_cut, np.ones(len(born), dtype=bool)])[alive]
-    return label, found, may
 
 
 async def close_jointly(
@@ -202,7 +218,7 @@ async def close_jointly(
 ) -> Clusters:
     """The clusters with the marked ones' boxes closed anew, for everyone; no box grows."""
     marked = np.flatnonzero(which)
-    own = close_own(ground.forest, codes, label, len(clusters))[marked]
+    own = ground.clamped_boxes(close_own(ground.forest, codes, label, len(clusters)))[marked]
     bounds = ground.local(clusters.boxes[marked])
     openings.closures += len(marked)
     openings.saw(clusters.sizes[marked])

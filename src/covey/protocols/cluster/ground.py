@@ -26,6 +26,7 @@ class Ground:
     problem: Problem
     forest: Forest
     children: Children
+    lift: Ints | None = None  # each node's lowest ancestor that may be shown, where not every node may
 
     @property
     def columns(self) -> int:
@@ -35,6 +36,11 @@ class Ground:
     def k(self) -> int:
         return self.problem.k
 
+    @property
+    def monotone(self) -> bool:
+        """Whether no node costs less than a child of its: plain EM is not."""
+        return bool((self.forest.cost[self.forest.parent] >= self.forest.cost).all())
+
     def local(self, boxes: Ints) -> Ints:
         """Boxes as nodes of each column's own tree; NOTHING stays."""
         return np.where(boxes == NOTHING, NOTHING, boxes - self.forest.offsets).astype(np.int32)
@@ -42,6 +48,16 @@ class Ground:
     def flat(self, nodes: Ints) -> Ints:
         """The inverse: nodes numbered through all columns."""
         return np.where(nodes == NOTHING, NOTHING, nodes + self.forest.offsets).astype(np.int32)
+
+    def clamped_boxes(self, boxes: Ints) -> Ints:
+        """Boxes at or above what may be shown; NOTHING stays."""
+        if self.lift is None:
+            return boxes
+        return np.where(boxes == NOTHING, NOTHING, self.lift[boxes]).astype(np.int32)
+
+    def clamped(self, nodes: Ints) -> Ints:
+        """The same for nodes of each column's own tree."""
+        return self.local(self.clamped_boxes(self.flat(nodes)))
 
     def costs(self, boxes: Ints) -> Longs:
         """What one record costs in each box."""

@@ -69,6 +69,12 @@ class Counts:
             total[sorted_groups[now]] = F61.add(total[sorted_groups[now]], self.shares[order[now]])
         return Counts(own, total)
 
+    def difference(self, public: Longs, factor: int, here: Longs) -> Counts:
+        """Public numbers less `factor` times the counts at these places. Among three or more only."""
+        shares = np.zeros(0, dtype=np.uint64) if self.shares is None else self.shares[here]
+        scaled = F61.scale(shares, F61.elements([factor])[0])
+        return Counts(np.zeros(len(here), dtype=np.int64), F61.subtract(public.astype(np.uint64), scaled))
+
     def __len__(self) -> int:
         return len(self.mine)
 

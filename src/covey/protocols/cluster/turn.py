@@ -42,7 +42,8 @@ async def guarded_turn(
         critical = find_critical(ground.forest, ground.children, codes, label, len(clusters))
         mine = questions(ground, critical, asked, clusters)
     else:
-        own = ground.local(close_own(ground.forest, codes, label, len(clusters))[asked])
+        own = ground.clamped_boxes(close_own(ground.forest, codes, label, len(clusters)))
+        own = ground.local(own[asked])
         mine = np.concatenate([own] * SLOTS)
     openings.closures += len(bounds)
     openings.saw(clusters.sizes[asked] - 1)
@@ -66,7 +67,7 @@ def questions(ground: Ground, critical: Critical, asked: Longs, clusters: Cluste
 
     A question whose own node is the box itself is answered with the box: it teaches nothing.
     """
-    left = np.where(critical.record >= 0, critical.left, clusters.boxes)[:, asked]
+    left = np.where(critical.record >= 0, ground.clamped_boxes(critical.left), clusters.boxes)[:, asked]
     return ground.local(left.reshape(-1, ground.columns))
 
 

@@ -1,0 +1,76 @@
+"""The default schedule: divide the table by joint counts, then move single records; nothing of fewer than k is opened.
+
+Every cluster has k records or more from the first to the last step, so that no opened size, count or closure is of
+fewer. A record leaves only a cluster of more than k, and the closure without it is asked for only there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from covey.anonymize.problem import Ints, Longs
+from covey.protocols.cluster.divide import Openings, close_jointly, divide
+from covey.protocols.cluster.ground import Clusters, Ground
+from covey.protocols.cluster.sweep import Rules
+from covey.protocols.cluster.turn import guarded_turn
+from covey.protocols.protocol import Pace
+from covey.wire import Channel
+
+SWEEPS = 6
+GAIN = 1000  # sweeps end when one lowers the loss by less than one part in this many
+WORK = 4_000_000_000  # records times clusters that a party looks at in a turn
+
+
+async def search(
+    channel: Channel, ground: Ground, codes: Ints, records: int, pace: Pace, openings: Openings
+) -> tuple[Longs, Clusters]:
+    """Each own record's cluster, and the clusters."""
+    pace.phase("division")
+    label = np.zeros(codes.shape[1], dtype=np.int64)
+    clusters = Clusters(np.array([records]), ground.flat(np.array([[tree.root for tree in ground.trees]])))
+    whole = np.ones(1, dtype=bool)
+    clusters = await close_jointly(channel.at("close"), ground, codes, label, clusters, whole, openings)
+    label, clusters = await divide(channel.at("divide"), ground, codes, label, clusters, openings)
+    label, clusters = in_order(ground, label, clusters)
+    pace.phase("moves", SWEEPS * len(channel.parties))
+    for sweep in range(SWEEPS):
+        before = total_cost(ground, clusters)
+        clusters = await move(channel.at("sweep", sweep), ground, codes, label, clusters, pace, sweep, openings)
+        if before - total_cost(ground, clusters) < max(1, before // GAIN):
+            break
+    return label, clusters
+
+
+async def move(
+    channel: Channel, ground: Ground, codes: Ints, label: Longs, clusters: Clusters, pace: Pace, sweep: int,
+    openings: Openings,
+) -> Clusters:  # fmt: skip
+    """Everyone's turn, one after the other, and the closures of all clusters; changes own labels in place."""
+    rules = rules_for(ground, codes.shape[1], len(clusters))
+    for place, mover in enumerate(channel.parties):
+        with channel.at("turn", place) as turn:
+            clusters = await guarded_turn(turn, ground, codes, label, clusters, mover, rules, ground.k, openings)
+        pace.reach(sweep * len(channel.parties) + place + 1)
+    with channel.at("close") as closing:
+        return await close_jointly(
+            closing, ground, codes, label, clusters, np.ones(len(clusters), dtype=bool), openings
+        )
+
+
+def rules_for(ground: Ground, records: int, clusters: int) -> Rules:
+    """Moves keep k; a party with very many records looks at the clusters that lie nearest only."""
+    window = clusters if records * clusters <= WORK else max(32, WORK // (2 * records))
+    return Rules(ground.k, window, ground.monotone)
+
+
+def in_order(ground: Ground, label: Longs, clusters: Clusters) -> tuple[Longs, Clusters]:
+    """The clusters in the order of their boxes, so that those that lie close have close numbers."""
+    order = np.lexsort(ground.forest.first[clusters.boxes].T[::-1])
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return place[label], Clusters(clusters.sizes[order], clusters.boxes[order])
+
+
+def total_cost(ground: Ground, clusters: Clusters) -> int:
+    """The loss of the whole table, as an integer."""
+    return int((ground.costs(clusters.boxes) * clusters.sizes).sum())

@@ -1,0 +1,153 @@
+"""What a trusted party would answer: the same search in the clear, on everyone's records at once.
+
+It shares the work on records with the protocol, and none of its messages: joint numbers are added, joint closures are
+common ancestors. So a release that equals it was computed from the right joint numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.anonymize.problem import Ints, Longs
+from covey.protocols.cluster import divide, guarded, repair
+from covey.protocols.cluster.ground import Clusters, Ground
+from covey.protocols.cluster.kernels import close_own, count_below, go_below
+from covey.protocols.cluster.sweep import SLOTS, find_critical, sweep_guarded
+from covey.secure import ancestor
+from covey.secure.descent import NOTHING
+
+Bits = NDArray[np.bool_]
+Hands = Mapping[str, Ints]
+"""Each party's codes."""
+Labels = dict[str, Longs]
+
+
+def search(ground: Ground, hands: Hands, reaches_two: bool) -> tuple[Labels, Clusters]:
+    """Each party's labels and the clusters, as the guarded schedule finds them."""
+    labels: Labels = {name: np.zeros(codes.shape[1], dtype=np.int64) for name, codes in hands.items()}
+    records = sum(codes.shape[1] for codes in hands.values())
+    clusters = Clusters(np.array([records]), ground.flat(np.array([[tree.root for tree in ground.trees]])))
+    clusters = close(ground, hands, labels, clusters)
+    labels, clusters = cut_all(ground, hands, labels, clusters, reaches_two)
+    ordered = {name: guarded.in_order(ground, label, clusters) for name, label in labels.items()}
+    labels = {name: label.copy() for name, (label, _) in ordered.items()}
+    clusters = next(iter(ordered.values()))[1]
+    for _ in range(guarded.SWEEPS):
+        before = guarded.total_cost(ground, clusters)
+        for mover in sorted(hands):
+            clusters = turn(ground, hands, labels, clusters, mover)
+        clusters = close(ground, hands, labels, clusters)
+        if before - guarded.total_cost(ground, clusters) < max(1, before // guarded.GAIN):
+            break
+    return labels, clusters
+
+
+def close(ground: Ground, hands: Hands, labels: Labels, clusters: Clusters) -> Clusters:
+    """The clusters with their true closures."""
+    low, high = (np.full(clusters.boxes.shape, fill, dtype=np.int32) for fill in (2**31 - 1, -1))
+    for name, codes in hands.items():
+        for column in range(ground.columns):
+            np.minimum.at(low[:, column], labels[name], codes[column])
+            np.maximum.at(high[:, column], labels[name], codes[column])
+    nodes = [tree.common_ancestor(low[:, c], high[:, c]) for c, tree in enumerate(ground.trees)]
+    return Clusters(clusters.sizes, ground.flat(ground.clamped(np.stack(nodes, axis=1))))
+
+
+def cut_all(
+    ground: Ground, hands: Hands, labels: Labels, clusters: Clusters, reaches_two: bool
+) -> tuple[Labels, Clusters]:
+    """Division with open counts. Between two parties a count reaches k only if both have half of it."""
+    may_cut = np.ones(len(clusters), dtype=bool)
+    while (asked := np.flatnonzero(may_cut & (clusters.sizes >= 2 * ground.k))).size:
+        boxes = clusters.boxes[asked]
+        rows = divide.Asked.of(ground, asked, boxes)
+        slot = np.full(len(clusters), -1, dtype=np.int64)
+        slot[asked] = np.arange(len(asked))
+        own = [
+            count_below(ground.forest, ground.children, codes, labels[name], slot, boxes, rows.places, len(rows.cell))
+            for name, codes in hands.items()
+        ]
+        apart = stands_apart(ground, rows, own, boxes.size, reaches_two)
+        count = np.where(apart, np.sum(own, axis=0), 0)
+        scores = divide.scores(ground, rows, apart, count, clusters.sizes[asked], boxes)
+        best = scores.argmax(axis=1)
+        column = np.where(scores[np.arange(len(asked)), best] > 0, best, -1)
+        may_cut[asked[column < 0]] = False
+        if (column >= 0).any():
+            plan = divide.carry_out(ground, clusters, may_cut, divide.Cut(rows, column, apart, count))
+            for name, codes in hands.items():
+                moved = labels[name].copy()
+                go_below(ground.forest, ground.children, codes, moved, *plan.ways)
+                labels[name] = plan.place[moved]
+            clusters, may_cut = close(ground, hands, labels, plan.clusters), plan.may_cut
+    return labels, clusters
+
+
+def stands_apart(ground: Ground, rows: divide.Asked, own: list[Longs], cells: int, reaches_two: bool) -> Bits:
+    """Which children become parts of their own: heavy ones, but for the one that a rest of fewer than k takes in."""
+
+    def reaches(counts: list[Longs]) -> Bits:
+        if reaches_two:
+            return np.asarray(np.min(counts, axis=0) >= -(-ground.k // 2))
+        return np.asarray(np.sum(counts, axis=0) >= ground.k)
+
+    heavy = reaches(own)
+    rest = [np.bincount(rows.cell, weights=np.where(heavy, 0, each), minlength=cells) for each in own]
+    fine = reaches([each.astype(np.int64) for each in rest]) | (np.sum(rest, axis=0) == 0)
+    return divide.all_but_one(ground, rows, heavy, fine)
+
+
+def turn(ground: Ground, hands: Hands, labels: Labels, clusters: Clusters, mover: str) -> Clusters:
+    """One party's turn with the closures of the others' records at hand."""
+    rules = guarded.rules_for(ground, hands[mover].shape[1], len(clusters))
+    asked = np.flatnonzero(clusters.sizes > ground.k)
+    critical = find_critical(ground.forest, ground.children, hands[mover], labels[mover], len(clusters))
+    answers = np.full((SLOTS, *clusters.boxes.shape), NOTHING, dtype=np.int32)
+    own = {
+        name: ground.local(ground.clamped_boxes(close_own(ground.forest, codes, labels[name], len(clusters)))[asked])
+        for name, codes in hands.items()
+    }
+    for slot in range(SLOTS):
+        left = np.where(critical.record[slot] >= 0, ground.clamped_boxes(critical.left[slot]), clusters.boxes)
+        own[mover] = ground.local(left[asked])
+        answers[slot, asked] = ground.flat(ancestor.ideal(ground.trees, own, ground.local(clusters.boxes[asked])))
+    sizes, boxes = clusters.sizes.copy(), clusters.boxes.copy()
+    sweep_guarded(ground.forest, hands[mover], labels[mover], sizes, boxes, critical.record, answers, rules)
+    return Clusters(sizes, boxes)
+
+
+def repaired(
+    ground: Ground, labels: Labels, clusters: Clusters, sensitive: Mapping[str, list[Ints]], wanted: float | None,
+    insider: int | None,
+) -> tuple[Labels, Clusters]:  # fmt: skip
+    """The clusters merged until all keep l and k_insider."""
+    while (short := falling_short(labels, clusters, sensitive, wanted, insider)).any() and len(clusters) > 1:
+        clusters, mapping = repair.merge_nearest(ground, clusters, np.flatnonzero(short))
+        labels = {name: mapping[label] for name, label in labels.items()}
+    return labels, clusters
+
+
+def falling_short(
+    labels: Labels, clusters: Clusters, sensitive: Mapping[str, list[Ints]], wanted: float | None, insider: int | None
+) -> Bits:
+    """Which clusters have a value that is too frequent; if none has, which show a party too few of the others."""
+    short = np.zeros(len(clusters), dtype=bool)
+    if wanted is not None:
+        exact = Fraction(wanted).limit_denominator(1000)
+        for column in range(len(next(iter(sensitive.values())))):
+            every = max(int(codes[column].max(initial=0)) for codes in sensitive.values()) + 1
+            counts = np.zeros((len(clusters), every), dtype=np.int64)
+            for name, label in labels.items():
+                np.add.at(counts, (label, sensitive[name][column]), 1)
+            short |= exact.numerator * counts.max(axis=1) > exact.denominator * clusters.sizes
+            if short.any():
+                return short
+    if insider is not None:
+        for label in labels.values():
+            own = np.bincount(label, minlength=len(clusters))
+            short |= repair.few_others(clusters.sizes, own, insider)
+    return short

@@ -1,0 +1,71 @@
+"""What a run teaches, step by step, in the ledger's sentences."""
+
+from __future__ import annotations
+
+from covey.secure.declare import Leakage
+from covey.study import Study
+
+SETUP = Leakage(everyone=("the joint number of records{frequencies}",))
+SETUP_OF_TWO = Leakage(
+    everyone=("the other party's number of records{frequencies}: with two parties a total gives the other's away",)
+)
+GUARDED = Leakage(
+    everyone=(
+        "of each group of {twice} records or more on the way to the classes, and for each column, which nodes below "
+        "the group's own have fewer than {k} records, not how many; and the numbers of records below the others",
+        "the size and the closure of every cluster after each turn, all of {k} records or more; whose turn it was",
+        "in its own turns: what the closure of a cluster would be without one of its own records, where {k} or more "
+        "remain",
+        "nothing of this that less than half of the parties, {colluders} of {parties}, could not have learned "
+        "together: more of them could open shares",
+    )
+)
+GUARDED_OF_TWO = Leakage(
+    everyone=(
+        "of each group of {twice} records or more on the way to the classes, and for each column, below which nodes "
+        "both parties have {half} records or more, and there the other's number of records",
+        "the size and the closure of every cluster after each turn, all of {k} records or more, and with that the "
+        "other party's number of records in each; every change in the other's turn is a move of the other's records",
+        "in which clusters the other party has no record, and the other's own closure in those where it has none itself",
+        "in its own turns: what the closure of a cluster would be without one of its own records, where {k} or more "
+        "remain",
+    )
+)
+DIVERSITY = Leakage(everyone=("which classes had a sensitive value that was too frequent, and were merged",))
+DIVERSITY_OF_TWO = Leakage(
+    everyone=(
+        "the other party's number of records of each sensitive value in each class, also in those that were then "
+        "merged for l",
+    )
+)
+MERGED = Leakage(
+    everyone=("which classes showed some party fewer than {fewest} records of others, and were merged",)
+)
+INSIDER = Leakage(everyone=("the fewest records of others that any party sees in a class where it sees some, if below {cap}",))
+REACHED = Leakage(
+    everyone=(
+        "no class in which it sees fewer than {insider}{more} records of others, unless it sees none: k toward an insider",
+    )
+)
+OPENED = Leakage(
+    everyone=(
+        "in all: {tests} answers whether a count reaches k, {counts} counts, {closures} closures, each of "
+        "{smallest} records or more; no other party's exact record",
+    )
+)
+
+
+def numbers(study: Study) -> dict[str, object]:
+    """What the sentences mention."""
+    k, parties = study.privacy.k, len(study.parties)
+    parts = ["how often each value of each quasi column occurs"] if study.measure in ("em", "em-monotone") else []
+    parts += ["how often each sensitive value occurs"] if study.privacy.l is not None else []
+    frequencies = "".join(f", and {part}" for part in parts)
+    return {
+        "k": k,
+        "twice": 2 * k,
+        "half": -(-k // 2),
+        "parties": parties,
+        "colluders": (parties - 1) // 2,
+        "frequencies": frequencies,
+    }
