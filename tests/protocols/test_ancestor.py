@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from covey.errors import InputError, PeerError
 from covey.hierarchy import Hierarchy, numbers
 from covey.secure import ancestor
-from covey.secure.ancestor import COST, leakage
+from covey.secure.ancestor import COST, Present, leakage
 from covey.secure.descent import NOTHING, Nodes
 from covey.testing.network import FaultyNetwork, Weather
 from covey.testing.parties import Role, run_parties
-from covey.testing.spent import said, shapes, spent
+from covey.testing.spent import heard, said, shapes, spent
 from covey.testing.strategies import hierarchies
 from covey.wire import Channel
 
@@ -153,6 +153,14 @@ def test_between_two_lengths_do_not_depend_on_the_records() -> None:
     few = Case((AGE,), ages(a=["10", None], b=[None, None]))
     many = Case((AGE,), ages(a=["10", "11"], b=["[20, 39]", "99"]))
     assert shapes(run_parties(roles_for(few))) == shapes(run_parties(roles_for(many)))
+
+
+def test_between_two_nothing_is_said_about_cells_that_are_not_asked_for() -> None:
+    below = np.array([[NOTHING], [AGE.root], [NOTHING]], dtype=np.int32)
+    outcomes = run_parties(roles_for(Case((AGE,), ages(a=["10", "11", "12"], b=["13", "14", None]), below)))
+    for me, peer in ("ab", "ba"):
+        (present,) = heard(outcomes[me], peer, Present)
+        assert present.cells == bytes([0b01000000])
 
 
 @pytest.mark.parametrize("names", ["ab", "abc", "abcd"])
