@@ -61,9 +61,7 @@ class Course:
         earlier = self.folder.earlier_ledger()
         before = None if self.journal.begun is None else self.journal.begun.session
         if self.journal.kept:
-            self._note("this run is finished here; it goes on only for peers that were cut off")
-            async with meet() as link:
-                return await take_part(self.part, link)
+            return await self._serve(meet)
 
         def note_ledger(outcome: str) -> None:
             agreement = self.part.record.agreement
@@ -80,6 +78,19 @@ class Course:
             raise
         self.part.log.note("the run is finished")
         return finished
+
+    async def _serve(self, meet: Meet) -> Finished:
+        """Goes on for peers that were cut off; whether they come or not, this party is finished."""
+        self._note("this run is finished here; it goes on only for peers that were cut off")
+        try:
+            async with meet() as link:
+                return await take_part(self.part, link)
+        except Aborted as error:
+            if not error.resumable:
+                raise
+            self._note(f"this run stays finished, although a peer may lack something: {error}")
+            self.part.record.transcript.lines.clear()
+            return await finish_alone(self.part)
 
     async def _to_its_end(self, meet: Meet) -> Finished:
         if self.journal.complete:

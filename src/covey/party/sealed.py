@@ -65,9 +65,13 @@ class SealedFile:
         except OSError as error:
             raise InputError(f"{path}: cannot be made ({error.strerror}); choose another folder") from None
         made = SealedFile(path, key, handle)
-        made._lock()
-        made._write(MAGIC)
-        made.sync()
+        try:
+            made._lock()
+            made._write(MAGIC)
+            made.sync()
+        except BaseException:
+            made.close()
+            raise
         return made
 
     @staticmethod
