@@ -8,7 +8,6 @@ from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from covey.anonymize.closure import boxes
 from covey.anonymize.problem import FARTHEST, Distance, Ints, Longs, Partition, Problem, Sensitive
@@ -141,25 +140,3 @@ def _interval(tree: Hierarchy, low: int, high: int) -> str:
         return tree.labels[low]
     first, last = number(tree.labels[low]), number(tree.labels[high])
     return SUPPRESSED if first is None or last is None else interval_label(first, last)
-
-
-def released_classes(table: pa.Table, quasi: Sequence[str]) -> Longs:
-    """The sizes of the released classes: rows that share every quasi label."""
-    codes: list[Ints] = []
-    for name in quasi:
-        column = table.column(name).combine_chunks()
-        labels = column.dictionary.to_pylist()
-        spelled = {label: code for code, label in enumerate(dict.fromkeys(labels))}
-        codes.append(np.array([spelled[label] for label in labels], dtype=np.int32)[np.asarray(column.indices)])
-    own, first = group(codes, table.num_rows)
-    return np.bincount(own, minlength=len(first)).astype(np.int64)
-
-
-def suppressed_cells(table: pa.Table, quasi: Sequence[str]) -> int:
-    """How many released quasi cells are `*`."""
-    total = 0
-    for name in quasi:
-        column = table.column(name).combine_chunks()
-        hit: NDArray[np.bool_] = np.array([text == SUPPRESSED for text in column.dictionary.to_pylist()], dtype=bool)
-        total += int(hit[np.asarray(column.indices)].sum()) if len(hit) else 0
-    return total
