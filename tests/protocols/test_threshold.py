@@ -1,0 +1,174 @@
+"""Threshold tests: as the ideal at every bound, at the declared cost, and what is opened says nothing more."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from covey.crypto.field import F31, Words
+from covey.errors import InputError, PeerError
+from covey.secure import coin, threshold
+from covey.secure.threshold import Prepared
+from covey.testing.parties import run_parties
+from covey.testing.spent import heard, spent
+from covey.wire import Channel
+
+
+def words(*numbers: int) -> Words:
+    return np.array(numbers, dtype=np.uint64)
+
+
+def opened(inputs: dict[str, Words], bound: int, seed: int = 0, together: int = 1) -> list[Words]:
+    """What each party saw."""
+
+    async def role(channel: Channel) -> Words:
+        mine = inputs[channel.me]
+        prepared = await threshold.prepare(channel.at("before"), bound, len(mine))
+        return await threshold.open_products(channel.at("test"), prepared, mine, together=together)
+
+    return [outcome.unwrap() for outcome in run_parties(dict.fromkeys(inputs, role), seed=seed).values()]
+
+
+@pytest.mark.parametrize("bound", [1, 2, 3, 4, 5, 7, 10, 12, 50, 64, 65, 130])
+def test_a_product_is_zero_exactly_below_the_bound(bound: int) -> None:
+    totals = np.arange(2 * bound + 3, dtype=np.uint64)
+    inputs = {"a": totals // np.uint64(2), "b": totals - totals // np.uint64(2), "c": np.zeros_like(totals)}
+    for seen in opened(inputs, bound):
+        assert np.array_equal(seen == 0, totals < bound)
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(3, 7), st.integers(1, 20), st.lists(st.integers(0, 9), min_size=1, max_size=8), st.integers(0, 99))
+def test_every_party_learns_the_ideal_answer(size: int, bound: int, numbers: list[int], seed: int) -> None:
+    inputs = {f"p{i}": words(*((number * (i + 1)) % 7 for number in numbers)) for i in range(size)}
+    answers = opened(inputs, bound, seed)
+    assert all(np.array_equal(seen != 0, threshold.ideal(inputs, bound)) for seen in answers)
+    assert all(np.array_equal(seen, answers[0]) for seen in answers)
+
+
+def test_the_notes_vectors() -> None:
+    inputs = {"a": words(1, 1, 0), "b": words(1, 1, 0), "c": words(0, 1, 3)}
+    assert (opened(inputs, 3)[0] != 0).tolist() == [False, True, True]
+
+
+def test_what_is_opened_above_the_bound_is_uniform_whatever_the_number() -> None:
+    width = 20_000
+    for total in (10, 11, 4000):
+        inputs = {"a": np.full(width, total - 2, np.uint64), "b": np.full(width, 2, np.uint64)}
+        inputs["c"] = np.zeros(width, np.uint64)
+        seen = opened(inputs, 10, seed=total)[0]
+        counts = np.bincount((seen >> np.uint64(23)).astype(np.int64), minlength=256)
+        chi = float(np.sum((counts - width / 256) ** 2 / (width / 256)))
+        assert 150 < chi < 380  # 255 degrees of freedom
+
+
+def test_masked_numbers_and_parts_are_uniform_to_the_others() -> None:
+    width = 20_000
+    inputs = {name: np.zeros(width, np.uint64) for name in "abc"}
+
+    async def role(channel: Channel) -> None:
+        prepared = await threshold.prepare(channel.at("before"), 10, width)
+        await threshold.reaches(channel.at("test"), prepared, inputs[channel.me])
+
+    outcomes = run_parties(dict.fromkeys("abc", role))
+    vectors = [heard(outcomes["a"], "b", threshold.Masked)[0].numbers.words]
+    vectors += [heard(outcomes["a"], "b", threshold.Part)[0].parts.words]
+    vectors += [message.shares.words for message in heard(outcomes["a"], "b", threshold.Dealt)]
+    for vector in vectors:
+        counts = np.bincount((vector >> np.uint64(23)).astype(np.int64), minlength=256)
+        chi = float(np.sum((counts - len(vector) / 256) ** 2 / (len(vector) / 256)))
+        assert 150 < chi < 380
+
+
+def test_numbers_that_are_tested_together_show_only_whether_all_lie_below() -> None:
+    inputs = {"a": words(3, 0, 9, 1, 4, 0), "b": words(1, 0, 0, 1, 0, 0), "c": words(0, 4, 0, 1, 1, 1)}
+    seen = opened(inputs, 5, together=2)[0]
+    assert len(seen) == 3
+    assert (seen == 0).tolist() == [True, False, False]
+
+
+def test_a_sum_below_zero_counts_as_beyond_the_bound() -> None:
+    inputs = {"a": F31.elements([5, -3, 0]), "b": F31.elements([-4, 1, 0]), "c": F31.elements([0, 1, 0])}
+    assert (opened(inputs, 4)[0] == 0).tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize("names", ["abc", "abcd", "abcde"])
+@pytest.mark.parametrize(("bound", "width"), [(3, 1), (10, 700), (50, 300)])
+def test_the_cost_is_as_declared(names: str, bound: int, width: int) -> None:
+    async def before(channel: Channel) -> Prepared:
+        return await threshold.prepare(channel.at("before"), bound, width)
+
+    async def role(channel: Channel) -> None:
+        await threshold.reaches(channel.at("test"), await before(channel), np.zeros(width, np.uint64))
+
+    prepared, whole = spent(run_parties(dict.fromkeys(names, before))), spent(run_parties(dict.fromkeys(names, role)))
+    m = len(names)
+    assert prepared.rounds == threshold.PREPARATION_COST.rounds(m, bound, width)
+    assert prepared.messages == threshold.PREPARATION_COST.messages(m, bound, width)
+    assert prepared.bytes == pytest.approx(threshold.PREPARATION_COST.bytes(m, bound, width), rel=0.02)
+    assert whole.rounds - prepared.rounds == threshold.COST.rounds(m, width)
+    assert whole.messages - prepared.messages == threshold.COST.messages(m, width)
+    assert whole.bytes - prepared.bytes == pytest.approx(threshold.COST.bytes(m, width), rel=0.02)
+
+
+def test_a_test_costs_far_fewer_products_than_its_bound() -> None:
+    assert [threshold.shape(bound).products for bound in (10, 50, 1000)] == [5, 13, 62]
+
+
+def test_prepared_tests_can_be_cut_and_joined() -> None:
+    async def role(channel: Channel) -> list[bool]:
+        first = await threshold.prepare(channel.at("one"), 3, 5)
+        second = await threshold.prepare(channel.at("two"), 3, 4)
+        front, back = Prepared.join([first, second]).split(7)
+        mine = words(0, 1, 2, 3, 0, 1, 2)
+        heavy = await threshold.reaches(channel.at("a"), front, mine)
+        return [*heavy.tolist(), *(await threshold.reaches(channel.at("b"), back, words(1, 0))).tolist()]
+
+    for outcome in run_parties(dict.fromkeys("abc", role)).values():
+        assert outcome.unwrap() == [False, True, True, True, False, True, True, True, False]
+
+
+def test_two_parties_and_misfits_are_refused() -> None:
+    async def two(channel: Channel) -> Prepared:
+        return await threshold.prepare(channel.at("x"), 3, 5)
+
+    assert isinstance(run_parties(dict.fromkeys("ab", two))["a"].error, InputError)
+    with pytest.raises(InputError, match="cannot be tested"):
+        threshold.shape(0)
+
+    async def short(channel: Channel) -> None:
+        prepared = await threshold.prepare(channel.at("x"), 3, 5 if channel.me != "c" else 4)
+        await threshold.reaches(channel.at("y"), prepared, np.zeros(5, np.uint64))
+
+    errors = [outcome.error for outcome in run_parties(dict.fromkeys("abc", short)).values()]
+    assert any(isinstance(error, PeerError) and "expected" in str(error) for error in errors)
+
+
+def test_a_coin_is_the_same_for_all_and_another_at_every_step() -> None:
+    async def role(channel: Channel) -> list[bytes]:
+        return [(await coin.toss(channel.at("coin", turn))).reveal() for turn in range(2)]
+
+    answers = [outcome.unwrap() for outcome in run_parties(dict.fromkeys("abc", role)).values()]
+    assert answers[0] == answers[1] == answers[2]
+    assert answers[0][0] != answers[0][1]
+    other = run_parties(dict.fromkeys("abc", role), seed=1)["a"].unwrap()
+    assert other[0] != answers[0][0]
+
+
+def test_a_coin_that_is_not_the_one_committed_to_is_refused() -> None:
+    async def honest(channel: Channel) -> bytes:
+        return (await coin.toss(channel.at("coin"))).reveal()
+
+    async def cheat(channel: Channel) -> bytes:
+        at = channel.at("coin")
+        await at.exchange(coin.Commitment(coin.commit(at, at.me, bytes(32))))
+        await at.exchange(coin.Opening(b"\1" + bytes(31)))
+        return b""
+
+    outcomes = run_parties({"a": honest, "b": honest, "c": cheat})
+    for name in "ab":
+        error = outcomes[name].error
+        assert isinstance(error, PeerError)
+        assert error.party == "c"
