@@ -6,8 +6,10 @@ property of a node is one lookup. Costs are integers: no order of addition chang
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, ParamSpec, TypeVar, cast
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,6 +17,13 @@ from covey.anonymize.compiled import jit
 from covey.anonymize.problem import Ints, Longs, Problem
 
 Words = NDArray[np.uint64]
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def small(function: Callable[P, R]) -> Callable[P, R]:
+    """As `jit`, and melted into its callers: to hand over a tuple of arrays costs more than a small function does."""
+    return cast("Callable[P, R]", numba.njit(cache=True, nogil=True, forceinline=True)(function))
 
 
 class Forest(NamedTuple):
@@ -94,7 +103,7 @@ def number_groups(hashes: Longs, table: Longs, owner: Longs, group: Longs) -> in
     return found
 
 
-@jit
+@small
 def box_cost(trees: Forest, box: Ints) -> int:
     """What one record in this box costs."""
     total = 0
@@ -103,7 +112,7 @@ def box_cost(trees: Forest, box: Ints) -> int:
     return total
 
 
-@jit
+@small
 def lowest_above(trees: Forest, column: int, low: int, high: int) -> int:
     """The lowest node above two leaf codes: the leaves below a node are contiguous."""
     node = trees.offsets[column] + low
@@ -112,17 +121,17 @@ def lowest_above(trees: Forest, column: int, low: int, high: int) -> int:
     return int(node)
 
 
-@jit
-def covers(trees: Forest, box: Ints, codes: Ints, record: int) -> bool:
-    """Whether a record lies in a box."""
-    for column in range(len(box)):
-        code = codes[column, record]
-        if code < trees.first[box[column]] or code > trees.last[box[column]]:
+@small
+def covers(first: Ints, last: Ints, boxes: Ints, number: int, codes: Ints, record: int) -> bool:
+    """Whether a record lies in a box; `first` and `last` are the forest's."""
+    for column in range(codes.shape[0]):
+        code, node = codes[column, record], boxes[number, column]
+        if code < first[node] or code > last[node]:
             return False
     return True
 
 
-@jit
+@small
 def draw(state: Words, below: int) -> int:
     """A number from 0 to below - 1, the next of a seeded stream (splitmix64); `state` is one word and moves on."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -130,4 +139,4 @@ def draw(state: Words, below: int) -> int:
     word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     word ^= word >> np.uint64(31)
-    return np.int64((word >> np.uint64(1)) % np.uint64(below))
+    return int((word >> np.uint64(1)) % np.uint64(below))

@@ -1,15 +1,34 @@
-"""Lattice peeling, then improvement: Covey's own anonymizer and its default."""
+"""Lattice peeling, then improvement: Covey's own anonymizer, and its default.
+
+lattice  which generalization nodes are visited: all of them, or in a large lattice those that probes find
+strip    the peeling: at each node, by increasing cost, the classes that keep the constraints leave
+search   the improvement: part by part, boxes are opened and what that breaks is mended (moves)
+atoms    items cut so that a class can lend some of an item's records; part is the state of one part
+
+The same seed gives the same classes on any number of threads. The budget counts work units (a few nanoseconds each),
+not time; more of it never gives a worse result. A limit in seconds makes the answer depend on the machine's speed, and
+the partition then says that it is not reproducible.
+"""
 
 from __future__ import annotations
 
-from covey.anonymize.constraints import limits_of, require_feasible
+import math
+import time
+
+from covey.anonymize.constraints import Limits, limits_of, require_feasible
+from covey.anonymize.kernels import Forest, forest
 from covey.anonymize.pace import Cancel, Progress, never, silent
 from covey.anonymize.peel import lattice
-from covey.anonymize.peel.atoms import cut, joined
+from covey.anonymize.peel.atoms import Atoms, cut, joined
+from covey.anonymize.peel.leftover import settle_leftover
+from covey.anonymize.peel.search import improve
 from covey.anonymize.peel.strip import strip
-from covey.anonymize.problem import Partition, Problem
+from covey.anonymize.problem import Ints, Partition, Problem
 
 __all__ = ["peel"]
+
+EFFORT = 14_000  # work units per atom, where the caller names no budget,
+MOST = 2_000_000_000  # but no more in all than this
 
 
 def peel(
@@ -20,9 +39,43 @@ def peel(
     threads: int = 1,
     progress: Progress = silent,
     cancel: Cancel = never,
+    seconds: float | None = None,
 ) -> Partition:
-    """A partition of low cost in which every class keeps k, l and t. Raises Unmet if the whole table does not."""
+    """A partition of low cost in which every class keeps k, l and t; records left over are withheld or at the roots.
+
+    Raises Unmet if even the whole table breaks a constraint, or if more records are left over than may be.
+    """
     require_feasible(problem)
-    atoms, limits = cut(problem), limits_of(problem)
-    label, work = strip(problem, atoms, limits, lattice.by_cost(problem, lattice.whole(problem)), progress, cancel)
-    return joined(problem, atoms, label, work=work)
+    deadline = math.inf if seconds is None else time.monotonic() + seconds
+    atoms, limits, trees = cut(problem), limits_of(problem), forest(problem)
+    nodes = _nodes(problem, trees, atoms, limits, seed, progress, cancel)
+    label = strip(problem, atoms, limits, nodes, progress, cancel)
+    spent = improve(
+        trees,
+        atoms,
+        limits,
+        label,
+        seed=seed,
+        budget=min(EFFORT * atoms.number, MOST) if budget is None else budget,
+        threads=threads,
+        progress=progress,
+        cancel=cancel,
+        deadline=deadline,
+    )
+    settle_leftover(problem, trees, atoms, limits, label)
+    notes: dict[str, object] = {
+        "lattice": lattice.size(problem),
+        "visited": len(nodes),
+        "work": spent.work,
+        "rounds": spent.rounds,
+    }
+    return joined(problem, atoms, label, notes, reproducible=seconds is None)
+
+
+def _nodes(
+    problem: Problem, trees: Forest, atoms: Atoms, limits: Limits, seed: int, progress: Progress, cancel: Cancel
+) -> Ints:
+    """The nodes to visit, by cost."""
+    if lattice.is_listed(problem, atoms):
+        return lattice.by_cost(problem, lattice.whole(problem))
+    return lattice.searched(problem, trees, atoms, limits, seed, progress, cancel)

@@ -6,7 +6,7 @@ to k of them, and the rest as one. Any amount up to k can then be lent, and no i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -49,7 +49,7 @@ def cut(problem: Problem) -> Atoms:
     return Atoms(item, weight, np.ascontiguousarray(problem.codes[:, item]), flat_codes(problem)[item])
 
 
-def joined(problem: Problem, atoms: Atoms, label: Longs, **notes: object) -> Partition:
+def joined(problem: Problem, atoms: Atoms, label: Longs, notes: dict[str, object], reproducible: bool) -> Partition:
     """The partition that these labels say; atoms of label 0 are withheld. Classes are numbered as they appear."""
     placed = np.flatnonzero(label > 0)
     _, group = np.unique(label[placed], return_inverse=True)
@@ -58,4 +58,5 @@ def joined(problem: Problem, atoms: Atoms, label: Longs, **notes: object) -> Par
     pairs, where = np.unique(item * max(classes, 1) + group, return_inverse=True)
     count = np.zeros(len(pairs), dtype=np.int64)
     np.add.at(count, where, atoms.weight[placed])
-    return closed(problem, pairs // max(classes, 1), pairs % max(classes, 1), count, **notes)
+    made = closed(problem, pairs // max(classes, 1), pairs % max(classes, 1), count, **notes)
+    return replace(made, reproducible=reproducible)

@@ -35,13 +35,11 @@ class Remains(NamedTuple):
     size: Longs
 
 
-LEFT, CLASSES, WEIGHT, WORK = range(4)
+LEFT, CLASSES, WEIGHT = range(3)
 
 
-def strip(
-    problem: Problem, atoms: Atoms, limits: Limits, nodes: Ints, progress: Progress, cancel: Cancel
-) -> tuple[Longs, int]:
-    """Each atom's class after a visit to each of these nodes, 0 for those that remain, and the work in tuples."""
+def strip(problem: Problem, atoms: Atoms, limits: Limits, nodes: Ints, progress: Progress, cancel: Cancel) -> Longs:
+    """Each atom's class after a visit to each of these nodes; 0 for those that remain."""
     trees = forest(problem)
     sign = signs(trees)
     remains = all_of(atoms)
@@ -51,13 +49,13 @@ def strip(
         visit_all(trees, sign, atoms.codes, atoms.weight, atoms.places, limits, nodes[start : start + each], remains)
         start += each
         report("peeling", min(start / len(nodes), 1.0), progress, cancel)
-    return remains.label, int(remains.state[WORK])
+    return remains.label
 
 
 def all_of(atoms: Atoms) -> Remains:
     """Everything remains."""
     number = atoms.number
-    state = np.array([number, 0, atoms.weight.sum(), 0], dtype=np.int64)
+    state = np.array([number, 0, atoms.weight.sum()], dtype=np.int64)
     room = [np.empty(number, dtype=np.int64) for _ in range(3)]
     return Remains(np.arange(number), np.zeros(number, dtype=np.int64), state, *room)
 
@@ -80,7 +78,6 @@ def visit_all(
         which = remains.which[: remains.state[LEFT]]
         hash_tuples(trees, sign, codes, nodes[number], which, remains.hashes)
         take_classes(weight, places, limits, remains)
-        remains.state[WORK] += len(which)
 
 
 @jit
