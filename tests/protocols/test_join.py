@@ -163,6 +163,16 @@ def test_our_second_blinder_gives_no_row_away() -> None:
     assert kept_places(10, 40) < 70  # by chance 40, with a standard deviation of 6
 
 
+def test_a_list_does_not_leave_in_the_order_of_the_table() -> None:
+    kept = 0
+    for seed in range(40):
+        outcomes = run_parties(blending(tables("ab", 10, 10)), seed=seed)
+        secret = whole(outcome.unwrap().share.surrender() for outcome in outcomes.values())
+        left = codes(heard(outcomes["b"], "a", block.Passed), secret)
+        kept += sum(code == place for place, code in enumerate(left))
+    assert kept < 70  # by chance 40, with a standard deviation of 6
+
+
 def test_nothing_of_a_list_comes_back_as_it_left() -> None:
     outcomes = run_parties(blending(tables("ab", 10, 2)))
     [left], [back] = heard(outcomes["b"], "a", block.Passed), heard(outcomes["a"], "b", block.Blend)
@@ -232,6 +242,17 @@ def test_without_approval_the_part_of_the_key_stays_at_home() -> None:
     assert isinstance(outcomes["b"].error, Aborted)
     assert isinstance(outcomes["z"].error, Aborted)
     assert not any(e.header.tag in ("join.share", "book.page") for e in outcomes["b"].notebook.sent_entries)
+
+
+def test_a_key_without_a_proof_is_refused() -> None:
+    async def liar(channel: Channel) -> Joined:
+        share = block.KeyShare(channel.rng.stream("lie"))
+        await channel.at("join").exchange(block.Key(share.public, bytes(64)))
+        return None
+
+    error = run_parties({**roles(tables("ab", 2, 2)), "b": liar})["a"].error
+    assert isinstance(error, PeerError)
+    assert "does not prove" in error.reason
 
 
 def dishonest(secret: bytes, announced: int, pages: list[list[bytes]]) -> Role[Joined]:

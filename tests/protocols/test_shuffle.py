@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from covey.crypto.rng import Stream
+from covey.crypto.group import Points
+from covey.crypto.rng import Label, Stream
 from covey.crypto.seal import Sealed, unseal
 from covey.errors import Aborted, InputError, PeerError
 from covey.secure import shuffle
@@ -208,30 +209,56 @@ def test_a_mixer_that_repeats_alters_or_drops_a_row_is_refused_and_nothing_opens
     assert all(mixer in party for party in accused)
 
 
+def own_rows_of(who: str, monkeypatch: pytest.MonkeyPatch) -> list[Sealed]:
+    """Fills with that party's own rows below all layers, and one more of its making, as it seals them."""
+    kept: list[Sealed] = []
+    honest = shuffle.seal
+
+    def seal(rows: Sequence[bytes], key: Points, stream: Stream, *context: Label) -> Sealed:
+        sealed = honest(rows, key, stream, *context)
+        if ACTOR.get() == who and context[-1] == "row":
+            kept.extend((sealed, honest(pad([b"forged"], 1, LENGTH), key, stream, *context)))
+        return sealed
+
+    monkeypatch.setattr(shuffle, "seal", seal)
+    return kept
+
+
 def test_a_mixer_that_replaces_a_row_is_noticed_by_its_owner_before_anything_opens(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The last mixer puts a row of its own making in the place of another's: counts are right, all rows open."""
-    fresh: list[Sealed] = []
+    kept = own_rows_of("c", monkeypatch)
 
     def replace(batch: Sealed) -> Sealed:
-        return Sealed.join([fresh[0], batch.slice(1, len(batch))])
+        others = [place for place, head in enumerate(batch.heads) if head not in set(kept[0].heads)]
+        rest = [place for place in range(len(batch)) if place != others[0]]
+        return Sealed.join([batch.take(np.array(rest)), kept[1]])
 
-    real_seal = shuffle.seal
-
-    def keep_one(*arguments: object) -> Sealed:
-        sealed = real_seal(*arguments)  # type: ignore[arg-type]
-        if ACTOR.get() == "c" and arguments[-1] == "row" and not fresh:
-            fresh.append(real_seal([pad([b"forged"], 1, LENGTH)[0]], *arguments[1:]))  # type: ignore[arg-type]
-        return sealed
-
-    monkeypatch.setattr(shuffle, "seal", keep_one)
     meddle("c", replace, monkeypatch)
     outcomes = run_parties(roles(labelled("abc", 4)))
     noticed = [outcome.error for outcome in outcomes.values() if isinstance(outcome.error, PeerError)]
-    assert len(noticed) >= 1
+    assert noticed
     assert all("replaced" in error.reason for error in noticed)
     assert all(outcome.answer is None for outcome in outcomes.values())
+
+
+def test_a_mixer_cannot_mark_a_row_by_showing_it_twice_in_place_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every other party finds all its rows: only the repetition gives the tracer away."""
+    kept = own_rows_of("c", monkeypatch)
+
+    def mark(batch: Sealed) -> Sealed:
+        mine = set(kept[0].heads)
+        others = [place for place, head in enumerate(batch.heads) if head not in mine]
+        own = [place for place, head in enumerate(batch.heads) if head in mine]
+        return batch.take(np.array([*others, *own[1:], others[0]]))
+
+    meddle("c", mark, monkeypatch)
+    outcomes = run_parties(roles(labelled("abc", 4)))
+    for name in "ab":
+        error = outcomes[name].error
+        assert isinstance(error, PeerError)
+        assert (error.party, error.reason) == ("c", "a row occurs twice")
 
 
 def test_without_approval_the_part_of_the_key_stays_at_home() -> None:

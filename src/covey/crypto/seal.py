@@ -1,7 +1,8 @@
 """Rows sealed to a key: a fresh Diffie-Hellman secret per row, then ChaCha20-Poly1305 under its hash.
 
-A sealed row is a head (a point) and a body. It can be opened by the key's holder alone, cannot be changed
-into another that opens, and says nothing but the row's length. Each row's symmetric key is used once.
+A sealed row is a head (a point) and a body; the hash covers context, head and secret. It can be opened by the
+key's holder alone, cannot be changed into another that opens, and says nothing but the row's length. Each
+row's symmetric key is used once.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ def seal(rows: Sequence[bytes], key: Points, stream: Stream, *context: Label) ->
     heads, shared = generator_times(fresh), key.times(fresh)
     where = spell(*context)
     ciphers = zip(rows, heads, shared, strict=True)
-    return Sealed(heads, [_cipher(where, head, secret).encrypt(_NONCE, row, where) for row, head, secret in ciphers])
+    return Sealed(heads, [_cipher(where, head, secret).encrypt(_NONCE, row, None) for row, head, secret in ciphers])
 
 
 def unseal(sealed: Sealed, secret: Scalar, *context: Label) -> list[bytes]:
@@ -78,7 +79,7 @@ def unseal(sealed: Sealed, secret: Scalar, *context: Label) -> list[bytes]:
     rows = []
     for index, (head, body, key) in enumerate(zip(sealed.heads, sealed.bodies, shared, strict=True)):
         try:
-            rows.append(_cipher(where, head, key).decrypt(_NONCE, body, where))
+            rows.append(_cipher(where, head, key).decrypt(_NONCE, body, None))
         except InvalidTag:
             raise InputError(f"sealed row {index} does not open: altered, or sealed to another key") from None
     return rows
