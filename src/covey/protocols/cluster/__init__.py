@@ -22,7 +22,7 @@ import numpy as np
 
 from covey.anonymize.problem import Longs
 from covey.errors import Aborted, InputError, Unmet
-from covey.protocols.cluster import guarded, ideal as clear, leaks, plan, release, repair
+from covey.protocols.cluster import clear, guarded, leaks, plan, release, repair
 from covey.protocols.cluster.agree import agree
 from covey.protocols.cluster.divide import Openings
 from covey.protocols.cluster.ground import Clusters, Ground, lay_ground, require_listed
@@ -181,7 +181,9 @@ def in_the_clear(
 def _judge(study: Study) -> None:
     require_listed(study)
     if study.partition != "horizontal":
-        raise InputError("protocol 'cluster' runs studies whose rows are split; columns split come with a later version")
+        raise InputError(
+            "protocol 'cluster' runs studies whose rows are split; columns split come with a later version"
+        )
     if study.options.get("schedule", "guarded") != "guarded":
         raise InputError("[protocol] schedule: this version has 'guarded'")
     if study.privacy.l is None:

@@ -5,7 +5,7 @@ Source    ours; the better start. All records are one group. In each round, of e
           or more (or nothing) in every part, the numbers of records; and cuts where a cell's loss falls most for the
           bits of size that are spent on it. What lies below light children stays together, with one heavy child
           where it is too little alone.
-Security  that of `threshold`, `sum` and `ancestor`. Every number and every closure that is opened is of k records or
+Security  that of `ranges`, `sum` and `ancestor`. Every number and every closure that is opened is of k records or
           more; that a child has fewer is learned, how many it has is not.
 """
 
@@ -20,7 +20,7 @@ from covey.anonymize.compiled import jit
 from covey.anonymize.problem import Ints, Longs
 from covey.protocols.cluster.ground import Clusters, Ground
 from covey.protocols.cluster.kernels import close_own, count_below, go_below
-from covey.protocols.cluster.threshold import Counts, Table
+from covey.protocols.cluster.ranges import Counts, Table
 from covey.secure import ancestor
 from covey.secure import sum as secure_sum
 from covey.wire import Channel
@@ -83,9 +83,7 @@ async def divide(
                 go_below(ground.forest, ground.children, codes, label, *plan.ways)
                 label, may_cut = plan.place[label], plan.may_cut
                 closing = at.at("close")
-                clusters = await close_jointly(
-                    closing, ground, codes, label, plan.clusters, plan.changed, openings
-                )
+                clusters = await close_jointly(closing, ground, codes, label, plan.clusters, plan.changed, openings)
         level += 1
     return label, clusters
 
@@ -127,9 +125,7 @@ async def _find_cuts(
     return Cut(rows, column, apart, count)
 
 
-async def _may_stand_apart(
-    table: Table, ground: Ground, rows: Asked, counts: Counts, heavy: Bits, cells: int
-) -> Bits:
+async def _may_stand_apart(table: Table, ground: Ground, rows: Asked, counts: Counts, heavy: Bits, cells: int) -> Bits:
     """Which heavy children may become parts: all, or all but one where the rest would be too few alone."""
     light = np.bincount(rows.cell[~heavy], minlength=cells) > 0
     some = np.bincount(rows.cell[heavy], minlength=cells) > 0

@@ -16,8 +16,8 @@ GUARDED = Leakage(
         "the size and the closure of every cluster after each turn, all of {k} records or more; whose turn it was",
         "in its own turns: what the closure of a cluster would be without one of its own records, where {k} or more "
         "remain",
-        "nothing of this that less than half of the parties, {colluders} of {parties}, could not have learned "
-        "together: more of them could open shares",
+        "nothing more on the way, as long as no more than {colluders} of the {parties} parties put together what "
+        "they hold",
     )
 )
 GUARDED_OF_TWO = Leakage(
@@ -26,7 +26,7 @@ GUARDED_OF_TWO = Leakage(
         "both parties have {half} records or more, and there the other's number of records",
         "the size and the closure of every cluster after each turn, all of {k} records or more, and with that the "
         "other party's number of records in each; every change in the other's turn is a move of the other's records",
-        "in which clusters the other party has no record, and the other's own closure in those where it has none itself",
+        "in which clusters the other party has no record, and the other's own closure where it has none itself",
         "in its own turns: what the closure of a cluster would be without one of its own records, where {k} or more "
         "remain",
     )
@@ -38,14 +38,12 @@ DIVERSITY_OF_TWO = Leakage(
         "merged for l",
     )
 )
-MERGED = Leakage(
-    everyone=("which classes showed some party fewer than {fewest} records of others, and were merged",)
+MERGED = Leakage(everyone=("which classes showed some party fewer than {fewest} records of others, and were merged",))
+INSIDER = Leakage(
+    everyone=("the fewest records of others that any party sees in a class where it sees some, if below {cap}",)
 )
-INSIDER = Leakage(everyone=("the fewest records of others that any party sees in a class where it sees some, if below {cap}",))
 REACHED = Leakage(
-    everyone=(
-        "no class in which it sees fewer than {insider}{more} records of others, unless it sees none: k toward an insider",
-    )
+    everyone=("in each class no record of others, or at least {insider}{more} of them: its k as an insider",)
 )
 OPENED = Leakage(
     everyone=(

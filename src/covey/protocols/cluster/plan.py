@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from covey.protocols.cluster import leaks
 from covey.protocols.cluster.ground import lay_ground
-from covey.protocols.cluster.threshold import COST as TEST
+from covey.protocols.cluster.ranges import COST as TEST
 from covey.protocols.protocol import Forecast
 from covey.secure import conjunction
 from covey.secure.declare import Cost

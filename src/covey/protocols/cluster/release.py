@@ -135,13 +135,11 @@ def _diversity(study: Study, number: Longs, cells: dict[str, list[str]], classes
         values = np.unique(np.array(cells[column.name], dtype=object).astype(str), return_inverse=True)[1]
         counts = np.zeros((classes, int(values.max(initial=0)) + 1), dtype=np.int64)
         np.add.at(counts, (number, values), 1)
-        reached = min(reached, min(diversity_of(row, study.privacy.diversity) for row in counts))
+        reached = min([reached, *(diversity_of(row, study.privacy.diversity) for row in counts)])
     return reached if study.sensitive else None
 
 
-async def _add_up(
-    channel: Channel, study: Study, table: Table, classes: Classes
-) -> tuple[Longs, dict[str, list[str]]]:
+async def _add_up(channel: Channel, study: Study, table: Table, classes: Classes) -> tuple[Longs, dict[str, list[str]]]:
     """Each row's class and carried cells, from joint counts of each class and combination of values."""
     domains = {column.name: domain(column) or () for column in carried(study)}
     places = math.prod(len(values) for values in domains.values())
@@ -176,7 +174,7 @@ async def _shuffle(
     names = [column.name for column in carried(seat.study)]
     own = [seat.records.values(name) for name in names]
     rows = [
-        msgspec.msgpack.encode([int(number), *(values.labels[values.codes[row]] for values in own)])
+        msgspec.msgpack.encode((number, [values.labels[values.codes[row]] for values in own]))
         for row, number in enumerate(classes.label.tolist())
     ]
     length = await _agree_on_length(channel.at("length"), max(map(len, rows), default=0))
@@ -184,27 +182,31 @@ async def _shuffle(
     mixed = await shuffle.mix(channel.at("mix"), rows, counts=counts, length=length)
     shown = shuffle.leakage(len(channel.parties))
     submitted = ", ".join(f"{name}: {count}" for name, count in counts.items())
-    numbers = {"rows": known.rows, "submitted": submitted, "dummies": sum(counts.values()) - known.rows}
-    await seat.approve(Proposal(opens=tuple(shown.sentences(**numbers)), figures=known))
+    numbers: dict[str, object] = {
+        "rows": known.rows,
+        "submitted": submitted,
+        "dummies": sum(counts.values()) - known.rows,
+    }
+    await seat.approve(Proposal(opens=tuple(shown.sentences("holder", **numbers)), figures=known))
     seat.book.learns(shown, **numbers)
     opened = await shuffle.open_rows(channel.at("open"), mixed, approved=True)
     number = np.empty(len(opened), dtype=np.int64)
     cells: dict[str, list[str]] = {name: [] for name in names}
     for place, raw in enumerate(opened):
-        number[place], *texts = _row(channel, raw, len(names), len(classes.sizes))
+        number[place], texts = _row(channel, raw, len(names), len(classes.sizes))
         for name, text in zip(names, texts, strict=True):
             cells[name].append(text)
     return number, cells
 
 
-def _row(channel: Channel, raw: bytes, columns: int, classes: int) -> list[object]:
+def _row(channel: Channel, raw: bytes, columns: int, classes: int) -> tuple[int, list[str]]:
     try:
-        number, *texts = msgspec.msgpack.decode(raw, type=list[int | str])
+        number, texts = msgspec.msgpack.decode(raw, type=tuple[int, list[str]])
     except (msgspec.MsgspecError, ValueError):
         number, texts = -1, []
-    if not isinstance(number, int) or not 0 <= number < classes or len(texts) != columns:
+    if not 0 <= number < classes or len(texts) != columns:
         raise PeerError(party=" or ".join(channel.peers), step=channel.step, reason="it submitted what is no row")
-    return [number, *map(str, texts)]
+    return number, texts
 
 
 async def _agree_on_length(channel: Channel, longest: int) -> int:

@@ -20,7 +20,7 @@ from covey.anonymize.problem import Ints, Longs
 from covey.errors import Unmet
 from covey.protocols.cluster.ground import Clusters, Ground
 from covey.protocols.cluster.kernels import above_both
-from covey.protocols.cluster.threshold import Counts, Table
+from covey.protocols.cluster.ranges import Counts, Table
 from covey.secure import conjunction
 from covey.secure import sum as secure_sum
 from covey.wire import Channel

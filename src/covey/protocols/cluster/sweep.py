@@ -17,7 +17,7 @@ from covey.protocols.cluster.kernels import Children, above, above_both, child_p
 from covey.secure.descent import NOTHING
 
 SLOTS = 2
-ENDLESS = np.int64(2**62)
+ENDLESS = 2**62
 
 
 class Critical(NamedTuple):
@@ -83,9 +83,7 @@ class Rules(NamedTuple):
 
 
 @jit
-def addition(
-    trees: Forest, codes: Ints, record: int, size: int, box: Ints, limit: int, monotone: bool
-) -> int:
+def addition(trees: Forest, codes: Ints, record: int, size: int, box: Ints, limit: int, monotone: bool) -> int:
     """By how much a cluster's cost grows if the record joins; any number from `limit` on where it is not less."""
     more = 0
     for column in range(len(box)):
@@ -93,8 +91,8 @@ def addition(
         lifted = above(trees, node, codes[column, record])
         more += (size + 1) * trees.cost[lifted] - size * trees.cost[node]
         if monotone and more >= limit:
-            return more
-    return more
+            break
+    return int(more)
 
 
 @jit

@@ -1,8 +1,8 @@
-"""Thresholds on joint counts: everyone learns whether a count lies in a forbidden range, and not the count.
+"""Ranges: everyone learns whether a joint count lies in a forbidden range, and not the count.
 
-Source    ours. Counts are shared with Shamir's polynomials; the product of (count - j) over the forbidden numbers j,
-          times a random factor, is opened: 0 if the count is one of them, uniform if it is not. The product is taken
-          in a tree, one exchange per level (Ben-Or, Goldwasser and Wigderson's multiplication).
+Source    ours, beside `covey.secure.threshold`: any range, also of sums and multiples of counts. Shamir's shares of the
+          product of (count - j) over the forbidden numbers j, times a random factor, are opened: 0 if the count is one
+          of them, uniform if it is not. The product is taken in a tree, one exchange per level.
 Roles     every party alike, three or more by shares.
 Security  semi-honest, up to (m - 1) // 2 of m colluders. A wrong answer has a chance of 2^-61.
 Two       parties cannot share: there a count is said to reach k if both have half of it. Some that reach it are
@@ -34,13 +34,13 @@ ELEMENTS = 1 << 19
 MESSAGE_BYTES = FRAME_BYTES + 34
 
 
-class Dealt(Message, tag="threshold.dealt"):
+class Dealt(Message, tag="range.dealt"):
     """Shares of the sender's numbers that the recipient cannot derive: uniform to it."""
 
     shares: Elements
 
 
-class Opened(Message, tag="threshold.opened"):
+class Opened(Message, tag="range.opened"):
     """The sender's part of the products, under masks that add up to nothing."""
 
     parts: Elements
@@ -152,7 +152,8 @@ class Table:
         theirs = await opened.exchange(Opened(Elements(part)))
         for peer, answer in theirs.items():
             part = F61.add(part, sharing.accept(answer.parts.words, len(shares), party=peer, step=opened.step))
-        return part == 0
+        zero: Bits = part == 0
+        return zero
 
     async def _deal(self, secrets: Words) -> dict[str, Words]:
         """Everyone's shares of its own numbers, by dealer."""

@@ -1,0 +1,248 @@
+"""Cluster releases what a trusted party would, keeps k, l and k_insider, and opens nothing of fewer than k records."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+
+from covey.errors import InputError, PeerError, Unmet
+from covey.party.in_process import simulate
+from covey.protocols import cluster, of_study
+from covey.protocols.cluster import clear, release, repair
+from covey.protocols.cluster.agree import agree
+from covey.protocols.cluster.ground import Clusters, lay_ground
+from covey.protocols.cluster.sweep import Rules
+from covey.protocols.cluster.turn import State, read_state, write_state
+from covey.study import Study
+from covey.testing import harness
+from covey.testing.cluster_cases import ILLS, SITES, Person, draw_people, stream_of, study_of, trial_of
+from covey.testing.parties import run_parties
+from covey.testing.trial import Trial
+from covey.verify import verify
+from covey.wire import Channel, Vector
+
+PAIR = ("east", "north")
+FIVE = ("east", "mid", "north", "south", "west")
+
+
+def drawn(seed: int, study: Study, least: int = 3, most: int = 14) -> Trial:
+    names = [party.name for party in study.parties]
+    return trial_of(study, draw_people(stream_of(seed, "test"), names, least, most))
+
+
+def released(trial: Trial, seed: int = 0) -> bytes:
+    """The release, which all parties have alike."""
+    found = set(harness.answers(trial, harness.run(trial, seed=seed)).values())
+    assert len(found) == 1
+    answer = found.pop()
+    assert isinstance(answer, bytes)
+    return answer
+
+
+def rows_of(content: bytes) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(content.decode())))
+
+
+STUDIES = {
+    "three": study_of(),
+    "two": study_of(PAIR, k=4),
+    "five": study_of(FIVE, k=5),
+    "l": study_of(privacy="l = 2"),
+    "l of a fraction": study_of(FIVE, privacy="l = 1.5"),
+    "l of two": study_of(PAIR, privacy="l = 2"),
+    "insider": study_of(k=4, privacy="k_insider = 3"),
+    "insider of two": study_of(PAIR, privacy="k_insider = 2"),
+    "shuffled": study_of(note=True),
+    "shuffled, sizes public": study_of(note=True, head='sizes = "public"'),
+    "entropy": study_of(privacy='[utility]\nmeasure = "em"'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_the_release_is_what_a_trusted_party_would_publish(name: str) -> None:
+    for seed in range(3):
+        try:
+            trial = drawn(seed, STUDIES[name])
+        except Unmet:
+            continue
+        assert released(trial, seed) == trial.ideal["east"]
+
+
+@pytest.mark.parametrize("name", ["three", "l", "five", "insider"])
+def test_an_independent_judge_finds_what_the_study_asks_for(name: str, tmp_path: object) -> None:
+    trial = drawn(7, STUDIES[name], 8, 20)
+    content = released(trial)
+    table = pyarrow.csv.read_csv(
+        io.BytesIO(content), convert_options=pyarrow.csv.ConvertOptions(strings_can_be_null=False)
+    )
+    table = table.cast(pyarrow.schema([(field.name, pyarrow.string()) for field in table.schema]))
+    assert verify(table, trial.study).answer
+    assert len(rows_of(content)) == sum(t.rows for t in trial.tables.values() if t is not None)
+
+
+def test_the_same_seed_sends_the_same_bytes_and_another_does_not() -> None:
+    trial = drawn(1, STUDIES["three"])
+    digests = [[line.digest for line in harness.lines(harness.run(trial, seed=seed))] for seed in (1, 1, 2)]
+    assert digests[0] == digests[1]
+    assert digests[0] != digests[2]
+
+
+def test_the_ledger_counts_what_was_opened_and_nothing_of_fewer_than_k() -> None:
+    study = STUDIES["three"]
+    trial = drawn(5, study, 10, 20)
+    table = {name: _frame(trial, name) for name in trial.names}
+    ledger = simulate(study, table, seed=3).ledger["north"]
+    (sentence,) = [line for line in ledger if line.startswith("north learned in all")]
+    smallest = re.search(r"each of (\d+) records or more; no other party's exact record", sentence)
+    assert smallest is not None
+    assert int(smallest[1]) >= study.privacy.k
+    assert any("as long as no more than 1 of the 3 parties put together" in line for line in ledger)
+
+
+def test_two_parties_are_told_plainly_what_they_learn_of_each_other() -> None:
+    study = STUDIES["two"]
+    trial = drawn(5, study, 10, 20)
+    ledger = simulate(study, {name: _frame(trial, name) for name in trial.names}, seed=3).ledger["north"]
+    assert any("the other party's number of records" in line for line in ledger)
+    assert any("every change in the other's turn is a move of the other's records" in line for line in ledger)
+
+
+def _frame(trial: Trial, name: str) -> pa.Table:
+    table = trial.tables[name]
+    assert table is not None
+    cells = {
+        column.name: [tree.labels[code] for code in table.codes[place]]
+        for place, (column, tree) in enumerate(zip(table.quasi, table.trees, strict=True))
+    }
+    for values in table.carried:
+        cells[values.column.name] = [values.labels[code] for code in values.codes]
+    cells["patient"] = [str(row) for row in range(table.rows)]
+    return pa.table({column.name: cells[column.name] for column in trial.study.columns})
+
+
+def test_no_party_sees_fewer_than_k_insider_records_of_others_unless_it_sees_none() -> None:
+    study = study_of(k=6, privacy="k_insider = 5")
+    trial = drawn(3, study, 15, 40)
+    tables = {name: table for name, table in trial.tables.items() if table is not None}
+    ground = lay_ground(study, tables["east"].trees, None)
+    labels, clusters = clear.search(ground, {name: table.codes for name, table in tables.items()}, False)
+    before = fewest_others(labels, clusters)
+    labels, clusters = clear.repaired(ground, labels, clusters, {}, None, 5)
+    assert before < 5 <= fewest_others(labels, clusters)
+    assert released(trial) == trial.ideal["east"]
+
+
+def fewest_others(labels: Mapping[str, np.ndarray], clusters: Clusters) -> int:
+    """The fewest records of others that a party sees in a cluster where it sees some, counted one by one."""
+    fewest = 10**9
+    for number in range(len(clusters)):
+        owners = Counter(name for name, label in labels.items() for each in label if each == number)
+        for name in labels:
+            others = owners.total() - owners[name]
+            fewest = min(fewest, others) if others else fewest
+    return fewest
+
+
+def test_fewer_than_k_records_in_all_end_the_run() -> None:
+    with pytest.raises(Unmet, match="fewer than k = 30 records"):
+        drawn(0, study_of(k=30), 2, 4)
+
+
+def test_an_infeasible_l_names_the_largest_feasible_one() -> None:
+    people: dict[str, list[Person]] = {name: [(age, "F", "flu") for age in range(3)] for name in SITES}
+    people["east"].append((4, "M", "none"))
+    with pytest.raises(Unmet, match=r"l = 2 cannot be kept: in column 'ill' all records together reach 1\.11"):
+        trial_of(study_of(privacy="l = 2"), people)
+
+
+def test_what_cannot_be_run_is_refused_before_anyone_is_dialled() -> None:
+    with pytest.raises(InputError, match="l by frequency"):
+        of_study(study_of(privacy='l = 2\ndiversity = "entropy"'))
+
+
+def test_a_party_whose_clusters_differ_is_named() -> None:
+    async def role(channel: Channel) -> None:
+        await agree(channel.at("agree"), bytes([channel.me == "b"]) * 32)
+
+    error = run_parties(dict.fromkeys("abc", role))["a"].error
+    assert isinstance(error, PeerError)
+    assert error.party == "b"
+
+
+def state_of(sizes: Sequence[int], nodes: Sequence[int]) -> State:
+    return State(Vector(np.array(sizes, dtype=np.uint64)), np.array(nodes, dtype="<i4").tobytes())
+
+
+def test_a_state_that_no_turn_could_leave_is_refused() -> None:
+    study = study_of()
+    ground = lay_ground(study, [column.tree() for column in study.quasi], None)
+    roots = [tree.root for tree in ground.trees]
+    before = Clusters(np.array([4, 5]), ground.flat(np.array([roots, roots], dtype=np.int32)))
+    rules = Rules(3, 10, True)
+    assert read_state(write_state(ground, before), ground, before, "x", "turn", rules).digest() == before.digest()
+    for sizes, nodes, reason in (
+        ((4, 5, 6), (*roots, *roots, *roots), "3 clusters"),
+        ((4, 6), (*roots, *roots), "another number of records"),
+        ((2, 7), (*roots, *roots), "fewer than 3"),
+        ((4, 5), (*roots, roots[0], 99), "none of its hierarchy"),
+        ((4, 5), (*roots, roots[0], -1), "none of its hierarchy"),
+    ):
+        with pytest.raises(PeerError, match=reason):
+            read_state(state_of(sizes, nodes), ground, before, "x", "turn", rules)
+
+
+def test_sizes_stay_private_the_messages_depend_on_the_joint_table_alone() -> None:
+    young: Person = (1, "F", "flu")
+    old: Person = (12, "M", "none")
+    hands = (
+        {"east": [young] * 4, "north": [young, old], "south": [old] * 4},
+        {"east": [young], "north": [young] * 4 + [old] * 4, "south": [old]},
+    )
+    for note in (False, True):
+        shapes = []
+        for people in hands:
+            trial = trial_of(study_of(note=note), people, {name: ["same"] * len(people[name]) for name in SITES})
+            shapes.append([(e.sender, e.step, e.tag, e.size) for e in harness.lines(harness.run(trial))])
+        assert shapes[0] == shapes[1]
+
+
+def test_merging_takes_the_nearest_cluster_and_adds_sizes_up() -> None:
+    study = study_of()
+    ground = lay_ground(study, [column.tree() for column in study.quasi], None)
+    age, sex = ground.trees
+    nodes = np.array([[age.encode([text])[0], sex.encode(["F"])[0]] for text in ("0", "1", "12")], dtype=np.int32)
+    merged, place = repair.merge_nearest(ground, Clusters(np.array([3, 3, 3]), ground.flat(nodes)), np.array([0]))
+    assert place.tolist() == [0, 0, 1]
+    assert merged.sizes.tolist() == [6, 3]
+    assert age.labels[ground.local(merged.boxes)[0, 0]] == "[0, 1]"
+
+
+def test_a_row_that_is_none_is_refused() -> None:
+    async def role(channel: Channel) -> None:
+        for raw in (b"", b"\x00", b"\x92\x05\x90", b"\x92\x00\x91\xa1x"):
+            with pytest.raises(PeerError, match="no row"):
+                release._row(channel.at("x"), raw, 2, 5)
+
+    run_parties(dict.fromkeys("abc", role))["a"].unwrap()
+
+
+def test_every_value_of_the_sensitive_column_survives() -> None:
+    trial = drawn(9, STUDIES["three"], 10, 20)
+    tables = [table for table in trial.tables.values() if table is not None]
+    expected = Counter(
+        values.labels[code] for table in tables for values in table.carried for code in values.codes.tolist()
+    )
+    assert Counter(row["ill"] for row in rows_of(released(trial))) == expected
+    assert set(expected) <= set(ILLS)
+
+
+def test_the_protocol_is_listed() -> None:
+    assert of_study(STUDIES["three"]) is cluster.PROTOCOL
