@@ -148,3 +148,13 @@ def test_a_disk_that_is_full_leaves_no_release_and_nothing_half_written(tmp_path
     assert "cannot be written (No space left on device)" in done.stderr
     assert "release.csv" not in done.stdout
     assert not [name for name in done.stdout.split() if name.startswith(".")]
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 3, 4])
+def test_keys_on_a_full_disk_are_all_there_or_none(tmp_path: Path, blocks: int) -> None:
+    small = tmp_path / "small"
+    command = [str(Path(sys.executable).with_name("covey")), "keys", "new", "north", "--out", str(small)]
+    done = inside_mount(f"size={blocks * 4096},nr_inodes=100", command, small)
+    assert done.returncode == 2, done.stderr
+    assert "cannot write keys here (No space left on device)" in done.stderr
+    assert done.stdout.strip() == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,7 @@ from tests.consortium import ROWS, study_text
 
 import covey
 from covey.crypto.secret import Secret
-from covey.errors import InputError, Unmet
+from covey.errors import Aborted, InputError, Unmet
 from covey.party import keys
 from covey.party.approval import approve_always
 from covey.party.data import load_table
@@ -23,13 +24,14 @@ from covey.party.log import Silence
 from covey.party.progress import Progress
 from covey.party.roster import Roster
 from covey.party.session import Finished, Part, take_part
-from covey.protocols import count, find, of_study
+from covey.protocols import Proposal, Result, Role, Seat, count, find, of_study
+from covey.secure.sum import Masked
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
 from covey.testing.clock import run_jumping
 from covey.testing.network import FaultyNetwork, Weather
+from covey.wire import MemoryNetwork, Vector, gather
 from covey.wire import frame as frames
-from covey.wire import gather
 
 NAMES = ("north", "south", "east")
 Rows = Sequence[tuple[int, str, str]]
@@ -48,6 +50,8 @@ def frame(rows: Rows) -> pa.Table:
 
 
 FRAMES = {name: frame(rows) for name, rows in ROWS.items()}
+KEYS = {name: keys.make(name) for name in NAMES}
+SMALL = Study.parse(study_text(k=13))
 
 record = some.tuples(some.integers(0, 99), some.sampled_from("FM"), some.sampled_from(["none", "flu", "diabetes"]))
 hands = some.lists(some.lists(record, min_size=1, max_size=12), min_size=2, max_size=4)
@@ -98,20 +102,20 @@ class Tape(FaultyNetwork):
         await super().carry(sender, recipient, frame)
 
 
-def test_a_party_says_the_same_bytes_however_the_network_behaves() -> None:
+def take_part_together(network: MemoryNetwork, roles: dict[str, Role] | None = None) -> list[Finished]:
+    """Everyone's part with fixed keys and seeds, over that network; some may play a role of their own."""
     study = Study.parse(study_text())
-    made = {name: keys.make(name) for name in NAMES}
-    certified = with_certificates(study, made)
+    certified = with_certificates(study, KEYS)
     protocol = of_study(study)
-    tables = {name: load_table(study, name, FRAMES[name]) for name in NAMES}
 
     def part(name: str) -> Part:
+        own = (roles or {}).get(name)
         return Part(
             study=certified,
-            protocol=protocol,
+            protocol=protocol if own is None else replace(protocol, role=lambda study, party: own),
             party=name,
-            table=tables[name],
-            keys=made[name],
+            table=load_table(study, name, FRAMES[name]),
+            keys=KEYS[name],
             roster=Roster.of(certified),
             seed=Secret(name.encode().ljust(32, b"\0")),
             decide=approve_always,
@@ -120,19 +124,37 @@ def test_a_party_says_the_same_bytes_however_the_network_behaves() -> None:
             log=Silence(),
         )
 
-    def play(weather: Weather) -> set[bytes]:
-        network = Tape(NAMES, weather, seed=3)
+    async def all_of_them() -> list[Finished]:
+        return await gather(*(take_part(part(name), network.link(name)) for name in NAMES))
 
-        async def all_of_them() -> list[Finished]:
-            return await gather(*(take_part(part(name), network.link(name)) for name in NAMES))
+    return run_jumping(all_of_them())
 
-        run_jumping(all_of_them())
-        return network.said
 
-    calm = play(Weather())
-    assert len(calm) >= count.COST.messages(3, 11)
-    assert play(Weather(delay=5)) == calm
-    assert play(Weather(delay=20)) == calm
+def test_a_party_says_the_same_bytes_however_the_network_behaves() -> None:
+    said = []
+    for delay in (0, 5, 20):
+        network = Tape(NAMES, Weather(delay=delay), seed=3)
+        take_part_together(network)
+        said.append(network.said)
+    assert len(said[0]) >= count.COST.messages(3, 11)
+    assert said[0] == said[1] == said[2]
+
+
+def test_totals_that_no_parties_could_have_release_nothing() -> None:
+    async def liar(seat: Seat) -> Result:
+        await seat.approve(Proposal(opens=()))
+        with seat.channel.at("count") as channel:
+            await channel.exchange(Masked(Vector(np.full(11, 1 << 63, dtype=np.uint64))))
+        return Result()
+
+    with pytest.raises(Aborted, match="did not keep to the protocol"):
+        take_part_together(MemoryNetwork(NAMES), {"south": liar})
+
+
+def test_fewer_records_than_k_in_all_are_never_published() -> None:
+    tables = {name: table for name in NAMES if (table := load_table(SMALL, name, FRAMES[name])) is not None}
+    with pytest.raises(Unmet, match="fewer than k = 13"):
+        count.ideal(SMALL, tables)
 
 
 @pytest.mark.parametrize("size", [2, 3, 5])

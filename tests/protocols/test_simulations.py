@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,9 @@ from tests.conftest import Covey
 from tests.consortium import RELEASE, found
 
 import covey
-from covey.errors import InputError
+from covey.errors import InputError, Unmet
 from covey.party.deal import seed_of
+from covey.party.demo import Demo, check
 from covey.party.progress import Snapshot
 from covey.party.simulate import Setting, simulate
 from covey.study import Study
@@ -95,6 +97,29 @@ def test_a_simulation_runs_where_an_event_loop_runs_already(tmp_path: Path) -> N
     import asyncio
 
     assert asyncio.run(_in_a_notebook(*ready(tmp_path))) == 12
+
+
+def test_a_failure_in_a_notebook_is_raised_as_itself(tmp_path: Path) -> None:
+    import asyncio
+
+    study, data = ready(tmp_path)
+    Path(data["east"]).write_text("patient,age\nP1,1\n")
+    with pytest.raises(InputError, match="'sex'"):
+        asyncio.run(_in_a_notebook(study, data))
+    small = replace(study, privacy=replace(study.privacy, k=50))
+    Path(data["east"]).write_text("patient,age,sex,diagnosis\nP1,1,F,flu\n")
+    with pytest.raises(Unmet, match="fewer than k = 50"):
+        asyncio.run(_in_a_notebook(small, data))
+
+
+def test_a_release_that_is_not_the_ideals_does_not_pass_the_demonstrations_check(tmp_path: Path) -> None:
+    study, data = ready(tmp_path)
+    covey.simulate(study, data, out=tmp_path / "out")
+    demo = Demo(study, "small", data)
+    assert "byte for byte" in check(demo, tmp_path / "out")
+    (tmp_path / "out" / "release.csv").write_text(RELEASE.replace("6", "7"))
+    with pytest.raises(Unmet, match="not what a trusted party would have published"):
+        check(demo, tmp_path / "out")
 
 
 def test_the_demonstration_runs_checks_and_may_be_repeated(covey: Covey, tmp_path: Path) -> None:

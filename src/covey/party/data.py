@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from covey.errors import InputError
 from covey.study import Study
 from covey.table import Table, build, read
 
+if TYPE_CHECKING:
+    from covey.sources.source import Data
 
-def load_table(study: Study, party: str, data: object | None) -> Table | None:
+
+def load_table(study: Study, party: str, data: Data | None) -> Table | None:
     """The party's table; None for a party without data of its own. Raises InputError that names file and column."""
     if not study.party(party).holds_data:
         if data is not None:
@@ -18,6 +23,6 @@ def load_table(study: Study, party: str, data: object | None) -> Table | None:
     from covey.sources.source import connect
 
     columns = study.held_by(party)
-    source = connect(data)  # type: ignore[arg-type]
+    source = connect(data)
     reading = read(source.batches([column.name for column in columns]), columns, source.name)
     return build(reading, study)

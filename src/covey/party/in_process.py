@@ -83,7 +83,7 @@ def require_data(study: Study, data: Mapping[str, object]) -> None:
         study.party(name)
     for party in study.parties:
         if party.holds_data and party.name not in data:
-            raise InputError(f"party {party.name!r} has no data; give it with --data {party.name}=DATA")
+            raise InputError(f"party {party.name!r} has no data; give it a table (--data {party.name}=DATA)")
 
 
 def with_certificates(study: Study, keys: Mapping[str, keyring.Keys]) -> Study:

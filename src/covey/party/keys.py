@@ -110,7 +110,11 @@ def save(keys: Keys, folder: Path) -> Path:
         for name, content in private.items():
             _create(folder / name, content, _PRIVATE)
         _create(public, keys.certificate.pem, 0o644)
+    except FileExistsError:
+        raise InputError(f"{folder}: somebody else is making keys here; choose another folder") from None
     except OSError as error:
+        for name in (*private, public.name):  # none of them was here before: a part of them is of no use
+            (folder / name).unlink(missing_ok=True)
         raise InputError(f"{folder}: cannot write keys here ({error.strerror}); choose another folder") from None
     return public
 

@@ -80,3 +80,19 @@ def test_a_written_hand_reads_back_and_is_its_partys_alone(tmp_path: Path) -> No
     assert table is not None
     assert table.rows == hands["north"].num_rows
     assert Path(paths["north"]).stat().st_mode & 0o077 == 0
+
+
+def test_a_study_of_respondents_has_nobody_to_deal_to_here() -> None:
+    study = Study.load(samples.path("survey") / "study.toml")
+    whole = pa.table({column.name: ["1"] for column in study.columns})
+    with pytest.raises(InputError, match="only to a study's parties"):
+        deal(study, whole)
+
+
+def test_data_goes_to_those_who_hold_some_and_to_nobody_else() -> None:
+    study = Study.load(samples.path("providers") / "study.toml")
+    assert load_table(study, "researcher", None) is None
+    with pytest.raises(InputError, match="party 'researcher' holds no data"):
+        load_table(study, "researcher", "gym.csv")
+    with pytest.raises(InputError, match="party 'gym' needs its data"):
+        load_table(study, "gym", None)

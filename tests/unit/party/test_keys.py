@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tests.consortium import study_with
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import NameOID
+from tests.consortium import study_text, study_with
 
 from covey.crypto.secret import Secret
 from covey.errors import AccessError, InputError
 from covey.party import keys as keyring
-from covey.party.certificate import Certificate
+from covey.party.certificate import SIGNING_KEY, Certificate
 from covey.party.roster import Roster
 from covey.study import Study
 
@@ -181,3 +188,60 @@ def test_a_party_without_a_certificate_is_named(tmp_path: Path) -> None:
     study = study_with(tmp_path, {"north": keyring.make("north")}, names=("north", "south"))
     with pytest.raises(InputError, match="party 'south'"):
         Roster.of(study)
+
+
+def test_a_study_without_certificates_says_which_party_lacks_one() -> None:
+    with pytest.raises(InputError, match="party 'north' has no certificate in the study"):
+        Roster.of(Study.parse(study_text()))
+
+
+def test_a_party_that_the_roster_does_not_have_is_named(tmp_path: Path) -> None:
+    made = {name: keyring.make(name) for name in ("north", "south")}
+    _, roster = roster_of(tmp_path, made)
+    with pytest.raises(InputError, match="no party 'west'; it has north, south"):
+        roster.require(made["north"], "west")
+
+
+def test_a_folder_with_two_certificates_is_nobodys(tmp_path: Path) -> None:
+    keyring.save(keyring.make("north"), tmp_path)
+    (tmp_path / "south.pem").write_bytes(keyring.make("south").certificate.pem)
+    with pytest.raises(InputError, match="exactly one certificate"):
+        keyring.load(tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+def test_a_key_that_belongs_to_another_user_is_refused(tmp_path: Path) -> None:
+    keyring.save(keyring.make("north"), tmp_path)
+    os.chown(tmp_path / "journal.key", 12345, -1)
+    with pytest.raises(AccessError, match=r"journal\.key: belongs to another user"):
+        keyring.load(tmp_path)
+
+
+def certificate_of(key: ec.EllipticCurvePrivateKey | Ed25519PrivateKey, signing: bytes | None) -> bytes:
+    """A certificate for north, of another kind than ours."""
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "north")])
+    now = datetime.now(UTC)
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now)
+        .not_valid_after(now + timedelta(days=1))
+    )
+    if signing is not None:
+        builder = builder.add_extension(x509.UnrecognizedExtension(SIGNING_KEY, signing), critical=False)
+    algorithm = None if isinstance(key, Ed25519PrivateKey) else hashes.SHA256()
+    return builder.sign(key, algorithm).public_bytes(Encoding.PEM)
+
+
+def test_a_certificate_of_another_kind_is_refused() -> None:
+    own = Ed25519PrivateKey.generate()
+    curve = ec.generate_private_key(ec.SECP256R1())
+    with pytest.raises(AccessError, match="not ed25519"):
+        Certificate.parse(certificate_of(curve, bytes(32)), "north")
+    with pytest.raises(AccessError, match="carries no signing key"):
+        Certificate.parse(certificate_of(own, None), "north")
+    with pytest.raises(AccessError, match="signing key is malformed"):
+        Certificate.parse(certificate_of(own, bytes(31)), "north")
