@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from covey.crypto.elgamal import KeyShare, joint_key
-from covey.crypto.group import Point, Points, Scalar
+from covey.crypto.group import POINT_BYTES, Point, Points, Scalar
 from covey.crypto.rng import Label
 from covey.crypto.seal import BODY_OVERHEAD, OVERHEAD, Sealed, seal, unseal
 from covey.errors import Aborted, InputError, PeerError
@@ -232,7 +232,7 @@ def ideal(inputs: Mapping[str, Sequence[bytes]]) -> list[bytes]:
 
 
 async def _send(channel: Channel, to: str, kind: type[Onions] | type[Rows], batch: Sealed) -> None:
-    for first, last in _pieces(len(batch), len(batch.rows()[0]) if len(batch) else 1):
+    for first, last in _pieces(len(batch), POINT_BYTES + len(batch.bodies[0]) if len(batch) else 1):
         part = batch.slice(first, last)
         await channel.send(to, kind(part.heads, b"".join(part.bodies)))
 
