@@ -114,14 +114,27 @@ def _parties(summary: Mapping[str, object]) -> list[str]:
 
 def _learned(summary: Mapping[str, object], ledger: Mapping[str, object]) -> list[str]:
     """The ledger: the joint summary of a simulation has everyone's sentences, a party's ledger tells them apart."""
-    own = ledger.get("learned", summary.get("ledger"))
-    lines = ["<h2>What was learned</h2>", *_list(own if isinstance(own, list) else [])]
+    if not ledger:
+        own = summary.get("ledger")
+        return ["<h2>What was learned</h2>", *_list(own if isinstance(own, list) else [])]
+    mine = ledger.get("learned")
+    own = mine if isinstance(mine, list) else []
+    lines = ["<h2>What this party learned</h2>", *_list(own), "<h2>What the others could learn</h2>"]
     others = ledger.get("others")
-    if isinstance(others, Mapping):
-        lines.append("<h2>What the others could learn</h2>")
-        for sentences in others.values():
-            lines += _list(sentences if isinstance(sentences, list) else [])
+    parties = others if isinstance(others, Mapping) else {}
+    me = str(ledger.get("party", ""))
+    same = [str(name) for name, sentences in parties.items() if _nameless(name, sentences) == _nameless(me, own)]
+    if same:
+        lines.append(f"<p>The same as this party, all of it: {escape(', '.join(same))}.</p>")
+    for name, sentences in parties.items():
+        if name not in same:
+            lines += [f"<h3>{escape(str(name))}</h3>", *_list(sentences if isinstance(sentences, list) else [])]
     return lines
+
+
+def _nameless(name: object, sentences: object) -> list[str]:
+    """What was learned, whoever it was."""
+    return [str(each).removeprefix(f"{name} ") for each in sentences] if isinstance(sentences, list) else []
 
 
 def _list(sentences: Iterable[object]) -> list[str]:
@@ -136,7 +149,7 @@ def _spell(value: object) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
-        return f"{value:,.4f}"
+        return f"{value:,.4f}".rstrip("0").rstrip(".")
     return str(value)
 
 

@@ -115,3 +115,16 @@ def test_the_report_loads_nothing_and_escapes_everything() -> None:
     assert "http:" not in page
     assert "https:" not in page
     assert "<script" not in page
+
+
+def test_the_report_says_once_what_all_others_learned_alike_and_tells_the_rest_apart() -> None:
+    ledger = {
+        "party": "a",
+        "learned": ["a learned the total."],
+        "others": {"b": ["b learned the total."], "c": ["c learned the total.", "c learned a table."]},
+    }
+    page = render({"study": "s"}, ledger)
+    assert "The same as this party, all of it: b." in page
+    assert "<h3>c</h3>" in page
+    assert "c learned a table." in page
+    assert "b learned" not in page
