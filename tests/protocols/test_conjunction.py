@@ -231,8 +231,11 @@ def test_a_party_with_a_vector_of_another_length_is_refused(names: str) -> None:
 
 
 def test_a_receiver_who_is_no_party_is_refused() -> None:
-    outcome = run_parties(roles_for(draw("abc", 3), receiver="z"))["a"]
-    assert isinstance(outcome.error, InputError)
+    for names in ("ab", "abc"):
+        outcome = run_parties(roles_for(draw(names, 3), receiver="z"))["a"]
+        assert isinstance(outcome.error, InputError)
+        assert "no party of this session" in str(outcome.error)
+        assert outcome.tally.messages.total() == 0
 
 
 def test_numbers_are_not_taken_for_bits() -> None:

@@ -110,6 +110,7 @@ def test_pair_masks_cancel_over_all_parties_and_over_no_fewer(field: Field) -> N
         masks.append(sharing.pair_masks(me, streams, 100, field))
     total = np.zeros(100, dtype=np.uint64)
     for mask in masks:
+        assert np.count_nonzero(mask) > 90
         assert not total.any() or np.count_nonzero(total) > 90
         total = field.add(total, mask)
     assert not total.any()
