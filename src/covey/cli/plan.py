@@ -69,7 +69,10 @@ def _render(made: Plan, latency: str, bandwidth: str) -> None:
     typer.echo(f"  rounds    {forecast.rounds:,}")
     typer.echo(f"  traffic   {size(forecast.bytes)} in {forecast.messages:,} messages, all parties together")
     typer.echo(f"  time      about {made.seconds:.1f} s at {latency} and {bandwidth}, people's answers not included")
+    alike: dict[tuple[str, ...], list[str]] = {}
     for name, sentences in forecast.learns.items():
-        typer.echo(f"{name} will learn")
+        alike.setdefault(sentences, []).append(name)
+    for sentences, names in alike.items():
+        typer.echo(f"{', '.join(names)} will {'each ' if len(names) > 1 else ''}learn")
         for sentence in sentences:
             typer.echo(f"  {sentence}")

@@ -16,6 +16,7 @@ from covey.party.folder import RELEASE
 from covey.protocols import PROTOCOLS, find
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
+from covey.study.rules import PROTOCOLS as PROTOCOL_RULES
 
 MARK = ".covey-demo"
 _PREFERRED = ("cluster", "count")
@@ -31,7 +32,6 @@ _SAMPLES = {
 _CHANGES: Mapping[str, Mapping[str, document.Document]] = {
     "count": {"protocol": {"column": "age", "level": 2}},
 }
-_PRIVACY_KEYS = {"count": ("k",), "suppress": ("k",)}
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,11 @@ def prepare(protocol: str, out: Path) -> Demo:
     document.table(content, "study")["protocol"] = protocol
     for name, change in _CHANGES.get(protocol, {}).items():
         document.table(content, name).update(change)
-    privacy = document.table(content, "privacy")
-    for key in [key for key in privacy if key not in _PRIVACY_KEYS.get(protocol, privacy)]:
-        del privacy[key]
+    rule = PROTOCOL_RULES[protocol]
+    for section, known in (("privacy", rule.privacy), ("protocol", rule.options)):  # what this protocol can enforce
+        asked = document.table(content, section)
+        for key in [key for key in asked if key not in known]:
+            del asked[key]
     (folder / "study.toml").write_text(document.spell(content), encoding="utf-8")
     study = Study.load(folder / "study.toml")
     return Demo(study, sample, {party.name: str(folder / f"{party.name}.csv") for party in study.holders})

@@ -134,7 +134,7 @@ def test_a_plan_says_what_the_run_then_costs(covey: Covey, study: Path, data: li
     summary = json.loads((study.parent / "out" / "summary.json").read_bytes())
     assert (planned["rounds"], planned["messages"]) == (summary["rounds"], summary["messages"])
     assert planned["bytes"] == pytest.approx(summary["bytes"], rel=0.02)
-    assert "south will learn" in covey("plan", study).out
+    assert "north, south, east will each learn" in covey("plan", study).out
 
 
 @pytest.mark.parametrize("rows", [["--rows", "many"], ["--rows", "1", "--rows", "2"], ["--rows", "west=3"]])
