@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,6 +40,17 @@ def covey(capsys: pytest.CaptureFixture[str]) -> Covey:
         return Called(code if isinstance(code, int) else 0 if code is None else 1, captured.out, captured.err)
 
     return call
+
+
+@pytest.fixture
+def quick_path(tmp_path: Path) -> Iterator[Path]:
+    """A folder in memory where the machine has one: for tests that sync files a thousand times."""
+    memory = Path("/dev/shm")
+    if not memory.is_dir():
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(prefix="covey-", dir=memory) as folder:
+        yield Path(folder)
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ learned.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
 
 from covey.errors import Aborted, CoveyError, InputError
@@ -67,13 +67,14 @@ class Course:
             agreement = self.part.record.agreement
             resumed = agreement is not None and agreement.digest == before
             self.part.ledger.earlier = [] if resumed else earlier
-            self.folder.keep_ledger(self.part.ledger, outcome)
+            with _resumable():
+                self.folder.keep_ledger(self.part.ledger, outcome)
 
         self.part.ledger.listener = lambda: note_ledger("the run has not ended")
         try:
             finished = await self._to_its_end(meet)
         except CoveyError as error:
-            with contextlib.suppress(InputError):  # a full disk must not hide why the run ended
+            with contextlib.suppress(InputError, Aborted):  # a full disk must not hide why the run ended
                 self._end(f"ended: {error}", note_ledger)
             raise
         self.part.log.note("the run is finished")
@@ -98,17 +99,9 @@ class Course:
         else:
             async with meet() as link:
                 finished = await take_part(self.part, link)
-        try:
-            self.folder.keep(
-                self.part.study,
-                self.part.ledger,
-                finished,
-                self.part.party,
-                self.part.keys,
-                reproducible=self.reproducible,
-            )
-        except InputError as error:
-            raise Aborted(f"{error}; run the same command again to go on", resumable=True) from None
+        part = self.part
+        with _resumable():
+            self.folder.keep(part.study, part.ledger, finished, part.party, part.keys, reproducible=self.reproducible)
         self.journal.keep()
         return finished
 
@@ -127,3 +120,12 @@ class Course:
     def _note(self, sentence: str) -> None:
         self.part.log.note(sentence)
         self.notice(sentence)
+
+
+@contextmanager
+def _resumable() -> Iterator[None]:
+    """A file that cannot be written now may be later: the journal has everything that goes into it."""
+    try:
+        yield
+    except InputError as error:
+        raise Aborted(f"{error}; run the same command again to go on", resumable=True) from None

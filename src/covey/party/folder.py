@@ -93,7 +93,7 @@ class RunFolder:
             write_atomically(self.path / TRANSCRIPT, transcript)
             self.keep_release(finished.release)
         except BaseException:
-            for name in (SUMMARY, CERTIFICATE, TRANSCRIPT, report.FILE):
+            for name in (RELEASE, SUMMARY, CERTIFICATE, TRANSCRIPT, report.FILE):
                 (self.path / name).unlink(missing_ok=True)
             raise
 

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from covey.crypto.rng import Rng, Stream
 from covey.hierarchy import Hierarchy
-from covey.party.data import load_table
 from covey.protocols import count
 from covey.secure import align, ancestor, cardinality, conjunction, join, shuffle
 from covey.secure import sum as secure_sum
 from covey.study import Study
+from covey.table import build, read
 from covey.testing import canaries
 from covey.testing.network import seed_of
 from covey.testing.spent import Spent
@@ -62,9 +62,7 @@ def _ages(ages: Mapping[str, Sequence[int]], words: Mapping[str, Sequence[str]] 
     for name in _SITES:
         own = words[name] if words else [f"{name} {place}" for place in range(len(ages[name]))]
         frame = pa.table({"patient": own, "age": [str(age) for age in ages[name]], "note": own})
-        table = load_table(study, name, frame)
-        if table is not None:
-            tables[name] = table
+        tables[name] = build(read(frame.to_batches(), study.columns, name), study)
     bands = len(count.plan_bands(study)[2])
     cost = Spent(count.COST.rounds(3, bands), count.COST.messages(3, bands), count.COST.bytes(3, bands))
     return of_study(study, count.PROTOCOL, tables, cost)

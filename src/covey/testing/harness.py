@@ -41,6 +41,8 @@ class End:
     finished: Finished | None = None
     error: CoveyError | None = None
     killed: bool = False
+    phase: str = ""
+    """What the party was about when it ended."""
     seconds: float = 0.0
     """On the run's own clock."""
     transcript: Transcript = field(default_factory=Transcript)
@@ -93,17 +95,26 @@ async def _one(
 ) -> Finished:
     if folder is None:
         part = part_of(trial, name, seed, NO_JOURNAL, Silence())
-        end.transcript = part.record.transcript
+        _watch(part, end, stack)
         async with meet(name) as link:
             return await take_part(part, link)
     own = folder / name
     journal = Journal.resume(own / JOURNAL, trial.keys[name].journal)
     stack.callback(journal.close)
     part = part_of(trial, name, seed, journal, RunLog(own / LOG))
-    end.transcript = part.record.transcript
+    _watch(part, end, stack)
     course = Course(part, RunFolder(own), journal)
     course.prepare()
     return await course.run(lambda: meet(name))
+
+
+def _watch(part: Part, end: End, stack: contextlib.ExitStack) -> None:
+    end.transcript = part.record.transcript
+
+    def note_phase() -> None:
+        end.phase = part.progress.current
+
+    stack.callback(note_phase)
 
 
 def over_memory(network: MemoryNetwork, doom: Doom | None = None) -> Meet:

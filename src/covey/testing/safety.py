@@ -20,6 +20,9 @@ from covey.testing.network import FaultyNetwork, Weather, seed_of
 from covey.testing.trial import Trial
 from covey.wire import MemoryNetwork
 
+CLOSING = "farewell"
+"""Who has read the last signatures is finished, before those who have not: that cannot be helped, and is all that
+parties may be apart by. Whoever lacks them has computed the same release, and gets them by running again."""
 ENOUGH = 60
 """Up to this many messages every one is tried; beyond, the first, a middle and the last of each sender and type."""
 
@@ -120,6 +123,10 @@ def judge(trial: Trial, ends: Mapping[str, End], folder: Path, victim: str | Non
             yield f"{name} has a release that is not the ideal's, or a part of one"
         if end.error is not None and not _is_late(end) and release.exists():
             yield f"{name} stopped and has a release"
+    if any(end.finished is not None for end in ends.values()):
+        for name, end in ends.items():
+            if end.finished is None and end.phase != CLOSING:
+                yield f"{name} stopped in the midst of {end.phase!r}, while another party has finished"
 
 
 def resume(trial: Trial, folder: Path, seed: int) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import TypeVar
 
 from covey.crypto.rng import derive
@@ -54,7 +54,7 @@ class Trial:
         """The same keys for the same names in every trial: making them takes time."""
         return {name: keys_of(name) for name in self.names}
 
-    @property
+    @cached_property
     def certified(self) -> Study:
         """The study with these keys' certificates."""
         return with_certificates(self.study, self.keys)

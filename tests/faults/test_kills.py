@@ -1,0 +1,55 @@
+"""A party killed at any message or in the midst of any record: everyone stops safely, and resumes to the ideal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from covey.testing.cases import CASES
+from covey.testing.safety import Point, kill, points
+
+STRIDE = 7
+"""Blocks are tried at every seventh point, each at another offset; `make test-slow` tries them all."""
+
+
+def tried(name: str, folder: Path, stride: int) -> list[str]:
+    """What was unsafe; what was left out is printed."""
+    trial = CASES[name].smallest()
+    chosen, omitted = points(trial, folder / "counting")
+    for sentence in omitted:
+        print(f"{name}: left out {sentence}")
+    offset = sorted(CASES).index(name) % stride
+    unsafe = []
+    for place, point in list(enumerate(chosen))[offset::stride]:
+        unsafe += kill(trial, point, folder / str(place))
+    return unsafe
+
+
+def test_a_party_of_a_study_is_killed_at_every_message_and_record(quick_path: Path) -> None:
+    assert tried("count", quick_path, 1) == []
+
+
+@pytest.mark.parametrize("name", sorted(set(CASES) - {"count"}))
+def test_a_party_of_a_block_is_killed_here_and_there(name: str, quick_path: Path) -> None:
+    assert tried(name, quick_path, STRIDE) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(set(CASES) - {"count"}))
+def test_a_party_of_a_block_is_killed_at_every_message_and_record(name: str, quick_path: Path) -> None:
+    assert tried(name, quick_path, 1) == []
+
+
+def test_every_type_of_message_is_among_the_points(quick_path: Path) -> None:
+    chosen, omitted = points(CASES["count"].smallest(), quick_path)
+    assert omitted == []
+    assert {point.what for point in chosen} >= {
+        "handshake.hello", "handshake.nonce", "handshake.confirm", "covey.public-key", "approval.vote", "sum.masked",
+        "covey.farewell", "covey.seal", "a record",
+    }  # fmt: skip
+
+
+def test_a_point_that_is_never_reached_is_reported(quick_path: Path) -> None:
+    point = Point("east", "before send", 10_000, "nothing")
+    assert any("never reached" in sentence for sentence in kill(CASES["count"].smallest(), point, quick_path))

@@ -1,0 +1,48 @@
+"""A network that loses, repeats, swaps, delays and cuts: the ideal's result or an abort that says why, then a resume.
+
+A failing seed is in the message; `covey.testing.safety.storm(CASES[name].draw(seed), seed, folder)` repeats it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from covey.testing.cases import CASES
+from covey.testing.harness import run
+from covey.testing.network import FaultyNetwork
+from covey.testing.safety import storm, weather_of
+
+SEEDS = 200
+FEW = 20
+
+
+def stormy(name: str, seeds: range, folder: Path) -> list[str]:
+    return [sentence for seed in seeds for sentence in storm(CASES[name].draw(seed), seed, folder / str(seed))]
+
+
+def test_a_study_is_safe_in_two_hundred_storms(quick_path: Path) -> None:
+    assert stormy("count", range(SEEDS), quick_path) == []
+
+
+@pytest.mark.parametrize("name", sorted(set(CASES) - {"count"}))
+def test_a_block_is_safe_in_some_storms(name: str, quick_path: Path) -> None:
+    assert stormy(name, range(FEW), quick_path) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(set(CASES) - {"count"}))
+def test_a_block_is_safe_in_two_hundred_storms(name: str, quick_path: Path) -> None:
+    assert stormy(name, range(SEEDS), quick_path) == []
+
+
+def test_a_storm_repeats_itself() -> None:
+    def once(seed: int) -> dict[str, str]:
+        trial = CASES["sum"].draw(seed)
+        ends = run(trial, seed=seed, network=FaultyNetwork(trial.names, weather_of(seed), seed))
+        return {name: str(end.error) for name, end in ends.items()}
+
+    ends = [once(seed) for seed in range(12)]
+    assert ends == [once(seed) for seed in range(12)]
+    assert len({str(end) for end in ends}) > 3

@@ -1,0 +1,46 @@
+"""Every protocol and block that is listed: equals its ideal, says the same bytes again, costs what it declares."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from covey.testing.cases import CASES
+from covey.testing.harness import answers, lines, run, run_over_tls, spent
+from covey.testing.network import FaultyNetwork, Weather
+
+NAMES = sorted(CASES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_real_equals_ideal_on_random_inputs(name: str) -> None:
+    for seed in range(8):
+        trial = CASES[name].draw(seed)
+        assert answers(trial, run(trial, seed=seed)) == trial.ideal, f"seed {seed}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_real_equals_ideal_over_tls(name: str, quick_path: Path) -> None:
+    trial = CASES[name].draw(5)
+    assert answers(trial, run_over_tls(trial, quick_path / "keys", folder=quick_path)) == trial.ideal
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_same_seed_says_the_same_bytes_in_any_weather(name: str) -> None:
+    trial = CASES[name].draw(2)
+    calm = lines(run(trial, seed=9))
+    for weather in range(2):
+        network = FaultyNetwork(trial.names, Weather(delay=15), weather)
+        assert lines(run(trial, seed=9, network=network)) == calm
+    assert lines(run(trial, seed=10)) != calm
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_cost_is_as_declared(name: str) -> None:
+    for seed in range(3):
+        trial = CASES[name].draw(seed)
+        assert trial.cost is not None
+        real = spent(run(trial, seed=seed))
+        assert (real.rounds, real.messages) == (trial.cost.rounds, trial.cost.messages)
+        assert real.bytes == pytest.approx(trial.cost.bytes, rel=0.02)
