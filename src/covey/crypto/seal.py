@@ -8,7 +8,7 @@ row's symmetric key is used once.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,23 +67,26 @@ def seal(rows: Sequence[bytes], key: Points, stream: Stream, *context: Label) ->
     """The rows, each sealed to the key; they open only under the same context."""
     fresh = Scalars.draw(stream, len(rows))
     heads, shared = generator_times(fresh), key.times(fresh)
-    where = spell(*context)
-    ciphers = zip(rows, heads, shared, strict=True)
-    return Sealed(heads, [_cipher(where, head, secret).encrypt(_NONCE, row, None) for row, head, secret in ciphers])
+    ciphers = _ciphers(heads, shared, context)
+    return Sealed(heads, [cipher.encrypt(_NONCE, row, None) for row, cipher in zip(rows, ciphers, strict=True)])
 
 
 def unseal(sealed: Sealed, secret: Scalar, *context: Label) -> list[bytes]:
     """The rows. Raises `InputError` where one was altered, or sealed to another key or context."""
-    where = spell(*context)
-    shared = sealed.heads.times(secret)
+    ciphers = _ciphers(sealed.heads, sealed.heads.times(secret), context)
     rows = []
-    for index, (head, body, key) in enumerate(zip(sealed.heads, sealed.bodies, shared, strict=True)):
+    for index, (body, cipher) in enumerate(zip(sealed.bodies, ciphers, strict=True)):
         try:
-            rows.append(_cipher(where, head, key).decrypt(_NONCE, body, None))
+            rows.append(cipher.decrypt(_NONCE, body, None))
         except InvalidTag:
             raise InputError(f"sealed row {index} does not open: altered, or sealed to another key") from None
     return rows
 
 
-def _cipher(where: bytes, head: bytes, secret: bytes) -> ChaCha20Poly1305:
-    return ChaCha20Poly1305(hashlib.sha512(spell("covey seal/1", where, head, secret)).digest()[:32])
+def _ciphers(heads: Points, shared: Points, context: tuple[Label, ...]) -> Iterator[ChaCha20Poly1305]:
+    """A cipher for each row, under the hash of the context, its head and its secret: both of fixed length."""
+    start = hashlib.sha512(spell("covey seal/1", *context))
+    for head, secret in zip(heads, shared, strict=True):
+        digest = start.copy()
+        digest.update(head + secret)
+        yield ChaCha20Poly1305(digest.digest()[:32])
