@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import chisquare
 
 from covey.errors import InputError, PeerError
 from covey.secure import rings
-from covey.secure.rings import AND_COST, CHUNK, LEAKAGE, LEAKAGE_OF_AND, SUM_COST, Bits, Counted, Residues, Words
+from covey.secure.rings import AND_COST, CHUNK, LEAKAGE, LEAKAGE_OF_AND, SUM_COST, Added, Bits, Counted, Residues, Words
 from covey.testing.network import FaultyNetwork, Weather
 from covey.testing.parties import Role, run_parties
-from covey.testing.spent import said, shapes, spent
+from covey.testing.spent import heard, said, shapes, spent
 from covey.wire import Channel
 
 
@@ -108,6 +109,19 @@ def test_the_same_bytes_are_sent_however_the_network_interleaves() -> None:
 def test_lengths_and_order_do_not_depend_on_the_bits() -> None:
     ones, zeros = ({name: np.full(40, value) for name in "abcd"} for value in (True, False))
     assert shapes(run_parties(ands(ones))) == shapes(run_parties(ands(zeros)))
+
+
+def test_what_is_passed_on_looks_uniform_until_the_first_player_has_the_total() -> None:
+    width = 20_000
+    zeros = run_parties(sums({name: np.zeros(width, dtype=np.uint64) for name in "abcd"}))
+    ones = run_parties(ands({name: np.ones(width, dtype=bool) for name in "abcd"}))
+    for before, me in ("ab", "bc", "cd", "da"):
+        hops = heard(zeros[me], before, Added)
+        for hop in hops[:1] if me == "a" else hops:
+            low = (hop.values.words & np.uint64(255)).astype(np.int64)
+            assert chisquare(np.bincount(low, minlength=256)).pvalue > 1e-6
+        for count in heard(ones[me], before, Counted):
+            assert chisquare(np.bincount(count.values.words.astype(np.int64), minlength=5)).pvalue > 1e-6
 
 
 def test_an_and_of_two_is_refused() -> None:
