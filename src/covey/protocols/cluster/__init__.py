@@ -22,7 +22,7 @@ import numpy as np
 
 from covey.anonymize.problem import Longs
 from covey.errors import Aborted, InputError, Unmet
-from covey.protocols.cluster import clear, guarded, leaks, plan, release, repair
+from covey.protocols.cluster import clear, exact, guarded, leaks, plan, release, repair
 from covey.protocols.cluster.agree import agree
 from covey.protocols.cluster.divide import Openings
 from covey.protocols.cluster.ground import Clusters, Ground, lay_ground, require_listed
@@ -47,9 +47,13 @@ async def holder(seat: Seat) -> Result:
     known = await meet(channel.at("meet"), study, table)
     ground = lay_ground(study, table.trees, known.leaves)
 
-    seat.book.learns(leaks.GUARDED if parties > 2 else leaks.GUARDED_OF_TWO, **leaks.numbers(study))
+    seat.book.learns(leaks.of_search(study), **leaks.numbers(study))
     openings = Openings()
-    label, clusters = await guarded.search(channel, ground, table.codes, known.records, seat.pace, openings)
+    work = (channel, ground, table.codes, known.records, seat.pace, openings)
+    if leaks.schedule_of(study) == "exact":
+        label, clusters = await exact.search(*work, exact.drawn(channel))
+    else:
+        label, clusters = await guarded.search(*work)
 
     seat.pace.phase("repair")
     label, clusters = await mend(seat, channel.at("mend"), ground, label, clusters)
@@ -57,12 +61,22 @@ async def holder(seat: Seat) -> Result:
     seat.book.learns(leaks.INSIDER, cap=study.privacy.k)
     reached = await repair.insider_reached(channel.at("insider"), clusters, own, study.privacy.k)
     seat.book.learns(leaks.REACHED, insider=reached, more=" or more" if reached >= study.privacy.k else "")
-    seat.book.learns(leaks.OPENED, **vars(openings))
+    await count_openings(seat, channel.at("openings"), openings)
     await agree(channel.at("agree"), clusters.digest())
 
     seat.pace.phase("release")
     classes = release.Classes.of(clusters, label)
     return await release.publish(seat, ground, classes, release.figures(ground, classes, known.leaves))
+
+
+async def count_openings(seat: Seat, channel: Channel, openings: Openings) -> None:
+    """Writes down how much was opened; the exact schedule adds up how often that was another's exact record."""
+    if leaks.schedule_of(seat.study) == "guarded":
+        seat.book.learns(leaks.OPENED, **vars(openings))
+        return
+    mine = np.array([openings.exact], dtype=np.uint64)
+    exactly = int((await secure_sum.total(channel, mine))[0])
+    seat.book.learns(leaks.OPENED_EXACTLY, exactly=exactly, closures=openings.closures)
 
 
 @dataclass(frozen=True)
@@ -146,7 +160,7 @@ async def mend(
 
 
 def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
-    """What a trusted party would release: the same search in the clear."""
+    """What a trusted party would release: the same search in the clear. Of `exact`, with random choices of its own."""
     first = next(iter(tables.values()))
     mine = [first_counts(study, table) for table in tables.values()]
     parts = [np.sum(each, axis=0) for each in zip(*mine, strict=True)]
@@ -154,7 +168,11 @@ def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
     known = Known(int(parts[0][0]), leaves, parts[1 + len(leaves or ()) :])
     require_feasible(study, known)
     ground = lay_ground(study, first.trees, leaves)
-    labels, clusters = clear.search(ground, {name: t.codes for name, t in tables.items()}, len(tables) == 2)
+    hands = {name: table.codes for name, table in tables.items()}
+    if leaks.schedule_of(study) == "exact":
+        labels, clusters = clear.sequential(ground, hands)
+    else:
+        labels, clusters = clear.search(ground, hands, len(tables) == 2)
     values = {name: [codes.astype(np.int32) for codes, _ in sensitive(study, t)] for name, t in tables.items()}
     labels, clusters = clear.repaired(
         ground, labels, clusters, values, study.privacy.l, study.privacy.k_insider
@@ -184,8 +202,10 @@ def _judge(study: Study) -> None:
         raise InputError(
             "protocol 'cluster' runs studies whose rows are split; columns split come with a later version"
         )
-    if study.options.get("schedule", "guarded") != "guarded":
-        raise InputError("[protocol] schedule: this version has 'guarded'")
+    if leaks.schedule_of(study) == "paper":
+        raise InputError(
+            "[protocol] schedule: this version has 'guarded' and 'exact'; 'exact' gives the paper's labels"
+        )
     if study.privacy.l is None:
         return
     if study.privacy.diversity != "frequency":
@@ -204,7 +224,10 @@ PROTOCOL = Protocol(
     guarantees="k, l by frequency and k_insider; nobody sees a record of another, nor a count or closure of fewer "
     "than k records",
     released_to="every party",
-    options={"schedule": "guarded: nothing of fewer than k records is opened on the way (default)"},
+    options={
+        "schedule": "guarded: nothing of fewer than k records is opened on the way (default); exact: the paper's own "
+        "labels, which opens others' exact records at times",
+    },
     phases=("sizes", "division", "moves", "repair", "release"),
     leakage=LEAKAGE,
     role=lambda study, party: holder,

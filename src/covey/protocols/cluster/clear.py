@@ -12,7 +12,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from covey.anonymize.constraints import limits_of
 from covey.anonymize.problem import Ints, Longs
+from covey.anonymize.sequential import cluster
 from covey.protocols.cluster import divide, guarded, repair
 from covey.protocols.cluster.ground import Clusters, Ground
 from covey.protocols.cluster.kernels import close_own, count_below, go_below
@@ -44,6 +46,20 @@ def search(ground: Ground, hands: Hands, reaches_two: bool) -> tuple[Labels, Clu
         if before - guarded.total_cost(ground, clusters) < max(1, before // guarded.GAIN):
             break
     return labels, clusters
+
+
+def sequential(ground: Ground, hands: Hands, seed: int = 0) -> tuple[Labels, Clusters]:
+    """Each party's labels and the clusters, as the centralized algorithm finds them on all records."""
+    names = sorted(hands)
+    codes = np.ascontiguousarray(np.concatenate([hands[name] for name in names], axis=1))
+    nothing = np.zeros((codes.shape[1], 0), dtype=np.int64)
+    found, _ = cluster(ground.forest, limits_of(ground.problem), codes, nothing, np.random.default_rng(seed))
+    label = np.unique(found, return_inverse=True)[1]
+    ends = np.cumsum([hands[name].shape[1] for name in names])[:-1]
+    labels = dict(zip(names, np.split(label, ends), strict=True))
+    sizes = np.bincount(label).astype(np.int64)
+    wide = Clusters(sizes, np.zeros((len(sizes), ground.columns), dtype=np.int32))
+    return labels, close(ground, hands, labels, wide)
 
 
 def close(ground: Ground, hands: Hands, labels: Labels, clusters: Clusters) -> Clusters:

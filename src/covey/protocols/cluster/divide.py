@@ -40,6 +40,7 @@ class Openings:
     counts: int = 0
     closures: int = 0
     smallest: int = 2**62  # the fewest records behind an opened closure or count
+    exact: int = 0  # closures of a single record of others that this party was shown; its own business
 
     def saw(self, sizes: Longs) -> None:
         """Closures or counts of groups of these sizes are opened."""

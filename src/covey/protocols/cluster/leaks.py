@@ -31,6 +31,29 @@ GUARDED_OF_TWO = Leakage(
         "remain",
     )
 )
+EXACT = Leakage(
+    everyone=(
+        "the size and the closure of every cluster after each turn and each split, also of clusters of a few records; "
+        "whose turn it was",
+        "in its own turns: the closure of the others' records in each cluster, also where that is a single record",
+        "nothing more on the way, as long as no more than {colluders} of the {parties} parties put together what "
+        "they hold",
+    )
+)
+EXACT_OF_TWO = Leakage(
+    everyone=(
+        "the size and the closure of every cluster after each turn and each split, also of clusters of a few records, "
+        "and with that the other party's number of records in each; every change in the other's turn is a move of the "
+        "other's records",
+        "the closure of the other's records in each cluster, also where that is a single record",
+    )
+)
+OPENED_EXACTLY = Leakage(
+    everyone=(
+        "in all: {closures} closures; how often one that a party was shown was another party's exact record: "
+        "{exactly} times, all parties together",
+    )
+)
 DIVERSITY = Leakage(everyone=("which classes had a sensitive value that was too frequent, and were merged",))
 DIVERSITY_OF_TWO = Leakage(
     everyone=(
@@ -51,6 +74,19 @@ OPENED = Leakage(
         "{smallest} records or more; no other party's exact record",
     )
 )
+
+
+def schedule_of(study: Study) -> str:
+    """Which schedule the study asks for."""
+    return str(study.options.get("schedule", "guarded"))
+
+
+def of_search(study: Study) -> Leakage:
+    """What the search for clusters teaches."""
+    two = len(study.parties) == 2
+    if schedule_of(study) == "guarded":
+        return GUARDED_OF_TWO if two else GUARDED
+    return EXACT_OF_TWO if two else EXACT
 
 
 def numbers(study: Study) -> dict[str, object]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from covey.protocols.cluster import leaks
-from covey.protocols.cluster.ground import lay_ground
 from covey.protocols.cluster.ranges import COST as TEST
 from covey.protocols.protocol import Forecast
 from covey.secure import conjunction
@@ -42,9 +41,7 @@ def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
     parties, k = len(study.parties), study.privacy.k
     records = sum(rows.values())
     clusters = max(1, int(records / (1.6 * k)))
-    lay_ground(study, [column.tree() for column in study.quasi], None) if study.measure == "lm" else None
-    leakage = leaks.GUARDED if parties > 2 else leaks.GUARDED_OF_TWO
-    learned = tuple(leakage.sentences("holder", **leaks.numbers(study)))
+    learned = tuple(leaks.of_search(study).sentences("holder", **leaks.numbers(study)))
     most = max(rows.values(), default=0)
     return Forecast(
         rounds=COST.rounds(parties, clusters, k),

@@ -1,0 +1,180 @@
+"""The paper's algorithm, label for label: random clusters, sweeps of exact moves, random halving, agglomeration.
+
+Each turn takes one exchange instead of one SMC call per removal (the note's variant A): the mover learns the closure
+of the others' records in every cluster, which with its own records makes every removal exact. Where the others have a
+single record in a cluster, that closure is the record: `exact` counts how often. A sweep is repeated while a record
+moved or a cluster was halved (the paper leaves the second out), at most `SWEEPS` times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from covey.anonymize import clusters as pooled
+from covey.anonymize.merging import agglomerate
+from covey.anonymize.problem import Ints, Longs
+from covey.crypto.rng import Stream
+from covey.protocols.cluster.agree import agree
+from covey.protocols.cluster.divide import Openings, close_jointly
+from covey.protocols.cluster.ground import Clusters, Ground
+from covey.protocols.cluster.kernels import close_own
+from covey.protocols.cluster.sweep import sweep_exact
+from covey.protocols.cluster.turn import State, read_state, write_state
+from covey.protocols.protocol import Pace
+from covey.secure import ancestor
+from covey.secure import sum as secure_sum
+from covey.secure.descent import NOTHING
+from covey.wire import Channel, gather
+
+SWEEPS = 12
+
+
+@dataclass(frozen=True)
+class Choices:
+    """A party's random choices: its first labels, and which half of its records leaves each large cluster."""
+
+    start: Callable[[int, int], Longs]
+    """For its number of records, and that of clusters."""
+    part: Callable[[int, Longs, Longs, int], Longs]
+    """For the sweep, its labels, the large clusters, and the number of clusters: its labels after the split."""
+
+
+def drawn(channel: Channel) -> Choices:
+    """Choices from the party's own randomness at this step."""
+    return Choices(
+        start=lambda records, clusters: spread(records, clusters, channel.rng.stream("start")),
+        part=lambda sweep, label, large, clusters: halves(label, large, clusters, channel.rng.stream("halves", sweep)),
+    )
+
+
+async def search(
+    channel: Channel, ground: Ground, codes: Ints, records: int, pace: Pace, openings: Openings, choices: Choices
+) -> tuple[Longs, Clusters]:
+    """Each own record's cluster, and the clusters."""
+    pace.phase("division")
+    clusters = max(1, 2 * records // ground.k)
+    label = choices.start(codes.shape[1], clusters)
+    state = await measure(channel.at("start"), ground, codes, label, clusters, openings)
+    label, state = compact(label, state)
+    pace.phase("moves", SWEEPS * len(channel.parties))
+    for sweep in range(SWEEPS):
+        before = state.digest()
+        for place, mover in enumerate(channel.parties):
+            with channel.at("sweep", sweep, "turn", place) as turn:
+                state = await exact_turn(turn, ground, codes, label, state, mover, openings)
+            pace.reach(sweep * len(channel.parties) + place + 1)
+        moved = state.digest() != before
+        label, state = compact(label, state)
+        large = np.flatnonzero(2 * state.sizes > 3 * ground.k)
+        if len(large):
+            with channel.at("sweep", sweep, "split") as splitting:
+                label = choices.part(sweep, label, large, len(state))
+                label, state = await halve(splitting, ground, codes, label, state, large, openings)
+        if not moved and not len(large):
+            break
+    into, state = merge_small(ground, state)
+    return compact(into[label], state)
+
+
+def merge_small(ground: Ground, state: Clusters) -> tuple[Longs, Clusters]:
+    """Steps 26 to 30, where each cluster goes: sizes and boxes are public, so everyone finds the same by itself."""
+    number = len(state)
+    nobody = np.zeros(0, dtype=np.int64)
+    work = pooled.Clusters(
+        codes=np.zeros((ground.columns, 0), dtype=np.int32),
+        places=np.zeros((number, 0), dtype=np.int64),
+        label=np.arange(number),
+        following=nobody,
+        preceding=nobody,
+        head=np.full(number, -1, dtype=np.int64),
+        size=state.sizes.copy(),
+        box=state.boxes.copy(),
+        cost=ground.costs(state.boxes),
+        histogram=np.zeros((number, 0), dtype=np.int64),
+    )
+    agglomerate(work, ground.forest, ground.k)
+    return work.label, Clusters(work.size, work.box)
+
+
+def spread(records: int, clusters: int, stream: Stream) -> Longs:
+    """Random labels, each as often as the others or once more, from a random label on (step 2)."""
+    label = np.empty(records, dtype=np.int64)
+    label[stream.permutation(records)] = (np.arange(records) + stream.below(clusters)) % clusters
+    return label
+
+
+async def measure(
+    channel: Channel, ground: Ground, codes: Ints, label: Longs, clusters: int, openings: Openings
+) -> Clusters:
+    """Sizes and closures of all clusters, for everyone (step 3)."""
+    own = np.bincount(label, minlength=clusters).astype(np.uint64)
+    sizes = (await secure_sum.total(channel.at("sizes"), own)).astype(np.int64)
+    roots = np.tile([tree.root for tree in ground.trees], (clusters, 1)).astype(np.int32)
+    state = Clusters(sizes, ground.flat(roots))
+    return await close_jointly(channel.at("close"), ground, codes, label, state, sizes > 0, openings)
+
+
+async def exact_turn(
+    channel: Channel, ground: Ground, codes: Ints, label: Longs, state: Clusters, mover: str, openings: Openings
+) -> Clusters:
+    """The clusters after the mover's turn (steps 4 to 19); its own label array is changed in place."""
+    alive = np.flatnonzero(state.sizes > 0)
+    own = np.full((len(alive), ground.columns), NOTHING, dtype=np.int32)
+    foreign = state.sizes - np.bincount(label, minlength=len(state))
+    if channel.me != mover:
+        own = ground.clamped_boxes(close_own(ground.forest, codes, label, len(state)))[alive]
+    else:
+        openings.exact += int((foreign[alive] == 1).sum())
+    openings.closures += len(alive)
+    bounds = ground.local(state.boxes[alive])
+    query = ancestor.common(channel.at("rest"), ground.trees, ground.local(own), below=bounds, receiver=mover)
+    found, _ = await gather(query, agree(channel.at("agree"), state.digest()))
+    said = channel.at("state")
+    if channel.me != mover:
+        return read_state(await said.receive(mover, State), ground, state, mover, said.step)
+    others = np.full(state.boxes.shape, NOTHING, dtype=np.int32)
+    if found is not None:
+        others[alive] = ground.flat(found)
+    others[foreign == 0] = NOTHING  # of a column with one possible leaf the answer cannot tell
+    sizes, boxes = state.sizes.copy(), state.boxes.copy()
+    sweep_exact(ground.forest, codes, label, sizes, boxes, others, ground.monotone)
+    message = write_state(ground, Clusters(sizes, boxes))
+    await said.broadcast(message)
+    return read_state(message, ground, state, mover, said.step)
+
+
+async def halve(
+    channel: Channel, ground: Ground, codes: Ints, label: Longs, state: Clusters, large: Longs, openings: Openings
+) -> tuple[Longs, Clusters]:
+    """Sizes and closures after each party moved half of its records in each large cluster (steps 21 to 24)."""
+    own = np.bincount(label, minlength=len(state) + len(large)).astype(np.uint64)[len(state) :]
+    moved = (await secure_sum.total(channel.at("sizes"), own)).astype(np.int64)
+    sizes = np.concatenate([state.sizes, moved])
+    sizes[large] -= moved
+    wide = Clusters(sizes, np.concatenate([state.boxes, state.boxes[large]]))
+    changed = np.zeros(len(wide), dtype=bool)
+    changed[large] = changed[len(state) :] = True
+    return compact(
+        label, await close_jointly(channel.at("close"), ground, codes, label, wide, changed & (sizes > 0), openings)
+    )
+
+
+def halves(label: Longs, large: Longs, clusters: int, stream: Stream) -> Longs:
+    """Labels after a random half of each large cluster's own records went to a new cluster."""
+    order = stream.permutation(len(label))
+    coin = stream.words_below(2, len(large)).astype(np.int64)
+    label = label.copy()
+    for number, cluster in enumerate(large.tolist()):
+        members = order[label[order] == cluster]
+        label[members[: (len(members) + int(coin[number])) // 2]] = clusters + number
+    return label
+
+
+def compact(label: Longs, state: Clusters) -> tuple[Longs, Clusters]:
+    """The clusters without the empty ones, in their order."""
+    alive = state.sizes > 0
+    number = np.cumsum(alive) - 1
+    return number[label], Clusters(state.sizes[alive], state.boxes[alive])

@@ -1,0 +1,171 @@
+"""Paper 003's Algorithm 3: the exact schedule finds, label for label, what the centralized algorithm finds.
+
+The centralized algorithm is run on everyone's records with the random choices that the parties made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from covey.anonymize.clusters import clusters_of
+from covey.anonymize.constraints import limits_of
+from covey.anonymize.merging import agglomerate
+from covey.anonymize.problem import Longs
+from covey.anonymize.sweeping import ranks_of, sweep
+from covey.party.data import load_table
+from covey.party.deal import deal, seed_of
+from covey.protocols.cluster import exact, guarded
+from covey.protocols.cluster.divide import Openings
+from covey.protocols.cluster.ground import Clusters, Ground, lay_ground
+from covey.study import Study
+from covey.table import Table
+from covey.testing.cluster_cases import draw_people, stream_of, study_of, trial_of
+from covey.testing.parties import run_parties
+from covey.wire import Channel
+
+
+class Still:
+    """Whoever is told how far it is, and does not care."""
+
+    def phase(self, name: str, of: int = 1) -> None: ...
+
+    def reach(self, done: int) -> None: ...
+
+
+@dataclass
+class Noted:
+    """A party's random choices, written down as they are made."""
+
+    start: Longs = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    leaving: dict[int, Longs] = field(default_factory=dict)
+
+    def choices(self, channel: Channel) -> exact.Choices:
+        drawn = exact.drawn(channel)
+
+        def start(records: int, clusters: int) -> Longs:
+            self.start = drawn.start(records, clusters)
+            return self.start.copy()
+
+        def part(number: int, label: Longs, large: Longs, clusters: int) -> Longs:
+            after = drawn.part(number, label, large, clusters)
+            self.leaving[number] = np.flatnonzero(after != label)
+            return after
+
+        return exact.Choices(start, part)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the parties ended with, and what they chose on the way."""
+
+    labels: dict[str, Longs]
+    clusters: Clusters
+    noted: dict[str, Noted]
+    exactly: int
+
+
+def run_exact(ground: Ground, tables: Mapping[str, Table]) -> Found:
+    noted = {name: Noted() for name in tables}
+    openings = {name: Openings() for name in tables}
+    records = sum(table.rows for table in tables.values())
+
+    async def role(channel: Channel) -> tuple[Longs, Clusters]:
+        me = channel.me
+        choices = noted[me].choices(channel)
+        return await exact.search(channel, ground, tables[me].codes, records, Still(), openings[me], choices)
+
+    ends = {name: end.unwrap() for name, end in run_parties(dict.fromkeys(tables, role)).items()}
+    first = next(iter(ends.values()))[1]
+    assert all(state.digest() == first.digest() for _, state in ends.values())
+    labels = {name: label for name, (label, _) in ends.items()}
+    return Found(labels, first, noted, sum(each.exact for each in openings.values()))
+
+
+def centralized(ground: Ground, tables: Mapping[str, Table], noted: Mapping[str, Noted]) -> Longs:
+    """The pooled records' labels by the centralized algorithm's own steps."""
+    names = sorted(tables)
+    codes = np.ascontiguousarray(np.concatenate([tables[name].codes for name in names], axis=1))
+    before = dict(zip(names, np.cumsum([0, *(tables[name].rows for name in names)]), strict=False))
+    limits, nothing = limits_of(ground.problem), np.zeros((codes.shape[1], 0), dtype=np.int64)
+    label = np.concatenate([noted[name].start for name in names])
+    state = clusters_of(ground.forest, limits, codes, nothing, label)
+    for number in range(exact.SWEEPS):
+        moved = sweep(state, ranks_of(state), ground.forest, limits, 0, codes.shape[1])
+        large = np.flatnonzero(2 * state.size > 3 * limits.k)
+        if len(large):
+            after = state.label.copy()
+            for name in names:
+                leaving = before[name] + noted[name].leaving[number]
+                assert np.isin(state.label[leaving], large).all()
+                after[leaving] = len(state.size) + np.searchsorted(large, state.label[leaving])
+            state = clusters_of(ground.forest, limits, codes, nothing, after)
+        if not moved and not len(large):
+            break
+    agglomerate(state, ground.forest, limits.k)
+    numbers: Longs = np.unique(state.label, return_inverse=True)[1].astype(np.int64)
+    return numbers
+
+
+def compare(ground: Ground, tables: Mapping[str, Table]) -> Found:
+    found = run_exact(ground, tables)
+    together = np.concatenate([found.labels[name] for name in sorted(tables)])
+    assert np.array_equal(together, centralized(ground, tables, found.noted))
+    assert found.clusters.sizes.min() >= ground.k
+    return found
+
+
+@pytest.mark.parametrize("names", ["ab", "abc", "abcde"])
+def test_the_exact_schedule_gives_the_labels_of_the_centralized_algorithm(names: str) -> None:
+    for seed in range(4):
+        study = study_of(tuple(names), k=4)
+        trial = trial_of(study, draw_people(stream_of(seed, "paper"), names, 1 if len(names) > 2 else 10, 40))
+        tables = {name: table for name, table in trial.tables.items() if table is not None}
+        compare(lay_ground(study, tables[names[0]].trees, None), tables)
+
+
+def adult_tables(adult: Path, parties: int, k: int, rows: int | None) -> tuple[Study, dict[str, Table]]:
+    text = (adult / "study.toml").read_text().replace("k = 10", f"k = {k}")
+    text = text.replace('name = "adult"', 'name = "adult"\nprotocol = "cluster"\npartition = "horizontal"')
+    (adult / "joint.toml").write_text(text + "".join(f"[parties.p{number}]\n" for number in range(parties)))
+    study = Study.load(adult / "joint.toml")
+    hands = deal(study, str(adult / "adult.csv"), seed=seed_of(1))
+    tables = {}
+    for name, hand in hands.items():
+        table = load_table(study, name, hand.slice(0, None if rows is None else rows // parties))
+        assert table is not None
+        tables[name] = table
+    return study, tables
+
+
+@pytest.mark.parametrize("parties", [3, 5])
+def test_a_part_of_adult_gets_the_labels_of_the_centralized_algorithm(adult: Path, parties: int) -> None:
+    study, tables = adult_tables(adult, parties, 10, 900)
+    found = compare(lay_ground(study, tables["p0"].trees, None), tables)
+    assert found.exactly > 0  # the exact schedule shows exact records, and counts them
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("parties", "k"), [(3, 10), (5, 50), (10, 50)])
+def test_the_whole_of_adult_gets_the_labels_of_the_centralized_algorithm(adult: Path, parties: int, k: int) -> None:
+    study, tables = adult_tables(adult, parties, k, None)
+    compare(lay_ground(study, tables["p0"].trees, None), tables)
+
+
+def test_the_guarded_schedule_shows_no_exact_record_where_the_exact_one_does(adult: Path) -> None:
+    study, tables = adult_tables(adult, 3, 10, 900)
+    ground = lay_ground(study, tables["p0"].trees, None)
+    openings = {name: Openings() for name in tables}
+
+    async def role(channel: Channel) -> Clusters:
+        me = channel.me
+        return (await guarded.search(channel, ground, tables[me].codes, 900, Still(), openings[me]))[1]
+
+    found = run_parties(dict.fromkeys(tables, role))["p0"].unwrap()
+    assert {each.exact for each in openings.values()} == {0}
+    assert {each.smallest for each in openings.values()} == {10}
+    assert ground.loss(found) < ground.loss(run_exact(ground, tables).clusters)
