@@ -18,6 +18,7 @@ from covey.study import Study
 from covey.table import build, read
 from covey.testing import canaries
 from covey.testing.network import seed_of
+from covey.testing.sharing_cases import SHARING_CASES
 from covey.testing.spent import Spent
 from covey.testing.trial import Case, Marked, Trial, of_block, of_study
 from covey.wire import Channel
@@ -374,5 +375,5 @@ JOIN = Case(
 )
 
 CASES: dict[str, Case] = {
-    case.name: case for case in (COUNT, SUM, CONJUNCTION, ANCESTOR, SHUFFLE, ALIGN, CARDINALITY, JOIN)
+    case.name: case for case in (COUNT, SUM, CONJUNCTION, ANCESTOR, SHUFFLE, ALIGN, CARDINALITY, JOIN, *SHARING_CASES)
 }
