@@ -19,22 +19,27 @@ def plan(
     study: Annotated[Path, typer.Argument(metavar="STUDY", help="The study file.")],
     rows: Annotated[
         list[str] | None,
-        typer.Option("--rows", metavar="N", help="Rows of every party, or PARTY=N; may be repeated."),
+        typer.Option("--rows", metavar="N…", help="Rows of every party, of each in the study's order, or PARTY=N."),
     ] = None,
+    more: Annotated[list[str] | None, typer.Argument(hidden=True, metavar="[N…]")] = None,
     latency: Annotated[str, typer.Option("--latency", help="Between the parties.")] = "30ms",
     bandwidth: Annotated[str, typer.Option("--bandwidth", help="Between the parties.")] = "100mbit",
     as_json: Annotated[bool, typer.Option("--json", help="Print the result for programs.")] = False,
 ) -> None:
     """Says what a run will cost and what each party will learn, before anything runs.
 
-    Example: covey plan study.toml --rows north=1000 --rows south=2000
+    Example: covey plan study.toml --rows 1000 2000 500, or --rows north=1000 --rows south=2000
     """
     from covey.party.plan import make_plan
     from covey.study import Study
     from covey.wire.slow import parse_bandwidth, parse_latency
 
+    if more and not rows:
+        raise InputError(f"{more[0]!r}: write row counts behind --rows")
     agreed = Study.load(study)
-    made = make_plan(agreed, _rows(agreed, rows or []), parse_latency(latency), parse_bandwidth(bandwidth))
+    made = make_plan(
+        agreed, _rows(agreed, [*(rows or []), *(more or [])]), parse_latency(latency), parse_bandwidth(bandwidth)
+    )
     if as_json:
         typer.echo(json.dumps(made.describe(), indent=2, ensure_ascii=False))
     else:
@@ -54,7 +59,7 @@ def _rows(study: Study, given: list[str]) -> dict[str, int]:
             study.party(name)
         return {name: named.get(name, 0) for name in holders}
     if len(numbers) not in (0, 1, len(holders)):
-        raise InputError(f"--rows is given {len(numbers)} times for {len(holders)} parties; give one, or one for each")
+        raise InputError(f"--rows has {len(numbers)} numbers for {len(holders)} parties; give one, or one for each")
     each = [int(number) for number in numbers] or [1000]
     return dict(zip(holders, each * len(holders) if len(each) == 1 else each, strict=True))
 
