@@ -14,10 +14,13 @@ from tests.consortium import RELEASE, Site, found
 from covey.party.audit import audit
 
 
+DOOMED = Path(__file__).with_name("doomed.py")
+
+
 def start(site: Site, doomed_at: int = 0) -> subprocess.Popen[str]:
     """`covey run`, which kills itself at that write to its journal; zero is never."""
     command: Sequence[str] = [
-        sys.executable, "-m", "covey.testing.doomed", str(doomed_at),
+        sys.executable, str(DOOMED), str(doomed_at),
         "run", str(site.study), "--as", site.name, "--data", str(site.data), "--out", str(site.out),
         "--keys", str(site.keys), "--wait", "0.5", "--approve",
     ]  # fmt: skip

@@ -26,8 +26,9 @@ from msgspec import Meta
 from covey.crypto.rng import Rng, derive, spell
 from covey.crypto.secret import Secret
 from covey.errors import Aborted, AccessError, PeerError
-from covey.party.journal import NO_JOURNAL, Begun, Journal, NoJournal
+from covey.party.journal import NO_JOURNAL, Journal, NoJournal
 from covey.party.keys import Keys
+from covey.party.records import Begun
 from covey.party.roster import Roster
 from covey.party.terms import PART_BYTES, differences, terms
 from covey.study import Study

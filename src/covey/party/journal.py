@@ -15,7 +15,8 @@ import msgspec
 
 from covey.crypto.secret import Secret
 from covey.errors import Aborted, InputError, PeerError
-from covey.party.binding import Binding
+from covey.party import records
+from covey.party.records import Begun, Complete, Decided, Kept, Received, Record, Sent
 from covey.party.sealed import Place, SealedFile
 from covey.wire.frame import Letter
 from covey.wire.frame import read as read_letter
@@ -24,65 +25,6 @@ from covey.wire.inbox import CONTROL_STEP
 FILE = "journal"
 Address = tuple[str, str, int]
 """A peer, a step, and a number at that step."""
-
-
-class Begun(msgspec.Struct, frozen=True, tag="begun"):
-    """A session has begun: what it is bound to, and all that its randomness follows from."""
-
-    party: str
-    software: str
-    study_hash: str
-    roster_hash: str
-    data: bytes
-    source: str
-    """Where the data came from, for a later replay."""
-    seed: bytes
-    session: bytes
-    commitments: dict[str, bytes]
-    nonces: dict[str, bytes]
-    confirmed: dict[str, bytes]
-
-    @property
-    def binding(self) -> Binding:
-        """What the session is bound to."""
-        return Binding(self.party, self.software, self.study_hash, self.roster_hash, self.data)
-
-    def __repr__(self) -> str:
-        return f"Begun({self.session[:16].hex()})"
-
-
-class Received(msgspec.Struct, frozen=True, tag="received"):
-    """A letter that the role was about to read."""
-
-    letter: bytes
-
-
-class Sent(msgspec.Struct, frozen=True, tag="sent"):
-    """A letter that was about to leave."""
-
-    to: str
-    step: str
-    number: int
-    digest: bytes
-
-
-class Decided(msgspec.Struct, frozen=True, tag="decided"):
-    """What the person here answered when asked."""
-
-    approve: bool
-
-
-class Complete(msgspec.Struct, frozen=True, tag="complete"):
-    """Everything that this party was to read has been read."""
-
-
-class Kept(msgspec.Struct, frozen=True, tag="kept"):
-    """Everything that the run leaves has been written."""
-
-
-Record = Begun | Received | Sent | Decided | Complete | Kept
-_DECODER = msgspec.msgpack.Decoder(Record)
-_ENCODER = msgspec.msgpack.Encoder()
 
 
 @dataclass(frozen=True)
@@ -202,7 +144,7 @@ class Journal:
     def letters(self, sender: str) -> Iterator[bytes]:
         """That peer's letters, in the order in which they were read."""
         for read in list(self._held.by_sender.get(sender, ())):
-            record = _DECODER.decode(self._open.read(read.place))
+            record = records.DECODER.decode(self._open.read(read.place))
             if not isinstance(record, Received):
                 raise InputError(f"{self.path}: a record is not what it was; restore it, or begin anew")
             yield record.letter
@@ -259,7 +201,7 @@ class Journal:
         return self._file
 
     def _add(self, record: Record) -> Place:
-        return self._open.append(_ENCODER.encode(record))
+        return self._open.append(records.ENCODER.encode(record))
 
     def _note(self, address: Address, read: Read) -> None:
         self._held.heard[address] = read
@@ -268,7 +210,7 @@ class Journal:
     def _load(self, file: SealedFile) -> None:
         for place, content in file.records():
             try:
-                self._load_one(place, _DECODER.decode(content))
+                self._load_one(place, records.DECODER.decode(content))
             except (msgspec.MsgspecError, ValueError):
                 raise InputError(f"{self.path}: was written by another version of covey; begin anew") from None
 

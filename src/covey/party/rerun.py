@@ -13,15 +13,16 @@ from pathlib import Path
 from covey.errors import InputError, Unmet
 from covey.party import keys as keyring
 from covey.party.approval import approve_always
-from covey.party.audit import Case, open_case
 from covey.party.binding import bind
 from covey.party.data import load_table
+from covey.party.evidence import Case, open_case
 from covey.party.folder import JOURNAL
-from covey.party.journal import Begun, Journal
+from covey.party.journal import Journal
 from covey.party.keys import Keys
 from covey.party.ledger import Ledger
 from covey.party.log import Silence
 from covey.party.progress import Progress
+from covey.party.records import Begun
 from covey.party.replay import check_seed, deviations, play_again
 from covey.party.roster import Roster
 from covey.party.session import Part

@@ -20,11 +20,12 @@ from covey.party.approval import Decide, describe
 from covey.party.binding import bind
 from covey.party.closing import Closed, Closing
 from covey.party.handshake import Agreement, shake_hands
-from covey.party.journal import Begun, Journal, NoJournal
+from covey.party.journal import Journal, NoJournal
 from covey.party.keys import Keys
 from covey.party.ledger import Ledger
 from covey.party.log import Log
 from covey.party.progress import Progress
+from covey.party.records import Begun
 from covey.party.roster import Roster
 from covey.party.summary import Traffic
 from covey.party.transcript import Transcript

@@ -15,6 +15,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
@@ -24,6 +25,8 @@ from covey.party.transcript import Line, Pair, Transcript, chain
 from covey.study import Study
 
 FILE = "transcript.jsonl"
+Hex32 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+Hex64 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{128}$")]
 
 
 class _Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="line"):
@@ -38,10 +41,10 @@ class Session(_Row, frozen=True, tag="session"):
     study_hash: str
     roster_hash: str
     protocol: str
-    session: str
-    commitments: dict[str, str]
-    nonces: dict[str, str]
-    confirmed: dict[str, str]
+    session: Hex32
+    commitments: dict[str, Hex32]
+    nonces: dict[str, Hex32]
+    confirmed: dict[str, Hex64]
 
 
 class Said(_Row, frozen=True, tag="message"):
@@ -54,8 +57,8 @@ class Said(_Row, frozen=True, tag="message"):
     number: int
     depth: int
     size: int
-    sha256: str
-    chain: str
+    sha256: Hex32
+    chain: Hex32
 
     @property
     def entry(self) -> Line:
@@ -71,22 +74,22 @@ class PairHead(_Row, frozen=True, tag="head"):
     to: str
     messages: int
     bytes: int
-    head: str
-    signature: str | None
+    head: Hex32
+    signature: Hex64 | None
 
 
 class Files(_Row, frozen=True, tag="files"):
     """What else the run left, and how it ended."""
 
     outcome: str
-    sha256: dict[str, str]
+    sha256: dict[str, Hex32]
 
 
 class Signature(_Row, frozen=True, tag="signature"):
     """The party's signature on all lines before."""
 
     party: str
-    signature: str
+    signature: Hex64
 
 
 Row = Session | Said | PairHead | Files | Signature

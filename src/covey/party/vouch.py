@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from covey.errors import InputError
-from covey.party.audit import certificates_of
 from covey.party.certify import Certified, check
+from covey.party.evidence import certificates_of
 from covey.protocols import of_study
 from covey.sources.release import canonical_csv
 from covey.study import Study

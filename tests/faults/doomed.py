@@ -1,4 +1,4 @@
-"""`python -m covey.testing.doomed N COMMAND…`: the command line in a process that kills itself, by SIGKILL.
+"""`python doomed.py N COMMAND…`: the command line in a process that kills itself, by SIGKILL.
 
 It dies in the midst of its N-th write to a journal: nothing is caught, closed or tidied up.
 """
