@@ -39,9 +39,10 @@ def settle_leftover(problem: Problem, trees: Forest, atoms: Atoms, limits: Limit
         fill_classes(trees, part)
     label[:] = part.label
     if (now := lost(trees, part)) > allowed:
+        part_lost = math.ceil(now / problem.records * 1000) / 1000
         raise Unmet(
             f"{now} of {problem.records} records would be withheld or fully generalized, more than suppression ="
-            f" {problem.suppression:g} allows; raise it to {math.ceil(now / problem.records * 1000) / 1000:g}, or lower k"
+            f" {problem.suppression:g} allows; raise it to {part_lost:g}, or lower k"
         )
 
 
