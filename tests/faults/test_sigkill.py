@@ -13,7 +13,6 @@ from tests.consortium import RELEASE, Site, found
 
 from covey.party.audit import audit
 
-
 DOOMED = Path(__file__).with_name("doomed.py")
 
 
