@@ -7,7 +7,7 @@ its messages, its roles as coroutines over a `Seat`, the pure steps, `ideal()`, 
 from __future__ import annotations
 
 from covey.errors import InputError
-from covey.protocols import cluster, count
+from covey.protocols import cluster, count, peel
 from covey.protocols.protocol import Book, Figures, Forecast, Line, Pace, Proposal, Protocol, Result, Role, Seat
 from covey.study import Study
 
@@ -27,7 +27,7 @@ __all__ = [
     "of_study",
 ]
 
-PROTOCOLS: dict[str, Protocol] = {module.PROTOCOL.name: module.PROTOCOL for module in (cluster, count)}
+PROTOCOLS: dict[str, Protocol] = {module.PROTOCOL.name: module.PROTOCOL for module in (cluster, peel, count)}
 
 
 def find(name: str) -> Protocol:

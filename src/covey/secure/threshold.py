@@ -212,12 +212,14 @@ async def prepare(channel: Channel, bound: int, width: int) -> Prepared:
 
 async def reaches(channel: Channel, prepared: Prepared, mine: Words) -> Bits:
     """Where the parties' numbers, modulo 2^31 - 1, add up to the bound or more."""
-    return await open_products(channel, prepared, mine) != 0
+    opened = await open_products(channel, prepared, mine)
+    return np.asarray(opened != 0)
 
 
 async def all_below(channel: Channel, prepared: Prepared, mine: Words, *, together: int) -> Bits:
     """For each `together` numbers in a row whether all of them are below the bound; which are not stays hidden."""
-    return await open_products(channel, prepared, mine, together=together) == 0
+    opened = await open_products(channel, prepared, mine, together=together)
+    return np.asarray(opened == 0)
 
 
 async def open_products(channel: Channel, prepared: Prepared, mine: Words, *, together: int = 1) -> Words:

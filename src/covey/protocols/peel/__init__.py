@@ -1,0 +1,48 @@
+"""Peel: the rows of any number of parties become the release of a trusted party, without one.
+
+Source    ours (docs/protocols/peel.md). A public list of generalizations is visited by increasing loss; tuples that k or
+          more of the remaining records share are published as classes, and their records leave.
+Roles     every party alike, a holder of rows, three or more.
+Security  semi-honest; up to (m - 1) // 2 of m parties may collude. Each party learns the release, the frequencies of
+          values that k or more records have, and of tested buckets of tuples whether k or more records are in them.
+Not       a party that lies changes the classes: planted records buy a bit about a tuple each. Repeated runs on changed
+          data can be subtracted. A majority that colludes sees the others' counts. Where a party has k - 1 records of a
+          tuple that is not published, it learns that nobody else had one then: that is so of any peeling.
+"""
+
+from __future__ import annotations
+
+from covey.protocols.peel.clear import ideal
+from covey.protocols.peel.leaks import LEAKAGE
+from covey.protocols.peel.plan import foresee
+from covey.protocols.peel.role import holder
+from covey.protocols.peel.terms import OPTIONS, Terms
+from covey.protocols.protocol import Protocol
+from covey.study import Study
+
+__all__ = ["PROTOCOL", "holder", "ideal"]
+
+
+def _judge(study: Study) -> None:
+    Terms.of(study)
+
+
+PROTOCOL = Protocol(
+    name="peel",
+    about="rows of three or more parties: the release that a trusted party would make of all rows, without one",
+    source="ours: lattice peeling on shared counts",
+    partitions=("horizontal",),
+    needs="three or more parties, each with rows; hierarchies that list their domains",
+    guarantees="k, l by frequency, k_insider. Take peel for the lowest loss, among three or more; take cluster for two "
+    "parties, against colluding majorities, for much diversity or site_l, or where few rounds matter most",
+    released_to="every party",
+    options=OPTIONS,
+    phases=("marginals", "list", "visits", "release"),
+    leakage=LEAKAGE,
+    role=lambda study, party: holder,
+    role_name=lambda study, party: "holder",
+    receives=lambda study, party: True,
+    foresee=foresee,
+    ideal=ideal,
+    judge=_judge,
+)

@@ -1,0 +1,100 @@
+"""Tuples that may become classes, the classes that were published, and what was opened on the way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from covey.protocols.peel.diverse import Watched
+from covey.protocols.peel.tuples import Bits, Grid, Ints, Longs
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Tuples with k or more records: a lattice node of the list and a box each, in the order of the list."""
+
+    node: Longs
+    boxes: Ints  # candidates x columns
+    diverse: Bits
+    """Which are known to be as diverse as is asked for."""
+
+    @classmethod
+    def of(cls, columns: int, found: list[Candidates]) -> Candidates:
+        """All of these, in an order that everybody finds."""
+        node = np.concatenate([np.zeros(0, np.int64), *(each.node for each in found)])
+        boxes = np.concatenate([np.zeros((0, columns), np.int32), *(each.boxes for each in found)])
+        known = np.concatenate([np.zeros(0, bool), *(each.diverse for each in found)])
+        return cls(node, boxes, known).take(np.lexsort((*boxes.T[::-1], node)))
+
+    @classmethod
+    def at(cls, node: int, boxes: Ints, *, diverse: bool) -> Candidates:
+        """Tuples of one node."""
+        return cls(np.full(len(boxes), node, np.int64), boxes, np.full(len(boxes), diverse))
+
+    def __len__(self) -> int:
+        return len(self.node)
+
+    def take(self, which: Bits | Longs) -> Candidates:
+        """Some of them."""
+        return Candidates(self.node[which], self.boxes[which], self.diverse[which])
+
+    def blocked(self, grid: Grid) -> Bits:
+        """Which of them share a possible record with an earlier one."""
+        if not len(self) or self.node[0] == self.node[-1]:
+            return np.zeros(len(self), dtype=bool)
+        low, high = self._ends(grid)
+        return np.array(
+            [_meet(low[place], high[place], low[:place], high[:place]).any() for place in range(len(self))], dtype=bool
+        )
+
+    def touched(self, grid: Grid, others: Candidates) -> Bits:
+        """Which of them share a possible record with one of the others."""
+        low, high = self._ends(grid)
+        answer = np.zeros(len(self), dtype=bool)
+        for first, last in zip(*others._ends(grid), strict=True):
+            answer |= _meet(first, last, low, high)
+        return answer
+
+    def _ends(self, grid: Grid) -> tuple[Ints, Ints]:
+        low, high = np.empty_like(self.boxes), np.empty_like(self.boxes)
+        for column, tree in enumerate(grid.trees):
+            low[:, column] = tree.first[self.boxes[:, column]]
+            high[:, column] = tree.last[self.boxes[:, column]]
+        return low, high
+
+
+def _meet(low: Ints, high: Ints, lows: Ints, highs: Ints) -> Bits:
+    return np.asarray(((lows <= high) & (low <= highs)).all(axis=1))
+
+
+@dataclass
+class Openings:
+    """What was opened in a run, counted; every party counts the same."""
+
+    tests: int = 0
+    """Bits: whether a bucket or a tuple has k or more records."""
+    heavy: int = 0
+    """Hashed buckets with k or more records, of each of which is known whether it is pure."""
+    impure: int = 0
+    tuples: int = 0
+    """Tuples with k or more records that were named."""
+    visits: int = 0
+    diversity: Watched = field(default_factory=Watched)
+
+
+@dataclass
+class Classes:
+    """What was published."""
+
+    node: list[int] = field(default_factory=list)
+    boxes: list[Ints] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+
+    def add(self, candidates: Candidates, sizes: Longs) -> Longs:
+        """Publishes these; returns their numbers."""
+        first = len(self.sizes)
+        self.node += candidates.node.tolist()
+        self.boxes += list(candidates.boxes)
+        self.sizes += sizes.tolist()
+        return first + np.arange(len(sizes))

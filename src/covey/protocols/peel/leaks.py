@@ -1,0 +1,79 @@
+"""What a run of `peel` teaches each party, in sentences with the run's numbers."""
+
+from __future__ import annotations
+
+from covey.protocols.peel import marginals, rows
+from covey.protocols.peel.classes import Openings
+from covey.protocols.peel.terms import Terms
+from covey.secure import coin
+from covey.secure.declare import Leakage
+
+VISITS = Leakage(
+    everyone=(
+        "at each of at most {nodes} generalizations, in turn, which tuples {k} or more of the remaining records share "
+        "and how many share each: the classes of the release; and so of every other tuple there that fewer did",
+        "of each bucket of tuples that was tested whether {k} or more of the remaining records were in it, and if so "
+        "whether they were alike; never how many, nor whose",
+    )
+)
+SKIP = Leakage(everyone=("these bits also for tuples that an earlier class of the same window then took records from",))
+WAVE = Leakage(
+    everyone=(
+        "tuples that {k} or more records shared when their window began, also those of which a class then took records "
+        "and that were not published; of these not how many records they had",
+    )
+)
+DIVERSE = Leakage(
+    everyone=(
+        "of tuples that {k} or more records share whether each sensitive value has at most 1/{l} of them, and between "
+        "which powers of two times {k} their number lies; of very large ones the number of records per value",
+    )
+)
+INSIDER = Leakage(everyone=("that of each party at most {most} records were counted towards {k}",))
+COUNTED = Leakage(
+    everyone=(
+        "in numbers: {tests} bits of buckets and tuples; {heavy} hashed buckets with {k} or more records, of which "
+        "{impure} held several tuples; {tuples} tuples named, of which {unpublished} were not published",
+    )
+)
+COUNTED_DIVERSE = Leakage(
+    everyone=(
+        "in numbers: {asked} tuples tested for diversity, of which {failed} fell short; of {opened} the numbers of "
+        "records per value were opened",
+    )
+)
+
+LEAKAGE = Leakage(everyone=(*marginals.LEAKAGE.everyone, *VISITS.everyone, *rows.LEAKAGE.everyone))
+"""Of a run in visit mode without further constraints, before its numbers are known."""
+
+
+def before(terms: Terms, nodes: int) -> list[tuple[Leakage, dict[str, object]]]:
+    """What the visits will teach."""
+    k = terms.k
+    lines: list[tuple[Leakage, dict[str, object]]] = [(coin.LEAKAGE, {}), (VISITS, {"nodes": nodes, "k": k})]
+    if terms.mode == "skip":
+        lines.append((SKIP, {}))
+    if terms.mode == "wave":
+        lines.append((WAVE, {"k": k}))
+    if terms.diverse is not None:
+        lines.append((DIVERSE, {"k": k, "l": f"{float(terms.diverse):g}"}))
+    if terms.most_of_one is not None:
+        lines.append((INSIDER, {"most": terms.most_of_one, "k": k}))
+    return lines
+
+
+def after(terms: Terms, openings: Openings, classes: int) -> list[tuple[Leakage, dict[str, object]]]:
+    """The same in numbers."""
+    numbers: dict[str, object] = {
+        "tests": openings.tests,
+        "heavy": openings.heavy,
+        "impure": openings.impure,
+        "tuples": openings.tuples,
+        "unpublished": openings.tuples - classes,
+        "k": terms.k,
+    }
+    lines = [(COUNTED, numbers)]
+    if terms.diverse is not None:
+        watched = openings.diversity
+        lines.append((COUNTED_DIVERSE, {"asked": watched.tuples, "failed": watched.failed, "opened": watched.opened}))
+    return lines

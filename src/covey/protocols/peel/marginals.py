@@ -1,0 +1,94 @@
+"""Marginals, jointly: how many records there are, and how many have each value that k or more have, but for some."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.errors import Aborted, PeerError, Unmet
+from covey.protocols.peel.nodes import RARE, WITHHELD, Marginals, to_open
+from covey.secure import sum as secure_sum
+from covey.secure import threshold
+from covey.secure.declare import Leakage
+from covey.study import Study
+from covey.table import Table
+from covey.wire import FRAME_BYTES, Bytes32, Channel, Message
+
+Longs = NDArray[np.int64]
+T = TypeVar("T", bound=np.generic)
+
+MESSAGE_BYTES = FRAME_BYTES + 60
+_MOST_RECORDS = 1 << 30
+
+LEAKAGE = Leakage(
+    everyone=(
+        "the total number of records",
+        "which of the {leaves} values of the quasi columns {k} or more records have, and how many records have each of "
+        "these, but for one such value of every column in which a value is rarer",
+    )
+)
+
+
+class Listed(Message, tag="peel.listed"):
+    """The hash of the list of nodes as the sender computed it."""
+
+    digest: Bytes32
+
+
+async def learn(channel: Channel, study: Study, table: Table) -> Marginals:
+    """What is public of the values' frequencies. Raises Unmet if there are fewer than k records in all."""
+    k = study.privacy.k
+    mine = np.array([table.rows], dtype=np.uint64)
+    records = int((await secure_sum.total(channel.at("total"), mine))[0])
+    if records < k:
+        raise Unmet(f"the parties together have fewer than k = {k} records; nothing can be released")
+    if records >= _MOST_RECORDS:
+        raise Aborted("the number of records is impossibly large; nothing was released", resumable=False)
+    own = count_leaves(table)
+    flat = np.concatenate(own).astype(np.uint64)
+    prepared = await threshold.prepare(channel.at("before"), k, len(flat))
+    heavy = split(await threshold.reaches(channel.at("frequent"), prepared, flat), own)
+    opened = to_open(study, heavy)
+    which = np.concatenate(opened)
+    totals = np.zeros(len(flat), dtype=np.int64)
+    totals[which] = (await secure_sum.total(channel.at("counts"), flat[which])).astype(np.int64)
+    return known(records, k, split(totals, own), heavy, opened)
+
+
+def count_leaves(table: Table) -> list[Longs]:
+    """How many records have each leaf code, per column."""
+    return [
+        np.bincount(codes, minlength=tree.codes).astype(np.int64)
+        for codes, tree in zip(table.codes, table.trees, strict=True)
+    ]
+
+
+def known(
+    records: int, k: int, counts: list[Longs], heavy: list[NDArray[np.bool_]], opened: list[NDArray[np.bool_]]
+) -> Marginals:
+    """The marginals with what is not opened struck out."""
+    struck = zip(counts, heavy, opened, strict=True)
+    return Marginals(records, k, tuple(np.where(o, c, np.where(h, WITHHELD, RARE)) for c, h, o in struck))
+
+
+def ideal(study: Study, tables: list[Table]) -> Marginals:
+    """What a trusted party would answer."""
+    counts = [np.sum(column, axis=0) for column in zip(*(count_leaves(table) for table in tables), strict=True)]
+    heavy = [column >= study.privacy.k for column in counts]
+    records = sum(table.rows for table in tables)
+    return known(records, study.privacy.k, counts, heavy, to_open(study, heavy))
+
+
+async def agree(channel: Channel, digest: bytes) -> None:
+    """Returns if every party has the same list of nodes. Raises PeerError that names the first that has not."""
+    for party, theirs in (await channel.exchange(Listed(digest))).items():
+        if theirs.digest != digest:
+            reason = "it lists other nodes than we do: it runs another version, or did not keep to the protocol"
+            raise PeerError(party=party, step=channel.step, reason=reason)
+
+
+def split(flat: NDArray[T], like: list[Longs]) -> list[NDArray[T]]:
+    """A row of numbers cut into columns of these lengths."""
+    return np.split(flat, np.cumsum([len(column) for column in like])[:-1])

@@ -1,0 +1,189 @@
+"""Which lattice nodes are visited: those that matter on a table of independent columns with the same marginals.
+
+Everyone computes the list alike from what is public: how many records have each value, as far as k or more have it.
+Wherever a column has a rarer value, the count of one frequent value is withheld too: else a subtraction from the total
+would show the rare ones' number. The choice and the synthetic tables follow from the study's hash, so that a second run
+of the same study withholds the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.anonymize.compiled import jit
+from covey.anonymize.constraints import Limits, limits_of
+from covey.anonymize.kernels import Forest, forest, hash_tuples, signs
+from covey.anonymize.peel import lattice
+from covey.anonymize.peel.atoms import Atoms
+from covey.anonymize.peel.strip import LEFT, WEIGHT, Remains, all_of, take_classes
+from covey.anonymize.problem import Problem
+from covey.crypto.rng import Rng, derive
+from covey.crypto.secret import Secret
+from covey.hierarchy import Hierarchy
+from covey.measures import integer_costs
+from covey.study import Study
+from covey.table import group
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Bits = NDArray[np.bool_]
+Words = NDArray[np.uint64]
+
+MULTIPLES = (0.4, 0.7, 1.0, 1.5, 2.5)
+"""The synthetic tables are peeled for these multiples of k: real columns are not independent."""
+TABLES = 2
+SAMPLE = 200_000
+"""Rows of a synthetic table at most; beyond that k is scaled down with them."""
+PROBES = 1500
+"""Searches for a node on each synthetic table and for each multiple, where the lattice is too large to be listed."""
+
+RARE, WITHHELD = -1, -2
+
+
+@dataclass(frozen=True)
+class Marginals:
+    """What is public of the values' frequencies: per column each leaf's count, or RARE, or WITHHELD."""
+
+    records: int
+    k: int
+    counts: tuple[Longs, ...]
+
+    def weights(self, column: int) -> Longs:
+        """Whole numbers in proportion to the frequencies, as far as they are known.
+
+        Of the records whose values were not opened, each rare value gets half of what it could have at most, and the
+        frequent value that was withheld the others; where they do not suffice, all of these get the same.
+        """
+        counts, rare = self.counts[column], self.counts[column] == RARE
+        withheld = counts == WITHHELD
+        rest = 2 * (self.records - int(counts[counts >= 0].sum()))
+        left = rest - (self.k - 1) * int(rare.sum())
+        if withheld.any() and left >= self.k - 1:
+            return np.where(rare, self.k - 1, np.where(withheld, left, 2 * counts))
+        hidden = rare | withheld
+        return np.where(hidden, max(rest, 0), 2 * counts * max(1, int(hidden.sum())))
+
+
+def study_seed(study: Study) -> Secret:
+    """What public choices of a study are drawn from."""
+    return Secret(bytes.fromhex(study.study_hash))
+
+
+def to_open(study: Study, heavy: list[Bits]) -> list[Bits]:
+    """Which leaves' counts are opened: the frequent ones, but for one where a column has a rare one."""
+    answer = []
+    for column, frequent in enumerate(heavy):
+        opened = frequent.copy()
+        places = np.flatnonzero(frequent)
+        if len(places) and len(places) < len(frequent):
+            stream = Rng(derive(study_seed(study), "peel withhold", column)).stream("place")
+            opened[places[stream.below(len(places))]] = False
+        answer.append(opened)
+    return answer
+
+
+def list_nodes(study: Study, trees: tuple[Hierarchy, ...], marginals: Marginals, most: int) -> Ints:
+    """The nodes to visit (nodes x columns: a level each), by increasing public cost; the root is the last.
+
+    If more than `most` nodes are found, those stay at which most synthetic records were published.
+    """
+    rows = min(marginals.records, SAMPLE)
+    k = study.privacy.k * rows / max(marginals.records, 1)
+    found: list[Ints] = []
+    gained: list[Longs] = []
+    for number in range(TABLES):
+        base = derive(study_seed(study), "peel synthetic", number)
+        problem = _problem(study, trees, *synthesize(trees, marginals, rows, base))
+        for bound in sorted({max(2, round(k * multiple)) for multiple in MULTIPLES}):
+            nodes = _candidates(problem, bound, base)
+            gain = _peel(problem, bound, nodes)
+            found.append(nodes[gain > 0])
+            gained.append(gain[gain > 0])
+    return _chosen(problem, np.concatenate(found), np.concatenate(gained), most)
+
+
+def records_published(study: Study, trees: tuple[Hierarchy, ...], codes: Ints, counts: Longs, nodes: Ints) -> Longs:
+    """How many records of a table each node of a list publishes."""
+    return _peel(_problem(study, trees, codes, counts), study.privacy.k, nodes)
+
+
+def synthesize(trees: tuple[Hierarchy, ...], marginals: Marginals, rows: int, seed: Secret) -> tuple[Ints, Longs]:
+    """Distinct records (columns x records) with their counts, each column drawn on its own."""
+    columns = []
+    for column in range(len(trees)):
+        ends = np.cumsum(marginals.weights(column)).astype(np.uint64)
+        drawn = Rng(derive(seed, "column", column)).stream("rows").words_below(int(ends[-1]), rows)
+        columns.append(np.searchsorted(ends, drawn, side="right").astype(np.int32))
+    own, first = group(columns, rows)
+    return np.ascontiguousarray(np.stack(columns)[:, first]), np.bincount(own, minlength=len(first)).astype(np.int64)
+
+
+def digest(nodes: Ints) -> bytes:
+    """What parties compare before the first visit."""
+    return hashlib.sha256(b"covey peel list/1" + str(nodes.shape).encode() + nodes.astype("<i4").tobytes()).digest()
+
+
+def _problem(study: Study, trees: tuple[Hierarchy, ...], codes: Ints, counts: Longs) -> Problem:
+    """A table with costs that no data enters: a measure that needs the data's entropy is replaced by LM."""
+    measure = study.measure if study.measure == "precision" else "lm"
+    costs, scale = integer_costs(trees, measure, None, [column.weight for column in study.quasi])
+    return Problem(trees, codes, counts, costs, scale, study.privacy.k)
+
+
+def _atoms(problem: Problem) -> Atoms:
+    return Atoms(np.arange(problem.items), problem.counts, problem.codes, np.empty((problem.items, 0), np.int64))
+
+
+def _peel(problem: Problem, bound: int, nodes: Ints) -> Longs:
+    atoms, flat = _atoms(problem), forest(problem)
+    gain = np.zeros(len(nodes), dtype=np.int64)
+    limits = limits_of(problem)._replace(k=bound)
+    peel_all(flat, signs(flat), atoms.codes, atoms.weight, atoms.places, limits, nodes, all_of(atoms), gain)
+    return gain
+
+
+def _candidates(problem: Problem, bound: int, seed: Secret) -> Ints:
+    """The whole lattice where it can be listed, else what probes find."""
+    if lattice.size(problem) <= lattice.LISTED:
+        return lattice.by_cost(problem, lattice.whole(problem))
+    atoms, flat = _atoms(problem), forest(problem)
+    stream = Rng(derive(seed, "probe", bound)).stream("starts")
+    starts = stream.words_below(atoms.number, PROBES).astype(np.int64)
+    state = stream.words(1) >> np.uint64(2)
+    nodes = np.tile(flat.heights.astype(np.int32), (PROBES + 1, 1))
+    _probe_all(flat, atoms.codes, atoms.weight, bound, starts, state, nodes)
+    return lattice.by_cost(problem, nodes)
+
+
+def _chosen(problem: Problem, nodes: Ints, gain: Longs, most: int) -> Ints:
+    root = np.array([[tree.height for tree in problem.trees]], dtype=np.int32)
+    each, own = np.unique(nodes, axis=0, return_inverse=True)
+    total = np.bincount(own.ravel(), weights=gain, minlength=len(each))
+    kept = each[np.argsort(-total, kind="stable")[:most]]
+    return lattice.by_cost(problem, np.concatenate([kept, root]))
+
+
+@jit
+def peel_all(
+    trees: Forest, sign: Longs, codes: Ints, weight: Longs, places: Longs, limits: Limits, nodes: Ints,
+    remains: Remains, gain: Longs,
+) -> None:  # fmt: skip
+    """Peels a table, and writes down how many records each node published."""
+    for number in range(len(nodes)):
+        before = remains.state[WEIGHT]
+        if before < limits.k:
+            return
+        hash_tuples(trees, sign, codes, nodes[number], remains.which[: remains.state[LEFT]], remains.hashes)
+        take_classes(weight, places, limits, remains)
+        gain[number] = before - remains.state[WEIGHT]
+
+
+@jit
+def _probe_all(trees: Forest, codes: Ints, weight: Longs, k: int, starts: Longs, state: Words, nodes: Ints) -> None:
+    members = np.empty(len(weight), np.int64)
+    for number in range(len(starts)):
+        lattice.probe(trees, codes, weight, k, starts[number], state, members, nodes[number])

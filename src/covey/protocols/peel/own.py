@@ -1,0 +1,62 @@
+"""A party's own records, those still in play and those in a class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from covey.protocols.peel.diverse import Histograms
+from covey.protocols.peel.terms import Terms
+from covey.protocols.peel.tuples import Grid, Ints, Longs, match
+from covey.table import Table, group
+
+
+@dataclass(frozen=True)
+class Own:
+    """Records with equal codes are one item; `label` is each item's class, or -1 while it is in play."""
+
+    codes: Ints  # columns x items
+    counts: Longs
+    label: Longs
+    item_of_row: Longs
+    values: tuple[Longs, ...]
+    """Per watched column each row's value, counted through all columns."""
+    width: int
+    """How many values the watched columns have in all."""
+
+    @classmethod
+    def of(cls, table: Table, terms: Terms) -> Own:
+        """All records of a table, in play."""
+        item_of_row, first = group([*table.codes], table.rows)
+        counts = np.bincount(item_of_row, minlength=len(first)).astype(np.int64)
+        values, width = [], 0
+        for column in terms.watched:
+            carried = table.values(column.name)
+            values.append(carried.codes.astype(np.int64) + width)
+            width += len(column.values or ()) + 1  # one for missing values
+        codes = np.ascontiguousarray(table.codes[:, first])
+        return cls(codes, counts, np.full(len(first), -1, np.int64), item_of_row, tuple(values), width)
+
+    def in_play(self) -> Longs:
+        """The items that are in no class yet."""
+        return np.flatnonzero(self.label < 0)
+
+    def inside(self, grid: Grid, levels: Ints, boxes: Ints) -> Longs:
+        """For each item in play which of these boxes of one lattice node it lies in, or -1."""
+        items = self.in_play()
+        return match(grid.keys(levels, self.codes[:, items]), grid.keys_of(levels, boxes))
+
+    def histograms(self, items: Longs, place: Longs, width: int) -> Histograms:
+        """The records of these items by place; place -1 takes no part."""
+        inside = np.flatnonzero(place >= 0)
+        counts = np.zeros(width, dtype=np.int64)
+        np.add.at(counts, place[inside], self.counts[items[inside]])
+        values = np.zeros((width, self.width), dtype=np.int64)
+        of_item = np.full(len(self.counts), -1, dtype=np.int64)
+        of_item[items] = place
+        where = of_item[self.item_of_row] if self.values else np.zeros(0, dtype=np.int64)
+        rows = np.flatnonzero(where >= 0)
+        for column in self.values:
+            np.add.at(values, (where[rows], column[rows]), 1)
+        return Histograms(counts, values)

@@ -1,0 +1,51 @@
+"""The one role: a holder of rows, from the first sum to the release."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from covey.protocols.peel import leaks, marginals, rows
+from covey.protocols.peel.find import Finder
+from covey.protocols.peel.nodes import digest, list_nodes
+from covey.protocols.peel.own import Own
+from covey.protocols.peel.release import Published, figures, result
+from covey.protocols.peel.supply import LANES, Supply
+from covey.protocols.peel.terms import Terms
+from covey.protocols.peel.tuples import Grid
+from covey.protocols.peel.visit import Peeling
+from covey.protocols.protocol import Result, Seat
+from covey.secure import coin
+from covey.wire import gather
+
+
+async def holder(seat: Seat) -> Result:
+    """A holder of rows. Raises Unmet if the parties have fewer than k, or no class keeps what is asked for."""
+    study, channel, table = seat.study, seat.channel, seat.records
+    terms, trees = Terms.of(study), table.trees
+
+    seat.pace.phase("marginals")
+    seat.book.learns(marginals.LEAKAGE, leaves=sum(tree.codes for tree in trees), k=terms.k)
+    known = await marginals.learn(channel.at("marginals"), study, table)
+
+    seat.pace.phase("list")
+    nodes = list_nodes(study, trees, known, terms.nodes)
+    await marginals.agree(channel.at("list"), digest(nodes))
+    seed = await coin.toss(channel.at("coin"))
+
+    seat.pace.phase("visits", len(nodes))
+    for leakage, numbers in leaks.before(terms, len(nodes)):
+        seat.book.learns(leakage, **numbers)
+    own, supply = Own.of(table, terms), Supply(channel.at("prepare"), terms.k)
+    finder = Finder(terms, Grid.of(trees), nodes, own, seed, supply, known.records)
+    peeling = Peeling(finder)
+    await gather(peeling.run(channel.at("visit"), seat.pace.reach), *(supply.work() for _ in range(LANES)))
+    for leakage, numbers in leaks.after(terms, finder.openings, len(peeling.classes.sizes)):
+        seat.book.learns(leakage, **numbers)
+
+    seat.pace.phase("release")
+    published = Published.of(len(trees), peeling.classes.boxes, peeling.classes.sizes)
+    of_release = figures(study, trees, published, known.records)
+    label = own.label[own.item_of_row]
+    klass = np.where(label >= 0, published.number[np.maximum(label, 0)], -1)
+    opened = await rows.release(seat, klass, published.sizes, of_release)
+    return result(study, trees, published, of_release, opened)

@@ -1,0 +1,155 @@
+"""How records reach the release: each class's labels with the records' own values, and nobody's name on a row.
+
+By counts   where the study lists every value that a record may carry: how many records of each class carry what is
+            added up, which opens the release and nothing else.
+By shuffle  otherwise: sealed rows pass through all parties' hands and are opened once everyone has approved. A party
+            fills up with dummies, so that nobody learns another's number of rows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.cells import MISSING
+from covey.errors import Aborted, InputError, PeerError
+from covey.protocols.protocol import Figures, Proposal, Seat
+from covey.schema import Column, Role
+from covey.secure import conjunction, shuffle
+from covey.secure import sum as secure_sum
+from covey.secure.declare import Leakage
+from covey.study import Study
+from covey.table import Table
+from covey.wire import Channel, Count, Message
+
+Longs = NDArray[np.int64]
+
+MOST_PLACES = 1 << 21
+"""Numbers that are added up at most; beyond that rows are shuffled."""
+LENGTHS = tuple(1 << power for power in range(4, 15))
+
+LEAKAGE = Leakage(everyone=("the release: how many records of each class carry which values",))
+
+
+class Submits(Message, tag="peel.submits"):
+    """How many rows the sender submits, where the study makes sizes public."""
+
+    rows: Count
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Released rows: the class of each, and its cells in the columns that are published as they are."""
+
+    klass: Longs
+    cells: dict[str, list[str]]
+
+
+async def release(seat: Seat, klass: Longs, sizes: Longs, known: Figures) -> Rows:
+    """All parties' rows after everyone's approval; `klass` has each own row's class, or -1 where it is withheld."""
+    channel = seat.channel.at("rows")
+    if by_counts(seat.study, len(sizes)):
+        await seat.approve(Proposal(opens=LEAKAGE.everyone, figures=known))
+        seat.book.learns(LEAKAGE)
+        rows = await _add_up(channel, seat.study, seat.records, klass, sizes)
+    else:
+        rows = await _shuffle(seat, channel, klass, len(sizes), known)
+    if not np.array_equal(np.bincount(rows.klass, minlength=len(sizes)), sizes):
+        raise Aborted(
+            "the classes' rows are not as many as were counted: a party did not keep to the protocol", resumable=False
+        )
+    return rows
+
+
+def carried(study: Study) -> tuple[Column, ...]:
+    """The columns that are published as they are."""
+    return study.of_role(Role.SENSITIVE, Role.PLAIN)
+
+
+def by_counts(study: Study, classes: int) -> bool:
+    """Whether the study lists so few combinations of carried values that they can be added up."""
+    domains = [_domain(column) for column in carried(study)]
+    return all(domains) and classes * math.prod(map(len, domains)) <= MOST_PLACES
+
+
+def _domain(column: Column) -> tuple[str, ...]:
+    """Every value that a record may carry in this column; none if the study does not list them."""
+    if column.values is None:
+        return ()
+    return (*column.values, MISSING) if column.missing == "value" else column.values
+
+
+async def _add_up(channel: Channel, study: Study, table: Table, klass: Longs, sizes: Longs) -> Rows:
+    domains = {column.name: _domain(column) for column in carried(study)}
+    width = math.prod(map(len, domains.values()))
+    combination = np.zeros(table.rows, dtype=np.int64)
+    for name, values in domains.items():
+        own = table.values(name)
+        place = {value: position for position, value in enumerate(values)}
+        lookup = np.array([place.get(label, 0) for label in own.labels] or [0], dtype=np.int64)
+        combination = combination * len(values) + lookup[own.codes]
+    released = klass >= 0
+    mine = np.bincount((klass * width + combination)[released], minlength=len(sizes) * width).astype(np.uint64)
+    total = (await secure_sum.total(channel.at("count"), mine)).astype(np.int64)
+    if total.min(initial=0) < 0 or int(total.sum()) != int(sizes.sum()):
+        raise Aborted("the classes' values do not add up: a party did not keep to the protocol", resumable=False)
+    number, rest = np.divmod(np.repeat(np.arange(len(total)), total), width)
+    cells: dict[str, list[str]] = {}
+    for name, values in reversed(domains.items()):
+        rest, code = np.divmod(rest, len(values))
+        cells[name] = [values[each] for each in code.tolist()]
+    return Rows(number, cells)
+
+
+async def _shuffle(seat: Seat, channel: Channel, klass: Longs, classes: int, known: Figures) -> Rows:
+    names = [column.name for column in carried(seat.study)]
+    own = [seat.records.values(name) for name in names]
+    mine = [
+        msgspec.msgpack.encode((int(klass[row]), [values.labels[values.codes[row]] for values in own]))
+        for row in np.flatnonzero(klass >= 0)
+    ]
+    length = await _agree_on_length(channel.at("length"), max(map(len, mine), default=0))
+    counts = await _submitted(seat, channel.at("submit"), len(mine), known.rows)
+    mixed = await shuffle.mix(channel.at("mix"), mine, counts=counts, length=length)
+    shown = shuffle.leakage(len(channel.parties))
+    numbers: dict[str, object] = {
+        "rows": known.rows,
+        "submitted": ", ".join(f"{name}: {count}" for name, count in counts.items()),
+        "dummies": sum(counts.values()) - known.rows,
+    }
+    await seat.approve(Proposal(opens=tuple(shown.sentences("holder", **numbers)), figures=known))
+    seat.book.learns(shown, **numbers)
+    opened = await shuffle.open_rows(channel.at("open"), mixed, approved=True)
+    read = [_read(channel, row, classes, len(names)) for row in opened]
+    cells = {name: [texts[place] for _, texts in read] for place, name in enumerate(names)}
+    return Rows(np.array([number for number, _ in read], dtype=np.int64), cells)
+
+
+def _read(channel: Channel, raw: bytes, classes: int, columns: int) -> tuple[int, list[str]]:
+    try:
+        number, texts = msgspec.msgpack.decode(raw, type=tuple[int, list[str]])
+    except (msgspec.MsgspecError, ValueError):
+        number, texts = -1, []
+    if not 0 <= number < classes or len(texts) != columns:
+        raise PeerError(party=" or ".join(channel.peers), step=channel.step, reason="it submitted what is no row")
+    return number, texts
+
+
+async def _agree_on_length(channel: Channel, longest: int) -> int:
+    """The shortest of the possible lengths that everyone's rows fit in; whose row is the longest stays hidden."""
+    fits = await conjunction.conjoin(channel, np.array([longest <= length for length in LENGTHS]))
+    if fits is None or not fits.any():
+        raise InputError(f"a released row takes more than {LENGTHS[-1]} bytes; leave out long plain columns")
+    return LENGTHS[int(np.flatnonzero(fits)[0])]
+
+
+async def _submitted(seat: Seat, channel: Channel, mine: int, rows: int) -> dict[str, int]:
+    """How many rows each party submits: its own number where sizes are public, else as many as it could have."""
+    if seat.study.sizes == "public":
+        theirs = await channel.exchange(Submits(mine))
+        return {channel.me: mine, **{name: message.rows for name, message in theirs.items()}}
+    return dict.fromkeys(channel.parties, min(seat.study.rows_at_most or rows, rows))

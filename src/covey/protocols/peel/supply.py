@@ -1,0 +1,95 @@
+"""Tests are prepared ahead, beside the visits that use them, and never many more than will soon be used.
+
+What is ordered, and when, depends only on what is public, so that all parties prepare the same batches. Lanes work on
+several batches at once: a batch takes several exchanges, and a visit should not wait for them. Whatever the number of
+tests of a run, at most `STOCK` of them and a batch per lane are in memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from covey.secure import threshold
+from covey.secure.threshold import Prepared
+from covey.wire import Channel, depth
+
+LANES = 3
+BATCH = 1 << 16
+SMALLEST = 256
+STOCK = 1 << 18
+"""Tests that are prepared ahead at most; a visit that needs more at once takes them in turn."""
+
+
+_Batch = asyncio.Future[tuple[Prepared, int]]
+"""Prepared tests, and how deep the messages were that had been read for them."""
+
+
+@dataclass(frozen=True)
+class _Order:
+    number: int
+    width: int
+    read: int
+    batch: _Batch
+
+
+class Supply:
+    """Prepared tests against one bound, in the order in which they are taken."""
+
+    def __init__(self, channel: Channel, bound: int) -> None:
+        self.channel = channel
+        self.bound = bound
+        self.made = 0
+        """Tests that were ordered so far."""
+        self.batches = 0
+        self._taken = 0
+        self._wanted = 0
+        self._orders: asyncio.Queue[_Order | None] = asyncio.Queue()
+        self._batches: list[_Batch] = []
+        self._front: list[Prepared] = []
+
+    def foresee(self, tests: int) -> None:
+        """That many tests will be needed soon; the number is public."""
+        self._wanted = min(tests, STOCK)
+        self._order(self._taken + self._wanted)
+
+    async def take(self, width: int) -> Prepared:
+        """The next tests, which are waited for if need be."""
+        self._taken += width
+        self._order(self._taken)
+        self._order(self._taken + self._wanted)
+        parts, due = [], width
+        while due > 0:
+            if not self._front:
+                prepared, read = await self._batches.pop(0)
+                depth.consume(read)
+                self._front.append(prepared)
+            front = self._front.pop()
+            first, rest = front.split(due)
+            parts.append(first)
+            due -= len(first)
+            if len(rest):
+                self._front.append(rest)
+        return Prepared.join(parts)
+
+    async def work(self) -> None:
+        """One lane: prepares what is ordered until the supply is closed."""
+        while (order := await self._orders.get()) is not None:
+            depth.consume(order.read)
+            with self.channel.at(order.number) as at:
+                prepared = await threshold.prepare(at, self.bound, order.width)
+            order.batch.set_result((prepared, depth.current()))
+
+    def close(self) -> None:
+        """Nothing more will be taken; what is ordered is still made, because peers make it too."""
+        for _ in range(LANES):
+            self._orders.put_nowait(None)
+
+    def _order(self, until: int) -> None:
+        while self.made < until:
+            width = min(BATCH, max(SMALLEST, until - self.made))
+            batch: _Batch = asyncio.get_running_loop().create_future()
+            self._orders.put_nowait(_Order(self.batches, width, depth.current(), batch))
+            self._batches.append(batch)
+            self.batches += 1
+            self.made += width

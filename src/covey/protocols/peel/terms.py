@@ -1,0 +1,97 @@
+"""What a study asks of `peel`: its options, and the studies that it cannot run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from covey.errors import InputError
+from covey.schema import Column
+from covey.study import Study
+
+OPTIONS = {
+    "mode": '"visit": one generalization after the other (default); "skip": those without a class are found many at a '
+    'time; "wave": many at a time, the fewest exchanges, and the ledger grows',
+    "buckets": "buckets per remaining record where tuples are hashed (default 4; fewer are cheaper and say more)",
+    "nodes": "generalizations that are visited at most (default 2000)",
+    "insider": '"clip": a class needs k_insider records of others than any one party (the only form so far)',
+    "leftover": '"withhold": what is left over, fewer than k records, is not released (the only form so far)',
+}
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The parameters of a run."""
+
+    k: int
+    mode: str
+    buckets: int
+    nodes: int
+    most_of_one: int | None
+    """How many records of one party count towards k; None where all do."""
+    diverse: Fraction | None
+    """Each sensitive value has at most one of so many of a class's records."""
+    watched: tuple[Column, ...]
+    """The sensitive columns, where diversity is asked for."""
+
+    @classmethod
+    def of(cls, study: Study) -> Terms:
+        """A study's terms. Raises InputError, with what to change, if `peel` cannot keep them."""
+        _require_parties(study)
+        _require_listed(study)
+        k, insider, options = study.privacy.k, study.privacy.k_insider, study.options
+        for option, only in (("insider", "clip"), ("leftover", "withhold")):
+            if options.get(option, only) != only:
+                raise InputError(f'[protocol] {option} = {options[option]!r} is not part of this version; use "{only}"')
+        most = None if insider is None else k - insider
+        if most is not None and most * len(study.parties) < k:
+            raise InputError(
+                f"k_insider = {insider} with k = {k}: at most {max(most, 0)} records of each of {len(study.parties)} "
+                "parties count, and no class could reach k; lower k_insider or raise k"
+            )
+        return cls(
+            k=k,
+            mode=str(options.get("mode", "visit")),
+            buckets=_whole(study, "buckets", 4, 1, 64),
+            nodes=_whole(study, "nodes", 2000, 1, 100_000),
+            most_of_one=most,
+            diverse=None if study.privacy.l is None else Fraction(study.privacy.l).limit_denominator(64),
+            watched=() if study.privacy.l is None else study.sensitive,
+        )
+
+
+def _whole(study: Study, option: str, default: int, least: int, most: int) -> int:
+    value = study.options.get(option, default)
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise InputError(f"[protocol] {option} must be a whole number from {least} to {most}")
+    return value
+
+
+def _require_parties(study: Study) -> None:
+    if len(study.parties) < 3:
+        raise InputError(
+            "protocol 'peel' needs three or more parties: its shares hide nothing between two; "
+            'for two take protocol = "cluster" or "suppress"'
+        )
+
+
+def _require_listed(study: Study) -> None:
+    if not study.quasi:
+        raise InputError("no column has the role quasi: there is nothing to generalize")
+    for column in study.quasi:
+        if not column.closed:
+            raise InputError(
+                f"column {column.name!r}: protocol 'peel' needs a hierarchy that lists the whole domain; "
+                "give it a file, or min, max and steps, or its values"
+            )
+    if study.privacy.l is None:
+        return
+    if study.privacy.diversity != "frequency":
+        raise InputError(
+            f"protocol 'peel' keeps l by frequency; diversity = {study.privacy.diversity!r} is not part of this version"
+        )
+    for column in study.sensitive:
+        if column.values is None:
+            raise InputError(f"column {column.name!r}: l needs its values listed, so that the parties can count them")
+    if study.privacy.site_l is not None:
+        raise InputError("protocol 'peel' does not keep site_l; take protocol = \"cluster\"")

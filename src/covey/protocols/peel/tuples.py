@@ -1,0 +1,170 @@
+"""Tuples as numbers: a record generalized to a lattice node is a few numbers below 2^61, and a keyed hash of them.
+
+A lattice node is one level per column. The nodes of a column's tree on one level are counted through, and the counts of
+several columns make one number (a *limb*) as long as it stays an element of the field; most lattices need one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.anonymize.compiled import jit
+from covey.crypto.field import F61, Words
+from covey.crypto.rng import Label, derive
+from covey.crypto.secret import Secret
+from covey.hierarchy import Hierarchy
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Bits = NDArray[np.bool_]
+
+_ROOM = 1 << 60
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The trees of all columns, with the nodes of every level counted through."""
+
+    trees: tuple[Hierarchy, ...]
+    nodes: tuple[tuple[Ints, ...], ...]
+    """Per column and level: the level's nodes, in increasing order."""
+    places: tuple[tuple[Longs, ...], ...]
+    """Per column and level: the place of each leaf code's ancestor among these."""
+
+    @classmethod
+    def of(cls, trees: tuple[Hierarchy, ...]) -> Grid:
+        """The grid over these trees."""
+        nodes = tuple(tuple(np.unique(row) for row in tree.up) for tree in trees)
+        places = tuple(
+            tuple(np.searchsorted(level, row).astype(np.int64) for level, row in zip(own, tree.up, strict=True))
+            for own, tree in zip(nodes, trees, strict=True)
+        )
+        return cls(trees, nodes, places)
+
+    def sizes(self, levels: Ints) -> list[int]:
+        """How many nodes each column has on its level."""
+        return [len(self.nodes[column][level]) for column, level in enumerate(levels.tolist())]
+
+    def domain(self, levels: Ints) -> int:
+        """How many tuples there could be at this lattice node."""
+        return math.prod(self.sizes(levels))
+
+    def limbs(self, levels: Ints) -> list[list[int]]:
+        """The columns that make up each limb."""
+        limbs: list[list[int]] = [[]]
+        room = 1
+        for column, size in enumerate(self.sizes(levels)):
+            if limbs[-1] and room * size > _ROOM:
+                limbs.append([])
+                room = 1
+            limbs[-1].append(column)
+            room *= size
+        return limbs
+
+    def keys(self, levels: Ints, codes: Ints) -> Words:
+        """Limbs x records: the tuples of these records (columns x records) at this node."""
+        return self._pack(levels, [self.places[c][level][codes[c]] for c, level in enumerate(levels.tolist())])
+
+    def keys_of(self, levels: Ints, boxes: Ints) -> Words:
+        """Limbs x boxes: the tuples of boxes (boxes x columns) whose nodes stand on these levels."""
+        return self._pack(
+            levels,
+            [np.searchsorted(self.nodes[c][level], boxes[:, c]) for c, level in enumerate(levels.tolist())],
+        )
+
+    def boxes(self, levels: Ints, keys: Words) -> tuple[Ints, Bits]:
+        """The inverse: each tuple's nodes, and which of the keys are tuples of this node at all."""
+        sizes = self.sizes(levels)
+        boxes = np.zeros((keys.shape[1], len(sizes)), dtype=np.int32)
+        real = np.ones(keys.shape[1], dtype=bool)
+        for limb, columns in enumerate(self.limbs(levels)):
+            rest = keys[limb].astype(np.int64)
+            for column in reversed(columns):
+                boxes[:, column] = self.nodes[column][int(levels[column])][rest % sizes[column]]
+                rest //= sizes[column]
+            real &= rest == 0
+        return boxes, real
+
+    def _pack(self, levels: Ints, places: list[Longs]) -> Words:
+        sizes, rows = self.sizes(levels), []
+        for columns in self.limbs(levels):
+            key = np.zeros(len(places[0]), dtype=np.int64)
+            for column in columns:
+                key = key * sizes[column] + places[column]
+            rows.append(key.astype(np.uint64))
+        return np.stack(rows)
+
+
+def match(wanted: Words, among: Words) -> Longs:
+    """For each tuple (limbs x tuples) its place in a list of distinct ones, or -1."""
+    number = among.shape[1]
+    both = np.concatenate([among, wanted], axis=1)
+    group = np.zeros(both.shape[1], dtype=np.int64)
+    for limb in both:
+        _, own = np.unique(limb, return_inverse=True)
+        _, group = np.unique(group * (int(own.max(initial=0)) + 1) + own, return_inverse=True)
+    place = np.full(int(group.max(initial=0)) + 1, -1, dtype=np.int64)
+    place[group[:number]] = np.arange(number)
+    return place[group[number:]]
+
+
+def buckets(seed: Secret, size: int, keys: Words, *labels: Label) -> Longs:
+    """The bucket of each tuple, from 0 to size - 1: a hash under a key that follows from a joint coin."""
+    return (_hash(seed, keys, "bucket", *labels) % np.uint64(size)).astype(np.int64)
+
+
+def marks(seed: Secret, keys: Words, *labels: Label) -> Words:
+    """An element of F61 for each tuple, as if drawn at random."""
+    return (_hash(seed, keys, "mark", *labels) >> np.uint64(3)) % np.uint64(F61.prime)
+
+
+def _hash(seed: Secret, keys: Words, *labels: Label) -> Words:
+    key = np.frombuffer(derive(seed, "peel", *labels).reveal()[:16], dtype="<u8").astype(np.uint64)
+    return siphash(np.ascontiguousarray(keys), key)
+
+
+_LENGTH = np.uint64(56)
+
+
+@jit
+def _left(word: np.uint64, by: int) -> np.uint64:
+    return (word << np.uint64(by)) | (word >> np.uint64(64 - by))
+
+
+@jit
+def siphash(keys: Words, key: Words) -> Words:
+    """SipHash-2-4 (Aumasson and Bernstein 2012) of each column of 64-bit words."""
+    answer = np.empty(keys.shape[1], np.uint64)
+    last = np.uint64((8 * keys.shape[0]) & 255) << _LENGTH
+    for place in range(keys.shape[1]):
+        a = np.uint64(0x736F6D6570736575) ^ key[0]
+        b = np.uint64(0x646F72616E646F6D) ^ key[1]
+        c = np.uint64(0x6C7967656E657261) ^ key[0]
+        d = np.uint64(0x7465646279746573) ^ key[1]
+        for step in range(keys.shape[0] + 3):
+            word = np.uint64(0)
+            if step < keys.shape[0]:
+                word = keys[step, place]
+            elif step == keys.shape[0]:
+                word = last
+            elif step == keys.shape[0] + 1:
+                c ^= np.uint64(255)
+            d ^= word
+            for _ in range(2):
+                a += b
+                b = _left(b, 13) ^ a
+                a = _left(a, 32)
+                c += d
+                d = _left(d, 16) ^ c
+                a += d
+                d = _left(d, 21) ^ a
+                c += b
+                b = _left(b, 17) ^ c
+                c = _left(c, 32)
+            a ^= word
+        answer[place] = a ^ b ^ c ^ d
+    return answer

@@ -1,0 +1,155 @@
+"""Visits: at each lattice node of the list, in turn, the tuples that k or more remaining records share become classes.
+
+A *window* is one node, or in wave mode as many as a hundred thousand tests do for. Of a window's tuples those are
+published that share no possible record with one of an earlier node; then the others are tested again, in waves. So each
+mode publishes what visits one by one would. In skip mode a window only tells which of its nodes need a visit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+
+import numpy as np
+
+from covey.protocols.peel.classes import Candidates, Classes
+from covey.protocols.peel.find import Finder, Heavy, Table, astray
+from covey.protocols.peel.tuples import Longs
+from covey.secure import sum as secure_sum
+from covey.wire import Channel
+
+WINDOW = 100_000
+"""Tests of a window of several nodes, at most."""
+AHEAD = 4
+"""Windows for which tests are prepared ahead."""
+
+
+@dataclass
+class Peeling:
+    """One party's state of a run."""
+
+    finder: Finder
+    classes: Classes = field(default_factory=Classes)
+
+    async def run(self, channel: Channel, reach: Callable[[int], None]) -> None:
+        """Visits all nodes of the list, until fewer than k records remain."""
+        finder, position = self.finder, 0
+        while position < len(finder.nodes) and finder.remaining >= finder.terms.k:
+            window = self._window(position)
+            finder.supply.foresee(self._soon(position))
+            at = channel.at(position)
+            tables = [finder.lay(node, finder.own.in_play()) for node in window]
+            if finder.terms.mode == "skip" and len(window) > 1:
+                await self._skip(at, tables)
+            else:
+                await self._settle(at.at("settle"), await finder.find(at.at("find"), tables))
+            position += len(window)
+            finder.openings.visits += len(window)
+            reach(position)
+        finder.supply.close()
+
+    def _window(self, position: int) -> list[int]:
+        """The nodes that are looked at together."""
+        finder, window = self.finder, [position]
+        if finder.terms.mode == "visit":
+            return window
+        tests = finder.tests(position)
+        while window[-1] + 1 < len(finder.nodes) and tests + finder.tests(window[-1] + 1) <= WINDOW:
+            window.append(window[-1] + 1)
+            tests += finder.tests(window[-1])
+        return window
+
+    def _soon(self, position: int) -> int:
+        """About how many tests the next windows need: no table will be larger than it would be now."""
+        finder, end = self.finder, len(self.finder.nodes)
+        if finder.terms.mode == "visit":
+            return sum(finder.tests(node) for node in range(position, min(position + AHEAD, end)))
+        return min(AHEAD * WINDOW, sum(finder.tests(node) for node in range(position, end)))
+
+    async def _settle(self, channel: Channel, waiting: Candidates) -> None:
+        """Publishes candidates in the order of the list: each if it still has k records when its turn has come."""
+        finder = self.finder
+        for wave in count():
+            if not len(waiting):
+                return
+            at = channel.at(wave)
+            blocked = waiting.blocked(finder.grid)
+            free, waiting = waiting.take(~blocked), waiting.take(blocked)
+            published = await self._publish(at, free)
+            if len(waiting) and len(published):
+                stay = ~waiting.touched(finder.grid, published)
+                again = waiting.take(~stay)
+                stay[~stay] = await finder.test(at.at("again"), self._counts(again))
+                waiting = waiting.take(stay)
+
+    async def _publish(self, channel: Channel, free: Candidates) -> Candidates:
+        """Opens the counts of those that are diverse, and takes their records out of play."""
+        finder, own = self.finder, self.finder.own
+        unknown = np.flatnonzero(~free.diverse)
+        if finder.terms.diverse is not None and len(unknown):
+            asked = free.take(unknown)
+            parts = own.histograms(own.in_play(), self._place(asked), len(asked))
+            keep = np.ones(len(free), dtype=bool)
+            keep[unknown] = await finder.diverse(channel.at("diverse"), parts)
+            free = free.take(keep)
+        if not len(free):
+            return free
+        mine = self._counts(free).astype(np.uint64)
+        sizes = (await secure_sum.total(channel.at("count"), mine)).astype(np.int64)
+        if sizes.min() < finder.terms.k or sizes.max() > finder.remaining or sizes.sum() > finder.remaining:
+            raise astray("a class has an impossible number of records")
+        items, place = own.in_play(), self._place(free)
+        numbers = self.classes.add(free, sizes)
+        own.label[items[place >= 0]] = numbers[place[place >= 0]]
+        finder.remaining -= int(sizes.sum())
+        return free
+
+    def _place(self, candidates: Candidates) -> Longs:
+        """For each item in play which of the candidates it lies in, or -1; no item lies in two that are free."""
+        finder, own = self.finder, self.finder.own
+        answer = np.full(len(own.in_play()), -1, dtype=np.int64)
+        for node, places in _by_node(candidates):
+            inside = own.inside(finder.grid, finder.nodes[node], candidates.boxes[places])
+            answer[inside >= 0] = places[inside[inside >= 0]]
+        return answer
+
+    def _counts(self, candidates: Candidates) -> Longs:
+        """This party's number of remaining records in each candidate; a record may lie in several."""
+        finder, own = self.finder, self.finder.own
+        answer = np.zeros(len(candidates), dtype=np.int64)
+        counts = own.counts[own.in_play()]
+        for node, places in _by_node(candidates):
+            inside = own.inside(finder.grid, finder.nodes[node], candidates.boxes[places])
+            np.add.at(answer, places[inside[inside >= 0]], counts[inside >= 0])
+        return answer
+
+    async def _skip(self, channel: Channel, tables: list[Table]) -> None:
+        """Tests a window's nodes at once, then visits those with heavy buckets, and of these only what is in them."""
+        finder, published = self.finder, len(self.classes.sizes)
+        for heavy in await finder.test_tables(channel.at("all"), tables):
+            if not len(heavy.buckets) or finder.remaining < finder.terms.k:
+                continue
+            at = channel.at("node", heavy.table.node)
+            if len(self.classes.sizes) == published:
+                found = await finder.name(at.at("find"), [heavy])
+            else:
+                found = await self._find_again(at.at("again"), heavy)
+            await self._settle(at.at("settle"), found)
+
+    async def _find_again(self, channel: Channel, heavy: Heavy) -> Candidates:
+        """What is still heavy of buckets that once were, now that other classes were published."""
+        finder, table = self.finder, heavy.table
+        if table.dense:
+            once = finder.dense(heavy)
+            return once.take(await finder.test(channel, self._counts(once)))
+        inside = (heavy.place >= 0) & (finder.own.label[table.items] < 0)
+        return await finder.find(channel, [finder.lay_again(table.node, table.items[inside], len(heavy.buckets))])
+
+
+def _by_node(candidates: Candidates) -> Iterator[tuple[int, Longs]]:
+    """The places of each node's candidates."""
+    nodes, starts = np.unique(candidates.node, return_index=True)
+    ends = [*starts[1:].tolist(), len(candidates)]
+    for node, first, last in zip(nodes.tolist(), starts.tolist(), ends, strict=True):
+        yield node, np.arange(first, last)
