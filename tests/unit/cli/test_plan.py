@@ -3,9 +3,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.conftest import Covey
 
 from covey import samples
-from tests.conftest import Covey
 
 STUDY = samples.path("hospitals") / "study.toml"
 
