@@ -22,7 +22,7 @@ import numpy as np
 
 from covey.anonymize.problem import Longs
 from covey.errors import Aborted, InputError, Unmet
-from covey.protocols.cluster import clear, exact, guarded, leaks, plan, release, repair
+from covey.protocols.cluster import clear, exact, guarded, leaks, plan, release, repair, site
 from covey.protocols.cluster.agree import agree
 from covey.protocols.cluster.divide import Openings
 from covey.protocols.cluster.ground import Clusters, Ground, lay_ground, require_listed
@@ -46,6 +46,10 @@ async def holder(seat: Seat) -> Result:
     seat.book.learns(leaks.SETUP if parties > 2 else leaks.SETUP_OF_TWO, **leaks.numbers(study))
     known = await meet(channel.at("meet"), study, table)
     ground = lay_ground(study, table.trees, known.leaves)
+    sites = study.privacy.site_l
+    if sites is not None:
+        seat.book.learns(leaks.SITES, sites=sites)
+        ground = await site.prune(channel.at("prune"), study, ground, table.codes, sites)
 
     seat.book.learns(leaks.of_search(study), **leaks.numbers(study))
     openings = Openings()
@@ -62,6 +66,8 @@ async def holder(seat: Seat) -> Result:
     reached = await repair.insider_reached(channel.at("insider"), clusters, own, study.privacy.k)
     seat.book.learns(leaks.REACHED, insider=reached, more=" or more" if reached >= study.privacy.k else "")
     await count_openings(seat, channel.at("openings"), openings)
+    if sites is not None:
+        clusters = await site.raise_together(channel.at("raise"), study, ground, table.codes, clusters, sites)
     await agree(channel.at("agree"), clusters.digest())
 
     seat.pace.phase("release")
@@ -169,6 +175,8 @@ def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
     require_feasible(study, known)
     ground = lay_ground(study, first.trees, leaves)
     hands = {name: table.codes for name, table in tables.items()}
+    if study.privacy.site_l is not None:
+        ground = clear.pruned(ground, study, hands)
     if leaks.schedule_of(study) == "exact":
         labels, clusters = clear.sequential(ground, hands)
     else:
@@ -177,6 +185,8 @@ def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
     labels, clusters = clear.repaired(
         ground, labels, clusters, values, study.privacy.l, study.privacy.k_insider
     )  # fmt: skip
+    if study.privacy.site_l is not None:
+        clusters = clear.raised_together(ground, study, hands, clusters)
     return in_the_clear(study, ground, tables, labels, clusters, leaves)
 
 

@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 from covey.anonymize.constraints import limits_of
 from covey.anonymize.problem import Ints, Longs
 from covey.anonymize.sequential import cluster
-from covey.protocols.cluster import divide, guarded, repair
+from covey.protocols.cluster import divide, guarded, repair, site
 from covey.protocols.cluster.ground import Clusters, Ground
 from covey.protocols.cluster.kernels import close_own, count_below, go_below
 from covey.protocols.cluster.sweep import SLOTS, find_critical, sweep_guarded
 from covey.secure import ancestor
 from covey.secure.descent import NOTHING
+from covey.study import Study
 
 Bits = NDArray[np.bool_]
 Hands = Mapping[str, Ints]
@@ -134,6 +135,26 @@ def turn(ground: Ground, hands: Hands, labels: Labels, clusters: Clusters, mover
     sizes, boxes = clusters.sizes.copy(), clusters.boxes.copy()
     sweep_guarded(ground.forest, hands[mover], labels[mover], sizes, boxes, critical.record, answers, rules)
     return Clusters(sizes, boxes)
+
+
+def pruned(ground: Ground, study: Study, hands: Hands) -> Ground:
+    """The ground without what too few sites support."""
+    sites = study.privacy.site_l or 0
+    nodes = site.asked_nodes(ground, site.site_columns(study))
+    counts = np.sum([site.supported(ground, codes)[nodes] for codes in hands.values()], axis=0)
+    return site.pruned(ground, nodes, (counts == 0) | (counts >= sites), sites)
+
+
+def raised_together(ground: Ground, study: Study, hands: Hands, clusters: Clusters) -> Clusters:
+    """The clusters with site columns raised where the nodes together tell too much."""
+    columns, boxes = site.site_columns(study), clusters.boxes.copy()
+    own = [site.supported(ground, codes) for codes in hands.values()]
+    for place in range(1, len(columns)):
+        chosen, ways, steps = site.siblings(ground, boxes[:, columns[:place]], boxes[:, columns[place]])
+        counts = np.sum([bits[chosen].all(axis=1) & bits[steps] for bits in own], axis=0)
+        fine = np.asarray((counts == 0) | (counts >= (study.privacy.site_l or 0)))
+        boxes[:, columns[place]] = site.raised(ground, boxes[:, columns[place]], ways, fine)
+    return Clusters(clusters.sizes, boxes)
 
 
 def repaired(

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from covey.anonymize import clusters as pooled
+from covey.anonymize.clusters import clusters_of
+from covey.anonymize.constraints import limits_of
 from covey.anonymize.merging import agglomerate
 from covey.anonymize.problem import Ints, Longs
 from covey.crypto.rng import Stream
@@ -81,20 +82,15 @@ async def search(
 
 def merge_small(ground: Ground, state: Clusters) -> tuple[Longs, Clusters]:
     """Steps 26 to 30, where each cluster goes: sizes and boxes are public, so everyone finds the same by itself."""
-    number = len(state)
-    nobody = np.zeros(0, dtype=np.int64)
-    work = pooled.Clusters(
-        codes=np.zeros((ground.columns, 0), dtype=np.int32),
-        places=np.zeros((number, 0), dtype=np.int64),
-        label=np.arange(number),
-        following=nobody,
-        preceding=nobody,
-        head=np.full(number, -1, dtype=np.int64),
-        size=state.sizes.copy(),
-        box=state.boxes.copy(),
-        cost=ground.costs(state.boxes),
-        histogram=np.zeros((number, 0), dtype=np.int64),
+    first = ground.forest.first[state.boxes].T
+    alone = clusters_of(  # one record each, in place of those that stay with their owners
+        ground.forest,
+        limits_of(ground.problem),
+        np.ascontiguousarray(first, dtype=np.int32),
+        np.zeros((len(state), 0), dtype=np.int64),
+        np.arange(len(state)),
     )
+    work = alone._replace(size=state.sizes.copy(), box=state.boxes.copy(), cost=ground.costs(state.boxes))
     agglomerate(work, ground.forest, ground.k)
     return work.label, Clusters(work.size, work.box)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from covey.anonymize.compiled import jit
 from covey.anonymize.kernels import Forest, lowest_above
@@ -19,9 +20,10 @@ class Children(NamedTuple):
     nodes: Ints
 
     @classmethod
-    def of(cls, trees: Forest) -> Children:
-        """The children of every node of a forest."""
+    def of(cls, trees: Forest, hidden: NDArray[np.bool_] | None = None) -> Children:
+        """The children of every node of a forest, without the hidden ones."""
         below = np.flatnonzero(trees.parent != np.arange(len(trees.parent)))
+        below = below if hidden is None else below[~hidden[below]]
         order = below[np.lexsort((trees.first[below], trees.parent[below]))]
         counts = np.bincount(trees.parent[below], minlength=len(trees.parent))
         return cls(np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), order.astype(np.int32))

@@ -61,6 +61,12 @@ DIVERSITY_OF_TWO = Leakage(
         "merged for l",
     )
 )
+SITES = Leakage(
+    everyone=(
+        "which nodes of the columns that may tell a site are supported by some sites but fewer than {sites}, and which "
+        "published combinations of them would be",
+    )
+)
 MERGED = Leakage(everyone=("which classes showed some party fewer than {fewest} records of others, and were merged",))
 INSIDER = Leakage(
     everyone=("the fewest records of others that any party sees in a class where it sees some, if below {cap}",)

@@ -1,0 +1,122 @@
+"""Paper 003, section 6.2: the hospitals of Table 1, and what may be said of where patients come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from covey.anonymize.problem import Ints
+from covey.errors import Unmet
+from covey.party.data import load_table
+from covey.protocols import find
+from covey.protocols.cluster import clear, site
+from covey.protocols.cluster.ground import Clusters, Ground, lay_ground
+from covey.study import Study
+from covey.testing import harness
+from covey.testing.trial import Trial, of_study
+
+TOWNS = {"San Francisco": "1 2 3", "Oakland": "3 4 5", "Palo Alto": "6 7", "San Jose": "7 8"}
+INCOMES = {"100K-200K": "1 2 3 4 5 6", "200K-300K": "2 3 6 7", "300K-400K": "7 8", "400K-500K": "7 8"}
+STUDY = """
+[study]
+name = "bay"
+protocol = "cluster"
+partition = "horizontal"
+[privacy]
+k = 2
+site_l = {sites}
+[columns.location]
+role = "quasi"
+hierarchy = "flat"
+values = [{towns}]
+site = true
+[columns.income]
+role = "quasi"
+hierarchy = "income.csv"
+site = true
+"""
+
+
+def study_of(home: Path, sites: int) -> Study:
+    (home / "income.csv").write_text("".join(f"{income};100K-500K;*\n" for income in INCOMES))
+    towns = ", ".join(f'"{town}"' for town in TOWNS)
+    parties = "".join(f"[parties.H{number}]\n" for number in range(1, 9))
+    return Study.parse(STUDY.format(sites=sites, towns=towns) + parties, home)
+
+
+def trial_of(study: Study) -> Trial:
+    """Every hospital has one patient of each of its towns with each of its incomes, and a twin."""
+    tables = {}
+    for party in study.parties:
+        number = party.name[1:]
+        towns = [town for town, hospitals in TOWNS.items() if number in hospitals.split()]
+        incomes = [income for income, hospitals in INCOMES.items() if number in hospitals.split()]
+        pairs = [(town, income) for town in towns for income in incomes] * 2
+        frame = pa.table({"location": [town for town, _ in pairs], "income": [income for _, income in pairs]})
+        table = load_table(study, party.name, frame)
+        assert table is not None
+        tables[party.name] = table
+    return of_study(study, find("cluster"), tables)
+
+
+def ground_of(trial: Trial) -> tuple[Ground, dict[str, Ints]]:
+    tables = {name: table for name, table in trial.tables.items() if table is not None}
+    trees = next(iter(tables.values())).trees
+    hands = {name: table.codes for name, table in tables.items()}
+    return clear.pruned(lay_ground(trial.study, trees, None), trial.study, hands), hands
+
+
+def published(ground: Ground, hands: Mapping[str, Ints], study: Study, town: str, income: str) -> str:
+    """The income that a class of this town and this income may publish."""
+    place, money = ground.trees
+    nodes = np.array([[place.node(town), money.node(income)]], dtype=np.int32)
+    raised = clear.raised_together(ground, study, hands, Clusters(np.array([2]), ground.flat(nodes)))
+    return str(money.labels[ground.local(raised.boxes)[0, 1]])
+
+
+def test_table_1_says_which_combinations_may_be_published(tmp_path: Path) -> None:
+    trial = trial_of(study_of(tmp_path, 2))
+    ground, hands = ground_of(trial)
+    assert published(ground, hands, trial.study, "Palo Alto", "300K-400K") == "100K-500K"
+    assert published(ground, hands, trial.study, "Palo Alto", "200K-300K") == "100K-500K"  # its siblings forbid it
+    assert published(ground, hands, trial.study, "Palo Alto", "100K-500K") == "100K-500K"
+    assert published(ground, hands, trial.study, "San Francisco", "100K-200K") == "100K-200K"
+    assert published(ground, hands, trial.study, "San Jose", "300K-400K") == "100K-500K"  # with 200K-300K it is H7
+
+
+def test_every_published_combination_is_supported_by_two_sites(tmp_path: Path) -> None:
+    trial = trial_of(study_of(tmp_path, 2))
+    ground, hands = ground_of(trial)
+    answers = harness.answers(trial, harness.run(trial))
+    assert set(answers.values()) == {trial.ideal["H1"]}
+    content = trial.ideal["H1"]
+    assert isinstance(content, bytes)
+    place, money = ground.trees
+    for line in content.decode().splitlines()[1:]:
+        town, income = line.split(",")
+        nodes = [place.node(town), money.node(income)]
+        flat = ground.flat(np.array([nodes], dtype=np.int32))[0]
+        sites = sum(site.supported(ground, codes)[flat].all() for codes in hands.values())
+        assert sites >= 2
+
+
+def test_pruning_lifts_what_too_few_sites_support_with_its_siblings(tmp_path: Path) -> None:
+    trial = trial_of(study_of(tmp_path, 3))
+    ground, _ = ground_of(trial)
+    place, money = ground.trees
+    for tree, column, label in ((place, 0, "San Francisco"), (money, 1, "100K-200K")):
+        nodes = np.array([[place.root, money.root]], dtype=np.int32)
+        node = tree.node(label)
+        assert node is not None
+        nodes[0, column] = node
+        lifted = ground.clamped(nodes)[0, column]
+        assert tree.labels[lifted] in ("*", "100K-500K")
+
+
+def test_more_sites_than_there_are_cannot_be_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(Unmet, match="site_l = 9"):
+        trial_of(study_of(tmp_path, 9))
