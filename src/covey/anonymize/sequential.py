@@ -36,12 +36,14 @@ def sequential(
     problem: Problem,
     *,
     seed: int = 0,
+    budget: int | None = None,
     threads: int = 1,
     progress: Progress = silent,
     cancel: Cancel = never,
 ) -> Partition:
     """A partition by sequential clustering. One thread is used: a sweep is a chain of decisions.
 
+    A budget counts comparisons of a record with a cluster; it buys whole sweeps, one at the least, twelve at the most.
     Raises Unmet if even the whole table breaks a constraint.
     """
     require_feasible(problem)
@@ -49,7 +51,9 @@ def sequential(
     item = random.permutation(np.repeat(np.arange(problem.items), problem.counts))
     limits, places = limits_of(problem), flat_codes(problem)[item]
     codes = np.ascontiguousarray(problem.codes[:, item])
-    label, sweeps = cluster(forest(problem), limits, codes, places, random, progress=progress, cancel=cancel)
+    each = problem.records * max(1, 2 * problem.records // problem.k)
+    sweeps = SWEEPS if budget is None else min(max(budget // each, 1), SWEEPS)
+    label, sweeps = cluster(forest(problem), limits, codes, places, random, sweeps, progress=progress, cancel=cancel)
     _, group = np.unique(label, return_inverse=True)
     classes = int(group.max()) + 1
     pairs, count = np.unique(item * classes + group, return_counts=True)
@@ -62,18 +66,19 @@ def cluster(
     codes: Ints,
     places: Longs,
     random: np.random.Generator,
+    most: int = SWEEPS,
     *,
     progress: Progress = silent,
     cancel: Cancel = never,
 ) -> tuple[Longs, int]:
-    """Each record's cluster, and how many sweeps it took. `codes` is columns x records."""
+    """Each record's cluster, and how many sweeps it took, `most` at the most. `codes` is columns x records."""
     label = first_labels(limits, places, codes.shape[1], random)
     state = clusters_of(trees, limits, codes, places, label)
-    for number in range(SWEEPS):
+    for number in range(most):
         moved = 0
         for start in range(0, codes.shape[1], STEP):
             moved += sweep(state, trees, limits, start, min(start + STEP, codes.shape[1]))
-            report("moving records", (number + start / codes.shape[1]) / SWEEPS, progress, cancel)
+            report("moving records", (number + start / codes.shape[1]) / most, progress, cancel)
         state, splits = split_large(state, trees, limits, random)
         if not moved and not splits:
             break

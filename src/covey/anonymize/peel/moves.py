@@ -44,6 +44,8 @@ def open_box(part: Part, trees: Forest, limits: Limits, box: Ints, cost: int, bo
     change, donors = welcome(part, new, found)
     if not holds(part, limits, new):
         change += borrow(part, limits, new, part.inside[:found], bound - change)
+    if part.places.shape[1] and part.size[new] >= limits.k and not holds(part, limits, new):
+        change += shed(part, limits, new)
     while change < bound and not holds(part, limits, new):
         broken = largest_share(part, new, found)
         if broken < 0:
@@ -107,11 +109,38 @@ def borrow(part: Part, limits: Limits, to: int, candidates: Longs, bound: int) -
         number = 0 if rank == live else part.order[rank]
         place, part.head[number] = part.head[number], -1
         while place >= 0 and number != to and not done:
-            if can_spare(part, limits, candidates[place]):
+            if helps(part, limits, to, candidates[place]) and can_spare(part, limits, candidates[place]):
                 change += move(part, candidates[place], to)
                 done = change >= bound or holds(part, limits, to)
             place = part.link[place]
     part.head[to] = -1
+    return change
+
+
+@jit
+def helps(part: Part, limits: Limits, to: int, atom: int) -> bool:
+    """Whether a class needs an atom: more records, or one of its sensitive values, rarer here than in the table."""
+    if part.size[to] < limits.k:
+        return True
+    for column in range(part.places.shape[1]):
+        value = part.places[atom, column]
+        if part.histogram[to, value] * limits.records < limits.whole[value] * part.size[to]:
+            return True
+    return False
+
+
+@jit
+def shed(part: Part, limits: Limits, new: int) -> int:
+    """Sends records back that were withheld and whose values are too frequent, until the class holds; the change."""
+    change = 0
+    for entry in range(part.tally[LOGGED]):
+        atom, source = part.log[entry, 0], part.log[entry, 1]
+        if source == 0 and part.label[atom] == new and part.size[new] - part.weight[atom] >= limits.k:
+            if helps(part, limits, new, atom):
+                continue
+            change += move(part, atom, 0)
+            if holds(part, limits, new):
+                break
     return change
 
 

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from covey.anonymize.problem import Problem
+from covey.anonymize.sequential import first_labels, sequential
+from covey.errors import Aborted, Unmet
+from covey.hierarchy import Hierarchy
+from covey.measures import integer_costs
+from covey.testing.problems import faults, problems
+
+
+def letters(k: int, counts: list[int]) -> Problem:
+    tree = Hierarchy.from_paths([("a", "ab", "*"), ("b", "ab", "*"), ("c", "cd", "*"), ("d", "cd", "*")])
+    costs, scale = integer_costs((tree,))
+    codes = np.arange(len(counts), dtype=np.int32)[None, :]
+    return Problem((tree,), codes, np.array(counts, dtype=np.int64), costs, scale, k)
+
+
+@given(problem=problems())
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+def test_what_comes_out_may_be_published_or_the_request_is_refused(problem: Problem) -> None:
+    try:
+        partition = sequential(problem)
+    except Unmet as refusal:
+        assert "cannot be kept" in str(refusal)
+        return
+    assert faults(problem, partition) == []
+    assert partition.count.sum() == problem.records
+
+
+def test_records_that_are_alike_come_together() -> None:
+    problem = letters(4, [8, 8])
+    assert sequential(problem, seed=1).loss(problem) == 0
+
+
+def test_the_same_seed_gives_the_same_classes_and_threads_change_nothing() -> None:
+    problem = letters(3, [5, 4, 6, 7])
+    one, two = sequential(problem, seed=2), sequential(problem, seed=2, threads=2)
+    assert np.array_equal(one.group, two.group)
+    assert np.array_equal(one.count, two.count)
+
+
+def test_a_budget_buys_whole_sweeps() -> None:
+    problem = letters(3, [50, 40, 60, 70])
+    assert sequential(problem, budget=1).notes["sweeps"] == 1
+
+
+def test_first_labels_are_as_even_as_can_be() -> None:
+    from covey.anonymize.constraints import limits_of
+
+    label = first_labels(limits_of(letters(10, [3, 1])), np.empty((103, 0), np.int64), 103, np.random.default_rng(0))
+    sizes = np.bincount(label)
+    assert len(sizes) == 20  # n over k/2
+    assert set(sizes) == {5, 6}
+
+
+def test_cancel_stops_it() -> None:
+    with pytest.raises(Aborted):
+        sequential(letters(2, [5, 5]), cancel=lambda: True)
