@@ -111,8 +111,10 @@ class _Threaded:
         future = self._under_way.get(peer)
         if future is None:
             future = self._under_way[peer] = self._there(self._link.receive(peer))
+        here = asyncio.wrap_future(future)
+        here.add_done_callback(_look_at)
         try:
-            frame = await asyncio.shield(asyncio.wrap_future(future))
+            frame = await asyncio.shield(here)
         except asyncio.CancelledError:
             if future.cancelled():
                 self._check_alive()
@@ -140,3 +142,9 @@ class _Threaded:
     def _check_alive(self) -> None:
         if self._over.is_set():
             raise Aborted("the connections to the other parties have ended; start again to go on", resumable=True)
+
+
+def _look_at(future: asyncio.Future[bytes]) -> None:
+    """A failure that comes after the wait was cancelled is the next call's; nobody is to be told that it was missed."""
+    if not future.cancelled():
+        future.exception()
