@@ -56,6 +56,7 @@ class Journal:
         self.source = source
         self._key = key
         self._file: SealedFile | None = None
+        self._owing = False
         self._held = _Held()
 
     @staticmethod
@@ -112,7 +113,10 @@ class Journal:
         self._held = _Held()
 
     async def sent(self, letter: Letter) -> None:
-        """Notes the hash, and syncs. Raises Aborted if a resumed role says something else than it had said."""
+        """Notes the hash, once all that was read is on the disk.
+
+        Raises Aborted if a resumed role says something else than it had said.
+        """
         header = letter.header
         if header.step == CONTROL_STEP:
             return
@@ -121,7 +125,9 @@ class Journal:
         if before is None:
             self._held.said[address] = letter.digest
             self._add(Sent(*address, letter.digest))
-            self._open.sync()
+            if self._owing:  # hashes may be lost with the machine, but nothing that this message depends on
+                self._open.sync()
+                self._owing = False
         elif before != letter.digest:
             raise Aborted(
                 f"this party would say something else to {header.recipient!r} at {header.step or 'the start'} than "
@@ -136,6 +142,7 @@ class Journal:
         before = self._held.heard.get(address)
         if before is None:
             place = self._add(Received(bytes(letter.raw)))
+            self._owing = True
             self._note(address, Read(place, letter.digest))
         elif before.digest != letter.digest:
             reason = "it says something else than before the interruption"
