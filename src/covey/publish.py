@@ -11,12 +11,13 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
 import pyarrow as pa
 
+from covey import report as reporting
 from covey import table
 from covey.anonymize import DEFAULT, find
 from covey.anonymize import anonymize as search
@@ -30,6 +31,7 @@ from covey.errors import InputError, Unmet
 from covey.schema import Role
 from covey.sources import Data, Frame, arrange, canonical_csv, connect, like, write_atomically
 from covey.study import Study
+from covey.table import Table
 from covey.verify import Verdict, verify
 
 _CARRIED = (Role.QUASI, Role.SENSITIVE, Role.PLAIN)
@@ -45,18 +47,36 @@ class Release:
     loss: Loss
     explanation: Explanation | None
     content: bytes
+    arranged: pa.Table = field(repr=False)
+    records: Table = field(repr=False)
+    """The original, for the report."""
+    verdict: Verdict = field(repr=False)
 
     def save(self, folder: str | Path) -> None:
-        """Write release.csv, summary.json, study.toml and the study's files: all of them, or none."""
+        """Write release.csv, summary.json, report.html, study.toml and the study's files: all of them, or none.
+
+        The report shows counts of the original data; `covey report` makes one without.
+        """
         files = {"release.csv": self.content, **_study_files(self.study)}
         files["summary.json"] = (json.dumps(self.summary, indent=2, ensure_ascii=False) + "\n").encode()
         if self.explanation is not None:
             files["explanation.json"] = msgspec.json.format(msgspec.json.encode(self.explanation), indent=2) + b"\n"
         if (Path(folder) / "ledger.json").exists():
             raise InputError(f"{folder}: holds the run of a protocol; choose another folder for the release")
+        files[reporting.FILE] = self.report().encode()
         write_together(Path(folder), files)
         if self.explanation is None:
             (Path(folder) / "explanation.json").unlink(missing_ok=True)
+
+    def report(self) -> str:
+        """The page that explains the release, with the original beside it."""
+        material = reporting.Material(
+            summary=msgspec.convert(self.summary, reporting.Summary),
+            study=self.study,
+            release=self.arranged,
+            records=self.records,
+        )
+        return reporting.render(material, self.verdict)
 
 
 def anonymize(
@@ -108,6 +128,9 @@ def anonymize(
         loss=reached.loss,
         explanation=why,
         content=content,
+        arranged=arranged,
+        records=built.table,
+        verdict=verdict,
     )
 
 

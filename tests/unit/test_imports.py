@@ -15,8 +15,8 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"study"}),
     frozenset({"table", "crypto", "anonymize", "wire"}),
     frozenset({"secure", "sources"}),
-    frozenset({"protocols", "check", "guess", "verify", "publish"}),
-    frozenset({"party", "report", "testing"}),
+    frozenset({"protocols", "check", "guess", "verify"}),
+    frozenset({"party", "report", "publish", "testing"}),
     frozenset({"cli", "console"}),
 )
 FLOOR = {room: height for height, rooms in enumerate(FLOORS) for room in rooms}

@@ -39,7 +39,7 @@ def anonymize(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result for programs.")] = False,
 ) -> None:
-    """Anonymizes a table that one owner holds: release.csv, summary.json and the study, in DIR.
+    """Anonymizes a table that one owner holds: release.csv, report.html, summary.json and the study, in DIR.
 
     Example: covey anonymize study.toml --data clinic.csv --out out --algorithm mondrian
     """
@@ -106,7 +106,7 @@ def _render(release: Release, out: Path) -> None:
         console.print(f"note: {warning}", markup=False, soft_wrap=True)
     if release.explanation is not None:
         _render_explanation(console, release.explanation, [column.name for column in release.study.quasi])
-    console.print(f"\nwrote {out / 'release.csv'}, summary.json, study.toml", markup=False)
+    console.print(f"\nwrote {out / 'release.csv'}, report.html, summary.json, study.toml", markup=False)
 
 
 def _render_explanation(console: Console, why: Explanation, names: list[str]) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
 
+from covey import report
 from covey.errors import Aborted, CoveyError, InputError
 from covey.party.binding import bind
 from covey.party.folder import RunFolder
@@ -116,6 +117,7 @@ class Course:
         note_ledger(outcome)
         part.log.note(f"the run {outcome}")
         self.folder.keep_transcript(part.study, part.party, part.record, part.keys, outcome)
+        report.write(self.folder.path, study=part.study)
 
     def _note(self, sentence: str) -> None:
         self.part.log.note(sentence)

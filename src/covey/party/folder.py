@@ -89,20 +89,25 @@ class RunFolder:
         try:
             for name, content in contents.items():
                 write_atomically(self.path / name, content)
-            report.write(self.path)
             write_atomically(self.path / TRANSCRIPT, transcript)
+            report.write(self.path, study=study, release=finished.release)
             self.keep_release(finished.release)
         except BaseException:
             for name in (RELEASE, SUMMARY, CERTIFICATE, TRANSCRIPT, report.FILE):
                 (self.path / name).unlink(missing_ok=True)
             raise
 
-    def keep_joint(self, summary: dict[str, object], release: bytes, certificate: bytes) -> None:
-        """What a simulation as a whole leaves: everyone's summary, report, certificate and release."""
-        write_atomically(self.path / CERTIFICATE, certificate)
-        write_atomically(self.path / SUMMARY, _json(summary))
-        report.write(self.path)
-        write_atomically(self.path / RELEASE, release)
+    def keep_joint(self, study: Study, summary: dict[str, object], release: bytes, certificate: bytes) -> None:
+        """What a simulation as a whole leaves: summary, certificate and release, and the report made from them."""
+        contents = {CERTIFICATE: certificate, SUMMARY: _json(summary), RELEASE: release}
+        try:
+            for name, content in contents.items():
+                write_atomically(self.path / name, content)
+            report.write(self.path, study=study)
+        except BaseException:
+            for name in (*contents, report.FILE):
+                (self.path / name).unlink(missing_ok=True)
+            raise
 
     def keep_release(self, release: pa.Table | None) -> None:
         """The release, if this party gets one."""

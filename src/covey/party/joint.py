@@ -86,7 +86,7 @@ class JointRelease:
         folder.keep_study(self.study)
         closed = self._holder.finished.record.closed
         certificate = b"" if closed is None else closed.certificate.spell()
-        folder.keep_joint(self.summary, canonical_csv(released(self.outcomes)), certificate)
+        folder.keep_joint(self.study, self.summary, canonical_csv(released(self.outcomes)), certificate)
 
     @property
     def _holder(self) -> Outcome:

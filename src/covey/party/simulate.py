@@ -202,7 +202,7 @@ def _join(study: Study, folder: RunFolder) -> dict[str, object]:
         "ledger": [line for summary in summaries.values() for line in _lines(summary)],
     }
     own = folder.path / holder
-    folder.keep_joint(joint, (own / RELEASE).read_bytes(), (own / CERTIFICATE).read_bytes())
+    folder.keep_joint(study, joint, (own / RELEASE).read_bytes(), (own / CERTIFICATE).read_bytes())
     return joint
 
 

@@ -1,165 +1,153 @@
-"""A plain page from summary.json and ledger.json: the release, what it cost, what everyone learned."""
+"""The page: the answer first, then the pictures, then what was learned, then how to check all of it."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
-from html import escape
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from covey.errors import InputError
-from covey.sources.release import write_atomically
+from covey.report import pictures
+from covey.report.charts import PATTERNS
+from covey.report.checking import checking
+from covey.report.distribution import compare
+from covey.report.findings import Findings, examine, risk_before
+from covey.report.learned import learned
+from covey.report.markup import Markup, join, listed, prose, tag
+from covey.report.material import Material, Summary, gather
+from covey.report.opening import opening
+from covey.report.style import STYLE
+from covey.report.sweep import loss_by_k
+from covey.sources import Data, write_atomically
+from covey.study import Study
+from covey.verify import Verdict
 
 FILE = "report.html"
-
-_STYLE = """
-body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;color:#1b1b1b;background:#fff}
-h1{font-size:1.6rem;margin-bottom:.2rem}h2{font-size:1.1rem;margin-top:2rem;border-bottom:1px solid #ccc}
-table{border-collapse:collapse;width:100%}th{text-align:left;font-weight:600;width:14rem;vertical-align:top}
-td,th{padding:.25rem .5rem .25rem 0;border-bottom:1px solid #eee}
-td.n{text-align:right;font-variant-numeric:tabular-nums}
-li{margin:.3rem 0}code{font-size:.85em;overflow-wrap:anywhere}.lead{color:#444;margin-top:0}
-"""
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+_CAUTION = (
+    "This page shows counts of the original data: keep it where the data are. `covey report DIR` makes one without."
+)
 
 
-def write(folder: Path) -> Path:
-    """Makes the folder's report anew from its summary and ledger. Raises InputError if there is no run in it."""
-    summary = _read(folder / "summary.json")
-    ledger = _read(folder / "ledger.json") if (folder / "ledger.json").is_file() else {}
+@dataclass(frozen=True)
+class _Looked:
+    """What the judge found, or why there is no verdict."""
+
+    findings: Findings | None = None
+    unreadable: str | None = None
+
+
+def write(folder: Path, *, study: Study | None = None, release: Data | None = None) -> Path:
+    """Makes the folder's report anew from its files. Raises InputError if there is no run in it.
+
+    `study` and `release` stand for files that are not written yet. Nothing of the original data is on the page: a
+    run's folder may be handed to whoever audits it.
+    """
+    return save(folder, gather(folder, study=study, release=release))
+
+
+def save(folder: Path, material: Material) -> Path:
+    """Writes the page of that material into a folder."""
     path = folder / FILE
-    write_atomically(path, render(summary, ledger).encode())
+    write_atomically(path, render(material).encode())
     return path
 
 
-def render(summary: Mapping[str, object], ledger: Mapping[str, object]) -> str:
-    """The page as HTML; every text in it is escaped."""
-    study = str(summary.get("study", ""))
-    who = summary.get("party")
-    lead = f"as party {who} saw it" if who else "all parties together"
-    body = [
-        f"<h1>Study {escape(study)}</h1>",
-        f'<p class="lead">Protocol {escape(str(summary.get("protocol")))}, {escape(lead)}.</p>',
-        *_section("The release", _release(summary)),
-        *_section("What it cost", _cost(summary)),
-        *_parties(summary),
-        *_learned(summary, ledger),
-        *_section("For the record", _record(summary)),
-    ]
-    return (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width">'
-        f"<title>{escape(study)}: report</title><style>{_STYLE}</style></head><body>\n"
-        + "\n".join(body)
-        + "\n</body></html>\n"
-    )
+def render(material: Material, verdict: Verdict | None = None) -> str:
+    """The page as HTML, which loads nothing and runs nothing. A release that was judged already is not judged again."""
+    looked = _look(material, verdict)
+    summary, findings = material.summary, looked.findings
+    parts = [opening(material, findings, looked.unreadable)]
+    if material.records is not None and findings is not None:
+        parts.append(tag("p", prose(_CAUTION), class_="caution"))
+    if findings is not None and summary is not None:
+        parts += _pictures(material, summary, findings)
+    if summary is not None:
+        parts.append(pictures.cost(summary, material.phases))
+    parts += [learned(material), checking(material, findings)]
+    return _document(_title(material), join(tag("section", part) for part in parts if part))
 
 
-def _section(title: str, rows: Mapping[str, object]) -> list[str]:
-    cells = (f"<tr><th>{escape(name)}</th><td>{escape(_spell(value))}</td></tr>" for name, value in rows.items())
-    return [f"<h2>{escape(title)}</h2>", "<table>", *cells, "</table>"]
-
-
-def _release(summary: Mapping[str, object]) -> dict[str, object]:
-    if "release_sha256" not in summary:
-        return {"": "This party gets no release in this study."}
-    loss = summary.get("loss")
-    losses = loss if isinstance(loss, Mapping) else {}
-    return {
-        "Rows": summary.get("rows"),
-        "Withheld": summary.get("withheld"),
-        "Classes": summary.get("classes"),
-        "k asked for": summary.get("k"),
-        "k reached": summary.get("k_reached"),
-        "l asked for": summary.get("l"),
-        "l reached": summary.get("l_reached"),
-        "Suppressed cells": summary.get("suppressed_cells"),
-        **{f"Loss ({name})": value for name, value in losses.items()},
-    }
-
-
-def _cost(summary: Mapping[str, object]) -> dict[str, object]:
-    return {
-        "Seconds": summary.get("seconds"),
-        "Rounds": summary.get("rounds"),
-        "Messages": summary.get("messages"),
-        "Bytes": summary.get("bytes"),
-    }
-
-
-def _record(summary: Mapping[str, object]) -> dict[str, object]:
-    rows: dict[str, object] = {
-        "Study hash": summary.get("study_hash"),
-        "Release SHA-256": summary.get("release_sha256"),
-        "Repeatable from a seed": "yes" if summary.get("reproducible") else "no",
-    }
-    warnings = summary.get("warnings")
-    if isinstance(warnings, list) and warnings:
-        rows["Warnings"] = "; ".join(map(str, warnings))
-    return rows
-
-
-def _parties(summary: Mapping[str, object]) -> list[str]:
-    traffic = summary.get("per_party")
-    if not isinstance(traffic, Mapping):
-        return []
-    rows = [
-        f'<tr><th>{escape(str(name))}</th><td class="n">{_spell(sent.get("messages"))}</td>'
-        f'<td class="n">{_spell(sent.get("bytes"))}</td></tr>'
-        for name, sent in traffic.items()
-        if isinstance(sent, Mapping)
-    ]
-    head = '<tr><th>Party</th><td class="n">messages sent</td><td class="n">bytes sent</td></tr>'
-    return ["<table>", head, *rows, "</table>"]
-
-
-def _learned(summary: Mapping[str, object], ledger: Mapping[str, object]) -> list[str]:
-    """The ledger: the joint summary of a simulation has everyone's sentences, a party's ledger tells them apart."""
-    if not ledger:
-        own = summary.get("ledger")
-        return ["<h2>What was learned</h2>", *_list(own if isinstance(own, list) else [])]
-    mine = ledger.get("learned")
-    own = mine if isinstance(mine, list) else []
-    lines = ["<h2>What this party learned</h2>", *_list(own), "<h2>What the others could learn</h2>"]
-    others = ledger.get("others")
-    parties = others if isinstance(others, Mapping) else {}
-    me = str(ledger.get("party", ""))
-    same = [str(name) for name, sentences in parties.items() if _nameless(name, sentences) == _nameless(me, own)]
-    if same:
-        lines.append(f"<p>The same as this party, all of it: {escape(', '.join(same))}.</p>")
-    for name, sentences in parties.items():
-        if name not in same:
-            lines += [f"<h3>{escape(str(name))}</h3>", *_list(sentences if isinstance(sentences, list) else [])]
-    return lines
-
-
-def _nameless(name: object, sentences: object) -> list[str]:
-    """What was learned, whoever it was."""
-    return [str(each).removeprefix(f"{name} ") for each in sentences] if isinstance(sentences, list) else []
-
-
-def _list(sentences: Iterable[object]) -> list[str]:
-    return ["<ul>", *(f"<li>{escape(str(sentence))}</li>" for sentence in sentences), "</ul>"]
-
-
-def _spell(value: object) -> str:
-    if value is None:
-        return "not computed"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        return f"{value:,.4f}".rstrip("0").rstrip(".")
-    return str(value)
-
-
-def _read(path: Path) -> dict[str, object]:
+def _look(material: Material, verdict: Verdict | None) -> _Looked:
+    """Judges the release if there is one that a judge of records can read."""
+    if material.release is None or material.study is None or material.summary is None or _is_of_counts(material.study):
+        return _Looked()
     try:
-        content = json.loads(path.read_bytes())
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); name the folder of a finished run") from None
-    except ValueError:
-        raise InputError(f"{path}: is damaged; it is no JSON") from None
-    if not isinstance(content, dict):
-        raise InputError(f"{path}: is damaged; it is no JSON object")
-    return content
+        return _Looked(examine(material.release, material.study, material.summary.withheld, verdict))
+    except InputError as error:
+        return _Looked(unreadable=_unplaced(str(error), material.release))
+
+
+def _unplaced(sentence: str, release: Data) -> str:
+    """A page may go elsewhere: it does not say where on this machine it was made."""
+    return sentence.replace(str(release), release.name) if isinstance(release, Path) else sentence
+
+
+def _is_of_counts(study: Study) -> bool:
+    from covey.protocols import PROTOCOLS
+
+    return study.protocol in PROTOCOLS and PROTOCOLS[study.protocol].release == "counts"
+
+
+def _pictures(material: Material, summary: Summary, findings: Findings) -> list[Markup]:
+    k = summary.k or 1
+    records = material.records
+    before = None if records is None or not records.trees else risk_before(records)
+    parts = [
+        pictures.losses(findings.columns),
+        pictures.classes(findings.sizes, k),
+        pictures.risks(findings.verdict.risk, before, k),
+    ]
+    if records is not None and material.release is not None:
+        mine, after = ("our own rows", "the joint release") if summary.parties else ("the original", "the release")
+        parts.append(pictures.changes(compare(records, findings.released, material.release), mine, after))
+        if not summary.parties:
+            parts.append(pictures.by_k(loss_by_k(records, k), summary))
+    left_out = [prose(sentence) for sentence in _left_out(material, summary)]
+    return [*parts, join([tag("h2", "What this page leaves out"), listed(left_out)])] if left_out else parts
+
+
+def _left_out(material: Material, summary: Summary) -> Iterator[str]:
+    """What could be on the page and is not, and why."""
+    if material.records is None:
+        yield "Each column before and after, and the risks before: " + _WITHOUT[_kind(summary)]
+    if summary.parties:
+        yield (
+            "What another k would cost: that would be another joint run, and each run shows the parties something. "
+            "`covey bench` compares k on data that one machine may hold."
+        )
+    elif material.records is None:
+        yield "What another k would cost: it takes the original data to find out."
+
+
+_WITHOUT = {
+    "joint": "nobody holds all the rows. In a party's own folder, `covey report . --data DATA` shows it for its rows.",
+    "party": "this folder may be handed to others, so that it has no counts of our data. "
+    "`covey report . --data DATA` adds them, for us alone.",
+    "owner": "the original data were not at hand. `covey report . --data DATA` adds it.",
+}
+
+
+def _kind(summary: Summary) -> str:
+    if not summary.parties:
+        return "owner"
+    return "joint" if summary.party is None else "party"
+
+
+def _title(material: Material) -> str:
+    if material.summary is not None:
+        return f"{material.summary.study}: report"
+    return f"{material.ledger.study}: report" if material.ledger is not None else "report"
+
+
+def _document(title: str, body: Markup) -> str:
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+        tag("meta", name="referrer", content="no-referrer"),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("title", title),
+        tag("style", Markup(STYLE)),
+    )
+    return f"<!doctype html>\n{tag('html', head, tag('body', PATTERNS, tag('main', body)), lang='en')}\n"

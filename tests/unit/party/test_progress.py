@@ -12,7 +12,6 @@ from covey.party.ledger import Ledger
 from covey.party.progress import Progress, Snapshot
 from covey.party.summary import Traffic, summarize
 from covey.protocols import Figures, find
-from covey.report import render
 from covey.secure.declare import Leakage
 from covey.study import Study
 from covey.testing.clock import run_jumping
@@ -104,27 +103,3 @@ def test_a_party_without_the_release_has_no_figures_of_it() -> None:
     assert set(has) - set(without) == figured
     assert (has["rounds"], has["messages"], has["bytes"]) == (3, 6, 300)
     assert has["loss"] == {"lm": 0.5, "em": None, "dm": None, "c_avg": None}
-    assert "gets no release" in render(without, {})
-
-
-def test_the_report_loads_nothing_and_escapes_everything() -> None:
-    nasty = "<img src=x onerror=alert(1)>"
-    page = render({"study": nasty, "ledger": [nasty], "per_party": {nasty: {"messages": 1, "bytes": 2}}}, {})
-    assert "<img" not in page
-    assert page.count("&lt;img") >= 3
-    assert "http:" not in page
-    assert "https:" not in page
-    assert "<script" not in page
-
-
-def test_the_report_says_once_what_all_others_learned_alike_and_tells_the_rest_apart() -> None:
-    ledger = {
-        "party": "a",
-        "learned": ["a learned the total."],
-        "others": {"b": ["b learned the total."], "c": ["c learned the total.", "c learned a table."]},
-    }
-    page = render({"study": "s"}, ledger)
-    assert "The same as this party, all of it: b." in page
-    assert "<h3>c</h3>" in page
-    assert "c learned a table." in page
-    assert "b learned" not in page

@@ -1,0 +1,163 @@
+"""Charts as inline SVG between words: a label, a bar, a figure on each line, so that a phone shows them as paper does.
+
+Positions are percentages and text is text, so that nothing shrinks with the page. What was before is hatched and what
+came after is solid: no chart rests on colour.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from covey.report.markup import Markup, join, named, tag
+
+_LEFT, _RIGHT, _TOP, _BOTTOM = 11.0, 95.0, 8.0, 84.0
+_THICK, _THIN = 14, 9
+PATTERNS = tag(
+    "svg",
+    tag(
+        "defs",
+        tag(
+            "pattern",
+            tag("rect", width=5, height=5, fill="#fff"),
+            tag("line", x1=0, y1=0, x2=0, y2=5, stroke="#444", stroke_width=3),
+            id="hatched", width=5, height=5, patternUnits="userSpaceOnUse", patternTransform="rotate(45)",
+        ),
+    ),
+    class_="patterns", width=0, height=0, aria_hidden="true",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One line of a chart: a part of the longest possible bar, and what stands beside it."""
+
+    label: str
+    part: float
+    figure: str
+    before: float | None = None
+    """The hatched bar above it, where there is something to compare with."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A place on a curve."""
+
+    x: float
+    y: float
+
+
+def bars(lines: Iterable[Bar], heads: tuple[str, str], *, track: bool = False) -> Markup:
+    """Horizontal bars under a head for the labels and one for the figures; `track` shows how long a bar could be."""
+    head = tag("tr", tag("th", heads[0]), tag("td"), tag("th", heads[1], class_="figure"))
+    rows = (
+        tag("tr", tag("th", named(line.label), scope="row"), tag("td", _bar(line, track)),
+            tag("td", line.figure, class_="figure"))
+        for line in lines
+    )  # fmt: skip
+    columns = tag("colgroup", tag("col", class_="label"), tag("col"), tag("col", class_="figure"))
+    return tag("table", columns, tag("thead", head), tag("tbody", *rows), class_="bars")
+
+
+def legend(before: str, after: str) -> Markup:
+    """What hatched and what solid means."""
+    hatched = _swatch(tag("rect", x=0.5, y=0.5, width=17, height=10, fill="url(#hatched)", stroke="#333"))
+    solid = _swatch(tag("rect", width=18, height=11, fill="#1f4e79"))
+    return tag("p", hatched, f" {before} ", solid, f" {after}", class_="legend")
+
+
+def curve(points: Sequence[Point], here: Point, *, x: str, y: str, said: str) -> Markup:
+    """A falling or rising line over a logarithmic axis from the least to the greatest x, and a marked point."""
+    everything = [*points, here]
+    top = _ceiling(max(point.y for point in everything))
+    low, high = (math.log(end(point.x for point in everything)) for end in (min, max))
+    span = (high - low) or 1.0
+
+    def place(point: Point) -> tuple[float, float]:
+        across = (math.log(point.x) - low) / span
+        return _LEFT + across * (_RIGHT - _LEFT), _BOTTOM - point.y / top * (_BOTTOM - _TOP)
+
+    grid = []
+    for step in range(5):
+        height = _BOTTOM - step / 4 * (_BOTTOM - _TOP)
+        grid.append(_line(_LEFT, height, _RIGHT, height, "grid"))
+        grid.append(_text(_LEFT - 1, height, f"{top * step / 4:.3g}", "end", shift=".3em"))
+    ticks = [
+        _text(place(Point(value, 0))[0], _BOTTOM, f"{value:g}", "middle", shift="1.4em")
+        for value in sorted({point.x for point in points})
+    ]
+    ends = [place(point) for point in points]
+    lines = [_line(*a, *b, "curve") for a, b in itertools.pairwise(ends)]
+    dots = [tag("circle", cx=f"{a:.2f}%", cy=f"{b:.2f}%", r=3.5, class_="dot") for a, b in ends]
+    across, down = place(here)
+    side = "end" if across > (_LEFT + _RIGHT) / 2 else "start"
+    mark = tag("circle", cx=f"{across:.2f}%", cy=f"{down:.2f}%", r=7, class_="here")
+    shown = _text(across + (-1.6 if side == "end" else 1.6), down, said, side, shift="1.5em", class_="said")
+    axis = _text((_LEFT + _RIGHT) / 2, 100, x, "middle", shift="-.3em")
+    return tag(
+        "svg",
+        *grid,
+        *ticks,
+        *lines,
+        *dots,
+        mark,
+        shown,
+        axis,
+        class_="curve",
+        role="img",
+        aria_label=f"{y} against {x}",
+    )
+
+
+def _bar(line: Bar, track: bool) -> Markup:
+    """The bars of one line."""
+    parts: list[Markup] = []
+    thick = _THICK if line.before is None else _THIN
+    top = 0 if line.before is None else _THIN + 2
+    if track:
+        parts.append(tag("rect", y=top, width="100%", height=thick, fill="#e6e6e6"))
+    if line.before is not None:
+        parts.append(
+            tag(
+                "rect", x=0.5, y=0.5, width=_percent(line.before), height=_THIN - 1, fill="url(#hatched)", stroke="#333"
+            )
+        )
+    parts.append(tag("rect", y=top, width=_percent(line.part), height=thick, fill="#1f4e79"))
+    return tag("svg", *parts, width="100%", height=top + thick, aria_hidden="true")
+
+
+def _percent(part: float) -> str:
+    """A bar's length; what is more than nothing is seen."""
+    return f"{min(max(part * 99, 0.4 if part > 0 else 0.0), 99):.2f}%"
+
+
+def _swatch(shape: Markup) -> Markup:
+    return tag("svg", shape, width=18, height=11, class_="swatch", aria_hidden="true")
+
+
+def _line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
+    ends = {"x1": x1, "y1": y1, "x2": x2, "y2": y2}
+    return tag("line", **{name: f"{value:.2f}%" for name, value in ends.items()}, class_=class_)
+
+
+def _text(x: float, y: float, said: str, anchor: str, *, shift: str, class_: str | None = None) -> Markup:
+    return tag("text", said, x=f"{x:.2f}%", y=f"{y:.2f}%", dy=shift, text_anchor=anchor, class_=class_)
+
+
+def _ceiling(value: float) -> float:
+    """A round number a little above."""
+    if value <= 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(value))
+    return next(round(step * power, 9) for step in (1, 2, 4, 6, 8, 10) if step * power >= value)
+
+
+def folded(lines: Sequence[Bar], shown: int, heads: tuple[str, str], what: str, *, track: bool = False) -> Markup:
+    """The first bars, and the others behind a line that opens; nothing is left out of a long chart."""
+    first = bars(lines[:shown], heads, track=track)
+    if len(lines) <= shown:
+        return first
+    summary = tag("summary", f"{len(lines) - shown:,} more {what}")
+    return join([first, tag("details", summary, bars(lines[shown:], heads, track=track))])

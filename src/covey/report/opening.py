@@ -1,0 +1,199 @@
+"""The first screen: may this be released? The judge's answer, the figures that it rests on, and who took part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from covey.report import spelling
+from covey.report.findings import Findings
+from covey.report.markup import Markup, join, listed, named, tag
+from covey.report.material import Material, Summary
+from covey.study import Study
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer in a word, a sentence, and what it rests on."""
+
+    kind: Literal["yes", "no", "unknown"]
+    word: str
+    sentence: str
+    reasons: tuple[str, ...] = ()
+
+
+def answer(material: Material, findings: Findings | None, unreadable: str | None) -> Answer:
+    """May it be released? No if anything that can be checked is wrong; yes only if the judge has said so."""
+    summary = material.summary
+    if summary is None:
+        outcome = material.ledger.outcome if material.ledger is not None else ""
+        return Answer("unknown", "No release", "The run has not come to its end; nothing was released.", (outcome,))
+    if summary.release_sha256 is None:
+        return Answer(
+            "unknown", "Not here", "The run is finished; the release went to others and is not in this folder."
+        )
+    wrong = list(_wrong(material, findings, unreadable))
+    if wrong:
+        return Answer("no", "No", "Do not publish this.", tuple(wrong))
+    if material.release is None:
+        return Answer("unknown", "Not judged", "The release is not in this folder, so that there is nothing to judge.")
+    if findings is None:
+        return Answer("unknown", "Not judged", _why_not(material.study))
+    return Answer(
+        "yes",
+        "Yes",
+        "An independent judge has recomputed everything from the release and found all that the study asks.",
+        ("Whether the study asks enough is for you to say: the judge only holds the release to it.",),
+    )
+
+
+def _wrong(material: Material, findings: Findings | None, unreadable: str | None) -> Iterator[str]:
+    if material.altered:
+        yield "The release in this folder is not the one of this run: its SHA-256 is another than in summary.json."
+    if _is_another_study(material):
+        yield "The study in this folder is not the one of this run: its hash is another than in summary.json."
+    if unreadable is not None:
+        yield f"The judge cannot read it: {unreadable}."
+    for requirement in () if findings is None else findings.verdict.unmet:
+        yield f"{str(requirement)[0].upper()}{str(requirement)[1:]}."
+    for sentence in () if material.signatures is None else material.signatures.wrong:
+        yield f"The certificate does not hold: {sentence}."
+
+
+def _is_another_study(material: Material) -> bool:
+    study, summary = material.study, material.summary
+    return study is not None and summary is not None and study.study_hash != summary.study_hash
+
+
+def _why_not(study: Study | None) -> str:
+    if study is None:
+        return "The study is not in this folder, so that the judge does not know what was asked."
+    return "The release is a table of counts, which the judge of records cannot read; the parties signed its figures."
+
+
+def opening(material: Material, findings: Findings | None, unreadable: str | None) -> Markup:
+    """The title, the answer, the figures, and who took part."""
+    given = answer(material, findings, unreadable)
+    reasons = (
+        listed(given.reasons) if len(given.reasons) > 1 else join(tag("p", each) for each in given.reasons if each)
+    )
+    box = tag(
+        "div",
+        tag("div", given.word, class_="word"),
+        tag("div", tag("p", tag("strong", given.sentence)), reasons),
+        class_=f"answer {given.kind}",
+    )
+    summary = material.summary
+    parts = [
+        tag("h1", "May this be released? ", tag("span", "Study ", named(_study(material)), class_="lead")),
+        tag("p", _scene(material), class_="lead"),
+        box,
+    ]
+    if summary is not None and summary.release_sha256 is not None:
+        parts.append(tag("div", *_tiles(summary, findings), class_="tiles"))
+    parts.append(_facts(material))
+    notes = [*(() if summary is None else summary.warnings), *(() if findings is None else findings.verdict.notes)]
+    if notes:
+        parts += [tag("h3", "To mind"), listed(notes)]
+    return join(parts)
+
+
+def _study(material: Material) -> str:
+    if material.summary is not None:
+        return material.summary.study
+    return material.ledger.study if material.ledger is not None else ""
+
+
+def _scene(material: Material) -> str:
+    """Who did this, in a sentence."""
+    summary = material.summary
+    party = summary.party if summary is not None else material.ledger.party if material.ledger is not None else None
+    if party is not None:
+        return f"The report of party {party}."
+    if summary is not None and summary.parties:
+        return "The report of a simulation: all parties on one machine."
+    return "The report of one owner's table."
+
+
+def _tiles(summary: Summary, findings: Findings | None) -> Iterator[Markup]:
+    verdict = None if findings is None else findings.verdict
+    k = summary.k_reached if verdict is None else verdict.k
+    if k is not None:
+        yield _tile("k, smallest class", spelling.count(k), f"asked: {summary.k}")
+    yield from _diversity(summary, findings)
+    lm = summary.loss.get("lm")
+    if lm is not None:
+        yield _tile("loss (LM)", spelling.loss(lm), "0 is untouched, 1 is all gone")
+    if summary.rows is not None:
+        classes = spelling.plural(summary.classes, "class", "classes") if summary.classes is not None else ""
+        yield _tile("rows released", spelling.count(summary.rows), f"in {classes}")
+        left_out = "counted as fully lost" if summary.withheld else "nobody is left out"
+        if summary.dropped:
+            left_out = f"{spelling.count(summary.dropped)} more had missing values"
+        yield _tile("rows withheld", spelling.count(summary.withheld), left_out)
+    if summary.suppressed_cells is not None:
+        yield _tile("cells suppressed", spelling.count(summary.suppressed_cells), _of_all(summary, findings))
+    if verdict is not None:
+        risk = verdict.risk.prosecutor
+        yield _tile("highest risk", spelling.share(risk.highest), f"on average {spelling.share(risk.average)}")
+
+
+def _diversity(summary: Summary, findings: Findings | None) -> Iterator[Markup]:
+    """l as the judge found it, in the column where it is least."""
+    asked = "not asked" if summary.l is None else f"asked: {spelling.level(summary.l)}"
+    reached, where = summary.l_reached, ""
+    if findings is not None and findings.verdict.diversity:
+        kinds = {each.column: each for each in findings.verdict.requirements if each.name.startswith("l (")}
+        found = [(each.reached, column) for column, each in kinds.items() if each.reached is not None]
+        least = min(found) if found else min((each.frequency, each.column) for each in findings.verdict.diversity)
+        reached, where = least[0], f" ({least[1]})"
+    if reached is not None:
+        yield _tile("l, diversity", spelling.level(reached), join([asked, named(where)]))
+
+
+def _of_all(summary: Summary, findings: Findings | None) -> str:
+    if findings is None or not summary.rows or summary.suppressed_cells is None:
+        return ""
+    return f"{spelling.share(summary.suppressed_cells / (summary.rows * len(findings.columns)))} of the quasi cells"
+
+
+def _tile(name: str, value: str, more: str) -> Markup:
+    return tag(
+        "div", tag("div", name, class_="name"), tag("div", value, class_="value"), tag("div", more, class_="more"),
+        class_="tile",
+    )  # fmt: skip
+
+
+def _facts(material: Material) -> Markup:
+    """Who, how, and what it is known by."""
+    summary, ledger = material.summary, material.ledger
+    facts: list[tuple[str, str]] = []
+    if summary is not None:
+        if summary.parties:
+            facts.append(("took part", join([named(name) for name in summary.parties], ", ")))
+        how = f"protocol {summary.protocol}" if summary.protocol else f"algorithm {summary.algorithm}"
+        facts.append(("made by", how + (f", {summary.partition} partition" if summary.partition else "")))
+        if summary.parties:
+            facts.append(("signed by", _signed(material)))
+        if summary.release_sha256 is not None:
+            facts.append(("release SHA-256", tag("code", summary.release_sha256)))
+        facts.append(("study hash", tag("code", summary.study_hash)))
+    elif ledger is not None:
+        took_part = [name for name in (ledger.party, *ledger.others) if name]
+        facts.append(("took part", join([named(name) for name in took_part], ", ")))
+        facts.append(("protocol", ledger.protocol or ""))
+        facts.append(("study hash", tag("code", ledger.study_hash)))
+    return tag("dl", *(join([tag("dt", name), tag("dd", value)]) for name, value in facts))
+
+
+def _signed(material: Material) -> str:
+    found = material.signatures
+    if found is None:
+        return "nobody: there is no certificate in this folder"
+    if found.wrong:
+        return "the signatures do not hold"
+    signers = join([named(name) for name in found.release or found.run], ", ")
+    what = "the run and the release" if found.release else "the run"
+    checked = f"not checked: {found.unchecked}" if found.unchecked else "all signatures hold"
+    return join([signers, f" ({what}; {checked})"])

@@ -1,0 +1,150 @@
+"""The pictures: what each column lost, how large the classes are, what changed, the risks, and what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from covey.report import spelling
+from covey.report.charts import Bar, Point, bars, curve, folded, legend
+from covey.report.distribution import Compared
+from covey.report.findings import ColumnLoss, Sizes
+from covey.report.markup import Markup, join, named, tag
+from covey.report.material import Phase, Summary
+from covey.report.sweep import ALGORITHM
+from covey.verify import Risks
+
+_SHOWN = 24
+
+
+def losses(columns: Sequence[ColumnLoss]) -> Markup:
+    """What each quasi column lost."""
+    lines = [
+        Bar(each.name, each.loss, f"{spelling.loss(each.loss)}; {spelling.share(each.exact)} exact") for each in columns
+    ]
+    note = "LM: the part of the column's domain that a released cell stands for, on average."
+    return join([
+        tag("h2", "What each column lost"),
+        tag("p", note, class_="note"),
+        folded(lines, _SHOWN, ("column", "loss; cells left exact"), "columns", track=True),
+    ])  # fmt: skip
+
+
+def classes(sizes: Sequence[Sizes], k: int) -> Markup:
+    """How many rows hide in classes of which size."""
+    rows = sum(each.rows for each in sizes)
+    lines = [Bar(_range(each, k), each.rows / rows, _in_classes(each)) for each in sizes]
+    return join([
+        tag("h2", "How large the classes are"),
+        tag("p", "A bar is the part of all rows that hide in a class of that size.", class_="note"),
+        bars(lines, ("rows in the class", "classes; rows")),
+    ])  # fmt: skip
+
+
+def _range(sizes: Sizes, k: int) -> str:
+    if sizes.most < k:
+        return f"fewer than {spelling.count(k)}"
+    if sizes.least == sizes.most:
+        return spelling.count(sizes.least)
+    return f"{spelling.count(sizes.least)} to {spelling.count(sizes.most)}"
+
+
+def _in_classes(sizes: Sizes) -> str:
+    return f"{spelling.count(sizes.classes)}; {spelling.count(sizes.rows)}"
+
+
+def changes(columns: Sequence[Compared], whose: str, after: str) -> Markup:
+    """Each column before and after; the longest bar of a column fills its width."""
+    return join([
+        tag("h2", "Each column before and after"),
+        legend(whose, after),
+        tag("p", "A released label that stands for several values is spread evenly over them.", class_="note"),
+        tag("div", *map(_change, columns[:_SHOWN]), class_="cards"),
+        tag(
+            "details",
+            tag("summary", f"{len(columns) - _SHOWN:,} more columns"),
+            tag("div", *map(_change, columns[_SHOWN:]), class_="cards"),
+        )
+        if len(columns) > _SHOWN else "",
+    ])  # fmt: skip
+
+
+def _change(column: Compared) -> Markup:
+    longest = max((max(each.before, each.after) for each in column.bins), default=0.0) or 1.0
+    lines = [
+        Bar(
+            each.label,
+            each.after / longest,
+            f"{spelling.share(each.before)} → {spelling.share(each.after)}",
+            each.before / longest,
+        )
+        for each in column.bins
+    ]
+    head = tag("h3", named(column.name), f" ({column.role})")
+    return tag("div", head, bars(lines, ("value", "before → after")), class_="card")
+
+
+def risks(after: Risks, before: Risks | None, k: int) -> Markup:
+    """How likely three strangers are to find a person."""
+    rows = [
+        ("prosecutor, at worst", after.prosecutor.highest, None if before is None else before.prosecutor.highest),
+        ("journalist, at worst", after.journalist.highest, None if before is None else before.journalist.highest),
+        ("marketer, on average", after.marketer, None if before is None else before.marketer),
+        (f"rows above 1/{k}", after.prosecutor.at_risk, None if before is None else before.prosecutor.at_risk),
+    ]
+    lines = [Bar(name, now, _both(then, now), then) for name, now, then in rows]
+    note = (
+        "The chance to find a person. The prosecutor knows that the person is in the release; the journalist does not, "
+        "but searches the released people alone here, which is the worst case; the marketer wants as many as possible."
+    )
+    parts = [tag("h2", "How likely a stranger is to find a person"), tag("p", note, class_="note")]
+    if before is not None:
+        parts.append(legend("our own rows, had they been published as they are", "the release"))
+    return join([*parts, bars(lines, ("attacker", "chance"), track=True)])
+
+
+def _both(then: float | None, now: float) -> str:
+    return spelling.share(now) if then is None else f"{spelling.share(then)} → {spelling.share(now)}"
+
+
+def by_k(points: Sequence[Point], summary: Summary) -> Markup:
+    """The loss at other k."""
+    lm = summary.loss.get("lm")
+    if not points or lm is None or summary.k is None:
+        return Markup("")
+    said = f"this release: {spelling.loss(lm)} at k = {summary.k}"
+    note = (
+        f"The curve is what a quick search ({ALGORITHM}) loses on the same table at other k; the dot is this release, "
+        f"by {summary.algorithm}. It shows what a smaller or larger k would change, not what each could reach."
+    )
+    return join([
+        tag("h2", "What another k would cost"),
+        tag("p", note, class_="note"),
+        curve(points, Point(summary.k, lm), x="k", y="loss (LM)", said=said),
+    ])  # fmt: skip
+
+
+def cost(summary: Summary, phases: Sequence[Phase]) -> Markup:
+    """Time, rounds and bytes, and where they went."""
+    if not summary.parties:
+        took = spelling.duration(summary.seconds or 0.0)
+        return join([tag("h2", "What it cost"), tag("p", f"The search took {took} on this machine; nothing was sent.")])
+    said = (
+        f"{spelling.duration(summary.seconds or 0.0)} from the handshake's end to the release, "
+        f"{spelling.plural(summary.rounds or 0, 'round')}, {spelling.plural(summary.messages or 0, 'message')} and "
+        f"{spelling.size(summary.bytes or 0)} among all parties."
+    )
+    parts = [tag("h2", "What it cost"), tag("p", said)]
+    most = max((each.bytes for each in phases), default=0) or 1
+    if phases:
+        lines = [
+            Bar(each.name, each.bytes / most, f"{spelling.size(each.bytes)}; {spelling.plural(each.rounds, 'round')}")
+            for each in phases
+        ]
+        whose = "all parties" if summary.party is None else "what this party sent and received"
+        parts += [tag("h3", f"By phase ({whose})"), bars(lines, ("phase", "bytes; rounds"))]
+    sent = [(name, each.bytes) for name, each in summary.per_party.items()]
+    most = max((size for _, size in sent), default=0) or 1
+    if sent:
+        lines = [Bar(name, size / most, spelling.size(size)) for name, size in sent]
+        parts += [tag("h3", "By party"), folded(lines, _SHOWN, ("party", "sent"), "parties")]
+    return join(parts)
