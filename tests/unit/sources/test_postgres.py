@@ -81,7 +81,7 @@ def test_a_table_is_read_as_text_and_grouped_there(server: str) -> None:
 
 
 def test_a_query_and_a_table_of_another_schema_are_read(server: str) -> None:
-    assert connect(server + "&query=select age, code from patients where code = '01'").rows == 2
+    assert connect(server + "&query=select age, code from patients where code = '01'").rows == 2  # noqa: S608
     assert connect(f"{server}&table=ward.beds").rows == 1
 
 
