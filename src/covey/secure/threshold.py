@@ -12,17 +12,15 @@ Not       a party that lies changes answers unnoticed; how many tests there are 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.anonymize.compiled import jit
 from covey.crypto import sharing
 from covey.crypto.dealing import Dealing
+from covey.crypto.factorial import evaluate, shape
 from covey.crypto.field import F31, Elements31, Words
 from covey.crypto.rng import Rng
 from covey.errors import InputError
@@ -55,44 +53,6 @@ class Part(Message, tag="reach.part"):
     """The sender's part of the products, under masks that add up to nothing."""
 
     parts: Elements31
-
-
-@dataclass(frozen=True)
-class Shape:
-    """How c (c - 1) … (c - bound + 1) is cut: powers of the mask up to `stride`, factors for each stride."""
-
-    bound: int
-    stride: int
-    strides: int
-    binomials: Words
-    shifts: Words
-    """`shifts[j, u, v]` is the coefficient of r^v in (r - j stride)(r - j stride - 1) …, u factors."""
-
-    @property
-    def exchanges(self) -> int:
-        """Exchanges that a preparation takes: one to deal, and one for each layer of products."""
-        return 1 + (self.stride - 1).bit_length() + self.strides
-
-    @property
-    def products(self) -> int:
-        """Shared products in a preparation, for each test."""
-        return self.stride - 1 + self.strides
-
-
-@lru_cache(maxsize=256)
-def shape(bound: int) -> Shape:
-    """The cut with the fewest products; of several, the one with the fewest exchanges."""
-    if not 1 <= bound < F31.prime:
-        raise InputError(f"a bound of {bound} cannot be tested; it lies between 1 and {F31.prime - 1}")
-    root = math.isqrt(bound)
-    strides = range(max(1, root - 2), root + 4)
-    stride = min(strides, key=lambda s: (s - 1 + bound // s, (s - 1).bit_length() + bound // s))
-    number = bound // stride
-    choose, binomials = 1, [1]
-    for i in range(bound):
-        choose = choose * (bound - i) * pow(i + 1, -1, F31.prime) % F31.prime
-        binomials.append(choose)
-    return Shape(bound, stride, number, F31.elements(binomials), _shifts(stride, number))
 
 
 @dataclass(frozen=True)
@@ -251,7 +211,7 @@ async def _open(channel: Channel, prepared: Prepared, mine: Words, together: int
 def multiply_out(prepared: Prepared, opened: Words) -> Words:
     """This party's share, of the high degree, of the factor times c (c - 1) … (c - bound + 1), given c - r."""
     cut = shape(prepared.bound)
-    return _evaluate(opened, prepared.powers, prepared.factors, cut.binomials, cut.shifts)
+    return evaluate(opened, prepared.powers, prepared.factors, cut.binomials, cut.shifts)
 
 
 def own_part(channel: Channel, shares: Words) -> Words:
@@ -310,49 +270,3 @@ def _total(vectors: Iterable[Words]) -> Words:
     for vector in summands:
         total = F31.add(total, np.ascontiguousarray(vector))
     return total
-
-
-_P = np.uint64(F31.prime)
-
-
-@jit
-def _shifts(stride: int, strides: int) -> Words:
-    """The coefficients of (r - j stride)(r - j stride - 1) …, u factors, for each j and each u up to `stride`."""
-    table = np.zeros((strides + 1, stride + 1, stride + 1), np.uint64)
-    for j in range(strides + 1):
-        table[j, 0, 0] = 1
-        for u in range(stride):
-            minus = _P - np.uint64(j * stride + u) % _P
-            for v in range(u + 1):
-                table[j, u + 1, v] = (table[j, u + 1, v] + table[j, u, v] * minus) % _P
-                table[j, u + 1, v + 1] = (table[j, u + 1, v + 1] + table[j, u, v]) % _P
-    return table
-
-
-@jit
-def _evaluate(opened: Words, powers: Words, factors: Words, binomials: Words, shifts: Words) -> Words:
-    """For each test the sum over i of C(bound, i) e^(bound - i) r^(i), falling factorials, r^(i) times the factor."""
-    bound, stride = len(binomials) - 1, shifts.shape[1] - 1
-    answer = np.empty(len(opened), np.uint64)
-    falling = np.empty(bound + 1, np.uint64)
-    weights = np.empty(stride, np.uint64)
-    for place in range(len(opened)):
-        falling[0] = np.uint64(1)
-        for i in range(bound):
-            falling[i + 1] = falling[i] * ((opened[place] + _P - np.uint64(i)) % _P) % _P
-        total = np.uint64(0)
-        for j in range(len(factors)):
-            terms = min(stride, bound - j * stride + 1)
-            for u in range(terms):
-                i = j * stride + u
-                weights[u] = binomials[i] * falling[bound - i] % _P
-            inner = np.uint64(0)
-            for v in range(terms):
-                coefficient = np.uint64(0)
-                for u in range(v, terms):
-                    coefficient += weights[u] * shifts[j, u, v] % _P
-                coefficient %= _P
-                inner += coefficient if v == 0 else coefficient * powers[v - 1, place] % _P
-            total += factors[j, place] * (inner % _P) % _P
-        answer[place] = total % _P
-    return answer

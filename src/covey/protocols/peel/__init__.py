@@ -1,7 +1,7 @@
 """Peel: the rows of any number of parties become the release of a trusted party, without one.
 
-Source    ours (docs/protocols/peel.md). A public list of generalizations is visited by increasing loss; tuples that k or
-          more of the remaining records share are published as classes, and their records leave.
+Source    ours (docs/protocols/peel.md). A public list of generalizations is visited by increasing loss; tuples that k
+          or more of the remaining records share are published as classes, and their records leave.
 Roles     every party alike, a holder of rows, three or more.
 Security  semi-honest; up to (m - 1) // 2 of m parties may collude. Each party learns the release, the frequencies of
           values that k or more records have, and of tested buckets of tuples whether k or more records are in them.

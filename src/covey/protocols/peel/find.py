@@ -25,7 +25,7 @@ from covey.protocols.peel.tuples import Bits, Grid, Ints, Longs, buckets, marks
 from covey.secure import threshold
 from covey.wire import Channel
 
-CHUNK = 1 << 17
+CHUNK = 1 << 19
 """Buckets that are tested in one exchange."""
 TABLES = 64
 """Tables of one search; more mean that somebody does not keep to the protocol."""

@@ -12,6 +12,7 @@ from covey.protocols.peel import leaks, marginals, rows
 from covey.protocols.peel.nodes import Marginals, list_nodes, records_published, study_seed, synthesize
 from covey.protocols.peel.terms import Terms
 from covey.protocols.peel.tuples import Grid, Ints
+from covey.protocols.peel.visit import WINDOW
 from covey.protocols.protocol import Forecast
 from covey.secure import sum as secure_sum
 from covey.secure import threshold
@@ -34,7 +35,7 @@ def foresee(study: Study, rows_of: Mapping[str, int]) -> Forecast:
     heavy = max(1, records // (2 * terms.k))
     offline = threshold.PREPARATION_COST.bytes(parties, terms.k, tests)
     online = threshold.COST.bytes(parties, tests) + secure_sum.COST.bytes(parties, heavy)
-    rounds = {"visit": 4 * visits, "skip": 3 * visits, "wave": 6 * max(1, tests // 100_000) + visits // 4}[terms.mode]
+    rounds = {"visit": 4 * visits, "skip": 3 * visits, "wave": 6 * max(1, tests // WINDOW) + visits // 4}[terms.mode]
     learned = [*marginals.LEAKAGE.sentences(leaves=sum(tree.codes for tree in trees), k=terms.k)]
     for leakage, numbers in leaks.before(terms, len(nodes)):
         learned += leakage.sentences("holder", **numbers)

@@ -14,10 +14,10 @@ from covey.secure import threshold
 from covey.secure.threshold import Prepared
 from covey.wire import Channel, depth
 
-LANES = 3
+LANES = 4
 BATCH = 1 << 16
 SMALLEST = 256
-STOCK = 1 << 18
+STOCK = 1 << 19
 """Tests that are prepared ahead at most; a visit that needs more at once takes them in turn."""
 
 

@@ -1,6 +1,6 @@
 """Visits: at each lattice node of the list, in turn, the tuples that k or more remaining records share become classes.
 
-A *window* is one node, or in wave mode as many as a hundred thousand tests do for. Of a window's tuples those are
+A *window* is one node, or in wave mode as many as some hundred thousand tests do for. Of a window's tuples those are
 published that share no possible record with one of an earlier node; then the others are tested again, in waves. So each
 mode publishes what visits one by one would. In skip mode a window only tells which of its nodes need a visit.
 """
@@ -19,7 +19,7 @@ from covey.protocols.peel.tuples import Longs
 from covey.secure import sum as secure_sum
 from covey.wire import Channel
 
-WINDOW = 100_000
+WINDOW = 400_000
 """Tests of a window of several nodes, at most."""
 AHEAD = 4
 """Windows for which tests are prepared ahead."""

@@ -1,0 +1,176 @@
+"""Small tables for `peel`, the visits run without study and handshake, and a plain simulation of what they open."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from covey.crypto.secret import Secret
+from covey.party.data import load_table
+from covey.protocols.peel import marginals
+from covey.protocols.peel.classes import Classes, Openings
+from covey.protocols.peel.find import Finder
+from covey.protocols.peel.nodes import list_nodes
+from covey.protocols.peel.own import Own
+from covey.protocols.peel.supply import LANES, Supply
+from covey.protocols.peel.terms import Terms
+from covey.protocols.peel.tuples import Grid, Ints, buckets
+from covey.protocols.peel.visit import Peeling
+from covey.secure import coin
+from covey.study import Study
+from covey.table import Table
+from covey.testing.parties import Outcome, run_parties
+from covey.wire import Channel, gather
+
+Person = tuple[int, str, str, str]
+
+SEXES, TOWNS, ILLS = ("F", "M"), ("a", "b", "c", "d"), ("none", "flu", "asthma", "ulcer")
+
+COLUMNS = """
+[columns.age]
+role = "quasi"
+hierarchy = { min = 0, max = 39, steps = [5, 10, 20] }
+[columns.sex]
+role = "quasi"
+hierarchy = "flat"
+values = ["F", "M"]
+[columns.town]
+role = "quasi"
+hierarchy = "flat"
+values = ["a", "b", "c", "d"]
+[columns.ill]
+role = "sensitive"
+values = ["none", "flu", "asthma", "ulcer"]
+"""
+NOTE = '[columns.note]\nrole = "plain"\n'
+
+
+def names_of(parties: int) -> list[str]:
+    return [f"p{place}" for place in range(parties)]
+
+
+def study_of(
+    parties: int = 3, *, k: int = 3, privacy: str = "", options: str = "", head: str = "", note: bool = False
+) -> Study:
+    """A small study; with `note` it carries a column whose values it does not list."""
+    text = (
+        f'[study]\nname = "small"\nprotocol = "peel"\npartition = "horizontal"\n{head}\n[privacy]\nk = {k}\n{privacy}\n'
+    )
+    sections = "".join(f"[parties.{name}]\n" for name in names_of(parties))
+    return Study.parse(f"{text}[protocol]\n{options}\n{COLUMNS}{NOTE if note else ''}{sections}")
+
+
+def draw_people(parties: int, rows: int, seed: int) -> dict[str, list[Person]]:
+    """Random people; ages crowd, towns differ in size."""
+    random = np.random.default_rng(seed)
+    towns = random.choice(4, p=[0.5, 0.25, 0.15, 0.1], size=(parties, rows)).tolist()
+    return {
+        name: [
+            (
+                int(min(random.integers(40), random.integers(40))),
+                SEXES[random.integers(2)],
+                TOWNS[towns[place][row]],
+                ILLS[random.integers(4)],
+            )
+            for row in range(rows)
+        ]
+        for place, name in enumerate(names_of(parties))
+    }
+
+
+def frame_of(study: Study, people: Sequence[Person]) -> pa.Table:
+    cells = {
+        "age": [str(person[0]) for person in people],
+        "sex": [person[1] for person in people],
+        "town": [person[2] for person in people],
+        "ill": [person[3] for person in people],
+        "note": [f"note {place}" for place in range(len(people))],
+    }
+    return pa.table({column.name: cells[column.name] for column in study.columns})
+
+
+def tables_of(study: Study, people: Mapping[str, Sequence[Person]]) -> dict[str, Table]:
+    tables = {name: load_table(study, name, frame_of(study, own)) for name, own in people.items()}
+    return {name: table for name, table in tables.items() if table is not None}
+
+
+@dataclass(frozen=True)
+class Peeled:
+    """What one party has after the visits."""
+
+    classes: Classes
+    openings: Openings
+    own: Own
+    seed: Secret
+    nodes: Ints
+    made: int
+
+
+def list_of(study: Study, tables: Mapping[str, Table]) -> Ints:
+    """The list of nodes of a run on these tables."""
+    trees = next(iter(tables.values())).trees
+    return list_nodes(study, trees, marginals.ideal(study, list(tables.values())), Terms.of(study).nodes)
+
+
+def visit(study: Study, tables: Mapping[str, Table], seed: int = 0) -> dict[str, Outcome[Peeled]]:
+    """The visits alone, over memory."""
+    terms, nodes = Terms.of(study), list_of(study, tables)
+    records = sum(table.rows for table in tables.values())
+
+    async def role(channel: Channel) -> Peeled:
+        table = tables[channel.me]
+        joint = await coin.toss(channel.at("coin"))
+        own, supply = Own.of(table, terms), Supply(channel.at("prepare"), terms.k)
+        finder = Finder(terms, Grid.of(table.trees), nodes, own, joint, supply, records)
+        peeling = Peeling(finder)
+        work = (supply.work() for _ in range(LANES))
+        await gather(peeling.run(channel.at("visit"), lambda done: None), *work)
+        return Peeled(peeling.classes, finder.openings, own, joint, nodes, supply.made)
+
+    return run_parties(dict.fromkeys(tables, role), seed=seed)
+
+
+def expected(study: Study, tables: Mapping[str, Table], nodes: Ints, seed: Secret) -> Openings:
+    """What visits one by one open, on the pooled records, with dictionaries: shares no step with the protocol."""
+    terms, grid = Terms.of(study), Grid.of(next(iter(tables.values())).trees)
+    remaining = [tuple(codes) for table in tables.values() for codes in table.codes.T.tolist()]
+    openings, number = Openings(), 0
+    for levels in nodes:
+        if len(remaining) < terms.k:
+            break
+        openings.visits += 1
+        codes = np.array(remaining, dtype=np.int32).T
+        keys = [tuple(column) for column in grid.keys(levels, codes).T.tolist()]
+        counts = Counter(keys)
+        domain = grid.domain(levels)
+        room = terms.buckets * len(remaining)
+        number += 1
+        published = set()
+        if domain <= room:
+            openings.tests += domain
+            published = {key for key, count in counts.items() if count >= terms.k}
+        else:
+            survivors, size = set(counts), room
+            while survivors:
+                openings.tests += size
+                contents: dict[int, list[tuple[int, ...]]] = defaultdict(list)
+                listed = sorted(survivors)
+                where = buckets(seed, size, np.array(listed, dtype=np.uint64).T, number)
+                for key, bucket in zip(listed, where.tolist(), strict=True):
+                    contents[bucket].append(key)
+                heavy = [own for own in contents.values() if sum(counts[key] for key in own) >= terms.k]
+                mixed = [own for own in heavy if len(own) > 1]
+                openings.heavy += len(heavy)
+                openings.impure += len(mixed)
+                published |= {own[0] for own in heavy if len(own) == 1}
+                survivors = {key for own in mixed for key in own}
+                size = max(64, 16 * len(mixed))
+                if mixed:
+                    number += 1
+        openings.tuples += len(published)
+        remaining = [record for record, key in zip(remaining, keys, strict=True) if key not in published]
+    return openings

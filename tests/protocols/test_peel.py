@@ -1,0 +1,286 @@
+"""Peel: the parties publish what a trusted party would, whatever the mode, and open no more than they say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.protocols.peelers import (
+    Person,
+    draw_people,
+    expected,
+    frame_of,
+    list_of,
+    names_of,
+    study_of,
+    tables_of,
+    visit,
+)
+
+import covey
+from covey.anonymize.constraints import limits_of
+from covey.anonymize.pace import never, silent
+from covey.anonymize.peel.strip import strip
+from covey.anonymize.problem import Problem
+from covey.crypto.field import F61
+from covey.errors import InputError, Unmet
+from covey.measures import integer_costs
+from covey.protocols import of_study, peel
+from covey.protocols.peel import clear, nodes
+from covey.protocols.peel import visit as visits
+from covey.protocols.peel.nodes import RARE, WITHHELD, Marginals, synthesize, to_open
+from covey.protocols.peel.terms import Terms
+from covey.protocols.peel.tuples import Grid, buckets, marks, match, siphash
+from covey.sources.release import arrange, canonical_csv
+from covey.study import Study
+from covey.table import group
+from covey.testing.network import seed_of
+
+MODES = ("visit", "skip", "wave")
+
+
+def simulated(study: Study, people: Mapping[str, list[Person]], seed: int = 1) -> covey.JointRelease:
+    return covey.simulate(study, {name: frame_of(study, own) for name, own in people.items()}, seed=seed)
+
+
+def agrees(study: Study, people: Mapping[str, list[Person]]) -> covey.JointRelease:
+    """A run whose release and figures are the trusted party's."""
+    real, ideal = simulated(study, people), peel.ideal(study, tables_of(study, people))
+    assert canonical_csv(arrange(real.table)) == canonical_csv(arrange(ideal.release))
+    for outcome in real.outcomes.values():
+        assert outcome.finished.figures == ideal.figures
+    return real
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.integers(3, 6), st.integers(2, 25), st.integers(2, 6), st.sampled_from(MODES), st.integers(0, 10**6))
+def test_the_parties_publish_what_a_trusted_party_would(parties: int, rows: int, k: int, mode: str, seed: int) -> None:
+    study = study_of(parties, k=k, options=f'mode = "{mode}"\nbuckets = 1')
+    agrees(study, draw_people(parties, rows, seed))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("privacy", ["", "l = 1.5", "l = 2", "k_insider = 2", "l = 1.5\nk_insider = 1"])
+def test_every_mode_keeps_every_constraint_as_a_trusted_party_would(mode: str, privacy: str) -> None:
+    study = study_of(3, k=4, privacy=privacy, options=f'mode = "{mode}"')
+    figures = agrees(study, draw_people(3, 50, 5)).outcomes["p0"].finished.figures
+    assert figures is not None
+    assert figures.k_reached >= 4
+    assert study.privacy.l is None or (figures.l_reached or 0) >= study.privacy.l
+
+
+def test_ten_parties_agree_with_a_trusted_one() -> None:
+    agrees(study_of(10, k=5, options='mode = "wave"'), draw_people(10, 12, 3))
+
+
+def test_windows_of_few_tests_publish_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(visits, "WINDOW", 700)
+    for mode in ("skip", "wave"):
+        agrees(study_of(3, k=3, options=f'mode = "{mode}"\nbuckets = 1'), draw_people(3, 60, 11))
+
+
+def test_values_that_no_study_lists_leave_by_shuffle_and_nobodys_size_is_told() -> None:
+    study = study_of(3, note=True)
+    people = draw_people(3, 8, 2)
+    real = agrees(study, {**people, "p1": people["p1"][:3]})
+    assert any("p0: 18, p1: 18, p2: 18" in line or "dummies" in line for line in real.ledger["p0"])
+    rows = int(str(real.summary["rows"]))
+    assert any(f"(p0: {rows}, p1: {rows}, p2: {rows})" in line for line in real.ledger["p0"])
+
+
+def test_public_sizes_need_no_dummies() -> None:
+    real = agrees(study_of(3, note=True, head='sizes = "public"'), draw_people(3, 8, 2))
+    assert any("of which 0 in all were dummies" in line for line in real.ledger["p0"])
+
+
+def test_a_party_whose_records_are_all_elsewhere_too_changes_nothing() -> None:
+    people = draw_people(3, 20, 8)
+    split = {**people, "p0": people["p0"][:1], "p1": people["p1"] + people["p0"][1:]}
+    study = study_of(3)
+    assert canonical_csv(arrange(simulated(study, people).table)) == canonical_csv(
+        arrange(simulated(study, split).table)
+    )
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_clear_peeling_is_the_centralized_ones_on_the_same_list(seed: int) -> None:
+    study = study_of(3, k=3 + seed % 3)
+    tables = tables_of(study, draw_people(3, 40, seed))
+    listed = list_of(study, tables)
+    boxes, sizes, labels = clear.peel(Terms.of(study), listed, list(tables.values()))
+    trees = tables["p0"].trees
+    codes = np.concatenate([table.codes for table in tables.values()], axis=1)
+    own, first = group([*codes], codes.shape[1])
+    costs, scale = integer_costs(trees)
+    problem = Problem(trees, np.ascontiguousarray(codes[:, first]), np.bincount(own), costs, scale, study.privacy.k)
+    from covey.anonymize.peel.atoms import cut
+
+    atoms = cut(problem)
+    label = strip(problem, atoms, limits_of(problem), listed, silent, never)
+    theirs = (label[0] if isinstance(label, tuple) else label)[np.searchsorted(atoms.item, own)]
+    mine = np.concatenate(labels)
+    pairs = {(a, b) for a, b in zip(mine.tolist(), theirs.tolist(), strict=True)}
+    assert len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
+    assert all((a == -1) == (b == 0) for a, b in pairs)
+    assert len(boxes) == len(sizes)
+
+
+@pytest.mark.parametrize("per_record", [1, 4])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_no_more_is_opened_than_a_plain_simulation_opens(per_record: int, seed: int) -> None:
+    """A version that hashed all records anew, not only those in impure buckets, published the same and opened more."""
+    study = study_of(3, k=3, options=f"buckets = {per_record}")
+    tables = tables_of(study, draw_people(3, 120 if per_record == 1 else 40, seed))
+    done = [outcome.unwrap() for outcome in visit(study, tables, seed=seed).values()]
+    assert done[0].openings == done[1].openings == done[2].openings
+    assert done[0].openings == expected(study, tables, done[0].nodes, done[0].seed)
+    assert done[0].openings.heavy > 0
+    assert done[0].openings.impure > 0 or per_record > 1
+    assert done[0].openings.tuples == len(done[0].classes.sizes)
+
+
+def test_waves_name_tuples_that_are_not_published_and_the_ledger_says_how_many() -> None:
+    people = draw_people(3, 200, 3)
+    study = study_of(3, k=3, options='mode = "wave"')
+    done = next(iter(visit(study, tables_of(study, people)).values())).unwrap()
+    unpublished = done.openings.tuples - len(done.classes.sizes)
+    assert unpublished > 0
+    lines = simulated(study, people).ledger["p1"]
+    assert any(f"of which {unpublished} were not published" in line for line in lines)
+    assert any("when their window began" in line for line in lines)
+    calm = simulated(study_of(3, k=3), people).ledger["p1"]
+    assert any("of which 0 were not published" in line for line in calm)
+    assert not any("window" in line for line in calm)
+
+
+def test_waves_take_fewer_rounds_than_skips_and_skips_fewer_than_visits() -> None:
+    people = draw_people(3, 200, 3)
+    rounds = [simulated(study_of(3, k=3, options=f'mode = "{mode}"'), people).summary["rounds"] for mode in MODES]
+    assert rounds[2] < rounds[1] <= rounds[0]  # type: ignore[operator]
+
+
+def test_few_tests_are_prepared_that_nobody_needs() -> None:
+    study = study_of(3, k=3)
+    done = visit(study, tables_of(study, draw_people(3, 300, 4)))["p0"].unwrap()
+    assert done.openings.tests <= done.made <= 1.6 * done.openings.tests
+
+
+def test_fewer_records_than_k_end_the_run_with_the_answer_no() -> None:
+    with pytest.raises(Unmet, match="fewer than k = 40"):
+        simulated(study_of(3, k=40), draw_people(3, 5, 0))
+
+
+def test_a_table_that_cannot_be_diverse_is_not_released() -> None:
+    people: dict[str, list[Person]] = {name: [(1, "F", "a", "flu")] * 4 for name in names_of(3)}
+    with pytest.raises(Unmet, match="no class keeps"):
+        simulated(study_of(3, k=3, privacy="l = 2"), people)
+
+
+@pytest.mark.parametrize(
+    ("study", "named"),
+    [
+        (study_of(2), "three or more parties"),
+        (study_of(3, k=4, privacy="k_insider = 3"), "no class could reach k"),
+        (study_of(3, options="buckets = 0"), "buckets must be a whole number"),
+        (study_of(3, options='insider = "none-or-many"'), "not part of this version"),
+        (study_of(3, options='leftover = "merge"'), "not part of this version"),
+        (study_of(3, privacy='l = 2\ndiversity = "entropy"'), "by frequency"),
+    ],
+)
+def test_studies_that_it_cannot_run_are_refused_with_what_to_change(study: Study, named: str) -> None:
+    with pytest.raises(InputError, match=named):
+        of_study(study)
+
+
+def test_a_domain_that_the_study_does_not_list_is_refused() -> None:
+    study = study_of(3)
+    flat = replace(study.column("town"), values=None)
+    from covey.hierarchy import Flat
+
+    opened = replace(flat, hierarchy=Flat())
+    columns = tuple(opened if column.name == "town" else column for column in study.columns)
+    with pytest.raises(InputError, match=r"'town'.*lists the whole domain"):
+        of_study(replace(study, columns=columns))
+
+
+def test_one_frequent_value_is_withheld_wherever_a_column_has_a_rare_one() -> None:
+    study = study_of(3)
+    heavy = [np.array([True, True, False]), np.array([True, True]), np.array([False, False]), np.array([True, False])]
+    opened = to_open(study, heavy)
+    assert [int(column.sum()) for column in opened] == [1, 2, 0, 0]
+    assert all(not (o & ~h).any() for o, h in zip(opened, heavy, strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(opened, to_open(study, heavy), strict=True))
+
+
+def test_withheld_values_get_their_likely_share_of_what_was_not_opened() -> None:
+    marginals = Marginals(100, 5, (np.array([60, RARE, WITHHELD, RARE]), np.array([100]), np.array([RARE, RARE])))
+    assert marginals.weights(0).tolist() == [120, 4, 72, 4]
+    assert marginals.weights(1).tolist() == [200]
+    first, second = marginals.weights(2).tolist()
+    assert first == second > 0
+    tight = Marginals(62, 9, (np.array([60, RARE, WITHHELD]),)).weights(0)
+    assert tight.tolist() == [240, 4, 4]
+
+
+def test_synthetic_tables_have_the_public_frequencies() -> None:
+    study = study_of(3)
+    trees = tables_of(study, draw_people(3, 2, 0))["p0"].trees
+    counts = tuple(np.full(tree.codes, 10, dtype=np.int64) for tree in trees)
+    codes, number = synthesize(trees, Marginals(3000, 3, counts), 3000, seed_of(1))
+    assert number.sum() == 3000
+    for column, tree in enumerate(trees):
+        seen = np.bincount(codes[column], weights=number, minlength=tree.codes)
+        assert seen.min() > 0.5 * 3000 / tree.codes
+
+
+def test_a_lattice_that_is_too_large_to_be_listed_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = study_of(3)
+    tables = tables_of(study, draw_people(3, 100, 1))
+    whole = list_of(study, tables)
+    monkeypatch.setattr(nodes.lattice, "LISTED", 1)
+    searched = list_of(study, tables)
+    assert len(searched) > 1
+    assert np.array_equal(searched[-1], whole[-1])
+    assert len({tuple(node) for node in searched.tolist()} & {tuple(node) for node in whole.tolist()}) > 1
+    agrees(study, draw_people(3, 100, 1))
+
+
+def test_a_budget_of_nodes_keeps_those_that_publish_most_and_the_root() -> None:
+    study = study_of(3, options="nodes = 3")
+    listed = list_of(study, tables_of(study, draw_people(3, 100, 1)))
+    assert len(listed) <= 4
+    assert listed[-1].tolist() == [4, 1, 1]
+
+
+def test_tuples_are_numbers_and_back_also_where_one_limb_does_not_do() -> None:
+    study = study_of(3)
+    table = tables_of(study, draw_people(3, 40, 1))["p0"]
+    grid = Grid.of(table.trees * 12)
+    codes = np.concatenate([table.codes] * 12)
+    levels = np.zeros(36, dtype=np.int32)
+    keys = grid.keys(levels, codes)
+    assert len(keys) == len(grid.limbs(levels)) > 1
+    assert keys.max() < F61.prime
+    boxes, real = grid.boxes(levels, keys)
+    assert real.all()
+    assert np.array_equal(boxes, codes.T)
+    assert np.array_equal(grid.keys_of(levels, boxes), keys)
+    unique = np.unique(keys, axis=1)
+    assert (match(keys, unique) >= 0).all()
+    assert np.array_equal(unique[:, match(keys, unique)], keys)
+    assert match(keys + np.uint64(1), unique).max() == -1 or (match(unique[:, :1], unique) == 0).all()
+
+
+def test_buckets_follow_siphash_and_differ_between_tables() -> None:
+    key = np.frombuffer(bytes(range(16)), dtype="<u8").astype(np.uint64)
+    word = np.frombuffer(bytes(range(8)), dtype="<u8").astype(np.uint64).reshape(1, 1)
+    assert int(siphash(word, key)[0]) == 0x93F5F5799A932462  # the authors' vector for eight bytes
+    keys = np.arange(5000, dtype=np.uint64)[np.newaxis]
+    one, other = buckets(seed_of(1), 100, keys, 1), buckets(seed_of(1), 100, keys, 2)
+    assert abs(np.bincount(one, minlength=100) - 50).max() < 35
+    assert 20 < (one == other).sum() < 90
+    assert len(np.unique(marks(seed_of(1), keys, 1))) == 5000
