@@ -238,7 +238,7 @@ PROTOCOL = Protocol(
         "schedule": "guarded: nothing of fewer than k records is opened on the way (default); exact: the paper's own "
         "labels, which opens others' exact records at times",
     },
-    phases=("sizes", "division", "moves", "repair", "release"),
+    phases=("sizes", "division", "regrouping", "moves", "repair", "release"),
     leakage=LEAKAGE,
     role=lambda study, party: holder,
     role_name=lambda study, party: "holder",

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from covey.anonymize.constraints import limits_of
 from covey.anonymize.problem import Ints, Longs
 from covey.anonymize.sequential import cluster
-from covey.protocols.cluster import divide, guarded, repair, site
+from covey.protocols.cluster import divide, guarded, regroup, repair, site
 from covey.protocols.cluster.ground import Clusters, Ground
 from covey.protocols.cluster.kernels import close_own, count_below, go_below
 from covey.protocols.cluster.sweep import SLOTS, find_critical, sweep_guarded
@@ -35,7 +35,16 @@ def search(ground: Ground, hands: Hands, reaches_two: bool) -> tuple[Labels, Clu
     records = sum(codes.shape[1] for codes in hands.values())
     clusters = Clusters(np.array([records]), ground.flat(np.array([[tree.root for tree in ground.trees]])))
     clusters = close(ground, hands, labels, clusters)
-    labels, clusters = cut_all(ground, hands, labels, clusters, reaches_two)
+    labels, clusters, _ = cut_all(ground, hands, labels, clusters, reaches_two, favoured=False)
+    for _ in range(guarded.REGROUPINGS):
+        groups = regroup.put_together(ground, clusters)
+        together = {name: groups.number[label] for name, label in labels.items()}
+        after, new, origin = cut_all(ground, hands, together, groups.clusters, reaches_two, favoured=True)
+        kept = regroup.keep_better(ground, groups, clusters, new, origin)
+        labels = {name: kept.label(groups, labels[name], after[name]) for name in labels}
+        if not kept.better.any():
+            break
+        clusters = kept.clusters
     ordered = {name: guarded.in_order(ground, label, clusters) for name, label in labels.items()}
     labels = {name: label.copy() for name, (label, _) in ordered.items()}
     clusters = next(iter(ordered.values()))[1]
@@ -75,9 +84,10 @@ def close(ground: Ground, hands: Hands, labels: Labels, clusters: Clusters) -> C
 
 
 def cut_all(
-    ground: Ground, hands: Hands, labels: Labels, clusters: Clusters, reaches_two: bool
-) -> tuple[Labels, Clusters]:
+    ground: Ground, hands: Hands, labels: Labels, clusters: Clusters, reaches_two: bool, *, favoured: bool
+) -> tuple[Labels, Clusters, Longs]:
     """Division with open counts. Between two parties a count reaches k only if both have half of it."""
+    labels, origin = dict(labels), np.arange(len(clusters))
     may_cut = np.ones(len(clusters), dtype=bool)
     while (asked := np.flatnonzero(may_cut & (clusters.sizes >= 2 * ground.k))).size:
         boxes = clusters.boxes[asked]
@@ -90,7 +100,8 @@ def cut_all(
         ]
         apart = stands_apart(ground, rows, own, boxes.size, reaches_two)
         count = np.where(apart, np.sum(own, axis=0), 0)
-        scores = divide.scores(ground, rows, apart, count, clusters.sizes[asked], boxes)
+        favour = divide.favour_of(clusters, asked, ground.columns, favoured)
+        scores = divide.scores(ground, rows, apart, count, clusters.sizes[asked], boxes) * favour
         best = scores.argmax(axis=1)
         column = np.where(scores[np.arange(len(asked)), best] > 0, best, -1)
         may_cut[asked[column < 0]] = False
@@ -101,7 +112,8 @@ def cut_all(
                 go_below(ground.forest, ground.children, codes, moved, *plan.ways)
                 labels[name] = plan.place[moved]
             clusters, may_cut = close(ground, hands, labels, plan.clusters), plan.may_cut
-    return labels, clusters
+            origin = origin[plan.source]
+    return labels, clusters, origin
 
 
 def stands_apart(ground: Ground, rows: divide.Asked, own: list[Longs], cells: int, reaches_two: bool) -> Bits:

@@ -21,6 +21,7 @@ from covey.anonymize.problem import Ints, Longs
 from covey.protocols.cluster.ground import Clusters, Ground
 from covey.protocols.cluster.kernels import close_own, count_below, go_below
 from covey.protocols.cluster.ranges import Counts, Table
+from covey.protocols.cluster.regroup import favours, random_of
 from covey.secure import ancestor
 from covey.secure import sum as secure_sum
 from covey.wire import Channel
@@ -69,24 +70,43 @@ class Asked:
 
 
 async def divide(
-    channel: Channel, ground: Ground, codes: Ints, label: Longs, clusters: Clusters, openings: Openings
-) -> tuple[Longs, Clusters]:
-    """Each own record's group and the groups' state, after cutting as long as a cut helps."""
+    channel: Channel,
+    ground: Ground,
+    codes: Ints,
+    label: Longs,
+    clusters: Clusters,
+    openings: Openings,
+    *,
+    favoured: bool = False,
+) -> tuple[Longs, Clusters, Longs]:
+    """Each own record's group, the groups, and the one that each was cut from, after cutting as long as a cut helps.
+
+    If `favoured`, some columns' cuts are favoured at random, the same at every party.
+    """
     label = label.copy()
     may_cut = np.ones(len(clusters), dtype=bool)
+    origin = np.arange(len(clusters))
     level = 0
     while (asked := np.flatnonzero(may_cut & (clusters.sizes >= 2 * ground.k))).size:
         with channel.at("level", level) as at:
-            cut = await _find_cuts(at, ground, codes, label, clusters, asked, openings)
+            favour = favour_of(clusters, asked, ground.columns, favoured)
+            cut = await _find_cuts(at, ground, codes, label, clusters, asked, favour, openings)
             may_cut[asked[cut.column < 0]] = False
             if (cut.column >= 0).any():
                 plan = carry_out(ground, clusters, may_cut, cut)
                 go_below(ground.forest, ground.children, codes, label, *plan.ways)
-                label, may_cut = plan.place[label], plan.may_cut
+                label, may_cut, origin = plan.place[label], plan.may_cut, origin[plan.source]
                 closing = at.at("close")
                 clusters = await close_jointly(closing, ground, codes, label, plan.clusters, plan.changed, openings)
         level += 1
-    return label, clusters
+    return label, clusters, origin
+
+
+def favour_of(clusters: Clusters, asked: Longs, columns: int, favoured: bool) -> Floats:
+    """By how much each cut's worth is multiplied."""
+    if not favoured:
+        return np.ones((len(asked), columns))
+    return favours(random_of(clusters), len(asked), columns)
 
 
 @dataclass(frozen=True)
@@ -100,7 +120,14 @@ class Cut:
 
 
 async def _find_cuts(
-    channel: Channel, ground: Ground, codes: Ints, label: Longs, clusters: Clusters, asked: Longs, openings: Openings
+    channel: Channel,
+    ground: Ground,
+    codes: Ints,
+    label: Longs,
+    clusters: Clusters,
+    asked: Longs,
+    favour: Floats,
+    openings: Openings,
 ) -> Cut:
     boxes = clusters.boxes[asked]
     rows = Asked.of(ground, asked, boxes)
@@ -120,7 +147,7 @@ async def _find_cuts(
     count[places] = opened.astype(np.int64)
     openings.counts += len(places)
     openings.saw(count[places])
-    worth = scores(ground, rows, apart, count, clusters.sizes[asked], boxes)
+    worth = scores(ground, rows, apart, count, clusters.sizes[asked], boxes) * favour
     best = worth.argmax(axis=1)
     column = np.where(worth[np.arange(len(asked)), best] > 0, best, -1)
     return Cut(rows, column, apart, count)
@@ -176,6 +203,8 @@ class Plan:
     clusters: Clusters
     changed: Bits
     may_cut: Bits
+    source: Longs
+    """The cluster that each one was cut from."""
 
 
 def carry_out(ground: Ground, clusters: Clusters, may_cut: Bits, cut: Cut) -> Plan:
@@ -207,6 +236,7 @@ def carry_out(ground: Ground, clusters: Clusters, may_cut: Bits, cut: Cut) -> Pl
         clusters=Clusters(sizes[alive], boxes[alive]),
         changed=np.isin(alive, np.concatenate([rows.clusters[cutting], new])),
         may_cut=np.concatenate([may_cut, np.ones(len(born), dtype=bool)])[alive],
+        source=np.concatenate([np.arange(len(clusters)), rows.clusters[parent]])[alive],
     )
 
 

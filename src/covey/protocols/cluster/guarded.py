@@ -11,11 +11,13 @@ import numpy as np
 from covey.anonymize.problem import Ints, Longs
 from covey.protocols.cluster.divide import Openings, close_jointly, divide
 from covey.protocols.cluster.ground import Clusters, Ground
+from covey.protocols.cluster.regroup import keep_better, put_together
 from covey.protocols.cluster.sweep import Rules
 from covey.protocols.cluster.turn import guarded_turn
 from covey.protocols.protocol import Pace
 from covey.wire import Channel
 
+REGROUPINGS = 6
 SWEEPS = 6
 GAIN = 1000  # sweeps end when one lowers the loss by less than one part in this many
 WORK = 4_000_000_000  # records times clusters that a party looks at in a turn
@@ -30,7 +32,15 @@ async def search(
     clusters = Clusters(np.array([records]), ground.flat(np.array([[tree.root for tree in ground.trees]])))
     whole = np.ones(1, dtype=bool)
     clusters = await close_jointly(channel.at("close"), ground, codes, label, clusters, whole, openings)
-    label, clusters = await divide(channel.at("divide"), ground, codes, label, clusters, openings)
+    label, clusters, _ = await divide(channel.at("divide"), ground, codes, label, clusters, openings)
+    pace.phase("regrouping", REGROUPINGS)
+    for number in range(REGROUPINGS):
+        known = clusters.digest()
+        with channel.at("regroup", number) as at:
+            label, clusters = await divide_anew(at, ground, codes, label, clusters, openings)
+        if clusters.digest() == known:
+            break
+        pace.reach(number + 1)
     label, clusters = in_order(ground, label, clusters)
     pace.phase("moves", SWEEPS * len(channel.parties))
     for sweep in range(SWEEPS):
@@ -39,6 +49,17 @@ async def search(
         if before - total_cost(ground, clusters) < max(1, before // GAIN):
             break
     return label, clusters
+
+
+async def divide_anew(
+    channel: Channel, ground: Ground, codes: Ints, label: Longs, clusters: Clusters, openings: Openings
+) -> tuple[Longs, Clusters]:
+    """Puts neighbours together, divides them anew, and keeps of each group the better division."""
+    groups = put_together(ground, clusters)
+    together = groups.number[label]
+    after, new, origin = await divide(channel, ground, codes, together, groups.clusters, openings, favoured=True)
+    kept = keep_better(ground, groups, clusters, new, origin)
+    return kept.label(groups, label, after), kept.clusters
 
 
 async def move(

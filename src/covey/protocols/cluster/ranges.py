@@ -12,7 +12,7 @@ Two       parties cannot share: there a count is said to reach k if both have ha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,8 +50,8 @@ class Opened(Message, tag="range.opened"):
 class Counts:
     """Numbers of all parties together, of which each party knows its own part and, among three, a share."""
 
-    mine: Longs
-    shares: Words | None
+    mine: Longs = field(repr=False)
+    shares: Words | None = field(repr=False)
 
     def grouped(self, group: Longs, groups: int) -> Counts:
         """The totals of these groups: adding needs no message. Group -1 takes no part."""
@@ -124,34 +124,43 @@ class Table:
         return np.concatenate([*answers, np.zeros(0, dtype=bool)])
 
     async def _vanishes(self, shares: Words, forbidden: Sequence[int]) -> Bits:
+        """Opens the products times random numbers, which are dealt while the products are taken."""
+        product, factor = await gather(self._product(shares, forbidden), self._random(self._next(), len(shares)))
+        return await self._is_zero(F61.multiply(product, factor))
+
+    async def _product(self, shares: Words, forbidden: Sequence[int]) -> Words:
+        """Shares of the product over all forbidden numbers of the difference to each."""
         factors = np.stack([F61.subtract(shares, F61.elements([j]).repeat(len(shares))) for j in forbidden])
         while len(factors) > 1:
             half = len(factors) // 2
             product = await self._times(factors[:half].ravel(), factors[half : 2 * half].ravel())
             factors = np.concatenate([product.reshape(half, -1), factors[2 * half :]])
-        return await self._is_zero(factors[0])
+        return np.array(factors[0])
 
     async def _times(self, a: Words, b: Words) -> Words:
         """Shares of the products: each party shares its own product anew, with the low degree."""
         dealt = await self._deal(F61.multiply(a, b))
         return sharing.reduce_degree({self._places[name]: share for name, share in dealt.items()})
 
-    async def _is_zero(self, shares: Words) -> Bits:
-        """Opens the numbers times random ones."""
-        channel = self._next()
+    async def _random(self, channel: Channel, width: int) -> Words:
+        """Shares of numbers that nobody knows."""
         dealing = Dealing(channel.me, self._seeds, channel.step, last=True)
-        random = dealing.deal_random(len(shares), channel.rng.stream("random"))
-        factor = np.zeros(len(shares), dtype=np.uint64)
+        random = dealing.deal_random(width, channel.rng.stream("random"))
+        total = np.zeros(width, dtype=np.uint64)
         for share in (await self._handed(channel, dealing, *random)).values():
-            factor = F61.add(factor, share)
+            total = F61.add(total, share)
+        return total
+
+    async def _is_zero(self, products: Words) -> Bits:
+        """Opens what these products of shares stand for, and nothing of the polynomials."""
+        channel = self._next()
         weights = sharing.weights(tuple(self._places.values()))
         masks = {peer: Rng(seed).stream("mask", channel.step) for peer, seed in self._seeds.items()}
-        part = F61.scale(F61.multiply(shares, factor), weights[self._places[channel.me] - 1])
-        part = F61.add(part, sharing.pair_masks(channel.me, masks, len(shares)))
-        opened = channel.at("open")
-        theirs = await opened.exchange(Opened(Elements(part)))
+        part = F61.scale(products, weights[self._places[channel.me] - 1])
+        part = F61.add(part, sharing.pair_masks(channel.me, masks, len(products)))
+        theirs = await channel.exchange(Opened(Elements(part)))
         for peer, answer in theirs.items():
-            part = F61.add(part, sharing.accept(answer.parts.words, len(shares), party=peer, step=opened.step))
+            part = F61.add(part, sharing.accept(answer.parts.words, len(products), party=peer, step=channel.step))
         zero: Bits = part == 0
         return zero
 
@@ -191,7 +200,7 @@ class Table:
 def _rounds(parties: int, width: int, forbidden: int) -> int:
     if parties == 2:
         return conjunction.COST.rounds(2, width)
-    return 0 if not width else (forbidden - 1).bit_length() + 2
+    return 0 if not width else max(1, (forbidden - 1).bit_length()) + 1
 
 
 def _messages(parties: int, width: int, forbidden: int) -> int:
