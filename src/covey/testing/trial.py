@@ -82,6 +82,8 @@ class Case:
     """Two inputs that differ in everything but what is declared to leak."""
     marked: Callable[[], Marked] | None = None
     """A thousand secrets that are easy to recognise; None where a secret is a single bit or node."""
+    quick: int = 24
+    """How many unlucky runs of each kind the quick tests make; the slow ones make all."""
 
 
 @cache
