@@ -60,6 +60,7 @@ def _spelled(each: Audited, wrong: dict[str, list[str]], replay: bool) -> dict[s
         "party": each.party,
         "finished": each.finished,
         "messages": each.messages,
+        "scripted": each.scripted,
         "replayed": replay and not each.wrong,
         "signers": dict(each.signers),
         "wrong": found,
@@ -75,7 +76,10 @@ def _render(each: Audited, wrong: list[str], replay: bool) -> None:
         return
     how = "finished" if each.finished else "ended before its end"
     typer.echo(f"yes  {each.folder}: party {each.party!r}, {each.messages:,} messages, {how}")
-    typer.echo("     chains, signatures, declared messages, ledger and summary hold")
+    messages = ", declared messages" if each.scripted else ""
+    typer.echo(f"     chains, signatures{messages}, ledger and summary hold")
+    if not each.scripted and not replay:
+        typer.echo("     the protocol declares no script of its messages: only --replay tells whether they are right")
     if replay:
         typer.echo("     re-run: what it sent is what the protocol prescribes for its data and committed seed")
     for name, fingerprint in each.signers.items():

@@ -26,6 +26,8 @@ class Audited:
     finished: bool
     messages: int
     wrong: tuple[str, ...]
+    scripted: bool
+    """Whether the protocol declares its messages; if not, only a replay tells whether they are the right ones."""
     signers: Mapping[str, str]
     """The certificates' fingerprints that the signatures were checked with."""
 
@@ -99,6 +101,7 @@ def _ledgers_apart(cases: Sequence[Case]) -> list[tuple[Case, str]]:
 
 def _audited(folder: Path, case: Case | None, wrong: Sequence[str]) -> Audited:
     if case is None:
-        return Audited(folder, "", False, 0, tuple(wrong), {})
+        return Audited(folder, "", False, 0, tuple(wrong), False, {})
+    scripted = case.protocol.script is not None
     signers = {name: own.fingerprint for name, own in sorted(case.certificates.items())}
-    return Audited(folder, case.party, case.finished, len(case.read.said), tuple(wrong), signers)
+    return Audited(folder, case.party, case.finished, len(case.read.said), tuple(wrong), scripted, signers)
