@@ -1,0 +1,115 @@
+"""What a party of `cluster` sees: uniform shares, and joint numbers of k records or more; not who has what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from covey.protocols.cluster import guarded
+from covey.protocols.cluster.divide import Openings
+from covey.protocols.cluster.ground import Clusters, Ground, lay_ground
+from covey.protocols.cluster.ranges import Dealt, Opened
+from covey.protocols.cluster.turn import State
+from covey.secure.conjunction import Deal, Open
+from covey.secure.sum import Masked
+from covey.table import Table
+from covey.testing.cluster_cases import Person, draw_people, stream_of, study_of, trial_of
+from covey.testing.parties import Outcome, run_parties
+from covey.testing.spent import heard, shapes
+from covey.wire import Channel
+from covey.wire.frame import read
+
+K = 4
+NAMES = ("a", "b", "c")
+YOUNG: Person = (1, "F", "flu")
+OLD: Person = (12, "M", "none")
+
+
+class Still:
+    """Whoever is told how far it is, and does not care."""
+
+    def phase(self, name: str, of: int = 1) -> None: ...
+
+    def reach(self, done: int) -> None: ...
+
+
+def ground_and_tables(people: Mapping[str, list[Person]]) -> tuple[Ground, dict[str, Table]]:
+    study = study_of(NAMES, k=K)
+    tables = {name: table for name, table in trial_of(study, people).tables.items() if table is not None}
+    return lay_ground(study, tables["a"].trees, None), tables
+
+
+def searched(people: Mapping[str, list[Person]], seed: int = 0) -> dict[str, Outcome[Clusters]]:
+    """The guarded search alone; every party's notebook has all that it was sent."""
+    ground, tables = ground_and_tables(people)
+    records = sum(table.rows for table in tables.values())
+
+    async def role(channel: Channel) -> Clusters:
+        codes = tables[channel.me].codes
+        return (await guarded.search(channel, ground, codes, records, Still(), Openings()))[1]
+
+    return run_parties(dict.fromkeys(NAMES, role), seed=seed)
+
+
+def drawn(seed: int = 0, most: int = 60) -> dict[str, list[Person]]:
+    return draw_people(stream_of(seed, "views"), NAMES, most, most)
+
+
+def words_of(outcome: Outcome[Clusters]) -> dict[str, np.ndarray]:
+    """All that party a was sent by b under masks or as shares, by kind."""
+    return {
+        "dealt": np.concatenate([each.shares.words for each in heard(outcome, "b", Dealt)]),
+        "opened": np.concatenate([each.parts.words for each in heard(outcome, "b", Opened)]),
+        "deal": np.concatenate([each.shares.words for each in heard(outcome, "b", Deal)]),
+        "open": np.concatenate([each.parts.words for each in heard(outcome, "b", Open)]),
+        "masked": np.concatenate([each.values.words for each in heard(outcome, "b", Masked)]),
+    }
+
+
+@pytest.mark.parametrize("kind", ["dealt", "opened", "deal", "open", "masked"])
+def test_every_share_and_masked_number_looks_uniform(kind: str) -> None:
+    words = np.concatenate([words_of(searched(drawn(seed), seed)["a"])[kind] for seed in range(2)])
+    octets = np.ascontiguousarray(words).view(np.uint8).reshape(-1, 8)[:, :7]  # the field has 61 bits
+    counts = np.bincount(octets.ravel(), minlength=256)
+    expected = counts.sum() / 256
+    assert expected > 3
+    assert 150 < float(((counts - expected) ** 2 / expected).sum()) < 380  # 255 degrees of freedom
+
+
+def test_no_mask_and_no_share_is_ever_sent_twice() -> None:
+    words = np.concatenate(list(words_of(searched(drawn(3))["a"]).values()))
+    assert len(np.unique(words)) == len(words)
+
+
+def test_every_state_that_is_said_has_clusters_of_k_or_more() -> None:
+    outcomes = searched(drawn(1))
+    states = [state for sender in "bc" for state in heard(outcomes["a"], sender, State)]
+    assert states
+    assert all(int(state.sizes.words.min()) >= K for state in states)
+    assert all(int(state.sizes.words.sum()) == 180 for state in states)
+
+
+def test_a_party_cannot_tell_which_of_the_others_has_what() -> None:
+    """Two others exchange all their records: the first one's view has the same shapes and the same joint states."""
+    hands = {"a": [YOUNG, OLD], "b": [YOUNG] * 7 + [OLD], "c": [OLD] * 6}
+    swapped = {"a": hands["a"], "b": hands["c"], "c": hands["b"]}
+    one, other = searched(hands), searched(swapped)
+    assert shapes(one) == shapes(other)
+    for sender in "bc":
+        said = [[state.nodes for state in heard(run["a"], sender, State)] for run in (one, other)]
+        assert said[0] == said[1]
+    assert one["a"].unwrap().digest() == other["a"].unwrap().digest()
+
+
+def test_lengths_and_steps_do_not_depend_on_who_has_how_many_rows() -> None:
+    even = {"a": [YOUNG] * 3 + [OLD] * 3, "b": [YOUNG] * 3 + [OLD] * 3, "c": [YOUNG] * 3 + [OLD] * 3}
+    uneven = {"a": [YOUNG], "b": [YOUNG] * 8 + [OLD] * 8, "c": [OLD]}
+    assert shapes(searched(even)) == shapes(searched(uneven))
+
+
+def test_no_step_is_used_twice_between_two_parties() -> None:
+    letters = [read(raw).header for raw in searched(drawn(2))["a"].notebook.letters["b"]]
+    places = [(header.step, header.tag, header.number) for header in letters]
+    assert len(set(places)) == len(places)
