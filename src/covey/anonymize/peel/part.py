@@ -223,7 +223,7 @@ def move(part: Part, atom: int, to: int) -> int:
     return int(price)
 
 
-@small
+@jit
 def undo(part: Part, upto: int) -> None:
     """Takes back the logged moves after the first `upto`, last first."""
     while part.tally[LOGGED] > upto:
@@ -238,7 +238,13 @@ def holds(part: Part, limits: Limits, number: int) -> bool:
     size = part.size[number]
     if size == 0 or number == 0:
         return True
-    return size >= limits.k and (part.places.shape[1] == 0 or diverse(limits, part.histogram[number], size))
+    return size >= limits.k and (part.places.shape[1] == 0 or is_diverse(part, limits, number))
+
+
+@jit
+def is_diverse(part: Part, limits: Limits, number: int) -> bool:
+    """Whether a class keeps l and t."""
+    return diverse(limits, part.histogram[number], part.size[number])
 
 
 @small
@@ -252,7 +258,7 @@ def can_spare(part: Part, limits: Limits, atom: int) -> bool:
     return part.places.shape[1] == 0 or stands(part, limits, source, atom, -part.weight[atom])
 
 
-@small
+@jit
 def stands(part: Part, limits: Limits, number: int, atom: int, amount: int) -> bool:
     """Whether a class keeps l and t with this much more of the atom's sensitive values."""
     if number == 0:

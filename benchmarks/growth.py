@@ -1,0 +1,116 @@
+"""How time and memory of the centralized anonymizers grow from 10^4 to 10^7 rows.
+
+Synthetic rows: eight columns of 2, 100, 5, 7, 16, 41, 8 and 14 values (the shape of Adult) with hierarchies of two to
+five levels; the first column is drawn, and each of the others leans on the one before it for seven rows of ten and is
+drawn from a geometric distribution for the rest. k = 10. Each run is a process of its own, whose peak of memory and
+whose seconds (grouping the rows into items included, compiling not) are noted. What an algorithm refuses is noted too.
+
+`python -m benchmarks growth` writes results/growth.json and results/growth.svg.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import altair as alt
+import numpy as np
+
+from covey.anonymize import anonymize
+from covey.anonymize.problem import Problem
+from covey.errors import InputError
+from covey.hierarchy import Hierarchy
+from covey.measures import integer_costs
+
+RESULTS = Path(__file__).resolve().parent / "results"
+VALUES = (2, 100, 5, 7, 16, 41, 8, 14)
+STEPS: tuple[tuple[int, ...], ...] = ((), (5, 10, 20), (), (3,), (4, 8), (6,), (3,), (4,))
+ROWS = (10_000, 100_000, 1_000_000, 10_000_000)
+ALGORITHMS = ("peel", "sequential", "mondrian", "hilbert", "datafly")
+K = 10
+LONGEST = 600.0  # seconds an algorithm may be expected to take; beyond that it is not started
+
+
+def tree(values: int, steps: tuple[int, ...]) -> Hierarchy:
+    """Values in runs of each step's length, and the root."""
+    return Hierarchy.from_paths([[str(v), *(f"{v // step} of {step}" for step in steps), "*"] for v in range(values)])
+
+
+def rows(number: int, seed: int = 1) -> Problem:
+    """The synthetic table as items."""
+    random = np.random.default_rng(seed)
+    trees = tuple(tree(values, steps) for values, steps in zip(VALUES, STEPS, strict=True))
+    packed = np.zeros(number, dtype=np.int64)
+    before = random.random(number)
+    for values in VALUES:
+        fresh = np.minimum(random.exponential(0.25, number), 0.999)
+        share = np.where(random.random(number) < 0.7, before, fresh)
+        packed = packed * values + (share * values).astype(np.int64)
+        before = share
+    distinct, counts = np.unique(packed, return_counts=True)
+    codes = np.empty((len(VALUES), len(distinct)), dtype=np.int32)
+    for column in range(len(VALUES) - 1, -1, -1):
+        codes[column], distinct = distinct % VALUES[column], distinct // VALUES[column]
+    costs, scale = integer_costs(trees)
+    return Problem(trees, codes, counts.astype(np.int64), costs, scale, K)
+
+
+def one(algorithm: str, number: int) -> dict[str, object]:
+    """One run in this process."""
+    anonymize(rows(2_000), algorithm)
+    start = time.perf_counter()
+    problem = rows(number)
+    found: dict[str, object] = {"algorithm": algorithm, "rows": number, "items": problem.items}
+    try:
+        partition = anonymize(problem, algorithm, longest=LONGEST)
+    except InputError as refusal:
+        return {**found, "refused": str(refusal)}
+    seconds = time.perf_counter() - start
+    megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {
+        **found,
+        "seconds": round(seconds, 2),
+        "megabytes": round(megabytes),
+        "lm": round(partition.loss(problem), 4),
+    }
+
+
+def apart(algorithm: str, number: int) -> dict[str, object]:
+    """One run in a process of its own."""
+    code = f"import json; from benchmarks.growth import one; print(json.dumps(one({algorithm!r}, {number})))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    answer: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
+    return answer
+
+
+def plot(found: list[dict[str, object]]) -> None:
+    """Seconds over rows, both by decades, one line for each algorithm."""
+    points = [row for row in found if "seconds" in row]
+    base = alt.Chart(alt.Data(values=points)).encode(
+        x=alt.X("rows:Q", scale=alt.Scale(type="log"), title="rows"), color=alt.Color("algorithm:N", title=None)
+    )
+    seconds = base.mark_line(point=True).encode(y=alt.Y("seconds:Q", scale=alt.Scale(type="log"), title="seconds"))
+    memory = base.mark_line(point=True).encode(y=alt.Y("megabytes:Q", scale=alt.Scale(type="log"), title="MB at peak"))
+    (seconds | memory).save(RESULTS / "growth.svg")
+
+
+def run(algorithms: tuple[str, ...] = ALGORITHMS) -> None:
+    """Measures, prints, writes."""
+    RESULTS.mkdir(exist_ok=True)
+    found = []
+    print(f"{'algorithm':12}{'rows':>12}{'items':>12}{'seconds':>10}{'MB':>8}{'LM':>9}")
+    for algorithm in algorithms:
+        for number in ROWS:
+            row = apart(algorithm, number)
+            found.append(row)
+            if "refused" in row:
+                print(f"{algorithm:12}{number:12,}{row['items']:12,}  refused: {row['refused']}", flush=True)
+            else:
+                shown = f"{row['items']:12,}{row['seconds']:10.1f}{row['megabytes']:8,}{row['lm']:9.4f}"
+                print(f"{algorithm:12}{number:12,}{shown}", flush=True)
+    (RESULTS / "growth.json").write_text(json.dumps(found, indent=1) + "\n")
+    plot(found)
