@@ -124,10 +124,12 @@ class Finder:
         return np.concatenate(answers)
 
     async def test_tables(self, channel: Channel, tables: list[Table]) -> list[Heavy]:
-        """The heavy buckets of each table."""
+        """The heavy buckets of each table. Raises Aborted, before more is opened, if there cannot be so many."""
         heavy = await self.test(channel, np.concatenate([table.counts(self.own) for table in tables]))
         ends = np.cumsum([0, *(table.size for table in tables)])
         places = [np.flatnonzero(heavy[first:last]) for first, last in pairwise(ends)]
+        if any(len(here) * self.terms.k > self.remaining for here in places):
+            raise astray("more buckets are heavy than there are records for")
         return [Heavy.of(table, here) for table, here in zip(tables, places, strict=True)]
 
     async def find(self, channel: Channel, tables: list[Table]) -> Candidates:

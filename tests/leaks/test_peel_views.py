@@ -1,0 +1,201 @@
+"""What a party sees in `peel` follows from its own records and what the ledger names: a simulator, and liars.
+
+The simulator gets the shapes of messages and the functionality's answers: which tests reach k, which buckets are pure,
+which tuples and counts are published. It never sees another party's records. What it makes up is compared with what
+parties really saw, by every statistic below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.protocols.peelers import (
+    Peeled,
+    Person,
+    draw_people,
+    expected,
+    list_of,
+    names_of,
+    study_of,
+    tables_of,
+    visit,
+)
+
+from covey.crypto.field import F31, F61, Field, Words
+from covey.errors import Aborted
+from covey.protocols.peel import pure
+from covey.protocols.peel.find import Finder
+from covey.protocols.peel.own import Own
+from covey.protocols.peel.supply import LANES, Supply
+from covey.protocols.peel.terms import Terms
+from covey.protocols.peel.tuples import Grid
+from covey.protocols.peel.visit import Peeling
+from covey.secure import coin, threshold
+from covey.secure.threshold import Prepared
+from covey.table import Table
+from covey.testing.parties import Outcome, run_parties
+from covey.testing.spent import heard
+from covey.wire import Channel, gather
+
+Longs = NDArray[np.int64]
+Outcomes = Mapping[str, Outcome[Peeled]]
+
+
+def looks_uniform(words: Words, field: Field, bins: int = 64) -> bool:
+    """Whether the highest bits are spread as chance spreads them (a miss in about 10^5)."""
+    counts = np.bincount((words >> np.uint64(field.bits - 6)).astype(np.int64), minlength=bins)
+    chi = float(np.sum((counts - len(words) / bins) ** 2 / (len(words) / bins)))
+    return abs(chi - (bins - 1)) < 4.5 * (2 * (bins - 1)) ** 0.5
+
+
+def parts(outcomes: Outcomes, sender: str, kind: type[threshold.Part] | type[pure.Part]) -> list[Words]:
+    """What one party sent to the others at each opening."""
+    reader = next(name for name in outcomes if name != sender)
+    return [message.parts.words for message in heard(outcomes[reader], sender, kind)]
+
+
+def opened(outcomes: Outcomes, kind: type[threshold.Part] | type[pure.Part], field: Field) -> list[Words]:
+    """What everyone saw at each opening: the parts' sums."""
+    totals: list[Words] = []
+    for place, name in enumerate(outcomes):
+        for number, part in enumerate(parts(outcomes, name, kind)):
+            if place == 0:
+                totals.append(part)
+            else:
+                totals[number] = field.add(totals[number], part)
+    return totals
+
+
+def run(rows: int = 300, seed: int = 1, per_record: int = 1, k: int = 3) -> tuple[Outcomes, Mapping[str, Table]]:
+    study = study_of(3, k=k, options=f"buckets = {per_record}")
+    tables = tables_of(study, draw_people(3, rows, seed))
+    return visit(study, tables, seed=seed), tables
+
+
+def test_a_test_opens_nothing_but_its_answer() -> None:
+    outcomes, tables = run()
+    done = outcomes["p0"].unwrap()
+    seen = np.concatenate(opened(outcomes, threshold.Part, F31))
+    plain = expected(study_of(3, k=3, options="buckets = 1"), tables, done.nodes, done.seed)
+    dense = plain.tuples - (plain.heavy - plain.impure)
+    assert len(seen) == plain.tests
+    assert int((seen != 0).sum()) == plain.heavy + dense
+    assert looks_uniform(seen[seen != 0], F31)
+
+
+def test_an_examination_opens_zero_for_pure_buckets_and_a_random_number_for_others() -> None:
+    outcomes, _ = run(rows=400, k=2)
+    done = outcomes["p0"].unwrap()
+    openings = opened(outcomes, pure.Part, F61)
+    spreads = np.concatenate(openings[0::2])  # each examination opens spreads, then the pure ones' tuples
+    assert len(spreads) == done.openings.heavy
+    assert int((spreads != 0).sum()) == done.openings.impure
+    hidden = [row for row in openings[1::2] if len(row)]
+    counts = np.concatenate([row[: len(row) // 2] for row in hidden])
+    assert counts.min() > 4000  # a count times a random factor: never a count as it is
+
+
+def simulated_view(shape: Mapping[str, list[int]], zero: list[NDArray[np.bool_]], seed: int) -> dict[str, list[Words]]:
+    """What a peer could have sent, made up from lengths and the tests' answers alone.
+
+    `zero` says of each opening where 0 is opened; this party and its other peer sent parts that the simulator draws
+    too: only the sum is bound by the answer.
+    """
+    random = np.random.default_rng(seed)
+
+    def draw(size: int) -> Words:
+        return random.integers(0, F31.prime, size, dtype=np.uint64)
+
+    view = {kind: [draw(size) for size in shape[kind]] for kind in ("dealt", "masked", "part")}
+    view["sum"] = [np.where(answer, np.uint64(0), np.maximum(draw(len(answer)), 1)) for answer in zero]
+    return view
+
+
+def real_view(outcomes: Outcomes, me: str, peer: str) -> dict[str, list[Words]]:
+    return {
+        "dealt": [message.shares.words for message in heard(outcomes[me], peer, threshold.Dealt)],
+        "masked": [message.numbers.words for message in heard(outcomes[me], peer, threshold.Masked)],
+        "part": [message.parts.words for message in heard(outcomes[me], peer, threshold.Part)],
+        "sum": opened(outcomes, threshold.Part, F31),
+    }
+
+
+def statistics(view: Mapping[str, list[Words]]) -> dict[str, object]:
+    """Everything that a distinguisher here looks at."""
+    flat = {kind: np.concatenate(rows) for kind, rows in view.items()}
+    answers: dict[str, object] = {kind: looks_uniform(flat[kind], F31) for kind in ("dealt", "masked", "part")}
+    answers["lengths"] = {kind: [len(row) for row in rows] for kind, rows in view.items()}
+    answers["zeros"] = [np.flatnonzero(row == 0).tolist() for row in view["sum"]]
+    answers["sums"] = looks_uniform(flat["sum"][flat["sum"] != 0], F31)
+    both = F31.add(flat["masked"], flat["part"]) if len(flat["masked"]) == len(flat["part"]) else flat["part"]
+    answers["masked and part together"] = looks_uniform(both, F31)
+    return answers
+
+
+@pytest.mark.parametrize("peer", ["p1", "p2"])
+def test_a_simulator_without_the_others_records_makes_the_same_view(peer: str) -> None:
+    outcomes, _ = run(rows=400)
+    real = real_view(outcomes, "p0", peer)
+    shape = {kind: [len(row) for row in rows] for kind, rows in real.items()}
+    made_up = simulated_view(shape, [row == 0 for row in real["sum"]], seed=5)
+    assert statistics(real) == statistics(made_up)
+    assert all(value is True for value in statistics(real).values() if isinstance(value, bool))
+
+
+def test_the_statistics_tell_a_view_whose_masks_are_missing() -> None:
+    outcomes, tables = run(rows=400)
+    real = real_view(outcomes, "p0", "p1")
+    bare = dict(real, masked=[np.minimum(row, np.uint64(9)) for row in real["masked"]])
+    assert statistics(bare)["masked"] is False
+    assert len(tables) == 3
+
+
+def test_two_others_who_swap_their_records_leave_the_third_one_the_same_openings() -> None:
+    study, people = study_of(3, k=3, options="buckets = 1"), draw_people(3, 80, 4)
+    swapped = {"p0": people["p0"], "p1": people["p2"], "p2": people["p1"]}
+    runs = [visit(study, tables_of(study, each), seed=3) for each in (people, swapped)]
+    zeros = [[np.flatnonzero(row == 0).tolist() for row in opened(each, threshold.Part, F31)] for each in runs]
+    assert zeros[0] == zeros[1]
+    assert runs[0]["p0"].unwrap().openings == runs[1]["p0"].unwrap().openings
+    assert runs[0]["p0"].unwrap().classes.sizes == runs[1]["p0"].unwrap().classes.sizes
+    assert np.array_equal(runs[0]["p0"].unwrap().own.label, runs[1]["p0"].unwrap().own.label)
+
+
+class Bent(Supply):
+    """A party that spoils its shares of what was prepared."""
+
+    async def take(self, width: int) -> Prepared:
+        prepared = await super().take(width)
+        spoilt = F31.add(prepared.factors[0], np.ones(width, dtype=np.uint64))
+        return Prepared(prepared.bound, prepared.mask, prepared.powers, np.stack([spoilt, *prepared.factors[1:]]))
+
+
+def play_with(liar: type[Supply], people: Mapping[str, list[Person]]) -> Mapping[str, Outcome[Peeling]]:
+    """A run in which the last party keeps another supply than the others."""
+    study = study_of(len(people), k=3)
+    tables, terms = tables_of(study, people), Terms.of(study)
+    nodes, records = list_of(study, tables), sum(table.rows for table in tables.values())
+
+    async def role(channel: Channel) -> Peeling:
+        table = tables[channel.me]
+        joint = await coin.toss(channel.at("coin"))
+        kind = liar if channel.me == names_of(len(people))[-1] else Supply
+        own, supply = Own.of(table, terms), kind(channel.at("prepare"), terms.k)
+        peeling = Peeling(Finder(terms, Grid.of(table.trees), nodes, own, joint, supply, records))
+        await gather(peeling.run(channel.at("visit"), lambda done: None), *(supply.work() for _ in range(LANES)))
+        return peeling
+
+    return run_parties(dict.fromkeys(people, role))
+
+
+def test_a_party_that_spoils_the_preparation_ends_the_run_before_a_count_is_opened() -> None:
+    outcomes = play_with(Bent, draw_people(3, 60, 1))
+    for name in ("p0", "p1"):
+        error = outcomes[name].error
+        assert isinstance(error, Aborted)
+        assert "did not keep to the protocol" in str(error)
+        assert not error.resumable
+        assert not any(entry.header.tag == "sum.masked" for entry in outcomes[name].notebook.sent_entries)
