@@ -8,7 +8,7 @@ from pathlib import Path
 
 from covey.errors import InputError
 from covey.report import pictures
-from covey.report.charts import PATTERNS
+from covey.report.charts import PATTERNS, Point
 from covey.report.checking import checking
 from covey.report.distribution import compare
 from covey.report.findings import Findings, examine, risk_before
@@ -92,6 +92,7 @@ def _is_of_counts(study: Study) -> bool:
 def _pictures(material: Material, summary: Summary, findings: Findings) -> list[Markup]:
     k = summary.k or 1
     records = material.records
+    points: tuple[Point, ...] = ()
     before = None if records is None or not records.trees else risk_before(records)
     parts = [
         pictures.losses(findings.columns),
@@ -102,22 +103,25 @@ def _pictures(material: Material, summary: Summary, findings: Findings) -> list[
         mine, after = ("our own rows", "the joint release") if summary.parties else ("the original", "the release")
         parts.append(pictures.changes(compare(records, findings.released, material.release), mine, after))
         if not summary.parties:
-            parts.append(pictures.by_k(loss_by_k(records, k), summary))
-    left_out = [prose(sentence) for sentence in _left_out(material, summary)]
+            points = loss_by_k(records, k, summary.algorithm or "")
+            parts.append(pictures.by_k(points, summary))
+    left_out = [prose(sentence) for sentence in _left_out(material, summary, bool(points))]
     return [*parts, join([tag("h2", "What this page leaves out"), listed(left_out)])] if left_out else parts
 
 
-def _left_out(material: Material, summary: Summary) -> Iterator[str]:
+def _left_out(material: Material, summary: Summary, has_other_k: bool) -> Iterator[str]:
     """What could be on the page and is not, and why."""
     if material.records is None:
         yield "Each column before and after, and the risks before: " + _WITHOUT[_kind(summary)]
     if summary.parties:
         yield (
             "What another k would cost: that would be another joint run, and each run shows the parties something. "
-            "`covey bench` compares k on data that one machine may hold."
+            "`covey simulate` with another k shows it on data that one machine may hold."
         )
     elif material.records is None:
         yield "What another k would cost: it takes the original data to find out."
+    elif not has_other_k:
+        yield "What another k would cost: it takes long to find out here; `covey anonymize` with another k says it."
 
 
 _WITHOUT = {

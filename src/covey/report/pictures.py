@@ -10,7 +10,6 @@ from covey.report.distribution import Compared
 from covey.report.findings import ColumnLoss, Sizes
 from covey.report.markup import Markup, join, named, tag
 from covey.report.material import Phase, Summary
-from covey.report.sweep import ALGORITHM
 from covey.verify import Risks
 
 _SHOWN = 24
@@ -18,9 +17,7 @@ _SHOWN = 24
 
 def losses(columns: Sequence[ColumnLoss]) -> Markup:
     """What each quasi column lost."""
-    lines = [
-        Bar(each.name, each.loss, f"{spelling.loss(each.loss)}; {spelling.share(each.exact)} exact") for each in columns
-    ]
+    lines = [Bar(each.name, each.loss, f"{spelling.loss(each.loss)}; {spelling.share(each.exact)}") for each in columns]
     note = "LM: the part of the column's domain that a released cell stands for, on average."
     return join([
         tag("h2", "What each column lost"),
@@ -113,8 +110,8 @@ def by_k(points: Sequence[Point], summary: Summary) -> Markup:
         return Markup("")
     said = f"this release: {spelling.loss(lm)} at k = {summary.k}"
     note = (
-        f"The curve is what a quick search ({ALGORITHM}) loses on the same table at other k; the dot is this release, "
-        f"by {summary.algorithm}. It shows what a smaller or larger k would change, not what each could reach."
+        f"The curve is what {summary.algorithm} loses on the same table at other k with little effort; the dot is this "
+        "release. It shows what a smaller or larger k would change."
     )
     return join([
         tag("h2", "What another k would cost"),
