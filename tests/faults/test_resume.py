@@ -138,6 +138,18 @@ def test_a_finished_party_does_not_begin_anew_for_a_peer_without_a_journal(tmp_p
     assert (sites["north"].out / "release.csv").read_text() == RELEASE
 
 
+def test_a_damaged_journal_is_named_and_nobody_is_dialled(tmp_path: Path) -> None:
+    sites = found(tmp_path)
+    run_together(undecided(sites))
+    journal = sites["north"].out / "journal"
+    content = bytearray(journal.read_bytes())
+    content[len(content) // 2] ^= 1
+    journal.write_bytes(content)
+    (end,) = run_together({"north": sites["north"].job()}).values()
+    assert isinstance(end, InputError)
+    assert "journal: was altered or is damaged" in str(end)
+
+
 def test_an_ended_run_leaves_a_signed_transcript_of_how_far_it_went(tmp_path: Path) -> None:
     sites = found(tmp_path)
     run_together(undecided(sites))

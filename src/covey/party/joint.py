@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from covey.errors import InputError
+from covey.party import document
 from covey.party.folder import RunFolder
 from covey.party.keys import Keys
 from covey.party.ledger import Ledger
@@ -81,9 +82,9 @@ class JointRelease:
         for name, outcome in self.outcomes.items():
             own = RunFolder(folder.path / name)
             own.prepare()
-            own.keep_study(self.study)
+            _keep_study(own, self.study)
             own.keep(self.study, outcome.ledger, outcome.finished, name, outcome.keys, reproducible=self.reproducible)
-        folder.keep_study(self.study)
+        _keep_study(folder, self.study)
         closed = self._holder.finished.record.closed
         certificate = b"" if closed is None else closed.certificate.spell()
         folder.keep_joint(self.study, self.summary, canonical_csv(released(self.outcomes)), certificate)
@@ -95,6 +96,19 @@ class JointRelease:
             if outcome.finished.release is not None:
                 return outcome
         raise InputError("no party of this study gets a release")
+
+
+def _keep_study(folder: RunFolder, study: Study) -> None:
+    """A copy of the study with the roster of the simulation, so that what it left can be audited."""
+    if study.path is None or not study.path.is_file():
+        folder.keep_study(study)
+        return
+    content = document.read(study.path)
+    certificates = {
+        party.name: party.certificate.as_posix() for party in study.parties if party.certificate is not None
+    }
+    document.give_roster(content, {}, certificates)
+    document.save(content, study.files, folder.path)
 
 
 def released(outcomes: Mapping[str, Outcome]) -> pa.Table:

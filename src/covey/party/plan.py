@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from covey.protocols import Forecast, Protocol, of_study
 from covey.study import Study
 
-_HANDSHAKE_ROUNDS = 8
-"""TCP, TLS, the greeting, hello, nonce, confirm, keys; and the farewell."""
+_HANDSHAKE_ROUNDS = 9
+"""TCP, TLS, the greeting, hello, nonce, confirm, keys; the farewell and the seal."""
 
 
 @dataclass(frozen=True)

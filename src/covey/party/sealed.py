@@ -11,6 +11,7 @@ has a key of its own, from its salt and its place: where a torn record is writte
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import hashlib
 import hmac
@@ -69,6 +70,7 @@ class SealedFile:
             made._lock()
             made._write(MAGIC)
             made.sync()
+            _sync_folder(path.parent)
         except BaseException:
             made.close()
             raise
@@ -261,3 +263,13 @@ def _check(key: Secret, index: int) -> bytes:
     content = b"segment" + index.to_bytes(8, "big")
     check = hashlib.blake2s(content, key=key.reveal(), digest_size=_PREFIX - _LENGTH).digest()
     return bytes(_LENGTH) + check
+
+
+def _sync_folder(folder: Path) -> None:
+    """The file's name is on the disk as well. A file system that cannot do that keeps its own order."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):
+            os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -207,3 +207,15 @@ def test_the_commands_say_yes_and_no_with_their_exit_codes(north: Site, covey: C
     assert covey("verify", north.out / RELEASE, "--study", study, "--certificate", certificate).code == 1
     assert covey("forget", north.out).code == 0
     assert covey("audit", north.out.parent / "nowhere").code == 2
+
+
+@pytest.mark.parametrize("way", ["--in-process", "--json"])
+def test_what_a_simulation_leaves_passes_its_audit(
+    way: str, finished: dict[str, Site], tmp_path: Path, covey: Covey
+) -> None:
+    data = [part for name, site in finished.items() for part in ("--data", f"{name}={site.data}")]
+    assert covey("simulate", finished["north"].study, *data, "--out", tmp_path / "out", way).code == 0
+    replay = [] if way == "--in-process" else ["--replay"]
+    answer = covey("audit", tmp_path / "out", *replay)
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out.count("yes  ") == 3
