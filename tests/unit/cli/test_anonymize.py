@@ -27,7 +27,8 @@ def test_a_release_is_written_with_all_that_verifying_it_needs(covey: Covey, cli
     )
     assert called.code == 0, called.err
     assert "3,000 rows in" in called.out
-    assert {path.name for path in out.iterdir()} == {"release.csv", "summary.json", "study.toml", "hierarchies"}
+    left = {"release.csv", "summary.json", "study.toml", "hierarchies", "report.html"}
+    assert {path.name for path in out.iterdir()} == left
     verified = covey("verify", out / "release.csv", "--study", out / "study.toml", "--original", clinic / "clinic.csv")
     assert verified.code == 0, verified.err
 
