@@ -27,6 +27,7 @@ from tests.protocols.peelers import (
 from covey.crypto.field import F31, F61, Field, Words
 from covey.errors import Aborted
 from covey.protocols.peel import pure
+from covey.protocols.peel.course import Course
 from covey.protocols.peel.find import Finder
 from covey.protocols.peel.own import Own
 from covey.protocols.peel.supply import LANES, Supply
@@ -183,7 +184,7 @@ def play_with(liar: type[Supply], people: Mapping[str, list[Person]]) -> Mapping
         table = tables[channel.me]
         joint = await coin.toss(channel.at("coin"))
         kind = liar if channel.me == names_of(len(people))[-1] else Supply
-        own, supply = Own.of(table, terms), kind(channel.at("prepare"), terms.k)
+        own, supply = Own.of(table, terms), kind(channel.at("prepare"), terms.k, Course())
         peeling = Peeling(Finder(terms, Grid.of(table.trees), nodes, own, joint, supply, records))
         await gather(peeling.run(channel.at("visit"), lambda done: None), *(supply.work() for _ in range(LANES)))
         return peeling

@@ -13,6 +13,7 @@ from covey.crypto.secret import Secret
 from covey.party.data import load_table
 from covey.protocols.peel import marginals
 from covey.protocols.peel.classes import Classes, Openings
+from covey.protocols.peel.course import Course
 from covey.protocols.peel.find import Finder
 from covey.protocols.peel.nodes import list_nodes
 from covey.protocols.peel.own import Own
@@ -108,6 +109,7 @@ class Peeled:
     seed: Secret
     nodes: Ints
     made: int
+    course: Course
 
 
 def list_of(study: Study, tables: Mapping[str, Table]) -> Ints:
@@ -124,12 +126,12 @@ def visit(study: Study, tables: Mapping[str, Table], seed: int = 0) -> dict[str,
     async def role(channel: Channel) -> Peeled:
         table = tables[channel.me]
         joint = await coin.toss(channel.at("coin"))
-        own, supply = Own.of(table, terms), Supply(channel.at("prepare"), terms.k)
+        own, supply = Own.of(table, terms), Supply(channel.at("prepare"), terms.k, Course())
         finder = Finder(terms, Grid.of(table.trees), nodes, own, joint, supply, records)
         peeling = Peeling(finder)
         work = (supply.work() for _ in range(LANES))
         await gather(peeling.run(channel.at("visit"), lambda done: None), *work)
-        return Peeled(peeling.classes, finder.openings, own, joint, nodes, supply.made)
+        return Peeled(peeling.classes, finder.openings, own, joint, nodes, supply.made, finder.course)
 
     return run_parties(dict.fromkeys(tables, role), seed=seed)
 

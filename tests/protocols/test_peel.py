@@ -35,10 +35,12 @@ from covey.protocols.peel import visit as visits
 from covey.protocols.peel.nodes import RARE, WITHHELD, Marginals, synthesize, to_open
 from covey.protocols.peel.terms import Terms
 from covey.protocols.peel.tuples import Grid, buckets, marks, match, siphash
+from covey.secure import coin
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
 from covey.table import group
 from covey.testing.network import seed_of
+from covey.testing.spent import spent
 
 MODES = ("visit", "skip", "wave")
 
@@ -161,6 +163,20 @@ def test_waves_take_fewer_rounds_than_skips_and_skips_fewer_than_visits() -> Non
     people = draw_people(3, 200, 3)
     rounds = [simulated(study_of(3, k=3, options=f'mode = "{mode}"'), people).summary["rounds"] for mode in MODES]
     assert rounds[2] < rounds[1] <= rounds[0]  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(("parties", "mode"), [(3, "visit"), (4, "skip"), (5, "wave")])
+def test_the_cost_is_that_of_the_declared_blocks_for_the_runs_public_sizes(parties: int, mode: str) -> None:
+    study = study_of(parties, k=3, options=f'mode = "{mode}"\nbuckets = 1')
+    outcomes = visit(study, tables_of(study, draw_people(parties, 60, 2)))
+    courses = [outcome.unwrap().course for outcome in outcomes.values()]
+    assert all(course == courses[0] for course in courses)
+    real = spent(outcomes)
+    assert real.messages == courses[0].messages(parties, 3) + coin.COST.messages(parties)
+    assert real.bytes == pytest.approx(courses[0].bytes(parties, 3) + coin.COST.bytes(parties), rel=0.02)
+    least, most = courses[0].rounds(parties, 3)
+    assert least <= real.rounds - coin.COST.rounds(parties) <= most
+    assert courses[0].examined
 
 
 def test_few_tests_are_prepared_that_nobody_needs() -> None:

@@ -16,6 +16,7 @@ from covey.crypto.field import Words
 from covey.crypto.secret import Secret
 from covey.errors import Aborted
 from covey.protocols.peel.classes import Candidates, Openings
+from covey.protocols.peel.course import Course
 from covey.protocols.peel.diverse import Histograms, diverse
 from covey.protocols.peel.own import Own
 from covey.protocols.peel.pure import Examination, own_sums
@@ -86,6 +87,11 @@ class Finder:
     tables: int = 0
     openings: Openings = field(default_factory=Openings)
 
+    @property
+    def course(self) -> Course:
+        """The sizes of what was exchanged so far."""
+        return self.supply.course
+
     def tests(self, node: int) -> int:
         """How many buckets a node's first table has."""
         return min(self.grid.domain(self.nodes[node]), self.terms.buckets * self.remaining)
@@ -118,6 +124,7 @@ class Finder:
         answers = [np.zeros(0, dtype=bool)]
         for start in range(0, len(mine), CHUNK):
             piece = mine[start : start + CHUNK].astype(np.uint64)
+            self.course.tested.append(len(piece))
             prepared = await self.supply.take(len(piece))
             with channel.at(start) as at:
                 answers.append(await threshold.reaches(at, prepared, piece))
@@ -170,6 +177,7 @@ class Finder:
             parts = [self.own.histograms(each.table.items, each.place, len(each.buckets)) for each in hashed]
             which = which[await self.diverse(channel.at("diverse"), Histograms.join(parts).of(which))]
         tuples = await examination.tuples(which)
+        self.course.examined.append((len(pure), len(which), len(tuples)))
         self.openings.heavy += len(pure)
         self.openings.impure += int((~pure).sum())
         self.openings.tuples += len(which)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from covey.protocols.peel import leaks, marginals, rows
+from covey.protocols.peel.course import Course
 from covey.protocols.peel.find import Finder
 from covey.protocols.peel.nodes import digest, list_nodes
 from covey.protocols.peel.own import Own
@@ -35,7 +36,7 @@ async def holder(seat: Seat) -> Result:
     seat.pace.phase("visits", len(nodes))
     for leakage, numbers in leaks.before(terms, len(nodes)):
         seat.book.learns(leakage, **numbers)
-    own, supply = Own.of(table, terms), Supply(channel.at("prepare"), terms.k)
+    own, supply = Own.of(table, terms), Supply(channel.at("prepare"), terms.k, Course())
     finder = Finder(terms, Grid.of(trees), nodes, own, seed, supply, known.records)
     peeling = Peeling(finder)
     await gather(peeling.run(channel.at("visit"), seat.pace.reach), *(supply.work() for _ in range(LANES)))

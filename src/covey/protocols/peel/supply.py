@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
+from covey.protocols.peel.course import Course
 from covey.secure import threshold
 from covey.secure.threshold import Prepared
 from covey.wire import Channel, depth
@@ -36,12 +37,12 @@ class _Order:
 class Supply:
     """Prepared tests against one bound, in the order in which they are taken."""
 
-    def __init__(self, channel: Channel, bound: int) -> None:
+    def __init__(self, channel: Channel, bound: int, course: Course) -> None:
         self.channel = channel
         self.bound = bound
+        self.course = course
         self.made = 0
         """Tests that were ordered so far."""
-        self.batches = 0
         self._taken = 0
         self._wanted = 0
         self._orders: asyncio.Queue[_Order | None] = asyncio.Queue()
@@ -89,7 +90,7 @@ class Supply:
         while self.made < until:
             width = min(BATCH, max(SMALLEST, until - self.made))
             batch: _Batch = asyncio.get_running_loop().create_future()
-            self._orders.put_nowait(_Order(self.batches, width, depth.current(), batch))
+            self._orders.put_nowait(_Order(len(self.course.prepared), width, depth.current(), batch))
             self._batches.append(batch)
-            self.batches += 1
+            self.course.prepared.append(width)
             self.made += width

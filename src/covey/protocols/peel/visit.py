@@ -96,6 +96,7 @@ class Peeling:
         if not len(free):
             return free
         mine = self._counts(free).astype(np.uint64)
+        finder.course.counted.append(len(mine))
         sizes = (await secure_sum.total(channel.at("count"), mine)).astype(np.int64)
         if sizes.min() < finder.terms.k or sizes.max() > finder.remaining or sizes.sum() > finder.remaining:
             raise astray("a class has an impossible number of records")
