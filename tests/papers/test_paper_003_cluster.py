@@ -16,7 +16,7 @@ from covey.anonymize.clusters import clusters_of
 from covey.anonymize.constraints import limits_of
 from covey.anonymize.merging import agglomerate
 from covey.anonymize.problem import Longs
-from covey.anonymize.sweeping import ranks_of, sweep
+from covey.anonymize.sweeping import sweep
 from covey.party.data import load_table
 from covey.party.deal import deal, seed_of
 from covey.protocols.cluster import exact, guarded
@@ -95,7 +95,7 @@ def centralized(ground: Ground, tables: Mapping[str, Table], noted: Mapping[str,
     label = np.concatenate([noted[name].start for name in names])
     state = clusters_of(ground.forest, limits, codes, nothing, label)
     for number in range(exact.SWEEPS):
-        moved = sweep(state, ranks_of(state), ground.forest, limits, 0, codes.shape[1])
+        moved = sweep(state, ground.forest, limits, 0, codes.shape[1])
         large = np.flatnonzero(2 * state.size > 3 * limits.k)
         if len(large):
             after = state.label.copy()
