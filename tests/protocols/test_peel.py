@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,6 +30,7 @@ from covey.anonymize.problem import Problem
 from covey.crypto.field import F61
 from covey.errors import InputError, Unmet
 from covey.measures import integer_costs
+from covey.party.data import load_table
 from covey.protocols import of_study, peel
 from covey.protocols.peel import clear, nodes
 from covey.protocols.peel import visit as visits
@@ -73,6 +75,25 @@ def test_every_mode_keeps_every_constraint_as_a_trusted_party_would(mode: str, p
     assert figures is not None
     assert figures.k_reached >= 4
     assert study.privacy.l is None or (figures.l_reached or 0) >= study.privacy.l
+
+
+@pytest.mark.parametrize(("parties", "asked", "mode"), [(3, 3, "visit"), (4, 2, "skip"), (5, 3, "wave")])
+def test_a_class_may_be_one_partys_alone_but_not_nearly(parties: int, asked: int, mode: str) -> None:
+    options = f'mode = "{mode}"\ninsider = "none-or-many"'
+    study = study_of(parties, k=4, privacy=f"k_insider = {asked}", options=options)
+    people = draw_people(parties, 40, 6)
+    tables = tables_of(study, people)
+    agrees(study, people)
+    done = {name: outcome.unwrap() for name, outcome in visit(study, tables).items()}
+    own = np.stack([
+        np.bincount(each.own.label[each.own.label >= 0], weights=each.own.counts[each.own.label >= 0],
+                    minlength=len(each.classes.sizes))
+        for each in done.values()
+    ])  # fmt: skip
+    others = own.sum(axis=0) - own
+    assert ((others == 0) | (others >= asked)).all()
+    free = visit(study_of(parties, k=4, options=f'mode = "{mode}"'), tables)["p0"].unwrap()
+    assert len(free.classes.sizes) > len(done["p0"].classes.sizes)
 
 
 def test_ten_parties_agree_with_a_trusted_one() -> None:
@@ -202,7 +223,7 @@ def test_a_table_that_cannot_be_diverse_is_not_released() -> None:
         (study_of(2), "three or more parties"),
         (study_of(3, k=4, privacy="k_insider = 3"), "no class could reach k"),
         (study_of(3, options="buckets = 0"), "buckets must be a whole number"),
-        (study_of(3, options='insider = "none-or-many"'), "not part of this version"),
+        (study_of(3, options='insider = "all"'), '"clip" or "none-or-many"'),
         (study_of(3, options='leftover = "merge"'), "not part of this version"),
         (study_of(3, privacy='l = 2\ndiversity = "entropy"'), "by frequency"),
     ],
@@ -263,6 +284,30 @@ def test_a_lattice_that_is_too_large_to_be_listed_is_searched(monkeypatch: pytes
     assert np.array_equal(searched[-1], whole[-1])
     assert len({tuple(node) for node in searched.tolist()} & {tuple(node) for node in whole.tolist()}) > 1
     agrees(study, draw_people(3, 100, 1))
+
+
+def test_sixteen_columns_need_a_search_and_two_limbs_and_are_peeled_as_by_a_trusted_party() -> None:
+    columns = [f"c{place}" for place in range(16)]
+    values = [f"v{place}" for place in range(20)]
+    listed = ", ".join(f'"{value}"' for value in values)
+    text = '[study]\nname = "wide"\nprotocol = "peel"\npartition = "horizontal"\n[privacy]\nk = 3\n'
+    text += "".join(f'[columns.{c}]\nrole = "quasi"\nhierarchy = "flat"\nvalues = [{listed}]\n' for c in columns)
+    study = Study.parse(text + "".join(f"[parties.{name}]\n" for name in names_of(3)))
+    random = np.random.default_rng(1)
+    kinds = random.integers(20, size=(8, 16))
+
+    def rows() -> pa.Table:
+        cells = kinds[random.integers(8, size=30)]
+        cells = np.where(random.random(cells.shape) < 0.05, random.integers(20, size=cells.shape), cells)
+        return pa.table({c: [values[code] for code in cells[:, place]] for place, c in enumerate(columns)})
+
+    frames = {name: rows() for name in names_of(3)}
+    tables = {name: table for name, frame in frames.items() if (table := load_table(study, name, frame)) is not None}
+    assert len(Grid.of(tables["p0"].trees).limbs(np.zeros(16, dtype=np.int32))) > 1
+    real, ideal = covey.simulate(study, frames, seed=1), peel.ideal(study, tables)
+    assert canonical_csv(arrange(real.table)) == canonical_csv(arrange(ideal.release))
+    assert ideal.figures is not None
+    assert ideal.figures.classes > 4
 
 
 def test_a_budget_of_nodes_keeps_those_that_publish_most_and_the_root() -> None:

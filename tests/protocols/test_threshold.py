@@ -89,6 +89,21 @@ def test_numbers_that_are_tested_together_show_only_whether_all_lie_below() -> N
     assert (seen == 0).tolist() == [True, False, False]
 
 
+@pytest.mark.parametrize("together", [1, 2, 3, 5])
+def test_of_numbers_multiplied_together_shows_only_whether_none_lies_below(together: int) -> None:
+    totals = np.arange(20 * together, dtype=np.uint64).reshape(20, together) % np.uint64(13)
+    inputs = {"a": totals.ravel(), "b": np.ones(20 * together, np.uint64), "c": np.zeros(20 * together, np.uint64)}
+
+    async def role(channel: Channel) -> list[bool]:
+        prepared = await threshold.prepare(channel.at("before"), 4, 20 * together)
+        mine = inputs[channel.me]
+        return (await threshold.none_below(channel.at("test"), prepared, mine, together=together)).tolist()
+
+    due = ((totals + np.uint64(1)) >= 4).all(axis=1).tolist()
+    for outcome in run_parties(dict.fromkeys("abc", role)).values():
+        assert outcome.unwrap() == due
+
+
 def test_a_sum_below_zero_counts_as_beyond_the_bound() -> None:
     inputs = {"a": F31.elements([5, -3, 0]), "b": F31.elements([-4, 1, 0]), "c": F31.elements([0, 1, 0])}
     assert (opened(inputs, 4)[0] == 0).tolist() == [True, False, True]

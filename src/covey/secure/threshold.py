@@ -113,13 +113,15 @@ class _Workshop:
         return mine, shares[0], shares[1]
 
     async def multiply(self, left: Words, right: Words) -> Words:
-        """Shares of the products, row by row: each party shares its own product anew, with the low degree."""
+        """Shares of the products, row by row."""
+        return (await self.reduce(F31.multiply(left.ravel(), right.ravel()))).reshape(left.shape)
+
+    async def reduce(self, product: Words) -> Words:
+        """Shares of the low degree of what shares of the high degree stand for: each party shares its own anew."""
         self.layers += 1
         dealing = Dealing(self.channel.me, self.seeds, f"layer {self.layers}", last=self.layers % 2 == 0, field=F31)
-        (dealt,) = await self._hand([(dealing, *dealing.deal(F31.multiply(left.ravel(), right.ravel())))])
-        return sharing.reduce_degree({self.places[name]: share for name, share in dealt.items()}, F31).reshape(
-            left.shape
-        )
+        (dealt,) = await self._hand([(dealing, *dealing.deal(product))])
+        return sharing.reduce_degree({self.places[name]: share for name, share in dealt.items()}, F31)
 
     async def _hand(self, dealings: Sequence[tuple[Dealing, dict[str, Words], Words]]) -> list[dict[str, Words]]:
         """Everyone's shares of each dealing, by dealer; what travels to one peer travels together."""
@@ -182,10 +184,28 @@ async def all_below(channel: Channel, prepared: Prepared, mine: Words, *, togeth
     return np.asarray(opened == 0)
 
 
+async def none_below(channel: Channel, prepared: Prepared, mine: Words, *, together: int) -> Bits:
+    """For each `together` numbers in a row whether none of them is below the bound; which is stays hidden.
+
+    The products of a row are multiplied with each other before the outcome is opened.
+    """
+    _fits(prepared, mine, together)
+    if not len(mine):
+        return np.zeros(0, dtype=bool)
+    workshop = _Workshop(channel.at("multiply"))
+    factors = (await workshop.reduce(await _products(channel, prepared, mine))).reshape(-1, together).T
+    while len(factors) > 2:
+        half = len(factors) // 2
+        first, second = (np.ascontiguousarray(factors[start : start + half]) for start in (0, half))
+        factors = np.concatenate([await workshop.multiply(first, second), factors[2 * half :]])
+    last = [np.ascontiguousarray(row) for row in factors]
+    product = F31.multiply(last[0], last[1]) if len(last) > 1 else last[0]
+    return np.asarray(await _open_parts(channel, product) != 0)
+
+
 async def open_products(channel: Channel, prepared: Prepared, mine: Words, *, together: int = 1) -> Words:
     """What everyone sees: 0 where a sum is below the bound, uniform elsewhere; sums of `together` such numbers."""
-    if len(mine) != len(prepared) or len(mine) % together:
-        raise InputError(f"{len(mine)} numbers, {len(prepared)} tests, {together} together: they do not fit")
+    _fits(prepared, mine, together)
     opened = []
     step = max(1, LARGEST // together) * together
     while len(prepared) > step:
@@ -199,13 +219,27 @@ async def open_products(channel: Channel, prepared: Prepared, mine: Words, *, to
 async def _open(channel: Channel, prepared: Prepared, mine: Words, together: int) -> Words:
     if not len(prepared):
         return np.zeros(0, dtype=np.uint64)
+    products = await _products(channel, prepared, mine)
+    return await _open_parts(channel, _total(products.reshape(-1, together).T))
+
+
+async def _products(channel: Channel, prepared: Prepared, mine: Words) -> Words:
+    """This party's shares, of the high degree, of the products: opens the masked sums."""
     masked = F31.subtract(mine, prepared.mask)
     heard = await channel.exchange(Masked(Elements31(masked)))
     theirs = (_accept(channel, peer, message.numbers, len(mine)) for peer, message in heard.items())
-    products = multiply_out(prepared, _total([masked, *theirs]))
-    part = own_part(channel, _total(products.reshape(-1, together).T))
+    return multiply_out(prepared, _total([masked, *theirs]))
+
+
+async def _open_parts(channel: Channel, shares: Words) -> Words:
+    part = own_part(channel, shares)
     answers = await channel.exchange(Part(Elements31(part)))
     return _total([part, *(_accept(channel, peer, each.parts, len(part)) for peer, each in answers.items())])
+
+
+def _fits(prepared: Prepared, mine: Words, together: int) -> None:
+    if len(mine) != len(prepared) or len(mine) % together:
+        raise InputError(f"{len(mine)} numbers, {len(prepared)} tests, {together} together: they do not fit")
 
 
 def multiply_out(prepared: Prepared, opened: Words) -> Words:

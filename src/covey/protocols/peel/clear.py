@@ -65,6 +65,9 @@ def peel(terms: Terms, nodes: Ints, tables: list[Table]) -> tuple[list[Ints], li
         size = by_owner.sum(axis=1)
         most = terms.k if terms.most_of_one is None else terms.most_of_one
         leaves = np.minimum(by_owner, most).sum(axis=1) >= terms.k
+        if terms.none_or_many is not None:
+            others = size[:, np.newaxis] - by_owner
+            leaves &= ((others == 0) | (others >= terms.none_or_many)).all(axis=1)
         if terms.diverse is not None:
             histogram = np.zeros((len(first), owns[0].width), dtype=np.int64)
             for column in values:

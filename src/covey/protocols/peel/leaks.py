@@ -30,6 +30,12 @@ DIVERSE = Leakage(
     )
 )
 INSIDER = Leakage(everyone=("that of each party at most {most} records were counted towards {k}",))
+SHARED = Leakage(
+    everyone=(
+        "of tuples that {k} or more records share whether every party finds there no record of others or {many} or "
+        "more; of those that fall short not for which party",
+    )
+)
 COUNTED = Leakage(
     everyone=(
         "in numbers: {tests} bits of buckets and tuples; {heavy} hashed buckets with {k} or more records, of which "
@@ -57,6 +63,8 @@ def before(terms: Terms, nodes: int) -> list[tuple[Leakage, dict[str, object]]]:
         lines.append((WAVE, {"k": k}))
     if terms.diverse is not None:
         lines.append((DIVERSE, {"k": k, "l": f"{float(terms.diverse):g}"}))
+    if terms.none_or_many is not None:
+        lines.append((SHARED, {"many": terms.none_or_many, "k": k}))
     if terms.most_of_one is not None:
         lines.append((INSIDER, {"most": terms.most_of_one, "k": k}))
     return lines

@@ -14,7 +14,8 @@ OPTIONS = {
     'time; "wave": many at a time, the fewest exchanges, and the ledger grows',
     "buckets": "buckets per remaining record where tuples are hashed (default 4; fewer are cheaper and say more)",
     "nodes": "generalizations that are visited at most (default 2000)",
-    "insider": '"clip": a class needs k_insider records of others than any one party (the only form so far)',
+    "insider": '"clip" (default): every class has k_insider records that are not of any one party; "none-or-many": or '
+    "none, so that a class may be one party's alone",
     "leftover": '"withhold": what is left over, fewer than k records, is not released (the only form so far)',
 }
 
@@ -29,6 +30,8 @@ class Terms:
     nodes: int
     most_of_one: int | None
     """How many records of one party count towards k; None where all do."""
+    none_or_many: int | None
+    """A class has so many records that are not a party's, or none, for each party; None where that is not asked for."""
     diverse: Fraction | None
     """Each sensitive value has at most one of so many of a class's records."""
     watched: tuple[Column, ...]
@@ -40,10 +43,12 @@ class Terms:
         _require_parties(study)
         _require_listed(study)
         k, insider, options = study.privacy.k, study.privacy.k_insider, study.options
-        for option, only in (("insider", "clip"), ("leftover", "withhold")):
-            if options.get(option, only) != only:
-                raise InputError(f'[protocol] {option} = {options[option]!r} is not part of this version; use "{only}"')
-        most = None if insider is None else k - insider
+        if options.get("leftover", "withhold") != "withhold":
+            raise InputError('[protocol] leftover = "merge" is not part of this version; use "withhold"')
+        clipped = options.get("insider", "clip") == "clip"
+        if not clipped and options["insider"] != "none-or-many":
+            raise InputError('[protocol] insider must be "clip" or "none-or-many"')
+        most = k - insider if insider is not None and clipped else None
         if most is not None and most * len(study.parties) < k:
             raise InputError(
                 f"k_insider = {insider} with k = {k}: at most {max(most, 0)} records of each of {len(study.parties)} "
@@ -55,6 +60,7 @@ class Terms:
             buckets=_whole(study, "buckets", 4, 1, 64),
             nodes=_whole(study, "nodes", 2000, 1, 100_000),
             most_of_one=most,
+            none_or_many=None if clipped else insider,
             diverse=None if study.privacy.l is None else Fraction(study.privacy.l).limit_denominator(64),
             watched=() if study.privacy.l is None else study.sensitive,
         )

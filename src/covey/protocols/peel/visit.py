@@ -13,10 +13,12 @@ from itertools import count
 
 import numpy as np
 
+from covey.crypto.field import F31
 from covey.protocols.peel.classes import Candidates, Classes
 from covey.protocols.peel.find import Finder, Heavy, Table, astray
-from covey.protocols.peel.tuples import Longs
+from covey.protocols.peel.tuples import Bits, Longs
 from covey.secure import sum as secure_sum
+from covey.secure import threshold
 from covey.wire import Channel
 
 WINDOW = 400_000
@@ -86,6 +88,7 @@ class Peeling:
     async def _publish(self, channel: Channel, free: Candidates) -> Candidates:
         """Opens the counts of those that are diverse, and takes their records out of play."""
         finder, own = self.finder, self.finder.own
+        free = free.take(await self._shared(channel.at("shared"), free))
         unknown = np.flatnonzero(~free.diverse)
         if finder.terms.diverse is not None and len(unknown):
             asked = free.take(unknown)
@@ -105,6 +108,20 @@ class Peeling:
         own.label[items[place >= 0]] = numbers[place[place >= 0]]
         finder.remaining -= int(sizes.sum())
         return free
+
+    async def _shared(self, channel: Channel, free: Candidates) -> Bits:
+        """Which have, for each party, no record of others or as many as are asked for."""
+        asked = self.finder.terms.none_or_many
+        if asked is None or asked < 2 or not len(free):
+            return np.ones(len(free), dtype=bool)
+        parties = channel.parties
+        others = np.repeat(self._counts(free)[:, np.newaxis], len(parties), axis=1)
+        others[:, parties.index(channel.me)] = 0
+        if channel.me == parties[0]:
+            others -= 1  # 1 to asked - 1 are to be avoided, and tests know 0 to a bound
+        mine = (others.ravel() % F31.prime).astype(np.uint64)
+        prepared = await threshold.prepare(channel.at("before"), asked - 1, len(mine))
+        return await threshold.none_below(channel.at("test"), prepared, mine, together=len(parties))
 
     def _place(self, candidates: Candidates) -> Longs:
         """For each item in play which of the candidates it lies in, or -1; no item lies in two that are free."""
