@@ -79,6 +79,7 @@ class RunFolder:
             seconds=finished.seconds,
             reproducible=reproducible,
             warnings=finished.warnings,
+            phases=finished.phases,
         )
         outcome = "finished: the parties computed the release"
         contents = {LEDGER: _json(ledger.describe(outcome)), SUMMARY: _json(summary)}

@@ -73,6 +73,7 @@ class JointRelease:
             seconds=max(outcome.finished.seconds for outcome in self.outcomes.values()),
             reproducible=self.reproducible,
             warnings=holder.finished.warnings,
+            phases=holder.finished.phases,
         )
 
     def save(self, out: str | Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -29,6 +30,16 @@ class Snapshot(msgspec.Struct, frozen=True):
     waiting: tuple[str, ...] = ()
 
 
+class Spent(msgspec.Struct, frozen=True):
+    """What a phase took at this party: time, rounds, and bytes that it sent and received."""
+
+    name: str
+    seconds: float
+    rounds: int
+    bytes: int
+
+
+_NOTHING = Spent("", 0.0, 0, 0)
 Listener = Callable[[Snapshot], None]
 
 
@@ -45,11 +56,27 @@ class Progress:
     awaited: tuple[str, ...] = ()
     """Who has not come yet, while the parties meet."""
     channel: Channel | None = field(default=None, repr=False)
+    spent: dict[str, Spent] = field(default_factory=dict)
+    """By phase of the protocol that has ended."""
+    begun: Spent = _NOTHING
+    """Clock, rounds and bytes when the current phase began."""
 
     def phase(self, name: str, of: int = 1) -> None:
-        """A phase begins."""
+        """A phase begins, and the one before is over."""
+        self._settle()
         self.current, self.done, self.of = name, 0, max(1, of)
         self.listener(self.snapshot())
+
+    def _settle(self) -> None:
+        """Adds up what the current phase took, if it is one of the protocol's."""
+        now, old = self.snapshot(), self.begun
+        self.begun = Spent("", time.monotonic(), now.rounds, now.bytes)
+        if self.current in self.phases:
+            seconds, rounds, size = self.begun.seconds - old.seconds, now.rounds - old.rounds, now.bytes - old.bytes
+            before = self.spent.get(self.current, Spent(self.current, 0.0, 0, 0))
+            self.spent[self.current] = Spent(
+                self.current, before.seconds + seconds, before.rounds + rounds, before.bytes + size
+            )
 
     def reach(self, done: int) -> None:
         """That many steps of the phase are done; shown with the next tick."""

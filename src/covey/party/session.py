@@ -24,7 +24,7 @@ from covey.party.journal import Journal, NoJournal
 from covey.party.keys import Keys
 from covey.party.ledger import Ledger
 from covey.party.log import Log
-from covey.party.progress import Progress
+from covey.party.progress import Progress, Spent
 from covey.party.records import Begun
 from covey.party.roster import Roster
 from covey.party.summary import Traffic
@@ -80,6 +80,7 @@ class Finished:
     session: bytes
     warnings: tuple[str, ...]
     record: Record
+    phases: tuple[Spent, ...]
 
 
 async def take_part(part: Part, link: Link) -> Finished:
@@ -151,6 +152,7 @@ async def _play(part: Part, channel: Channel, agreement: Agreement, decisions: l
         session=agreement.session,
         warnings=agreement.warnings,
         record=part.record,
+        phases=tuple(part.progress.spent.values()),
     )
 
 

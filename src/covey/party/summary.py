@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import msgspec
+
 from covey.party.ledger import Ledger
+from covey.party.progress import Spent
 from covey.protocols import Figures
 from covey.study import Study
 
@@ -29,6 +32,7 @@ def summarize(
     seconds: float,
     reproducible: bool,
     warnings: tuple[str, ...] = (),
+    phases: tuple[Spent, ...] = (),
 ) -> dict[str, object]:
     """The content of summary.json; `party` is None in the joint summary of a simulation.
 
@@ -46,6 +50,7 @@ def summarize(
         "rounds": max(each.rounds for each in traffic.values()),
         "messages": sum(each.messages for each in traffic.values()),
         "bytes": sum(each.bytes for each in traffic.values()),
+        "phases": [{**msgspec.structs.asdict(each), "seconds": round(each.seconds, 3)} for each in phases],
         "per_party": {name: {"messages": t.messages, "bytes": t.bytes} for name, t in sorted(traffic.items())},
         "ledger": ledger.own if party is not None else [line for lines in ledger.lines.values() for line in lines],
         "study_hash": study.study_hash,

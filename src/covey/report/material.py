@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -17,7 +15,7 @@ from covey.sources import Data
 from covey.study import Study
 from covey.table import Table
 
-_SUMMARY, _LEDGER, _STUDY, _TRANSCRIPT = "summary.json", "ledger.json", "study.toml", "transcript.jsonl"
+_SUMMARY, _LEDGER, _STUDY = "summary.json", "ledger.json", "study.toml"
 _RELEASES = ("release.csv", "release.parquet")
 T = TypeVar("T")
 
@@ -26,6 +24,15 @@ class Sent(msgspec.Struct, frozen=True):
     """What one party sent."""
 
     messages: int
+    bytes: int
+
+
+class Phase(msgspec.Struct, frozen=True):
+    """What one phase of the protocol took, as one party saw it."""
+
+    name: str
+    seconds: float
+    rounds: int
     bytes: int
 
 
@@ -53,6 +60,7 @@ class Summary(msgspec.Struct, frozen=True):
     messages: int | None = None
     bytes: int | None = None
     per_party: dict[str, Sent] = {}
+    phases: list[Phase] = []
     ledger: list[str] = []
     study_hash: str = ""
     release_sha256: str | None = None
@@ -78,26 +86,6 @@ class Ledger(Learned, frozen=True):
     earlier: list[Learned] = []
 
 
-class _Said(msgspec.Struct, frozen=True):
-    """A line of a transcript, as far as it is counted here."""
-
-    line: str
-    sender: str = msgspec.field(name="from", default="")
-    step: str = ""
-    depth: int = 0
-    size: int = 0
-
-
-@dataclass(frozen=True)
-class Phase:
-    """A part of a protocol, by the first words of its steps."""
-
-    name: str
-    rounds: int
-    messages: int
-    bytes: int
-
-
 @dataclass(frozen=True)
 class Material:
     """All that one page says something about; what is None is not at hand."""
@@ -111,7 +99,6 @@ class Material:
     records: Table | None = None
     """The records of whoever the page is for: only these, never another's."""
     signatures: Signatures | None = None
-    phases: tuple[Phase, ...] = ()
 
 
 def gather(folder: Path, *, study: Study | None = None, release: Data | None = None) -> Material:
@@ -130,7 +117,7 @@ def gather(folder: Path, *, study: Study | None = None, release: Data | None = N
         release = next((folder / name for name in _RELEASES if (folder / name).is_file()), None)
         altered = isinstance(release, Path) and _digest(release) != summary.release_sha256
     signed = None if study is None or summary is None else look(folder, study, summary.release_sha256)
-    return Material(summary, ledger, study, release, altered, signatures=signed, phases=_phases(folder, summary))
+    return Material(summary, ledger, study, release, altered, signatures=signed)
 
 
 def _read(path: Path, kind: type[T]) -> T | None:
@@ -153,41 +140,3 @@ def _digest(release: Path) -> str:
     return (
         release_digest(str(release)) if release.suffix != ".csv" else hashlib.sha256(release.read_bytes()).hexdigest()
     )
-
-
-def _phases(folder: Path, summary: Summary | None) -> tuple[Phase, ...]:
-    """What was said, by phase: of one party's transcript, or in a simulation what each party sent by its own."""
-    if summary is None or not summary.parties:
-        return ()
-    if summary.party is not None:
-        return counted(_said(folder / _TRANSCRIPT))
-    lines = [line for name in summary.parties for line in _said(folder / name / _TRANSCRIPT) if line.sender == name]
-    return counted(lines)
-
-
-def _said(path: Path) -> list[_Said]:
-    if not path.is_file():
-        return []
-    decoder = msgspec.json.Decoder(_Said)
-    try:
-        lines = [decoder.decode(line) for line in path.read_bytes().splitlines()]
-    except (OSError, msgspec.MsgspecError, RecursionError):
-        raise InputError(f"{path}: is damaged; `covey audit` says where") from None
-    return [line for line in lines if line.line == "message"]
-
-
-def counted(lines: Iterable[_Said]) -> tuple[Phase, ...]:
-    """Phases in the order in which they began."""
-    found: dict[str, list[_Said]] = defaultdict(list)
-    for line in sorted(lines, key=lambda line: line.depth):
-        found[_phase(line.step)].append(line)
-    return tuple(
-        Phase(name, len({line.depth for line in own}), len(own), sum(line.size for line in own))
-        for name, own in found.items()
-    )
-
-
-def _phase(step: str) -> str:
-    """The first words of a step, without numbers: `divide` of `cluster/divide/level/0`."""
-    words = [word for word in step.split("/") if not word.isdecimal()]
-    return words[1] if len(words) > 1 and words[0] not in ("release", "approval", "align") else words[0]

@@ -63,7 +63,7 @@ def render(material: Material, verdict: Verdict | None = None) -> str:
     if findings is not None and summary is not None:
         parts += _pictures(material, summary, findings)
     if summary is not None:
-        parts.append(pictures.cost(summary, material.phases))
+        parts.append(pictures.cost(summary))
     parts += [learned(material), checking(material, findings)]
     return _document(_title(material), join(tag("section", part) for part in parts if part))
 

@@ -120,7 +120,7 @@ def by_k(points: Sequence[Point], summary: Summary) -> Markup:
     ])  # fmt: skip
 
 
-def cost(summary: Summary, phases: Sequence[Phase]) -> Markup:
+def cost(summary: Summary) -> Markup:
     """Time, rounds and bytes, and where they went."""
     if not summary.parties:
         took = spelling.duration(summary.seconds or 0.0)
@@ -131,17 +131,19 @@ def cost(summary: Summary, phases: Sequence[Phase]) -> Markup:
         f"{spelling.size(summary.bytes or 0)} among all parties."
     )
     parts = [tag("h2", "What it cost"), tag("p", said)]
-    most = max((each.bytes for each in phases), default=0) or 1
-    if phases:
-        lines = [
-            Bar(each.name, each.bytes / most, f"{spelling.size(each.bytes)}; {spelling.plural(each.rounds, 'round')}")
-            for each in phases
-        ]
-        whose = "all parties" if summary.party is None else "what this party sent and received"
-        parts += [tag("h3", f"By phase ({whose})"), bars(lines, ("phase", "bytes; rounds"))]
+    longest = max((each.seconds for each in summary.phases), default=0.0) or 1.0
+    if summary.phases:
+        lines = [Bar(each.name, each.seconds / longest, _of_phase(each)) for each in summary.phases]
+        note = "A bar is the time of a phase. Rounds, and bytes sent and received, are those that one party saw."
+        parts += [tag("h3", "By phase"), tag("p", note, class_="note"), bars(lines, ("phase", "time; rounds; bytes"))]
     sent = [(name, each.bytes) for name, each in summary.per_party.items()]
     most = max((size for _, size in sent), default=0) or 1
     if sent:
         lines = [Bar(name, size / most, spelling.size(size)) for name, size in sent]
         parts += [tag("h3", "By party"), folded(lines, _SHOWN, ("party", "sent"), "parties")]
     return join(parts)
+
+
+def _of_phase(phase: Phase) -> str:
+    rounds = spelling.plural(phase.rounds, "round")
+    return f"{spelling.duration(phase.seconds)}; {rounds}; {spelling.size(phase.bytes)}"

@@ -10,7 +10,6 @@ import pytest
 
 from covey.report.distribution import NO_VALUE, OTHERS, compare
 from covey.report.findings import class_sizes, examine, risk_before
-from covey.report.material import _Said, counted
 from covey.study import Study
 from covey.table import Table, build, read
 
@@ -117,15 +116,3 @@ def test_many_numbers_are_binned_by_size() -> None:
     found = {each.name: each for each in compare(records(nights), examine(release, STUDY, 0).released, release)}
     assert [each.label for each in found["nights"].bins][:2] == ["0 to 3", "4 to 7"]
     assert found["nights"].bins[0].before == pytest.approx(4 / 32)
-
-
-def test_messages_are_counted_by_phase_in_the_order_in_which_they_began() -> None:
-    said = [
-        _Said("message", "a", "release/mix/2", 7, 100),
-        _Said("message", "a", "cluster/divide/level/0/test/1", 1, 10),
-        _Said("message", "a", "cluster/divide/level/1/test/1", 2, 20),
-        _Said("message", "b", "cluster/divide/level/1/test/1", 2, 20),
-        _Said("message", "a", "sum", 3, 5),
-    ]
-    found = [(each.name, each.rounds, each.messages, each.bytes) for each in counted(said)]
-    assert found == [("divide", 2, 3, 50), ("sum", 1, 1, 5), ("release", 1, 1, 100)]
