@@ -19,7 +19,7 @@ from covey.anonymize.problem import Longs
 from covey.anonymize.sweeping import sweep
 from covey.party.data import load_table
 from covey.party.deal import deal, seed_of
-from covey.protocols.cluster import exact, guarded
+from covey.protocols.cluster import exact, guarded, paper
 from covey.protocols.cluster.divide import Openings
 from covey.protocols.cluster.ground import Clusters, Ground, lay_ground
 from covey.study import Study
@@ -169,3 +169,28 @@ def test_the_guarded_schedule_shows_no_exact_record_where_the_exact_one_does(adu
     assert {each.exact for each in openings.values()} == {0}
     assert {each.smallest for each in openings.values()} == {10}
     assert ground.loss(found) < ground.loss(run_exact(ground, tables).clusters)
+
+
+def test_the_papers_rings_give_the_labels_of_the_exact_schedule_in_many_more_rounds() -> None:
+    study = study_of(tuple("abc"), k=4)
+    trial = trial_of(study, draw_people(stream_of(2, "rings"), "abc", 8, 12))
+    tables = {name: table for name, table in trial.tables.items() if table is not None}
+    ground = lay_ground(study, tables["a"].trees, None)
+    records = sum(table.rows for table in tables.values())
+    openings = {name: Openings() for name in tables}
+
+    async def by_rings(channel: Channel) -> Longs:
+        me = channel.me
+        choices, pace = exact.drawn(channel), Still()
+        label, _ = await exact.search(
+            channel, ground, tables[me].codes, records, pace, openings[me], choices, paper.paper_turn
+        )
+        return label
+
+    ends = run_parties(dict.fromkeys("abc", by_rings))
+    once = run_exact(ground, tables)
+    for name, end in ends.items():
+        assert np.array_equal(end.unwrap(), once.labels[name])
+    calls = openings["a"].calls
+    assert calls > 20
+    assert ends["a"].tally.rounds > 2 * 3 * calls

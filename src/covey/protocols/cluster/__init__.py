@@ -7,6 +7,7 @@ Schedules guarded  (default) every cluster has k records or more at any time: th
                    hierarchies by thresholded joint counts, then single records move. Nothing is opened of fewer.
           exact    the paper's algorithm, label for label, one exchange per turn: it opens closures of the others'
                    records, of a single one at times. The ledger counts them.
+          paper    the same by the paper's rings, one search per removal: to compare with, on small tables.
 Security  semi-honest. Sums are safe against m - 2 colluders, everything else against (m - 1) // 2. Between two
           parties each total gives the other's part away: the ledger says so.
 Not       a party that lies changes the outcome unnoticed; k holds toward readers of the release: toward a party that
@@ -22,7 +23,7 @@ import numpy as np
 
 from covey.anonymize.problem import Longs
 from covey.errors import Aborted, InputError, Unmet
-from covey.protocols.cluster import clear, exact, guarded, leaks, plan, release, repair, site
+from covey.protocols.cluster import clear, exact, guarded, leaks, paper, plan, release, repair, site
 from covey.protocols.cluster.agree import agree
 from covey.protocols.cluster.divide import Openings
 from covey.protocols.cluster.ground import Clusters, Ground, lay_ground, require_listed
@@ -54,10 +55,12 @@ async def holder(seat: Seat) -> Result:
     seat.book.learns(leaks.of_search(study), **leaks.numbers(study))
     openings = Openings()
     work = (channel, ground, table.codes, known.records, seat.pace, openings)
-    if leaks.schedule_of(study) == "exact":
-        label, clusters = await exact.search(*work, exact.drawn(channel))
-    else:
+    schedule = leaks.schedule_of(study)
+    if schedule == "guarded":
         label, clusters = await guarded.search(*work)
+    else:
+        turn = paper.paper_turn if schedule == "paper" else exact.exact_turn
+        label, clusters = await exact.search(*work, exact.drawn(channel), turn)
 
     seat.pace.phase("repair")
     label, clusters = await mend(seat, channel.at("mend"), ground, label, clusters)
@@ -177,10 +180,10 @@ def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
     hands = {name: table.codes for name, table in tables.items()}
     if study.privacy.site_l is not None:
         ground = clear.pruned(ground, study, hands)
-    if leaks.schedule_of(study) == "exact":
-        labels, clusters = clear.sequential(ground, hands)
-    else:
+    if leaks.schedule_of(study) == "guarded":
         labels, clusters = clear.search(ground, hands, len(tables) == 2)
+    else:
+        labels, clusters = clear.sequential(ground, hands)
     values = {name: [codes.astype(np.int32) for codes, _ in sensitive(study, t)] for name, t in tables.items()}
     labels, clusters = clear.repaired(
         ground, labels, clusters, values, study.privacy.l, study.privacy.k_insider
@@ -236,7 +239,7 @@ PROTOCOL = Protocol(
     released_to="every party",
     options={
         "schedule": "guarded: nothing of fewer than k records is opened on the way (default); exact: the paper's own "
-        "labels, which opens others' exact records at times",
+        "labels, which opens others' exact records at times; paper: the same by the paper's rings, for small tables",
     },
     phases=("sizes", "division", "regrouping", "moves", "repair", "release"),
     leakage=LEAKAGE,

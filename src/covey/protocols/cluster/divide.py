@@ -41,6 +41,7 @@ class Openings:
     counts: int = 0
     closures: int = 0
     smallest: int = 2**62  # the fewest records behind an opened closure or count
+    calls: int = 0  # of the paper's AND
     exact: int = 0  # closures of a single record of others that this party was shown; its own business
 
     def saw(self, sizes: Longs) -> None:

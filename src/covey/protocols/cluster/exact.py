@@ -8,7 +8,7 @@ moved or a cluster was halved (the paper leaves the second out), at most `SWEEPS
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,10 +51,21 @@ def drawn(channel: Channel) -> Choices:
     )
 
 
+Turn = Callable[[Channel, Ground, Ints, Longs, Clusters, str, Openings], Awaitable[Clusters]]
+
+
 async def search(
-    channel: Channel, ground: Ground, codes: Ints, records: int, pace: Pace, openings: Openings, choices: Choices
+    channel: Channel,
+    ground: Ground,
+    codes: Ints,
+    records: int,
+    pace: Pace,
+    openings: Openings,
+    choices: Choices,
+    turn: Turn | None = None,
 ) -> tuple[Longs, Clusters]:
-    """Each own record's cluster, and the clusters."""
+    """Each own record's cluster, and the clusters; turns are `exact_turn` unless another kind is given."""
+    take_turn = exact_turn if turn is None else turn
     pace.phase("division")
     clusters = max(1, 2 * records // ground.k)
     label = choices.start(codes.shape[1], clusters)
@@ -64,8 +75,8 @@ async def search(
     for sweep in range(SWEEPS):
         before = state.digest()
         for place, mover in enumerate(channel.parties):
-            with channel.at("sweep", sweep, "turn", place) as turn:
-                state = await exact_turn(turn, ground, codes, label, state, mover, openings)
+            with channel.at("sweep", sweep, "turn", place) as at:
+                state = await take_turn(at, ground, codes, label, state, mover, openings)
             pace.reach(sweep * len(channel.parties) + place + 1)
         moved = state.digest() != before
         label, state = compact(label, state)

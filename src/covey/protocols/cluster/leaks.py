@@ -48,6 +48,15 @@ EXACT_OF_TWO = Leakage(
         "the closure of the other's records in each cluster, also where that is a single record",
     )
 )
+PAPER = Leakage(
+    everyone=(
+        "the size and the closure of every cluster after each turn and each split, also of clusters of a few records; "
+        "whose turn it was",
+        "each cluster in which the mover examines a record that matters to its own closure, and the cluster's closure "
+        "without it, also where that is a single record; so a part of the mover's number of records",
+        "if it is a party's neighbour in the ring and colludes with the other neighbour: that party's answers",
+    )
+)
 OPENED_EXACTLY = Leakage(
     everyone=(
         "in all: {closures} closures; how often one that a party was shown was another party's exact record: "
@@ -92,6 +101,8 @@ def of_search(study: Study) -> Leakage:
     two = len(study.parties) == 2
     if schedule_of(study) == "guarded":
         return GUARDED_OF_TWO if two else GUARDED
+    if schedule_of(study) == "paper":
+        return PAPER
     return EXACT_OF_TWO if two else EXACT
 
 
