@@ -345,3 +345,14 @@ def test_buckets_follow_siphash_and_differ_between_tables() -> None:
     assert abs(np.bincount(one, minlength=100) - 50).max() < 35
     assert 20 < (one == other).sum() < 90
     assert len(np.unique(marks(seed_of(1), keys, 1))) == 5000
+
+
+def test_a_plan_foresees_the_order_of_the_cost_and_warns_of_repeated_releases() -> None:
+    people = draw_people(3, 200, 3)
+    for mode in MODES:
+        study = study_of(3, k=3, options=f'mode = "{mode}"')
+        forecast = peel.PROTOCOL.foresee(study, dict.fromkeys(names_of(3), 200))
+        real = simulated(study, people)
+        assert forecast.rounds / 4 < int(str(real.summary["rounds"])) < 4 * forecast.rounds
+        assert forecast.bytes / 4 < int(str(real.summary["bytes"])) < 4 * forecast.bytes
+        assert any("count them" in line for line in forecast.learns["p0"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,11 +17,21 @@ from covey.protocols.peel.visit import WINDOW
 from covey.protocols.protocol import Forecast
 from covey.secure import sum as secure_sum
 from covey.secure import threshold
+from covey.secure.declare import Leakage
 from covey.study import Study
 
 SECONDS_PER_TEST = 0.4e-6
+SECONDS_PER_ROW = 1e-4
 _ROWS = 20_000
 """Rows of the synthetic table at most; more are scaled up."""
+
+
+REPEATED = Leakage(
+    everyone=(
+        "if there is, or will be, another release of nearly the same records: what differs between them, down to one "
+        "record; agree on how many releases of this table there may be, and count them",
+    )
+)
 
 
 def foresee(study: Study, rows_of: Mapping[str, int]) -> Forecast:
@@ -31,34 +42,47 @@ def foresee(study: Study, rows_of: Mapping[str, int]) -> Forecast:
     sample = min(records, _ROWS)
     even = Marginals(sample, terms.k, tuple(np.full(tree.codes, sample // tree.codes, np.int64) for tree in trees))
     nodes = list_nodes(study, trees, even, terms.nodes)
-    tests, visits = _visits(study, trees, terms, nodes, even, records / sample)
-    heavy = max(1, records // (2 * terms.k))
-    offline = threshold.PREPARATION_COST.bytes(parties, terms.k, tests)
-    online = threshold.COST.bytes(parties, tests) + secure_sum.COST.bytes(parties, heavy)
-    rounds = {"visit": 4 * visits, "skip": 3 * visits, "wave": 6 * max(1, tests // WINDOW) + visits // 4}[terms.mode]
+    visits = _visits(study, trees, terms, nodes, even, records / sample)
+    tests, classes = visits.tests, max(1, records // (2 * terms.k))
+    rounds = visits.rounds(terms)
     learned = [*marginals.LEAKAGE.sentences(leaves=sum(tree.codes for tree in trees), k=terms.k)]
     for leakage, numbers in leaks.before(terms, len(nodes)):
         learned += leakage.sentences("holder", **numbers)
-    learned += rows.LEAKAGE.sentences()
+    learned += [*rows.LEAKAGE.sentences(), *REPEATED.sentences()]
     return Forecast(
         rounds=rounds,
-        messages=parties * (parties - 1) * rounds * 2,
-        bytes=offline + online,
-        seconds=1 + tests * SECONDS_PER_TEST * (1 + terms.k / 50) + records * 1e-4,
+        messages=2 * parties * (parties - 1) * rounds,
+        bytes=threshold.PREPARATION_COST.bytes(parties, terms.k, tests)
+        + threshold.COST.bytes(parties, tests)
+        + secure_sum.COST.bytes(parties, classes),
+        seconds=1 + tests * SECONDS_PER_TEST * (1 + terms.k / 50) + records * SECONDS_PER_ROW,
         learns={party.name: tuple(learned) for party in study.parties},
     )
 
 
+@dataclass(frozen=True)
+class _Visits:
+    tests: int
+    number: int
+    publishing: int
+
+    def rounds(self, terms: Terms) -> int:
+        """About how many exchanges follow each other: measured on Adult and on the sample of hospitals."""
+        windows = -(-self.tests // WINDOW)
+        found = {"visit": 2 * self.number + 10 * self.publishing, "skip": 2 * windows + 10 * self.publishing}
+        searched = found.get(terms.mode, 24 * windows)
+        more = 0 if terms.diverse is None else 20 * self.publishing
+        return 20 + searched + more
+
+
 def _visits(
     study: Study, trees: tuple[Hierarchy, ...], terms: Terms, nodes: Ints, even: Marginals, scale: float
-) -> tuple[int, int]:
-    """Tests and visits of a peeling of one synthetic table, the rows scaled up."""
+) -> _Visits:
+    """A peeling of one synthetic table, the rows scaled up."""
     codes, counts = synthesize(trees, even, even.records, derive(study_seed(study), "peel plan"))
     gain = records_published(study, trees, codes, counts, nodes)
     before = even.records - (np.cumsum(gain) - gain)
-    grid, tests, visits = Grid.of(trees), 0, 0
-    for levels, left in zip(nodes, before.tolist(), strict=True):
-        if left >= terms.k:
-            tests += min(grid.domain(levels), int(terms.buckets * left * scale))
-            visits += 1
-    return tests, visits
+    grid = Grid.of(trees)
+    visited = [(levels, left) for levels, left in zip(nodes, before.tolist(), strict=True) if left >= terms.k]
+    tests = sum(min(grid.domain(levels), int(terms.buckets * left * scale)) for levels, left in visited)
+    return _Visits(tests, len(visited), int((gain > 0).sum()))
