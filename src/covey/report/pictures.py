@@ -145,5 +145,4 @@ def cost(summary: Summary) -> Markup:
 
 
 def _of_phase(phase: Phase) -> str:
-    rounds = spelling.plural(phase.rounds, "round")
-    return f"{spelling.duration(phase.seconds)}; {rounds}; {spelling.size(phase.bytes)}"
+    return f"{spelling.duration(phase.seconds)}; {spelling.count(phase.rounds)}; {spelling.size(phase.bytes)}"

@@ -31,7 +31,7 @@ table.bars col.label{width:27%}table.bars col.figure{width:24%}
 table.bars th{font-weight:400;text-align:left;padding:.1rem .6rem .1rem 0;line-height:1.25;vertical-align:middle}
 table.bars thead th{font-size:.8rem;color:#444}table.bars thead tr>*{border-bottom:1px solid #bbb}
 table.bars td{padding:.18rem 0;vertical-align:middle;line-height:1.1}
-table.bars td.figure,table.bars th.figure{padding:0 0 0 .6rem;font-size:.85rem;text-align:left;
+table.bars td.figure,table.bars th.figure{padding:.12rem 0 .12rem .6rem;font-size:.85rem;text-align:left;
 font-variant-numeric:tabular-nums}
 table.bars svg{display:block}
 .cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,26rem),1fr));gap:.4rem 2rem}
@@ -45,6 +45,7 @@ ul{margin:.3rem 0;padding-left:1.3rem}li{margin:.2rem 0}
 summary{cursor:pointer;margin:.5rem 0}
 .caution{border-left:6px solid #1a1a1a;padding:.1rem 0 .1rem .8rem;font-weight:600}
 .facts{width:100%}.facts th,.facts td{text-align:left;font-weight:400;padding:.15rem .8rem .15rem 0;vertical-align:top}
+.facts th,.facts td:not(:first-child){overflow-wrap:normal}p code,li code{white-space:nowrap}
 .facts thead th{font-size:.8rem;color:#444;border-bottom:1px solid #bbb}
 @media (max-width:40rem){
 body{padding:.6rem .8rem 2rem}

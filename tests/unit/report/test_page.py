@@ -218,7 +218,7 @@ def test_a_simulations_page_is_of_all_parties(tmp_path: Path, covey: Covey) -> N
     assert list(phases) == ["approval", "sum", "release"]
     assert sum(each["rounds"] for each in phases.values()) == 2
     assert phases["sum"]["bytes"] > 0
-    assert f"approval {phases['approval']['seconds']:.1f} s; 1 round" in words(own)
+    assert f"approval {phases['approval']['seconds']:.1f} s; 1; " in words(own)
     assert "What the others could learn from us" in own
     assert "covey audit . --replay --keys KEYS" in words(own)
     shown = covey("report", joint, "--data", tmp_path / "north.csv")
