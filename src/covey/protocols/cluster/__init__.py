@@ -1,7 +1,7 @@
 """Cluster: parties with rows of one table publish it k-anonymously by local recoding; nobody sees another's record.
 
-Source    Tassa & Gudes, Algorithm 3, sections 4 and 6 to 8, in fewer rounds; the note's corrections are named where
-          they apply. The default start and its moves are ours (`divide`, `guarded`).
+Source    Tassa & Gudes, Algorithm 3 and sections 4, 6 and 8, in fewer rounds. The default start and its moves are ours
+          (`divide`, `regroup`, `guarded`); where we depart from the paper, the module concerned says so.
 Roles     every party alike, a holder of rows, two or more.
 Schedules guarded  (default) every cluster has k records or more at any time: the table is divided along the
                    hierarchies by thresholded joint counts, then single records move. Nothing is opened of fewer.
@@ -10,8 +10,10 @@ Schedules guarded  (default) every cluster has k records or more at any time: th
           paper    the same by the paper's rings, one search per removal: to compare with, on small tables.
 Security  semi-honest. Sums are safe against m - 2 colluders, everything else against (m - 1) // 2. Between two
           parties each total gives the other's part away: the ledger says so.
-Not       a party that lies changes the outcome unnoticed; k holds toward readers of the release: toward a party that
-          knows its own rows it is the k that the ledger states, at least `k_insider` where the study asks for it.
+Not       every opened number is of k records or more, but numbers of overlapping groups can be subtracted, and a
+          cluster's change in a turn tells something of the records that moved. A party that lies changes the outcome
+          unnoticed. k holds toward readers of the release: toward a party that knows its own rows it is the k that
+          the ledger states, at least `k_insider` where the study asks for it.
 """
 
 from __future__ import annotations
@@ -234,8 +236,8 @@ PROTOCOL = Protocol(
     source="Tassa & Gudes, Secure Distributed Computation of Anonymized Views of Shared Databases, Algorithm 3",
     partitions=("horizontal",),
     needs="two or more parties, each with rows; hierarchies that list their whole domains",
-    guarantees="k, l by frequency and k_insider; nobody sees a record of another, nor a count or closure of fewer "
-    "than k records",
+    guarantees="k, l by frequency, k_insider and site_l; nobody sees a record of another, nor a count or closure of "
+    "fewer than k records",
     released_to="every party",
     options={
         "schedule": "guarded: nothing of fewer than k records is opened on the way (default); exact: the paper's own "

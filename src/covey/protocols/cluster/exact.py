@@ -1,9 +1,9 @@
 """The paper's algorithm, label for label: random clusters, sweeps of exact moves, random halving, agglomeration.
 
-Each turn takes one exchange instead of one SMC call per removal (the note's variant A): the mover learns the closure
-of the others' records in every cluster, which with its own records makes every removal exact. Where the others have a
-single record in a cluster, that closure is the record: `exact` counts how often. A sweep is repeated while a record
-moved or a cluster was halved (the paper leaves the second out), at most `SWEEPS` times.
+Each turn takes one exchange instead of one SMC call per removal: within a turn nobody else moves, and the mover learns
+the closure of the others' records in every cluster, which with its own records makes every removal exact. Where the
+others have a single record in a cluster, that closure is the record: `exact` counts how often. A sweep is repeated
+while a record moved or a cluster was halved (the paper leaves the second out), at most `SWEEPS` times.
 """
 
 from __future__ import annotations

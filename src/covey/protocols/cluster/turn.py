@@ -1,6 +1,6 @@
 """A turn: one party asks what its clusters would be without some of its records, moves records, and says the state.
 
-Guarded   (the note's variant B) only what a removal would leave is opened, to the party whose turn it is, in messages
+Guarded   only what a removal would leave is opened, to the party whose turn it is, in messages
           of fixed shape: two slots for each cluster and column, filled up with questions whose answer is known.
           Clusters from which no record may go are not asked for.
 """
