@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -146,3 +148,17 @@ def test_before_and_after_differ_by_pattern_and_not_by_colour_alone(page: Page, 
         "[...new Set([...document.querySelectorAll('.card rect')].map(r => r.getAttribute('fill')))].sort()"
     )
     assert fills == ["#1f4e79", "url(#hatched)"]
+
+
+@pytest.mark.slow
+def test_the_demonstrations_pages_hold_on_a_screen_and_on_a_phone(page: Page, tmp_path: Path) -> None:
+    demo = tmp_path / "demo"
+    subprocess.run([Path(sys.executable).with_name("covey"), "demo", "--out", demo], check=True, capture_output=True)
+    for file in (demo / "report.html", demo / "north" / "report.html"):
+        for width in WIDTHS:
+            page.show(file, width)
+            assert page.ask("document.documentElement.scrollWidth") == width
+            assert page.ask(COLLISIONS) == []
+            assert page.requests == [file.as_uri()]
+            assert page.ask("document.querySelector('.word').textContent") == "Yes"
+            assert "all signatures hold" in str(page.ask("document.querySelector('dl').textContent"))
