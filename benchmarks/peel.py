@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -39,12 +40,16 @@ CANDIDATES = 20_000
 Longs = NDArray[np.int64]
 
 
-def study_of(k: int, parties: int, options: str = "") -> Study:
+def study_text(k: int, parties: int, options: str = "") -> str:
     columns = "".join(f'[columns.{name}]\nrole = "quasi"\nhierarchy = "{name}.csv"\n' for name in QUASI)
     head = f'[study]\nname = "adult"\nprotocol = "peel"\npartition = "horizontal"\n[privacy]\nk = {k}\n'
     rest = '[columns.salary-class]\nrole = "sensitive"\nvalues = ["<=50K", ">50K"]\n'
     named = "".join(f"[parties.p{place}]\n" for place in range(parties))
-    return Study.parse(f"{head}[protocol]\n{options}\n{columns}{rest}{named}", ADULT)
+    return f"{head}[protocol]\n{options}\n{columns}{rest}{named}"
+
+
+def study_of(k: int, parties: int, options: str = "") -> Study:
+    return Study.parse(study_text(k, parties, options), ADULT)
 
 
 def hands(study: Study, skew: str | None = None) -> dict[str, Table]:
@@ -115,8 +120,10 @@ def measure_tls() -> list[dict[str, object]]:
     """Processes over TLS on this machine."""
     rows: list[dict[str, object]] = []
     for k, mode, latency in ((10, "visit", 0.0), (10, "wave", 0.0), (10, "wave", 0.03), (50, "wave", 0.03)):
-        study = study_of(k, 3, f'mode = "{mode}"')
         with tempfile.TemporaryDirectory(prefix="covey-benchmark-") as scratch:
+            shutil.copytree(ADULT, Path(scratch, "study"))
+            Path(scratch, "study", "study.toml").write_text(study_text(k, 3, f'mode = "{mode}"'))
+            study = Study.load(Path(scratch, "study", "study.toml"))
             paths = write_hands(deal(study, str(ADULT / "adult.csv"), seed=seed_of(1)), Path(scratch, "hands"))
             summary = simulate(study, paths, Path(scratch, "out"), Setting(seed=seed_of(1), latency=latency))
         loss = summary["loss"]

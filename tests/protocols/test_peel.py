@@ -96,6 +96,14 @@ def test_a_class_may_be_one_partys_alone_but_not_nearly(parties: int, asked: int
     assert len(free.classes.sizes) > len(done["p0"].classes.sizes)
 
 
+@pytest.mark.parametrize(("k", "privacy", "mode"), [(3, "", "visit"), (5, "", "wave"), (4, "k_insider = 2", "visit")])
+def test_two_parties_agree_with_a_trusted_one(k: int, privacy: str, mode: str) -> None:
+    study = study_of(2, k=k, privacy=privacy, options=f'mode = "{mode}"\nbuckets = 1')
+    for seed in (1, 2):
+        real = agrees(study, draw_people(2, 50, seed))
+        assert any("a total gives it away" in line for line in real.ledger["p0"])
+
+
 def test_ten_parties_agree_with_a_trusted_one() -> None:
     agrees(study_of(10, k=5, options='mode = "wave"'), draw_people(10, 12, 3))
 
@@ -220,7 +228,9 @@ def test_a_table_that_cannot_be_diverse_is_not_released() -> None:
 @pytest.mark.parametrize(
     ("study", "named"),
     [
-        (study_of(2), "three or more parties"),
+        (study_of(2, privacy="l = 2"), "between two parties cannot keep l"),
+        (study_of(2, options='mode = "skip"'), "between two parties"),
+        (study_of(2, k=256), "k above 255"),
         (study_of(3, k=4, privacy="k_insider = 3"), "no class could reach k"),
         (study_of(3, options="buckets = 0"), "buckets must be a whole number"),
         (study_of(3, options='insider = "all"'), '"clip" or "none-or-many"'),

@@ -2,9 +2,10 @@
 
 Source    ours (docs/protocols/peel.md). A public list of generalizations is visited by increasing loss; tuples that k
           or more of the remaining records share are published as classes, and their records leave.
-Roles     every party alike, a holder of rows, three or more.
+Roles     every party alike, a holder of rows; three or more by shares, two by oblivious transfer.
 Security  semi-honest; up to (m - 1) // 2 of m parties may collude. Each party learns the release, the frequencies of
-          values that k or more records have, and of tested buckets of tuples whether k or more records are in them.
+          values that k or more records have, and of tested buckets of tuples whether k or more records are in them;
+          with two parties also the other's part of every number, and which tuples the other has k records of alone.
 Not       a party that lies changes the classes: planted records buy a bit about a tuple each. Repeated runs on changed
           data can be subtracted. A majority that colludes sees the others' counts. Where a party has k - 1 records of a
           tuple that is not published, it learns that nobody else had one then: that is so of any peeling.
@@ -29,12 +30,12 @@ def _judge(study: Study) -> None:
 
 PROTOCOL = Protocol(
     name="peel",
-    about="rows of three or more parties: the release that a trusted party would make of all rows, without one",
+    about="rows of any number of parties: the release that a trusted party would make of all rows, without one",
     source="ours: lattice peeling on shared counts",
     partitions=("horizontal",),
-    needs="three or more parties, each with rows; hierarchies that list their domains",
-    guarantees="k, l by frequency, k_insider. Take peel for the lowest loss, among three or more; take cluster for two "
-    "parties, against colluding majorities, for much diversity or site_l, or where few rounds matter most",
+    needs="two or more parties, each with rows (two: no l); hierarchies that list their domains",
+    guarantees="k, l by frequency, k_insider. Take peel for the lowest loss, however the rows are split; take cluster "
+    "against colluding majorities, for much diversity or site_l, for l between two, or where few rounds matter most",
     released_to="every party",
     options=OPTIONS,
     phases=("marginals", "list", "visits", "release"),

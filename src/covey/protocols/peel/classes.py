@@ -79,6 +79,8 @@ class Openings:
     impure: int = 0
     tuples: int = 0
     """Tuples with k or more records that were named."""
+    alone: int = 0
+    """Tuples that one of two parties named because it has enough of their records by itself."""
     visits: int = 0
     diversity: Watched = field(default_factory=Watched)
 

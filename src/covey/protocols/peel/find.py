@@ -7,7 +7,7 @@ is in impure buckets is hashed again into a smaller table, and nothing else: the
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count, pairwise
 
 import numpy as np
@@ -19,11 +19,11 @@ from covey.protocols.peel.classes import Candidates, Openings
 from covey.protocols.peel.course import Course
 from covey.protocols.peel.diverse import Histograms, diverse
 from covey.protocols.peel.own import Own
+from covey.protocols.peel.pair import lowest, name_own, same_tuple
 from covey.protocols.peel.pure import Examination, own_sums
-from covey.protocols.peel.supply import Supply
+from covey.protocols.peel.supply import Tests
 from covey.protocols.peel.terms import Terms
-from covey.protocols.peel.tuples import Bits, Grid, Ints, Longs, buckets, marks
-from covey.secure import threshold
+from covey.protocols.peel.tuples import Bits, Grid, Ints, Longs, buckets, marks, match
 from covey.wire import Channel
 
 CHUNK = 1 << 19
@@ -82,7 +82,7 @@ class Finder:
     nodes: Ints
     own: Own
     seed: Secret
-    supply: Supply
+    supply: Tests
     remaining: int
     tables: int = 0
     openings: Openings = field(default_factory=Openings)
@@ -125,9 +125,8 @@ class Finder:
         for start in range(0, len(mine), CHUNK):
             piece = mine[start : start + CHUNK].astype(np.uint64)
             self.course.tested.append(len(piece))
-            prepared = await self.supply.take(len(piece))
             with channel.at(start) as at:
-                answers.append(await threshold.reaches(at, prepared, piece))
+                answers.append(await self.supply.reaches(at, piece))
         return np.concatenate(answers)
 
     async def test_tables(self, channel: Channel, tables: list[Table]) -> list[Heavy]:
@@ -141,11 +140,13 @@ class Finder:
 
     async def find(self, channel: Channel, tables: list[Table]) -> Candidates:
         """All tuples in these tables with k or more records."""
-        return await self.name(channel, await self.test_tables(channel.at("test"), tables))
-
-    async def name(self, channel: Channel, heavy: list[Heavy]) -> Candidates:
-        """All tuples with k or more records in these heavy buckets, which are still as they were tested."""
         found: list[Candidates] = []
+        if self.terms.two and self.terms.most_of_one is None:
+            tables = [await self._name_own(channel.at("alone", table.number), table, found) for table in tables]
+        return await self.name(channel, await self.test_tables(channel.at("test"), tables), found)
+
+    async def name(self, channel: Channel, heavy: list[Heavy], found: list[Candidates]) -> Candidates:
+        """All tuples with k or more records in these heavy buckets, as they were tested, and those found before."""
         for turn in count():
             heavy = [each for each in heavy if len(each.buckets)]
             found += [self.dense(each) for each in heavy if each.table.dense]
@@ -169,6 +170,8 @@ class Finder:
     async def _sort(self, channel: Channel, hashed: list[Heavy], found: list[Candidates]) -> list[Table]:
         """Names the tuples of pure buckets, and lays what is in the others into tables anew."""
         ends = np.cumsum([0, *(len(each.buckets) for each in hashed)])
+        if self.terms.two:
+            return await self._compare(channel.at("same"), hashed, ends, found)
         examination = await self._examine(channel.at("pure"), hashed)
         pure = await examination.purity()
         which = np.flatnonzero(pure)
@@ -178,6 +181,41 @@ class Finder:
             which = which[await self.diverse(channel.at("diverse"), Histograms.join(parts).of(which))]
         tuples = await examination.tuples(which)
         self.course.examined.append((len(pure), len(which), len(tuples)))
+        return self._sorted(hashed, ends, pure, which, tuples, found, diverse=early)
+
+    async def _compare(
+        self, channel: Channel, hashed: list[Heavy], ends: Longs, found: list[Candidates]
+    ) -> list[Table]:
+        """The same between two, who know the tuple of a pure bucket by themselves."""
+        keys, place = [each.table.keys for each in hashed], [each.place for each in hashed]
+        pure = await same_tuple(channel, keys, place, [len(each.buckets) for each in hashed])
+        limbs = max(map(len, keys))
+        tuples = np.zeros((limbs, len(pure)), dtype=np.uint64)
+        for each, (first, last) in zip(hashed, pairwise(ends), strict=True):
+            low, _ = lowest(each.table.keys, each.place, len(each.buckets))
+            tuples[: len(low), first:last] = low
+        which = np.flatnonzero(pure)
+        return self._sorted(hashed, ends, pure, which, tuples[:, which], found, diverse=False)
+
+    async def _name_own(self, channel: Channel, table: Table, found: list[Candidates]) -> Table:
+        """Names the tuples of which one of two parties has enough alone; the table without them."""
+        if table.dense:
+            return table
+        keys = await name_own(channel, table.keys, self.own.counts[table.items], self.terms.k)
+        boxes, real = self.grid.boxes(self.nodes[table.node], keys)
+        if not real.all():
+            raise astray("a tuple that was named is none")
+        self.openings.tuples += len(boxes)
+        self.openings.alone += len(boxes)
+        found.append(Candidates.at(table.node, boxes, diverse=False))
+        rest = match(table.keys, keys) < 0
+        return replace(table, items=table.items[rest], keys=table.keys[:, rest], bucket=table.bucket[rest])
+
+    def _sorted(
+        self, hashed: list[Heavy], ends: Longs, pure: Bits, which: Longs, tuples: Words, found: list[Candidates],
+        *, diverse: bool,
+    ) -> list[Table]:  # fmt: skip
+        """Notes the tuples of pure buckets, and lays what is in the others into tables anew."""
         self.openings.heavy += len(pure)
         self.openings.impure += int((~pure).sum())
         self.openings.tuples += len(which)
@@ -185,7 +223,7 @@ class Finder:
         for each, (first, last) in zip(hashed, pairwise(ends), strict=True):
             here = np.flatnonzero((which >= first) & (which < last))
             boxes = self._decode(each.table, each.buckets[which[here] - first], tuples[:, here])
-            found.append(Candidates.at(each.table.node, boxes, diverse=early))
+            found.append(Candidates.at(each.table.node, boxes, diverse=diverse))
             mixed = ~pure[first:last]
             if mixed.any():
                 inside = (each.place >= 0) & mixed[each.place]

@@ -16,6 +16,13 @@ VISITS = Leakage(
         "whether they were alike; never how many, nor whose",
     )
 )
+TWO = Leakage(
+    everyone=(
+        "the other party's part of every number above and below: with two parties a total gives it away; the other's "
+        "number of records of each opened value and in each class",
+        "which tuples the other party has {k} or more records of by itself, where tuples are hashed",
+    )
+)
 SKIP = Leakage(everyone=("these bits also for tuples that an earlier class of the same window then took records from",))
 WAVE = Leakage(
     everyone=(

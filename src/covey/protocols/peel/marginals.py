@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import numpy as np
@@ -18,6 +19,8 @@ from covey.wire import FRAME_BYTES, Bytes32, Channel, Message
 
 Longs = NDArray[np.int64]
 T = TypeVar("T", bound=np.generic)
+
+Reaches = Callable[[Channel, NDArray[np.uint64]], Awaitable[NDArray[np.bool_]]]
 
 MESSAGE_BYTES = FRAME_BYTES + 60
 _MOST_RECORDS = 1 << 30
@@ -37,8 +40,11 @@ class Listed(Message, tag="peel.listed"):
     digest: Bytes32
 
 
-async def learn(channel: Channel, study: Study, table: Table) -> Marginals:
-    """What is public of the values' frequencies. Raises Unmet if there are fewer than k records in all."""
+async def learn(channel: Channel, study: Study, table: Table, reaches: Reaches) -> Marginals:
+    """What is public of the values' frequencies; `reaches` says which joint counts are k or more.
+
+    Raises Unmet if there are fewer than k records in all.
+    """
     k = study.privacy.k
     mine = np.array([table.rows], dtype=np.uint64)
     records = int((await secure_sum.total(channel.at("total"), mine))[0])
@@ -48,13 +54,22 @@ async def learn(channel: Channel, study: Study, table: Table) -> Marginals:
         raise Aborted("the number of records is impossibly large; nothing was released", resumable=False)
     own = count_leaves(table)
     flat = np.concatenate(own).astype(np.uint64)
-    prepared = await threshold.prepare(channel.at("before"), k, len(flat))
-    heavy = split(await threshold.reaches(channel.at("frequent"), prepared, flat), own)
+    heavy = split(await reaches(channel.at("frequent"), flat), own)
     opened = to_open(study, heavy)
     which = np.concatenate(opened)
     totals = np.zeros(len(flat), dtype=np.int64)
     totals[which] = (await secure_sum.total(channel.at("counts"), flat[which])).astype(np.int64)
     return known(records, k, split(totals, own), heavy, opened)
+
+
+def by_shares(k: int) -> Reaches:
+    """A test among three or more, prepared when it is needed."""
+
+    async def reaches(channel: Channel, mine: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        prepared = await threshold.prepare(channel.at("before"), k, len(mine))
+        return await threshold.reaches(channel.at("test"), prepared, mine)
+
+    return reaches
 
 
 def count_leaves(table: Table) -> list[Longs]:

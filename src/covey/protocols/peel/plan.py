@@ -15,12 +15,13 @@ from covey.protocols.peel.terms import Terms
 from covey.protocols.peel.tuples import Grid, Ints
 from covey.protocols.peel.visit import WINDOW
 from covey.protocols.protocol import Forecast
+from covey.secure import choice, threshold
 from covey.secure import sum as secure_sum
-from covey.secure import threshold
 from covey.secure.declare import Leakage
 from covey.study import Study
 
-SECONDS_PER_TEST = 0.4e-6
+SECONDS_PER_TEST = 0.6e-6
+SECONDS_PER_PAD = 2e-6
 SECONDS_PER_ROW = 1e-4
 _ROWS = 20_000
 """Rows of the synthetic table at most; more are scaled up."""
@@ -45,17 +46,18 @@ def foresee(study: Study, rows_of: Mapping[str, int]) -> Forecast:
     visits = _visits(study, trees, terms, nodes, even, records / sample)
     tests, classes = visits.tests, max(1, records // (2 * terms.k))
     rounds = visits.rounds(terms)
+    shares = threshold.PREPARATION_COST.bytes(parties, terms.k, tests) + threshold.COST.bytes(parties, tests)
     learned = [*marginals.LEAKAGE.sentences(leaves=sum(tree.codes for tree in trees), k=terms.k)]
+    if terms.two:
+        learned += leaks.TWO.sentences(k=terms.k)
     for leakage, numbers in leaks.before(terms, len(nodes)):
         learned += leakage.sentences("holder", **numbers)
     learned += [*rows.LEAKAGE.sentences(), *REPEATED.sentences()]
     return Forecast(
         rounds=rounds,
         messages=2 * parties * (parties - 1) * rounds,
-        bytes=threshold.PREPARATION_COST.bytes(parties, terms.k, tests)
-        + threshold.COST.bytes(parties, tests)
-        + secure_sum.COST.bytes(parties, classes),
-        seconds=1 + tests * SECONDS_PER_TEST * (1 + terms.k / 50) + records * SECONDS_PER_ROW,
+        bytes=(choice.COST.bytes(terms.k, tests) if terms.two else shares) + secure_sum.COST.bytes(parties, classes),
+        seconds=1 + records * SECONDS_PER_ROW + tests * (terms.k * SECONDS_PER_PAD if terms.two else SECONDS_PER_TEST),
         learns={party.name: tuple(learned) for party in study.parties},
     )
 

@@ -9,6 +9,7 @@ from covey.protocols.peel.course import Course
 from covey.protocols.peel.find import Finder
 from covey.protocols.peel.nodes import digest, list_nodes
 from covey.protocols.peel.own import Own
+from covey.protocols.peel.pair import Couple
 from covey.protocols.peel.release import Published, figures, result
 from covey.protocols.peel.supply import LANES, Supply
 from covey.protocols.peel.terms import Terms
@@ -16,6 +17,7 @@ from covey.protocols.peel.tuples import Grid
 from covey.protocols.peel.visit import Peeling
 from covey.protocols.protocol import Result, Seat
 from covey.secure import coin
+from covey.secure.choice import Pair
 from covey.wire import gather
 
 
@@ -26,7 +28,11 @@ async def holder(seat: Seat) -> Result:
 
     seat.pace.phase("marginals")
     seat.book.learns(marginals.LEAKAGE, leaves=sum(tree.codes for tree in trees), k=terms.k)
-    known = await marginals.learn(channel.at("marginals"), study, table)
+    if terms.two:
+        seat.book.learns(leaks.TWO, k=terms.k)
+        couple = Couple(await Pair.meet(channel.at("meet")), terms.k, Course())
+    reaches = couple.reaches if terms.two else marginals.by_shares(terms.k)
+    known = await marginals.learn(channel.at("marginals"), study, table, reaches)
 
     seat.pace.phase("list")
     nodes = list_nodes(study, trees, known, terms.nodes)
@@ -36,7 +42,8 @@ async def holder(seat: Seat) -> Result:
     seat.pace.phase("visits", len(nodes))
     for leakage, numbers in leaks.before(terms, len(nodes)):
         seat.book.learns(leakage, **numbers)
-    own, supply = Own.of(table, terms), Supply(channel.at("prepare"), terms.k, Course())
+    own = Own.of(table, terms)
+    supply = couple if terms.two else Supply(channel.at("prepare"), terms.k, Course())
     finder = Finder(terms, Grid.of(trees), nodes, own, seed, supply, known.records)
     peeling = Peeling(finder)
     await gather(peeling.run(channel.at("visit"), seat.pace.reach), *(supply.work() for _ in range(LANES)))

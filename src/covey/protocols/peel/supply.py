@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from typing import Protocol as Interface
 
+from covey.crypto.field import Words
 from covey.protocols.peel.course import Course
 from covey.secure import threshold
-from covey.secure.threshold import Prepared
+from covey.secure.threshold import Bits, Prepared
 from covey.wire import Channel, depth
 
 LANES = 4
@@ -20,6 +22,28 @@ BATCH = 1 << 16
 SMALLEST = 256
 STOCK = 1 << 19
 """Tests that are prepared ahead at most; a visit that needs more at once takes them in turn."""
+
+
+class Tests(Interface):
+    """Whoever tests joint numbers against one bound."""
+
+    course: Course
+
+    def foresee(self, tests: int) -> None:
+        """That many tests will be needed soon; the number is public."""
+        ...
+
+    async def reaches(self, channel: Channel, mine: Words) -> Bits:
+        """Where the parties' numbers add up to the bound or more."""
+        ...
+
+    async def work(self) -> None:
+        """One lane of what goes on beside the visits."""
+        ...
+
+    def close(self) -> None:
+        """Nothing more will be tested."""
+        ...
 
 
 _Batch = asyncio.Future[tuple[Prepared, int]]
@@ -53,6 +77,10 @@ class Supply:
         """That many tests will be needed soon; the number is public."""
         self._wanted = min(tests, STOCK)
         self._order(self._taken + self._wanted)
+
+    async def reaches(self, channel: Channel, mine: Words) -> Bits:
+        """Where the parties' numbers add up to the bound or more."""
+        return await threshold.reaches(channel, await self.take(len(mine)), mine)
 
     async def take(self, width: int) -> Prepared:
         """The next tests, which are waited for if need be."""

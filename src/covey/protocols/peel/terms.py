@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from covey.errors import InputError
 from covey.schema import Column
+from covey.secure.choice import LARGEST
 from covey.study import Study
 
 OPTIONS = {
@@ -25,6 +26,8 @@ class Terms:
     """The parameters of a run."""
 
     k: int
+    two: bool
+    """Whether there are just two parties."""
     mode: str
     buckets: int
     nodes: int
@@ -40,7 +43,8 @@ class Terms:
     @classmethod
     def of(cls, study: Study) -> Terms:
         """A study's terms. Raises InputError, with what to change, if `peel` cannot keep them."""
-        _require_parties(study)
+        if len(study.parties) == 2:
+            _require_of_two(study)
         _require_listed(study)
         k, insider, options = study.privacy.k, study.privacy.k_insider, study.options
         if options.get("leftover", "withhold") != "withhold":
@@ -56,6 +60,7 @@ class Terms:
             )
         return cls(
             k=k,
+            two=len(study.parties) == 2,
             mode=str(options.get("mode", "visit")),
             buckets=_whole(study, "buckets", 4, 1, 64),
             nodes=_whole(study, "nodes", 2000, 1, 100_000),
@@ -73,12 +78,17 @@ def _whole(study: Study, option: str, default: int, least: int, most: int) -> in
     return value
 
 
-def _require_parties(study: Study) -> None:
-    if len(study.parties) < 3:
-        raise InputError(
-            "protocol 'peel' needs three or more parties: its shares hide nothing between two; "
-            'for two take protocol = "cluster" or "suppress"'
-        )
+def _require_of_two(study: Study) -> None:
+    """What two parties cannot have: all that needs shares."""
+    refused = [
+        (study.privacy.l is not None, "l"),
+        (study.options.get("insider", "clip") != "clip", 'insider = "none-or-many"'),
+        (study.options.get("mode", "visit") == "skip", 'mode = "skip"'),
+        (study.privacy.k > LARGEST, f"k above {LARGEST}"),
+    ]
+    for here, what in refused:
+        if here:
+            raise InputError(f"protocol 'peel' between two parties cannot keep {what}; take protocol = \"cluster\"")
 
 
 def _require_listed(study: Study) -> None:

@@ -150,7 +150,7 @@ class Peeling:
                 continue
             at = channel.at("node", heavy.table.node)
             if len(self.classes.sizes) == published:
-                found = await finder.name(at.at("find"), [heavy])
+                found = await finder.name(at.at("find"), [heavy], [])
             else:
                 found = await self._find_again(at.at("again"), heavy)
             await self._settle(at.at("settle"), found)
