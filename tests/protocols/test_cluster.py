@@ -163,6 +163,16 @@ def test_an_infeasible_l_names_the_largest_feasible_one() -> None:
         trial_of(study_of(privacy="l = 2"), people)
 
 
+def test_more_suppression_than_the_study_allows_ends_the_run_with_what_would_do() -> None:
+    people: dict[str, list[Person]] = {
+        "east": [(0, "F", "flu")],
+        "north": [(15, "M", "flu")],
+        "south": [(8, "F", "flu")],
+    }
+    with pytest.raises(Unmet, match=r"3 of 3 records would be suppressed, more than suppression = 0\.5"):
+        trial_of(study_of(k=3, privacy="[utility]\nsuppression = 0.5"), people)
+
+
 def test_what_cannot_be_run_is_refused_before_anyone_is_dialled() -> None:
     with pytest.raises(InputError, match="l by frequency"):
         of_study(study_of(privacy='l = 2\ndiversity = "entropy"'))

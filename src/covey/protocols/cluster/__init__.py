@@ -202,6 +202,7 @@ def in_the_clear(
     """The release of everyone's labels."""
     shown = {name: release.Classes.of(clusters, label) for name, label in labels.items()}
     classes = next(iter(shown.values()))
+    release.require_little_suppressed(study, ground, classes)
     cells: dict[str, list[str]] = {column.name: [] for column in release.carried(study)}
     for table in tables.values():
         for name, texts in cells.items():

@@ -86,6 +86,8 @@ class Clusters:
 
 def require_listed(study: Study) -> None:
     """Parties compute jointly only over domains that the study lists. Raises InputError with the first that is not."""
+    if not any(column.weight for column in study.quasi):
+        raise InputError("every quasi column has weight = 0: give one that matters a weight above 0")
     for column in study.quasi:
         if not column.closed:
             raise InputError(

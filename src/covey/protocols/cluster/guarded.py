@@ -20,7 +20,7 @@ from covey.wire import Channel
 REGROUPINGS = 6
 SWEEPS = 6
 GAIN = 1000  # sweeps end when one lowers the loss by less than one part in this many
-WORK = 4_000_000_000  # records times clusters that a party looks at in a turn
+WORK = 1_000_000_000  # records times clusters that a party looks at in a turn
 
 
 async def search(

@@ -20,7 +20,7 @@ from covey import measures
 from covey.anonymize.constraints import diversity_of
 from covey.anonymize.problem import Ints, Longs
 from covey.cells import MISSING
-from covey.errors import Aborted, InputError, PeerError
+from covey.errors import Aborted, InputError, PeerError, Unmet
 from covey.protocols.cluster.ground import Clusters, Ground
 from covey.protocols.protocol import Figures, Proposal, Result, Seat
 from covey.schema import Column, Role
@@ -84,6 +84,18 @@ def figures(ground: Ground, classes: Classes, leaf_counts: Sequence[Longs] | Non
     )
 
 
+def require_little_suppressed(study: Study, ground: Ground, classes: Classes) -> None:
+    """Raises Unmet where more records end at every root than the study allows."""
+    roots = np.array([tree.root for tree in ground.trees])
+    lost = int(classes.sizes[(ground.local(classes.boxes) == roots).all(axis=1)].sum())
+    rows = int(classes.sizes.sum())
+    if lost > study.suppression * rows:
+        raise Unmet(
+            f"{lost:,} of {rows:,} records would be suppressed, more than suppression = {study.suppression:g} allows; "
+            f"{math.ceil(lost / rows * 1000) / 1000:g} would do, or a smaller k"
+        )
+
+
 def domain(column: Column) -> tuple[str, ...] | None:
     """Every value that a record may carry in this column, if the study lists them."""
     if column.values is None:
@@ -104,7 +116,8 @@ def carried(study: Study) -> tuple[Column, ...]:
 
 
 async def publish(seat: Seat, ground: Ground, classes: Classes, known: Figures) -> Result:
-    """Asks for approval, opens the release and returns it."""
+    """Asks for approval, opens the release and returns it. Raises Unmet where too much would be suppressed."""
+    require_little_suppressed(seat.study, ground, classes)
     channel = seat.channel.at("release")
     if by_counts(seat.study, len(classes.sizes)):
         await seat.approve(Proposal(opens=LEAKAGE_OF_COUNTS.everyone, figures=known))
