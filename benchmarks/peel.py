@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -68,9 +69,8 @@ def loss_of(tables: list[Table], k: int, study: Study) -> tuple[float, int]:
     return float(np.dot(per_class, sizes)) + records - sum(sizes), records
 
 
-def measure_loss() -> list[dict[str, object]]:
+def measure_loss() -> Iterator[dict[str, object]]:
     """Peel among m parties, whose release is the pooled one's, and parties alone whose releases are put together."""
-    rows: list[dict[str, object]] = []
     for k in (10, 50):
         for parties in (3, 5, 10):
             for skew in (None, "age"):
@@ -78,12 +78,10 @@ def measure_loss() -> list[dict[str, object]]:
                 tables = hands(study, skew)
                 joint, records = loss_of(list(tables.values()), k, study)
                 alone = sum(loss_of([table], k, study)[0] for table in tables.values())
-                rows.append({
+                yield {
                     "k": k, "parties": parties, "dealt": skew or "at random",
                     "peel": round(joint / records, 4), "alone, put together": round(alone / records, 4),
-                })  # fmt: skip
-                print(rows[-1], flush=True)
-    return rows
+                }  # fmt: skip
 
 
 def one_run(k: int, parties: int, mode: str) -> dict[str, object]:
@@ -104,21 +102,17 @@ def one_run(k: int, parties: int, mode: str) -> dict[str, object]:
     }  # fmt: skip
 
 
-def measure_cost() -> list[dict[str, object]]:
-    rows = []
-    for k in (10, 50):
-        for parties in (3, 5, 10):
+def measure_cost() -> Iterator[dict[str, object]]:
+    for parties in (3, 5, 10):
+        for k in (10, 50):
             for mode in ("visit", "wave"):
                 call = [sys.executable, "-m", "benchmarks.peel", "one", str(k), str(parties), mode]
                 done = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=True)
-                rows.append(json.loads(done.stdout.splitlines()[-1]))
-                print(rows[-1], flush=True)
-    return rows
+                yield json.loads(done.stdout.splitlines()[-1])
 
 
-def measure_tls() -> list[dict[str, object]]:
+def measure_tls() -> Iterator[dict[str, object]]:
     """Processes over TLS on this machine."""
-    rows: list[dict[str, object]] = []
     for k, mode, latency in ((10, "visit", 0.0), (10, "wave", 0.0), (10, "wave", 0.03), (50, "wave", 0.03)):
         with tempfile.TemporaryDirectory(prefix="covey-benchmark-") as scratch:
             shutil.copytree(ADULT, Path(scratch, "study"))
@@ -127,32 +121,27 @@ def measure_tls() -> list[dict[str, object]]:
             paths = write_hands(deal(study, str(ADULT / "adult.csv"), seed=seed_of(1)), Path(scratch, "hands"))
             summary = simulate(study, paths, Path(scratch, "out"), Setting(seed=seed_of(1), latency=latency))
         loss = summary["loss"]
-        rows.append({
+        yield {
             "k": k, "parties": 3, "mode": mode, "latency ms": round(latency * 1000), "s": summary["seconds"],
             "rounds": summary["rounds"], "lm": round(float(loss["lm"]), 4) if isinstance(loss, dict) else None,
-        })  # fmt: skip
-        print(rows[-1], flush=True)
-    return rows
+        }  # fmt: skip
 
 
-def measure_insider() -> list[dict[str, object]]:
+def measure_insider() -> Iterator[dict[str, object]]:
     """An insider's attack: where it has k - 1 records of a light bucket, nobody else has one left there.
 
     The insider has half of the records, as with two parties: the larger its part, the more it learns.
     """
-    rows: list[dict[str, object]] = []
     for k in (10, 50):
         study = study_of(k, 3)
         tables = hands(study)
         nodes = list_nodes(study, tables["p0"].trees, marginals.ideal(study, list(tables.values())), 2000)
         for per_record in (1, 4, 16, None):
             found, wrong = rule_out(study, tables, nodes, per_record)
-            rows.append({
+            yield {
                 "k": k, "buckets per record": per_record or "one per tuple", "candidates": CANDIDATES,
                 "ruled out": found, "of these wrongly": wrong,
-            })  # fmt: skip
-            print(rows[-1], flush=True)
-    return rows
+            }  # fmt: skip
 
 
 def rule_out(
@@ -204,9 +193,12 @@ def run(asked: list[str] | None = None) -> None:
         return
     kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     for name in asked or list(PARTS):
-        kept[name] = PARTS[name]()
-        RESULTS.parent.mkdir(exist_ok=True)
-        RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
+        kept[name] = []
+        for row in PARTS[name]():
+            print(row, flush=True)
+            kept[name].append(row)
+            RESULTS.parent.mkdir(exist_ok=True)
+            RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
 
 
 if __name__ == "__main__":
