@@ -22,12 +22,13 @@ from numpy.typing import NDArray
 
 import covey
 from covey.crypto.rng import Rng, derive
+from covey.crypto.secret import Secret
 from covey.measures import lm
 from covey.party.data import load_table
 from covey.party.deal import deal, seed_of, write_hands
 from covey.party.simulate import Setting, simulate
 from covey.protocols.peel import clear, marginals
-from covey.protocols.peel.nodes import list_nodes, study_seed, synthesize
+from covey.protocols.peel.nodes import list_nodes, study_seed
 from covey.protocols.peel.terms import Terms
 from covey.protocols.peel.tuples import Grid, buckets
 from covey.study import Study
@@ -130,7 +131,8 @@ def measure_tls() -> Iterator[dict[str, object]]:
 def measure_insider() -> Iterator[dict[str, object]]:
     """An insider's attack: where it has k - 1 records of a light bucket, nobody else has one left there.
 
-    The insider has half of the records, as with two parties: the larger its part, the more it learns.
+    The insider has half of the records, as with two parties: the larger its part, the more it learns. A fifth of the
+    candidates are people of the others, the rest are like the insider's own people but for one cell.
     """
     for k in (10, 50):
         study = study_of(k, 3)
@@ -155,8 +157,7 @@ def rule_out(
     mine[Rng(seed).stream("mine").permutation(len(mine))[: len(mine) // 2]] = True
     others = codes[:, ~mine]
     true = others[:, Rng(seed).stream("true").permutation(others.shape[1])[: CANDIDATES // 5]]
-    made, counts = synthesize(trees, marginals.ideal(study, list(tables.values())), CANDIDATES, seed)
-    invented = np.repeat(made, counts, axis=1)[:, : CANDIDATES - true.shape[1]]
+    invented = _relatives(codes[:, mine], [tree.codes for tree in trees], CANDIDATES - true.shape[1], seed)
     people = np.concatenate([true, invented], axis=1)
     known = {tuple(person) for person in others.T.tolist()}
     real = np.array([tuple(person) in known for person in people.T.tolist()])
@@ -181,6 +182,17 @@ def rule_out(
         open_case &= ~(count >= k)[exact[len(left) :]]
         left &= ~(count >= k)[exact[: len(left)]]
     return int(out.sum()), int((out & real).sum())
+
+
+def _relatives(own: NDArray[np.int32], domains: list[int], number: int, seed: Secret) -> NDArray[np.int32]:
+    """People like the insider's own, but for one cell: those whom it is most likely to rule out."""
+    stream = Rng(seed).stream("relatives")
+    people = own[:, stream.words_below(own.shape[1], number).astype(np.int64)].copy()
+    column = stream.words_below(len(domains), number).astype(np.int64)
+    for place, domain in enumerate(domains):
+        here = np.flatnonzero(column == place)
+        people[place, here] = stream.words_below(domain, len(here)).astype(np.int32)
+    return people
 
 
 PARTS = {"loss": measure_loss, "cost": measure_cost, "tls": measure_tls, "insider": measure_insider}

@@ -20,6 +20,7 @@ from covey.testing.trial import Case, Marked, Trial, of_block, of_study
 from covey.wire import Channel
 
 SITES = ("east", "north", "south")
+TWO = SITES[:2]
 SEXES = ("F", "M")
 ILLS = ("none", "flu", "asthma", "ulcer")
 Person = tuple[int, str, str]
@@ -41,10 +42,12 @@ values = ["none", "flu", "asthma", "ulcer"]
 _NOTE = '[columns.note]\nrole = "plain"\n'
 
 
-def study_of(*, k: int = 3, privacy: str = "", options: str = "", note: bool = False) -> Study:
+def study_of(
+    names: Sequence[str] = SITES, *, k: int = 3, privacy: str = "", options: str = "", note: bool = False
+) -> Study:
     """A small study; with `note` it carries a column whose values it does not list."""
     text = f'[study]\nname = "small"\nprotocol = "peel"\npartition = "horizontal"\n[privacy]\nk = {k}\n{privacy}\n'
-    parties = "".join(f"[parties.{name}]\n" for name in SITES)
+    parties = "".join(f"[parties.{name}]\n" for name in names)
     return Study.parse(f"{text}[protocol]\n{options}\n{_COLUMNS}{_NOTE if note else ''}{parties}")
 
 
@@ -68,14 +71,14 @@ def trial_of(
     return of_study(study, find("peel"), tables)
 
 
-def draw_people(stream: Stream, least: int, most: int) -> dict[str, list[Person]]:
+def draw_people(stream: Stream, least: int, most: int, names: Sequence[str] = SITES) -> dict[str, list[Person]]:
     """Random people of every site; ages crowd at the young end."""
     return {
         name: [
             (min(stream.below(16), stream.below(16)), SEXES[stream.below(2)], ILLS[stream.below(4)])
             for _ in range(least + stream.below(most - least + 1))
         ]
-        for name in SITES
+        for name in names
     }
 
 
@@ -117,6 +120,29 @@ def _marked() -> Marked:
 PEEL = Case("peel", _draw, _smallest, _twins, _marked, quick=6)
 
 
+def _draw_two(seed: int) -> Trial:
+    study = study_of(TWO, options=f'mode = "{("visit", "wave")[seed % 2]}"\nbuckets = 1')
+    return trial_of(study, draw_people(_stream(seed, "two"), 3, 15, TWO))
+
+
+def _smallest_of_two() -> Trial:
+    people: dict[str, list[Person]] = {
+        "east": [(1, "F", "flu"), (12, "M", "none"), (5, "F", "flu"), (5, "F", "none")],
+        "north": [(1, "F", "none"), (13, "M", "ulcer")],
+    }
+    return trial_of(study_of(TWO, k=2, options="buckets = 1"), people)
+
+
+def _twins_of_two() -> tuple[Trial, Trial]:
+    """The same joint table dealt otherwise; neither has k records of a tuple alone."""
+    people = draw_people(_stream(3, "twins of two"), 9, 9, TWO)
+    study = study_of(TWO, k=6)
+    return trial_of(study, people), trial_of(study, {"east": people["north"], "north": people["east"]})
+
+
+PEEL_OF_TWO = Case("peel of two", _draw_two, _smallest_of_two, _twins_of_two, quick=6)
+
+
 def _threshold(numbers: Mapping[str, Words], bound: int) -> Trial:
     async def role(channel: Channel, mine: Words) -> object:
         prepared = await threshold.prepare(channel.at("before"), bound, len(mine))
@@ -152,4 +178,4 @@ THRESHOLD = Case(
     ),
 )
 
-PEEL_CASES = (PEEL, THRESHOLD)
+PEEL_CASES = (PEEL, PEEL_OF_TWO, THRESHOLD)
