@@ -155,7 +155,8 @@ def test_a_secret_shows_itself_to_nobody() -> None:
 
 ALLOWED = {
     "os.urandom": ("crypto/rng.py",),
-    "numpy.random": ("anonymize/", "samples/"),
+    # clear.py is what a trusted party would answer: it runs in no session
+    "numpy.random": ("anonymize/", "samples/", "protocols/cluster/clear.py"),
 }
 NEVER = ("random", "secrets", "uuid")
 

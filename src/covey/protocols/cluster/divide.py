@@ -21,7 +21,7 @@ from covey.anonymize.problem import Ints, Longs
 from covey.protocols.cluster.ground import Clusters, Ground
 from covey.protocols.cluster.kernels import close_own, count_below, go_below
 from covey.protocols.cluster.ranges import Counts, Table
-from covey.protocols.cluster.regroup import favours, random_of
+from covey.protocols.cluster.regroup import favours
 from covey.secure import ancestor
 from covey.secure import sum as secure_sum
 from covey.wire import Channel
@@ -107,7 +107,7 @@ def favour_of(clusters: Clusters, asked: Longs, columns: int, favoured: bool) ->
     """By how much each cut's worth is multiplied."""
     if not favoured:
         return np.ones((len(asked), columns))
-    return favours(random_of(clusters), len(asked), columns)
+    return favours(clusters, len(asked), columns)
 
 
 @dataclass(frozen=True)

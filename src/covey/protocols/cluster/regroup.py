@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covey.anonymize.problem import Ints, Longs
+from covey.crypto.rng import Rng, Stream
+from covey.crypto.secret import Secret
 from covey.protocols.cluster.ground import Clusters, Ground
 from covey.protocols.cluster.kernels import above_both
 
@@ -31,24 +33,25 @@ class Groups:
     clusters: Clusters
 
 
-def random_of(clusters: Clusters, *more: int) -> np.random.Generator:
-    """A generator that everyone who knows the clusters has."""
-    return np.random.default_rng([*np.frombuffer(clusters.digest(), dtype="<u4").tolist(), *more])
+def drawn_from(clusters: Clusters, use: str) -> Stream:
+    """A stream that everyone who knows the clusters has: public, and the same on every machine."""
+    return Rng(Secret(clusters.digest())).stream("cluster", use)
 
 
-def favours(random: np.random.Generator, clusters: int, columns: int) -> Floats:
+def favours(clusters: Clusters, asked: int, columns: int) -> Floats:
     """How much each column's cut of each cluster is favoured: between a half and one and a half, in 256 steps."""
-    return np.asarray((128 + random.integers(0, 257, (clusters, columns))) / 256)
+    steps = drawn_from(clusters, "favours").words_below(257, asked * columns).reshape(asked, columns)
+    return np.asarray((128 + steps.astype(np.float64)) / 256)
 
 
 def put_together(ground: Ground, clusters: Clusters) -> Groups:
     """Neighbours in a random order of columns, so many that a group has about the wanted number of records."""
-    random = random_of(clusters)
+    random = drawn_from(clusters, "neighbours")
     keys = [ground.forest.first[clusters.boxes[:, column]] for column in random.permutation(ground.columns)]
     order = np.lexsort(keys[::-1])
     wanted = RECORDS * ground.k
     before = np.cumsum(clusters.sizes[order]) - clusters.sizes[order]
-    piece = (before + int(random.integers(0, wanted))) // wanted
+    piece = (before + random.below(wanted)) // wanted
     number = np.empty(len(order), dtype=np.int64)
     number[order] = np.unique(piece, return_inverse=True)[1]
     sizes = np.bincount(number, weights=clusters.sizes).astype(np.int64)
