@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from covey.crypto.rng import Rng
+from covey.protocols.peel import role, supply
 from covey.testing.harness import answers, lines, run, run_over_tls, spent
 from covey.testing.leaks import differing_shapes, sightings
-from covey.testing.network import FaultyNetwork, Weather
-from covey.testing.peel_cases import PEEL, PEEL_CASES, THRESHOLD
+from covey.testing.network import FaultyNetwork, Weather, seed_of
+from covey.testing.peel_cases import PEEL, PEEL_CASES, THRESHOLD, draw_people, study_of, trial_of
 from covey.testing.safety import kill, points, storm
 from covey.testing.trial import Case
 
@@ -88,3 +90,14 @@ def test_every_type_of_message_is_reached_by_the_smallest_run() -> None:
         "reach.dealt", "reach.masked", "reach.part", "peel.shares", "peel.part", "peel.listed", "coin.commitment",
         "coin.opening", "sum.masked", "and.deal", "shuffle.onions", "approval.vote",
     }  # fmt: skip
+
+
+def test_many_batches_say_the_same_bytes_whichever_lane_prepares_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supply, "BATCH", 6)
+    monkeypatch.setattr(supply, "SMALLEST", 4)
+    people = draw_people(Rng(seed_of(1)).stream("many"), 25, 30)
+    trial = trial_of(study_of(k=4, options="buckets = 4"), people)
+    calm = lines(run(trial, seed=9))
+    assert len([line for line in calm if line.step.startswith("prepare/")]) > 200
+    monkeypatch.setattr(role, "LANES", 1)
+    assert lines(run(trial, seed=9)) == calm

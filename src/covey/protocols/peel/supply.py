@@ -104,6 +104,7 @@ class Supply:
     async def work(self) -> None:
         """One lane: prepares what is ordered until the supply is closed."""
         while (order := await self._orders.get()) is not None:
+            depth.restart()  # a batch depends on its order, not on what its lane prepared before
             depth.consume(order.read)
             with self.channel.at(order.number) as at:
                 prepared = await threshold.prepare(at, self.bound, order.width)
