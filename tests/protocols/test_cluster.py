@@ -15,8 +15,8 @@ import pytest
 
 from covey.errors import InputError, PeerError, Unmet
 from covey.party.in_process import simulate
-from covey.protocols import cluster, of_study
-from covey.protocols.cluster import clear, release, repair
+from covey.protocols import cluster, of_study, rows
+from covey.protocols.cluster import clear, repair
 from covey.protocols.cluster.agree import agree
 from covey.protocols.cluster.ground import Clusters, lay_ground
 from covey.protocols.cluster.sweep import Rules
@@ -239,7 +239,7 @@ def test_a_row_that_is_none_is_refused() -> None:
     async def role(channel: Channel) -> None:
         for raw in (b"", b"\x00", b"\x92\x05\x90", b"\x92\x00\x91\xa1x"):
             with pytest.raises(PeerError, match="no row"):
-                release._row(channel.at("x"), raw, 2, 5)
+                rows.read_row(channel.at("x"), raw, 5, 2)
 
     run_parties(dict.fromkeys("abc", role))["a"].unwrap()
 

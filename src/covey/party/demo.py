@@ -31,6 +31,7 @@ _SAMPLES = {
 }
 _CHANGES: Mapping[str, Mapping[str, document.Document]] = {
     "count": {"protocol": {"column": "age", "level": 2}},
+    "peel": {"protocol": {"mode": "wave"}},  # fewer rounds: the demo is meant to be short
 }
 
 

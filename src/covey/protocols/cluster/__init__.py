@@ -25,6 +25,7 @@ import numpy as np
 
 from covey.anonymize.problem import Longs
 from covey.errors import Aborted, InputError, Unmet
+from covey.protocols import rows
 from covey.protocols.cluster import clear, exact, guarded, leaks, paper, plan, release, repair, site
 from covey.protocols.cluster.agree import agree
 from covey.protocols.cluster.divide import Openings
@@ -128,7 +129,7 @@ def sensitive(study: Study, table: Table) -> list[tuple[Longs, int]]:
     """Each sensitive column as codes of its listed domain, and the domain's size."""
     found = []
     for column in study.sensitive:
-        own, values = table.values(column.name), release.domain(column) or ()
+        own, values = table.values(column.name), rows.domain(column)
         place = {value: position for position, value in enumerate(values)}
         lookup = np.array([place.get(label, 0) for label in own.labels] or [0], dtype=np.int64)
         found.append((lookup[own.codes], len(values)))
@@ -203,7 +204,7 @@ def in_the_clear(
     shown = {name: release.Classes.of(clusters, label) for name, label in labels.items()}
     classes = next(iter(shown.values()))
     release.require_little_suppressed(study, ground, classes)
-    cells: dict[str, list[str]] = {column.name: [] for column in release.carried(study)}
+    cells: dict[str, list[str]] = {column.name: [] for column in rows.carried(study)}
     for table in tables.values():
         for name, texts in cells.items():
             values = table.values(name)

@@ -12,10 +12,10 @@ from covey.protocols.peel.diverse import Histograms
 from covey.protocols.peel.nodes import list_nodes
 from covey.protocols.peel.own import Own
 from covey.protocols.peel.release import Published, figures, result
-from covey.protocols.peel.rows import Rows, carried
 from covey.protocols.peel.terms import Terms
 from covey.protocols.peel.tuples import Ints, Longs
 from covey.protocols.protocol import Result
+from covey.protocols.rows import Rows, carried
 from covey.study import Study
 from covey.table import Table, group
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from covey.protocols.peel import marginals, rows
+from covey.protocols import rows
+from covey.protocols.peel import marginals
 from covey.protocols.peel.classes import Openings
 from covey.protocols.peel.terms import Terms
 from covey.secure import coin

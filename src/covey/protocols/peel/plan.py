@@ -9,7 +9,8 @@ import numpy as np
 
 from covey.crypto.rng import derive
 from covey.hierarchy import Hierarchy
-from covey.protocols.peel import leaks, marginals, rows
+from covey.protocols import rows
+from covey.protocols.peel import leaks, marginals
 from covey.protocols.peel.nodes import Marginals, list_nodes, records_published, study_seed, synthesize
 from covey.protocols.peel.terms import Terms
 from covey.protocols.peel.tuples import Grid, Ints

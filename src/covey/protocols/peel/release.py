@@ -12,9 +12,9 @@ from covey import measures
 from covey.anonymize.constraints import diversity_of
 from covey.errors import Unmet
 from covey.hierarchy import Hierarchy
-from covey.protocols.peel.rows import Rows
 from covey.protocols.peel.tuples import Ints, Longs
 from covey.protocols.protocol import Figures, Result
+from covey.protocols.rows import Rows
 from covey.study import Study
 from covey.table import group, labelled
 

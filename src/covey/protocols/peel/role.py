@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from covey.protocols.peel import leaks, marginals, rows
+from covey.protocols import rows
+from covey.protocols.peel import leaks, marginals
 from covey.protocols.peel.course import Course
 from covey.protocols.peel.find import Finder
 from covey.protocols.peel.nodes import digest, list_nodes

@@ -35,7 +35,7 @@ LENGTHS = tuple(1 << power for power in range(4, 15))
 LEAKAGE = Leakage(everyone=("the release: how many records of each class carry which values",))
 
 
-class Submits(Message, tag="peel.submits"):
+class Submits(Message, tag="rows.submits"):
     """How many rows the sender submits, where the study makes sizes public."""
 
     rows: Count
@@ -72,11 +72,11 @@ def carried(study: Study) -> tuple[Column, ...]:
 
 def by_counts(study: Study, classes: int) -> bool:
     """Whether the study lists so few combinations of carried values that they can be added up."""
-    domains = [_domain(column) for column in carried(study)]
+    domains = [domain(column) for column in carried(study)]
     return all(domains) and classes * math.prod(map(len, domains)) <= MOST_PLACES
 
 
-def _domain(column: Column) -> tuple[str, ...]:
+def domain(column: Column) -> tuple[str, ...]:
     """Every value that a record may carry in this column; none if the study does not list them."""
     if column.values is None:
         return ()
@@ -84,7 +84,7 @@ def _domain(column: Column) -> tuple[str, ...]:
 
 
 async def _add_up(channel: Channel, study: Study, table: Table, klass: Longs, sizes: Longs) -> Rows:
-    domains = {column.name: _domain(column) for column in carried(study)}
+    domains = {column.name: domain(column) for column in carried(study)}
     width = math.prod(map(len, domains.values()))
     combination = np.zeros(table.rows, dtype=np.int64)
     for name, values in domains.items():
@@ -124,12 +124,13 @@ async def _shuffle(seat: Seat, channel: Channel, klass: Longs, classes: int, kno
     await seat.approve(Proposal(opens=tuple(shown.sentences("holder", **numbers)), figures=known))
     seat.book.learns(shown, **numbers)
     opened = await shuffle.open_rows(channel.at("open"), mixed, approved=True)
-    read = [_read(channel, row, classes, len(names)) for row in opened]
+    read = [read_row(channel, row, classes, len(names)) for row in opened]
     cells = {name: [texts[place] for _, texts in read] for place, name in enumerate(names)}
     return Rows(np.array([number for number, _ in read], dtype=np.int64), cells)
 
 
-def _read(channel: Channel, raw: bytes, classes: int, columns: int) -> tuple[int, list[str]]:
+def read_row(channel: Channel, raw: bytes, classes: int, columns: int) -> tuple[int, list[str]]:
+    """An opened row: its class and its cells. Raises PeerError for anything else."""
     try:
         number, texts = msgspec.msgpack.decode(raw, type=tuple[int, list[str]])
     except (msgspec.MsgspecError, ValueError):
