@@ -365,4 +365,4 @@ def test_a_plan_foresees_the_order_of_the_cost_and_warns_of_repeated_releases() 
         real = simulated(study, people)
         assert forecast.rounds / 4 < int(str(real.summary["rounds"])) < 4 * forecast.rounds
         assert forecast.bytes / 4 < int(str(real.summary["bytes"])) < 4 * forecast.bytes
-        assert any("count them" in line for line in forecast.learns["p0"])
+        assert any("count them" in line for line in forecast.mind)

@@ -12,6 +12,7 @@ from tests.conftest import Covey
 from tests.consortium import RELEASE, found
 
 import covey
+from covey import samples
 from covey.errors import InputError, Unmet
 from covey.party.deal import seed_of
 from covey.party.demo import Demo, check
@@ -136,3 +137,20 @@ def test_the_demonstration_runs_checks_and_may_be_repeated(covey: Covey, tmp_pat
     refused = covey("demo", "--out", taken)
     assert refused.code == 2
     assert (taken / "thesis.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize("protocol", ["cluster", "peel"])
+def test_what_a_simulated_run_leaves_passes_its_audit(covey: Covey, tmp_path: Path, protocol: str) -> None:
+    """Few rows suffice: the audit is about folders, not about sizes."""
+    sample = samples.copy("hospitals", tmp_path / "sample")
+    text = (sample / "study.toml").read_text().replace('"cluster"', f'"{protocol}"').replace("l = 2", "")
+    (sample / "study.toml").write_text(text)
+    given: list[object] = []
+    for party in ("north", "south", "east"):
+        lines = (sample / f"{party}.csv").read_text().splitlines(keepends=True)
+        (sample / f"{party}.csv").write_text("".join(lines[:25]))
+        given += ["--data", f"{party}={sample / f'{party}.csv'}"]
+    out = tmp_path / "out"
+    assert covey("simulate", sample / "study.toml", *given, "--out", out, "--in-process").code == 0
+    audited = covey("audit", *(out / party for party in ("north", "south", "east")))
+    assert audited.code == 0, audited.out

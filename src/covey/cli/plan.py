@@ -81,3 +81,4 @@ def _render(made: Plan, latency: str, bandwidth: str) -> None:
         typer.echo(f"{', '.join(names)} will {'each ' if len(names) > 1 else ''}learn")
         for sentence in sentences:
             typer.echo(f"  {sentence}")
+    typer.echo("and the release" + (f"\nmind: {'; '.join(forecast.mind)}" if forecast.mind else ""))

@@ -33,6 +33,7 @@ class Plan:
             "messages": self.forecast.messages,
             "bytes": self.forecast.bytes,
             "learns": {name: list(sentences) for name, sentences in self.forecast.learns.items()},
+            "mind": list(self.forecast.mind),
         }
 
 

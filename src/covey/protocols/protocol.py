@@ -114,6 +114,8 @@ class Forecast:
     seconds: float
     """Of computing, at the slowest party."""
     learns: Mapping[str, tuple[str, ...]]
+    mind: tuple[str, ...] = ()
+    """What to think of before a run: sentences that no ledger repeats."""
 
 
 @dataclass(frozen=True)

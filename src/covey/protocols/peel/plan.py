@@ -9,7 +9,6 @@ import numpy as np
 
 from covey.crypto.rng import derive
 from covey.hierarchy import Hierarchy
-from covey.protocols import rows
 from covey.protocols.peel import leaks, marginals
 from covey.protocols.peel.nodes import Marginals, list_nodes, records_published, study_seed, synthesize
 from covey.protocols.peel.terms import Terms
@@ -18,7 +17,6 @@ from covey.protocols.peel.visit import WINDOW
 from covey.protocols.protocol import Forecast
 from covey.secure import choice, threshold
 from covey.secure import sum as secure_sum
-from covey.secure.declare import Leakage
 from covey.study import Study
 
 SECONDS_PER_TEST = 0.6e-6
@@ -28,11 +26,9 @@ _ROWS = 20_000
 """Rows of the synthetic table at most; more are scaled up."""
 
 
-REPEATED = Leakage(
-    everyone=(
-        "if there is, or will be, another release of nearly the same records: what differs between them, down to one "
-        "record; agree on how many releases of this table there may be, and count them",
-    )
+REPEATED = (
+    "another release of nearly the same records shows what differs between the two, down to one record: agree on how "
+    "many releases of this table there may be, and count them"
 )
 
 
@@ -42,7 +38,9 @@ def foresee(study: Study, rows_of: Mapping[str, int]) -> Forecast:
     records = max(sum(rows_of.values()), terms.k)
     trees = tuple(column.tree() for column in study.quasi)
     sample = min(records, _ROWS)
-    even = Marginals(sample, terms.k, tuple(np.full(tree.codes, sample // tree.codes, np.int64) for tree in trees))
+    even = Marginals(
+        sample, terms.k, tuple(np.full(tree.codes, max(1, sample // tree.codes), np.int64) for tree in trees)
+    )
     nodes = list_nodes(study, trees, even, terms.nodes)
     visits = _visits(study, trees, terms, nodes, even, records / sample)
     tests, classes = visits.tests, max(1, records // (2 * terms.k))
@@ -53,13 +51,13 @@ def foresee(study: Study, rows_of: Mapping[str, int]) -> Forecast:
         learned += leaks.TWO.sentences(k=terms.k)
     for leakage, numbers in leaks.before(terms, len(nodes)):
         learned += leakage.sentences("holder", **numbers)
-    learned += [*rows.LEAKAGE.sentences(), *REPEATED.sentences()]
     return Forecast(
         rounds=rounds,
         messages=2 * parties * (parties - 1) * rounds,
         bytes=(choice.COST.bytes(terms.k, tests) if terms.two else shares) + secure_sum.COST.bytes(parties, classes),
         seconds=1 + records * SECONDS_PER_ROW + tests * (terms.k * SECONDS_PER_PAD if terms.two else SECONDS_PER_TEST),
         learns={party.name: tuple(learned) for party in study.parties},
+        mind=(REPEATED,),
     )
 
 
