@@ -95,7 +95,7 @@ _SEARCHES = (
         "moves single records between clusters while that lowers the loss (Tassa and Gudes)",
         "covey.anonymize.sequential",
         budget=True,
-        steps=lambda items, records, k, columns: items * (records / k) * columns * 12,
+        steps=lambda items, records, k, columns: records * (records / k) * columns * 12,
         speed=1e9,
     ),
     Algorithm(
@@ -197,7 +197,7 @@ def _refuse_too_long(algorithm: Algorithm, problem: Problem, longest: float) -> 
     quicker = [other.name for other in ALGORITHMS.values() if other.seconds(problem) <= longest]
     advice = f"choose {' or '.join(quicker)}" if quicker else "work on fewer rows, or on coarser hierarchies"
     raise InputError(
-        f"algorithm {algorithm.name} could take {expected / 3600:.0f} hours on {problem.items:,} distinct records "
+        f"algorithm {algorithm.name} could take {expected / 60:,.0f} minutes on {problem.records:,} records "
         f"at k = {problem.k}: {advice}"
     )
 
