@@ -96,7 +96,7 @@ _SEARCHES = (
         "covey.anonymize.sequential",
         budget=True,
         steps=lambda items, records, k, columns: records * (records / k) * columns * 12,
-        speed=1e9,
+        speed=7e8,
     ),
     Algorithm(
         "mondrian",
