@@ -91,7 +91,8 @@ def plot(found: list[dict[str, object]]) -> None:
     """Seconds over rows, both by decades, one line for each algorithm."""
     points = [row for row in found if "seconds" in row]
     base = alt.Chart(alt.Data(values=points)).encode(
-        x=alt.X("rows:Q", scale=alt.Scale(type="log"), title="rows"), color=alt.Color("algorithm:N", title=None)
+        x=alt.X("rows:Q", scale=alt.Scale(type="log"), title="rows", axis=alt.Axis(values=list(ROWS), format="~s")),
+        color=alt.Color("algorithm:N", title=None),
     )
     seconds = base.mark_line(point=True).encode(y=alt.Y("seconds:Q", scale=alt.Scale(type="log"), title="seconds"))
     memory = base.mark_line(point=True).encode(y=alt.Y("megabytes:Q", scale=alt.Scale(type="log"), title="MB at peak"))
