@@ -146,10 +146,14 @@ def _number(column: Seen, numbers: Sequence[Decimal]) -> Guess:
 def _category(column: Seen) -> Guess:
     """A file with each value below the root, for a person to put levels in."""
     tree = Hierarchy.from_paths([(value, cells.SUPPRESSED) for value in column.values if value != cells.SUPPRESSED])
-    safe = re.sub(r"[^A-Za-z0-9_-]+", "-", column.name).strip("-").lower() or "column"
-    path = f"hierarchies/{safe}.csv"
+    path = f"hierarchies/{_safe(column.name)}.csv"
     why = f"it has {len(column.values):,} categories"
     return Guess(column.name, Role.QUASI, f'"{path}"', why, (path, write(tree)))
+
+
+def _safe(name: str) -> str:
+    """A column's name as a file's."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-").lower() or "column"
 
 
 @dataclass(frozen=True)
@@ -177,13 +181,29 @@ def draft(name: str, sources: Sequence[tuple[str, Source]], k: int = 10) -> Draf
         if partition == "vertical"
         else None
     )
-    guesses = [_keyed(each) if each.name == key else each for each in map(guess, _combined(sources))]
+    seen = _combined(sources)
+    guesses = [_keyed(each) if each.name == key else each for each in map(guess, seen)]
+    if partition is not None:
+        guesses = [_listed(each, column) for each, column in zip(guesses, seen, strict=True)]
     text = _text(name, partition, guesses, sources, key, k)
     return Draft(text, tuple(guesses), partition, parties)
 
 
 def _keyed(found: Guess) -> Guess:
     return Guess(found.name, Role.KEY, None, "the tables share it, so it joins their rows")
+
+
+def _listed(found: Guess, column: Seen) -> Guess:
+    """Parties compute jointly only over domains that the study lists: a file of the values, one a line."""
+    if (
+        found.role is not Role.QUASI
+        or found.file is not None
+        or not (found.hierarchy or "").startswith(("{ prefix", '"flat'))
+    ):
+        return found
+    path = f"hierarchies/{_safe(column.name)}.txt"
+    hierarchy = f'{found.hierarchy}\nvalues = "{path}"'
+    return Guess(found.name, found.role, hierarchy, found.why, (path, "\n".join(column.values) + "\n"))
 
 
 def _combined(sources: Sequence[tuple[str, Source]]) -> list[Seen]:

@@ -35,6 +35,7 @@ def test_tables_with_the_same_columns_make_a_horizontal_study(covey: Covey, tmp_
     study = Study.load(tmp_path / "study.toml")
     assert study.partition == "horizontal"
     assert [party.name for party in study.parties] == ["north", "south", "east"]
+    assert all(column.closed for column in study.quasi), "parties compute jointly over listed domains only"
     for file, party in zip(data, study.parties, strict=True):
         assert covey("check", tmp_path / "study.toml", "--data", file, "--as", party.name).code == 0
 
