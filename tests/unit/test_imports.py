@@ -17,6 +17,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"secure", "sources"}),
     frozenset({"protocols", "check", "guess", "verify"}),
     frozenset({"party", "report", "publish", "testing"}),
+    frozenset({"bench"}),
     frozenset({"cli", "console"}),
 )
 FLOOR = {room: height for height, rooms in enumerate(FLOORS) for room in rooms}
