@@ -62,10 +62,11 @@ class Session:
 class Channel:
     """A role's way to its peers, at one step."""
 
-    def __init__(self, session: Session, step: str = "") -> None:
-        if not step:
+    def __init__(self, session: Session, step: str = "", peers: tuple[str, ...] | None = None) -> None:
+        if not step and peers is None:
             depth.restart()
         self._session = session
+        self._peers = session.link.peers if peers is None else peers
         self.step = step
 
     @property
@@ -75,12 +76,12 @@ class Channel:
 
     @property
     def peers(self) -> tuple[str, ...]:
-        """The other parties' names, sorted."""
-        return self._session.link.peers
+        """The other parties' names, sorted; only those that `among` left."""
+        return self._peers
 
     @property
     def parties(self) -> tuple[str, ...]:
-        """All names, sorted; every party sees the same order."""
+        """Their names and ours, sorted; every party sees the same order."""
         return tuple(sorted((self.me, *self.peers)))
 
     @property
@@ -112,7 +113,14 @@ class Channel:
         path = "/".join(str(part) for part in ((self.step, *step) if self.step else step))
         if not all(path.split("/")) or len(path) > STEP_LENGTH or path.startswith(CONTROL_STEP):
             raise InputError(f"{path!r} is no step: give it a name, of at most {STEP_LENGTH} characters in all")
-        return Channel(self._session, path)
+        return Channel(self._session, path, self._peers)
+
+    def among(self, *names: str) -> Channel:
+        """The same step, as if these were the only parties, us included; each of them has to ask for the same."""
+        for name in names:
+            if name != self.me:
+                self._known(name)
+        return Channel(self._session, self.step, tuple(peer for peer in self._peers if peer in names))
 
     def __enter__(self) -> Channel:
         return self
@@ -184,7 +192,7 @@ class Channel:
         Both sides have to call it equally often at the step. No secret is ever given twice.
         """
         session = self._session
-        if set(session.shared) != set(self.peers):
+        if not set(session.shared) >= set(self.peers):
             raise InputError("no keys have been agreed on yet: open the channel with covey.wire.open_channel")
         call = session.calls.get(self.step, 0)
         session.calls[self.step] = call + 1

@@ -428,3 +428,26 @@ def test_the_clock_stands_still_while_a_thread_works() -> None:
         return loop.time()
 
     assert run_jumping(work()) < 5
+
+
+def test_a_channel_among_some_knows_only_them_and_shares_secrets_with_each() -> None:
+    async def member(channel: Channel) -> tuple[tuple[str, ...], int, dict[str, bytes]]:
+        some = channel.at("some").among("a", "c")
+        heard = await some.at("below").exchange(Ping(1))
+        return some.parties, len(heard), {peer: seed.reveal() for peer, seed in some.pairwise_seeds().items()}
+
+    async def outsider(channel: Channel) -> tuple[str, ...]:
+        return channel.parties
+
+    ends = run_parties({"a": member, "b": outsider, "c": member})
+    parties, heard, seeds = ends["a"].unwrap()
+    assert parties == ("a", "c") and heard == 1
+    assert seeds == {"c": ends["c"].unwrap()[2]["a"]}
+    assert ends["b"].unwrap() == ("a", "b", "c")
+
+
+def test_a_channel_among_strangers_is_refused() -> None:
+    async def role(channel: Channel) -> Channel:
+        return channel.among("a", "nobody")
+
+    assert "nobody" in str(_error(run_parties({"a": role, "b": role})["a"]))
