@@ -211,6 +211,18 @@ def generator_times(scalars: Scalars) -> Points:
     return Points._known(compute("crypto_scalarmult_ristretto255_base", len(scalars), Operand(scalars.reveal())))
 
 
+def weighted_sum(points: Points, weights: Scalars) -> Points:
+    """The sum of all points, each multiplied by its scalar: one point, which may be the identity."""
+    if len(points) != len(weights) or not len(points):
+        raise InputError(f"{len(points)} points beside {len(weights)} weights: a sum needs as many of both, and one")
+    rest = points.times(weights)
+    while len(rest) > 1:
+        half = len(rest) // 2
+        added = rest.slice(0, half).plus(rest.slice(half, 2 * half))
+        rest = Points.join([added, rest.slice(2 * half, len(rest))])
+    return rest
+
+
 def powers(numbers: Iterable[int]) -> Points:
     """The generator multiplied by each number, zero included; equal numbers are computed once."""
     listed = [number % ORDER for number in numbers]
