@@ -15,7 +15,7 @@ from covey.protocols.cluster.turn import State
 from covey.secure.conjunction import Deal, Open
 from covey.secure.sum import Masked
 from covey.table import Table
-from covey.testing.cluster_cases import Person, draw_people, stream_of, study_of, trial_of
+from covey.testing.hospitals import Person, draw_people, stream_of, study_of, trial_of
 from covey.testing.parties import Outcome, run_parties
 from covey.testing.spent import heard, shapes
 from covey.wire import Channel
@@ -36,7 +36,7 @@ class Still:
 
 
 def ground_and_tables(people: Mapping[str, list[Person]]) -> tuple[Ground, dict[str, Table]]:
-    study = study_of(NAMES, k=K)
+    study = study_of("cluster", NAMES, k=K)
     tables = {name: table for name, table in trial_of(study, people).tables.items() if table is not None}
     return lay_ground(study, tables["a"].trees, None), tables
 

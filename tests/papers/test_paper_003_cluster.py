@@ -24,7 +24,7 @@ from covey.protocols.cluster.divide import Openings
 from covey.protocols.cluster.ground import Clusters, Ground, lay_ground
 from covey.study import Study
 from covey.table import Table
-from covey.testing.cluster_cases import draw_people, stream_of, study_of, trial_of
+from covey.testing.hospitals import draw_people, stream_of, study_of, trial_of
 from covey.testing.parties import run_parties
 from covey.wire import Channel
 
@@ -122,7 +122,7 @@ def compare(ground: Ground, tables: Mapping[str, Table]) -> Found:
 @pytest.mark.parametrize("names", ["ab", "abc", "abcde"])
 def test_the_exact_schedule_gives_the_labels_of_the_centralized_algorithm(names: str) -> None:
     for seed in range(4):
-        study = study_of(tuple(names), k=4)
+        study = study_of("cluster", tuple(names), k=4)
         trial = trial_of(study, draw_people(stream_of(seed, "paper"), names, 1 if len(names) > 2 else 10, 40))
         tables = {name: table for name, table in trial.tables.items() if table is not None}
         compare(lay_ground(study, tables[names[0]].trees, None), tables)
@@ -172,7 +172,7 @@ def test_the_guarded_schedule_shows_no_exact_record_where_the_exact_one_does(adu
 
 
 def test_the_papers_rings_give_the_labels_of_the_exact_schedule_in_many_more_rounds() -> None:
-    study = study_of(tuple("abc"), k=4)
+    study = study_of("cluster", tuple("abc"), k=4)
     trial = trial_of(study, draw_people(stream_of(2, "rings"), "abc", 8, 12))
     tables = {name: table for name, table in trial.tables.items() if table is not None}
     ground = lay_ground(study, tables["a"].trees, None)
@@ -193,4 +193,4 @@ def test_the_papers_rings_give_the_labels_of_the_exact_schedule_in_many_more_rou
         assert np.array_equal(end.unwrap(), once.labels[name])
     calls = openings["a"].calls
     assert calls > 20
-    assert ends["a"].tally.rounds > 2 * 3 * calls
+    assert ends["a"].tally.rounds > 5 * calls  # 2m - 1 hops and more for each

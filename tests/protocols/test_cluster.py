@@ -23,7 +23,7 @@ from covey.protocols.cluster.sweep import Rules
 from covey.protocols.cluster.turn import State, read_state, write_state
 from covey.study import Study
 from covey.testing import harness
-from covey.testing.cluster_cases import ILLS, SITES, Person, draw_people, stream_of, study_of, trial_of
+from covey.testing.hospitals import ILLS, SITES, Person, draw_people, stream_of, study_of, trial_of
 from covey.testing.parties import run_parties
 from covey.testing.trial import Trial
 from covey.verify import verify
@@ -52,17 +52,17 @@ def rows_of(content: bytes) -> list[dict[str, str]]:
 
 
 STUDIES = {
-    "three": study_of(),
-    "two": study_of(PAIR, k=4),
-    "five": study_of(FIVE, k=5),
-    "l": study_of(privacy="l = 2"),
-    "l of a fraction": study_of(FIVE, privacy="l = 1.5"),
-    "l of two": study_of(PAIR, privacy="l = 2"),
-    "insider": study_of(k=4, privacy="k_insider = 3"),
-    "insider of two": study_of(PAIR, privacy="k_insider = 2"),
-    "shuffled": study_of(note=True),
-    "shuffled, sizes public": study_of(note=True, head='sizes = "public"'),
-    "entropy": study_of(privacy='[utility]\nmeasure = "em"'),
+    "three": study_of("cluster"),
+    "two": study_of("cluster", PAIR, k=4),
+    "five": study_of("cluster", FIVE, k=5),
+    "l": study_of("cluster", privacy="l = 2"),
+    "l of a fraction": study_of("cluster", FIVE, privacy="l = 1.5"),
+    "l of two": study_of("cluster", PAIR, privacy="l = 2"),
+    "insider": study_of("cluster", k=4, privacy="k_insider = 3"),
+    "insider of two": study_of("cluster", PAIR, privacy="k_insider = 2"),
+    "shuffled": study_of("cluster", note=True),
+    "shuffled, sizes public": study_of("cluster", note=True, head='sizes = "public"'),
+    "entropy": study_of("cluster", privacy='[utility]\nmeasure = "em"'),
 }  # fmt: skip
 
 
@@ -129,7 +129,7 @@ def _frame(trial: Trial, name: str) -> pa.Table:
 
 
 def test_no_party_sees_fewer_than_k_insider_records_of_others_unless_it_sees_none() -> None:
-    study = study_of(k=6, privacy="k_insider = 5")
+    study = study_of("cluster", k=6, privacy="k_insider = 5")
     trial = drawn(3, study, 15, 40)
     tables = {name: table for name, table in trial.tables.items() if table is not None}
     ground = lay_ground(study, tables["east"].trees, None)
@@ -153,14 +153,14 @@ def fewest_others(labels: Mapping[str, np.ndarray], clusters: Clusters) -> int:
 
 def test_fewer_than_k_records_in_all_end_the_run() -> None:
     with pytest.raises(Unmet, match="fewer than k = 30 records"):
-        drawn(0, study_of(k=30), 2, 4)
+        drawn(0, study_of("cluster", k=30), 2, 4)
 
 
 def test_an_infeasible_l_names_the_largest_feasible_one() -> None:
     people: dict[str, list[Person]] = {name: [(age, "F", "flu") for age in range(3)] for name in SITES}
     people["east"].append((4, "M", "none"))
     with pytest.raises(Unmet, match=r"l = 2 cannot be kept: in column 'ill' all records together reach 1\.11"):
-        trial_of(study_of(privacy="l = 2"), people)
+        trial_of(study_of("cluster", privacy="l = 2"), people)
 
 
 def test_more_suppression_than_the_study_allows_ends_the_run_with_what_would_do() -> None:
@@ -170,12 +170,12 @@ def test_more_suppression_than_the_study_allows_ends_the_run_with_what_would_do(
         "south": [(8, "F", "flu")],
     }
     with pytest.raises(Unmet, match=r"3 of 3 records would be suppressed, more than suppression = 0\.5"):
-        trial_of(study_of(k=3, privacy="[utility]\nsuppression = 0.5"), people)
+        trial_of(study_of("cluster", k=3, privacy="[utility]\nsuppression = 0.5"), people)
 
 
 def test_what_cannot_be_run_is_refused_before_anyone_is_dialled() -> None:
     with pytest.raises(InputError, match="l by frequency"):
-        of_study(study_of(privacy='l = 2\ndiversity = "entropy"'))
+        of_study(study_of("cluster", privacy='l = 2\ndiversity = "entropy"'))
 
 
 def test_a_party_whose_clusters_differ_is_named() -> None:
@@ -192,7 +192,7 @@ def state_of(sizes: Sequence[int], nodes: Sequence[int]) -> State:
 
 
 def test_a_state_that_no_turn_could_leave_is_refused() -> None:
-    study = study_of()
+    study = study_of("cluster")
     ground = lay_ground(study, [column.tree() for column in study.quasi], None)
     roots = [tree.root for tree in ground.trees]
     before = Clusters(np.array([4, 5]), ground.flat(np.array([roots, roots], dtype=np.int32)))
@@ -219,13 +219,15 @@ def test_sizes_stay_private_the_messages_depend_on_the_joint_table_alone() -> No
     for note in (False, True):
         shapes = []
         for people in hands:
-            trial = trial_of(study_of(note=note), people, {name: ["same"] * len(people[name]) for name in SITES})
+            trial = trial_of(
+                study_of("cluster", note=note), people, {name: ["same"] * len(people[name]) for name in SITES}
+            )
             shapes.append([(e.sender, e.step, e.tag, e.size) for e in harness.lines(harness.run(trial))])
         assert shapes[0] == shapes[1]
 
 
 def test_merging_takes_the_nearest_cluster_and_adds_sizes_up() -> None:
-    study = study_of()
+    study = study_of("cluster")
     ground = lay_ground(study, [column.tree() for column in study.quasi], None)
     age, sex = ground.trees
     nodes = np.array([[age.encode([text])[0], sex.encode(["F"])[0]] for text in ("0", "1", "12")], dtype=np.int32)

@@ -40,7 +40,8 @@ def test_the_same_seed_says_the_same_bytes_in_any_weather(name: str) -> None:
 def test_the_cost_is_as_declared(name: str) -> None:
     for seed in range(3):
         trial = CASES[name].draw(seed)
-        assert trial.cost is not None
+        if trial.cost is None:
+            pytest.skip("its data decide what it costs: an estimate, which the protocol's own tests judge")
         real = spent(run(trial, seed=seed))
         assert (real.rounds, real.messages) == (trial.cost.rounds, trial.cost.messages)
         assert real.bytes == pytest.approx(trial.cost.bytes, rel=0.02)

@@ -17,7 +17,9 @@ from covey.secure import sum as secure_sum
 from covey.study import Study
 from covey.table import build, read
 from covey.testing import canaries
+from covey.testing.cluster_cases import CLUSTER_CASES
 from covey.testing.network import seed_of
+from covey.testing.peel_cases import PEEL_CASES
 from covey.testing.sharing_cases import SHARING_CASES
 from covey.testing.spent import Spent
 from covey.testing.trial import Case, Marked, Trial, of_block, of_study
@@ -374,6 +376,7 @@ JOIN = Case(
     _marked_join,
 )
 
-CASES: dict[str, Case] = {
-    case.name: case for case in (COUNT, SUM, CONJUNCTION, ANCESTOR, SHUFFLE, ALIGN, CARDINALITY, JOIN, *SHARING_CASES)
-}
+BLOCKS = (SUM, CONJUNCTION, ANCESTOR, SHUFFLE, ALIGN, CARDINALITY, JOIN, *SHARING_CASES)
+PROTOCOLS = (COUNT, *CLUSTER_CASES, *PEEL_CASES)
+
+CASES: dict[str, Case] = {case.name: case for case in (*BLOCKS, *PROTOCOLS)}

@@ -1,95 +1,21 @@
-"""What the harness tries on `cluster`: small tables of three hospitals, released by counts and by shuffle."""
+"""What the harness tries on `cluster`: hospitals' small tables, by each schedule, by counts and by shuffle."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from covey.testing.hospitals import SITES, Person, draw_people, marked, stream_of, study_of, trial_of
+from covey.testing.trial import Case, Trial
 
-import pyarrow as pa
-
-from covey.crypto.rng import Rng, Stream
-from covey.party.data import load_table
-from covey.protocols import find
-from covey.study import Study
-from covey.testing import canaries
-from covey.testing.network import seed_of
-from covey.testing.trial import Case, Marked, Trial, of_study
-
-SITES = ("east", "north", "south")
-SEXES = ("F", "M")
-ILLS = ("none", "flu", "asthma", "ulcer")
-Person = tuple[int, str, str]
-
-_COLUMNS = """
-[columns.patient]
-role = "identifier"
-[columns.age]
-role = "quasi"
-hierarchy = { min = 0, max = 15, steps = [2, 4, 8] }
-[columns.sex]
-role = "quasi"
-hierarchy = "flat"
-values = ["F", "M"]
-[columns.ill]
-role = "sensitive"
-values = ["none", "flu", "asthma", "ulcer"]
-"""
-_NOTE = '[columns.note]\nrole = "plain"\n'
-
-
-def study_of(
-    names: Sequence[str] = SITES,
-    *,
-    k: int = 3,
-    privacy: str = "",
-    protocol: str = "",
-    head: str = "",
-    note: bool = False,
-) -> Study:
-    """A small study for these parties; with `note` it carries a column whose values it does not list."""
-    text = f'[study]\nname = "small"\nprotocol = "cluster"\npartition = "horizontal"\n{head}\n[privacy]\nk = {k}\n'
-    parties = "".join(f"[parties.{name}]\n" for name in names)
-    return Study.parse(f"{text}{privacy}\n[protocol]\n{protocol}\n{_COLUMNS}{_NOTE if note else ''}{parties}")
-
-
-def trial_of(
-    study: Study, people: Mapping[str, Sequence[Person]], notes: Mapping[str, Sequence[str]] | None = None
-) -> Trial:
-    """A trial of these parties' people."""
-    tables = {}
-    for name, own in people.items():
-        words = notes[name] if notes else [f"{name} {place}" for place in range(len(own))]
-        frame = {
-            "patient": words,
-            "age": [str(age) for age, _, _ in own],
-            "sex": [sex for _, sex, _ in own],
-            "ill": [ill for _, _, ill in own],
-            "note": words,
-        }
-        columns = [column.name for column in study.columns]
-        table = load_table(study, name, pa.table({column: frame[column] for column in columns}))
-        if table is not None:
-            tables[name] = table
-    return of_study(study, find("cluster"), tables)
-
-
-def draw_people(stream: Stream, names: Sequence[str], least: int, most: int) -> dict[str, list[Person]]:
-    """Random people; ages crowd at the young end."""
-    return {
-        name: [
-            (min(stream.below(16), stream.below(16)), SEXES[stream.below(2)], ILLS[stream.below(4)])
-            for _ in range(least + stream.below(most - least + 1))
-        ]
-        for name in names
-    }
-
-
-def stream_of(seed: int, *labels: str) -> Stream:
-    """Randomness for a trial."""
-    return Rng(seed_of(seed)).stream("cluster", *labels)
+TWO = SITES[:2]
+_YOUNG: Person = (1, "F", "flu")
+_OLD: Person = (12, "M", "none")
 
 
 def _draw(seed: int) -> Trial:
-    return trial_of(study_of(), draw_people(stream_of(seed), SITES, 2, 12))
+    """Plain, with l, with k_insider, and with entropy as the measure, in turn."""
+    extra = ("", "l = 1.5", "k_insider = 2", '[utility]\nmeasure = "em"')[seed % 4]
+    people = draw_people(stream_of(seed, "cluster"), SITES, 4, 12)
+    people["east"] += [(age, "F", ill) for age, ill in ((2, "none"), (5, "flu"), (9, "asthma"))]
+    return trial_of(study_of("cluster", privacy=extra), people)
 
 
 def _smallest() -> Trial:
@@ -99,23 +25,65 @@ def _smallest() -> Trial:
         "north": [(1, "F", "none"), (2, "F", "ulcer"), (13, "M", "none")],
         "south": [(3, "M", "flu"), (12, "F", "asthma")],
     }
-    return trial_of(study_of(k=2, privacy="l = 1.5", note=True), people)
+    return trial_of(study_of("cluster", k=2, privacy="l = 1.5", note=True), people)
 
 
 def _twins() -> tuple[Trial, Trial]:
     """The same joint table, of which the parties hold different parts; no move pays in either."""
-    young: Person = (1, "F", "flu")
-    old: Person = (12, "M", "none")
-    one = {"east": [young] * 4, "north": [young, old], "south": [old] * 4}
-    other = {"east": [old] * 3, "north": [young] * 3, "south": [young, young, old, old]}
-    return trial_of(study_of(), one), trial_of(study_of(), other)
+    one = {"east": [_YOUNG] * 4, "north": [_YOUNG, _OLD], "south": [_OLD] * 4}
+    other = {"east": [_OLD] * 3, "north": [_YOUNG] * 3, "south": [_YOUNG, _YOUNG, _OLD, _OLD]}
+    return trial_of(study_of("cluster"), one), trial_of(study_of("cluster"), other)
 
 
-def _marked() -> Marked:
-    words = {name: canaries.texts(name) for name in SITES}
-    stream = stream_of(0, "marked")
-    people = {name: draw_people(stream, [name], len(own), len(own))[name] for name, own in words.items()}
-    return Marked(trial_of(study_of(k=50), people, words), texts=words)
+CLUSTER = Case("cluster", _draw, _smallest, _twins, lambda: marked(study_of("cluster", k=50)), quick=6)
 
 
-CLUSTER = Case("cluster", _draw, _smallest, _twins, _marked)
+def _draw_two(seed: int) -> Trial:
+    people = draw_people(stream_of(seed, "cluster", "two"), TWO, 6, 15)
+    return trial_of(study_of("cluster", TWO, privacy=("", "k_insider = 2")[seed % 2]), people)
+
+
+def _smallest_of_two() -> Trial:
+    people: dict[str, list[Person]] = {
+        "east": [(1, "F", "flu"), (1, "M", "none"), (12, "F", "flu"), (13, "F", "none")],
+        "north": [(1, "F", "none"), (2, "F", "ulcer"), (13, "M", "none"), (12, "M", "flu")],
+    }
+    return trial_of(study_of("cluster", TWO, k=2), people)
+
+
+def _twins_of_two() -> tuple[Trial, Trial]:
+    """Between two, what one has besides the total is the other's: they exchange all they have."""
+    one = {"east": [_YOUNG] * 4 + [_OLD] * 3, "north": [_YOUNG] * 3 + [_OLD] * 4}
+    return trial_of(study_of("cluster", TWO), one), trial_of(
+        study_of("cluster", TWO), {"east": one["north"], "north": one["east"]}
+    )
+
+
+CLUSTER_OF_TWO = Case("cluster of two", _draw_two, _smallest_of_two, _twins_of_two, quick=6)
+
+
+def _one_class(seed: int, schedule: str, most: int) -> Trial:
+    """Fewer than 2k records: whatever is drawn and moved on the way, all end in one class."""
+    people = draw_people(stream_of(seed, "cluster", schedule), SITES, 1, most)
+    people["east"] += [_YOUNG, _OLD]
+    records = sum(map(len, people.values()))
+    return trial_of(study_of("cluster", k=records // 2 + 1, options=f'schedule = "{schedule}"'), people)
+
+
+def _twins_by(schedule: str) -> tuple[Trial, Trial]:
+    """Everyone is alike, so nobody moves."""
+    study = study_of("cluster", k=5, options=f'schedule = "{schedule}"')
+    hands = ({"east": 3, "north": 3, "south": 3}, {"east": 1, "north": 3, "south": 5})
+    one, other = ({name: [_YOUNG] * records for name, records in hand.items()} for hand in hands)
+    return trial_of(study, one), trial_of(study, other)
+
+
+CLUSTER_EXACT = Case(
+    "cluster, exact",
+    lambda seed: _one_class(seed, "exact", 5),
+    lambda: _one_class(1, "exact", 1),
+    lambda: _twins_by("exact"),
+    quick=6,
+)
+
+CLUSTER_CASES = (CLUSTER, CLUSTER_OF_TWO, CLUSTER_EXACT)
