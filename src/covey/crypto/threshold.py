@@ -150,7 +150,7 @@ class Trustee:
 
     __slots__ = ("_secret", "key", "place")
 
-    def __init__(self, place: int, shares: Iterable[Scalar], key: CommitteeKey) -> None:
+    def __init__(self, place: int, shares: Iterable[Scalars], key: CommitteeKey) -> None:
         """`shares` is what every trustee dealt to this one, its own included.
 
         Raises `InputError` if they do not add up to the value of the committed polynomial.

@@ -14,19 +14,38 @@ Not       a trustee that falls silent ends the founding; after that, any `thresh
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
+from typing import Annotated
 
+from msgspec import Meta
+
+from covey.crypto import proof
 from covey.crypto.elgamal import Ciphertexts
-from covey.crypto.group import Points
-from covey.crypto.threshold import CommitteeKey, Trustee
-from covey.secure.declare import Leakage
+from covey.crypto.group import POINT_BYTES, Points, Scalar
+from covey.crypto.rng import Label, spell
+from covey.crypto.threshold import (
+    EQUALITY_BYTES,
+    CommitteeKey,
+    Dealer,
+    Part,
+    Trustee,
+    check_threshold,
+    constant,
+    dealt_right,
+)
+from covey.errors import InputError, PeerError
+from covey.secure import lists
+from covey.secure.declare import Cost, Leakage
 from covey.secure.lists import Elements
-from covey.wire import FRAME_BYTES, Bytes32, Bytes64, Channel, Message
+from covey.wire import FRAME_BYTES, Bytes32, Bytes64, Channel, Message, gather
 
-HASH_BYTES = FRAME_BYTES + 70
-DEALT_BYTES = FRAME_BYTES + 190
-KEY_BYTES = FRAME_BYTES + 60
-PROOF_BYTES = FRAME_BYTES + 150
+EqualityProof = Annotated[bytes, Meta(min_length=EQUALITY_BYTES, max_length=EQUALITY_BYTES)]
+
+HASH_BYTES = FRAME_BYTES + 64
+DEALT_BYTES = FRAME_BYTES + 160
+FOUNDED_BYTES = FRAME_BYTES + 40
+PROOF_BYTES = FRAME_BYTES + 122
 
 LEAKAGE = Leakage(
     everyone=("the committee's public key, of which {threshold} of {trustees} trustees hold the secret together",)
@@ -76,7 +95,7 @@ class Unlocked(Elements, tag="committee.unlocked"):
 class Proved(Message, tag="committee.proved"):
     """The proof that the part was made with the sender's share."""
 
-    proof: bytes
+    proof: EqualityProof
 
 
 async def found(channel: Channel, members: Sequence[str], threshold: int, *, opener: str | None = None) -> Trustee:
@@ -84,34 +103,159 @@ async def found(channel: Channel, members: Sequence[str], threshold: int, *, ope
 
     Raises `PeerError` with the name of a member that dealt wrongly; `InputError` where this party is no member.
     """
-    raise NotImplementedError
+    check_threshold(threshold, len(members))
+    if channel.me not in members or opener in members:
+        raise InputError(f"the trustees make their key among themselves: {channel.me!r} is none, or the opener is one")
+    among, place, context = channel.among(*members), places(members), _context(channel)
+    rng = channel.rng.child("committee")
+    dealer = Dealer(threshold, rng.stream("dealer"))
+    knows = dealer.prove(rng.stream("proof"), *context, channel.me)
+
+    promised = await among.exchange(Committed(_promise(context, channel.me, dealer.commitments, knows)))
+    theirs = await _deal(among, dealer, knows, place)
+    shares = [dealer.share(place[channel.me])]
+    for party, dealt in theirs.items():
+        if _promise(context, party, dealt.commitments, dealt.knows) != promised[party].digest:
+            raise _refused(channel, party, "it dealt something else than it had committed to")
+        shares.append(_checked(channel, party, dealt, threshold, place[channel.me]))
+
+    shown = {channel.me: dealer.commitments, **{party: dealt.commitments for party, dealt in theirs.items()}}
+    mine = Echoed(_digest("echo", context, [label for party in sorted(shown) for label in (party, shown[party].data)]))
+    for party, echo in (await among.exchange(mine)).items():
+        if echo != mine:
+            raise _refused(channel, party, "it was shown other commitments than we were, or says so")
+    trustee = Trustee(place[channel.me], shares, _key(channel, [shown[party] for party in sorted(shown)]))
+    if opener is not None:
+        await channel.send(opener, Founded(trustee.key.commitments))
+    return trustee
 
 
 async def learn(channel: Channel, members: Sequence[str], threshold: int) -> CommitteeKey:
     """The key that the members have made, for the opener, who calls this while they call `found`.
 
-    Raises `PeerError` where the members do not agree.
+    Raises `PeerError` where a member names another key than the first, or one of another threshold.
     """
-    raise NotImplementedError
+    check_threshold(threshold, len(members))
+    if channel.me in members:
+        raise InputError(f"{channel.me!r} is a trustee: it knows the key from making it")
+    named = await channel.among(channel.me, *members).collect(Founded)
+    first = next(iter(named.values()))
+    for party, founded in named.items():
+        if len(founded.commitments) != threshold:
+            raise _refused(channel, party, f"{len(founded.commitments)} commitments, expected {threshold}")
+        if founded != first:
+            raise _refused(channel, party, "it names another key than the other trustees")
+    return CommitteeKey(first.commitments, len(members))
 
 
 async def serve(channel: Channel, trustee: Trustee, opener: str, due: int) -> Points:
     """A trustee's part in one opening of `due` ciphertexts; answers the first halves that it unlocked.
 
-    Raises `PeerError` where the opener asks for more, fewer, or for one twice.
+    Raises `PeerError` where the opener asks for more, for fewer, or for one twice.
     """
-    raise NotImplementedError
+    [first] = await lists.receive(channel, opener, Asked, due=due)
+    if due:
+        part = trustee.unlock(first, channel.rng.stream("committee", "unlock"), *_context(channel), opener)
+        await lists.send(channel, opener, Unlocked, [part.points])
+        await channel.send(opener, Proved(part.proof))
+    return first
 
 
 async def unlock(channel: Channel, key: CommitteeKey, helpers: Mapping[str, int], ciphertexts: Ciphertexts) -> Points:
     """The committee's secret key times each ciphertext's first half, for the opener.
 
-    `helpers` are `key.threshold` trustees with their places. `opened` of `covey.crypto.elgamal` takes the answer, beside
-    that of the opener's own key where there is one. Raises `PeerError` with the name of a helper whose part is wrong.
+    `helpers` are `key.threshold` trustees with their places. `opened` of `covey.crypto.elgamal` takes the answer,
+    beside what the opener's own key makes where there is one. Raises `PeerError` naming a helper whose part is wrong.
     """
-    raise NotImplementedError
+    if len(helpers) != key.threshold:
+        raise InputError(f"{len(helpers)} trustees are asked, {key.threshold} open")
+
+    async def ask(helper: str) -> Points:
+        await lists.send(channel, helper, Asked, [ciphertexts.first])
+        if not len(ciphertexts):
+            return ciphertexts.first
+        [points] = await lists.receive(channel, helper, Unlocked, due=len(ciphertexts))
+        part = Part(points, (await channel.receive(helper, Proved)).proof)
+        if not key.holds(helpers[helper], ciphertexts.first, part, *_context(channel), channel.me):
+            raise _refused(channel, helper, "its part of the opening was not made with its share of the key")
+        return points
+
+    parts = await gather(*(ask(helper) for helper in helpers))
+    return key.combine(dict(zip(helpers.values(), parts, strict=True)))
 
 
 def places(members: Sequence[str]) -> dict[str, int]:
     """Each member's place: 1, 2, … in sorted order, the same for everyone."""
     return {name: place for place, name in enumerate(sorted(members), start=1)}
+
+
+def ideal(numbers: Sequence[int]) -> list[int]:
+    """What a trusted party would answer the opener: the numbers in the ciphertexts."""
+    return list(numbers)
+
+
+async def _deal(channel: Channel, dealer: Dealer, knows: bytes, place: Mapping[str, int]) -> dict[str, Dealt]:
+    """Everyone's commitments, and what each dealt to us alone."""
+
+    async def give(peer: str) -> dict[str, Dealt]:
+        await channel.send(peer, Dealt(dealer.commitments, knows, dealer.share(place[peer]).reveal()))
+        return {}
+
+    *_, theirs = await gather(*(give(peer) for peer in channel.peers), channel.collect(Dealt))
+    return theirs
+
+
+def _checked(channel: Channel, party: str, dealt: Dealt, threshold: int, place: int) -> Scalar:
+    """The share that a member dealt to us. Raises `PeerError` unless everything about it is right."""
+    if len(dealt.commitments) != threshold:
+        raise _refused(channel, party, f"{len(dealt.commitments)} commitments, expected {threshold}")
+    if not proof.holds(dealt.knows, constant(dealt.commitments), *_context(channel), party):
+        raise _refused(channel, party, "it does not prove that it knows its part of the key")
+    try:
+        share = Scalar(dealt.share)
+    except InputError as error:
+        raise _refused(channel, party, str(error)) from None
+    if not dealt_right(share, place, dealt.commitments):
+        raise _refused(channel, party, "the share that it dealt does not fit its commitments")
+    return share
+
+
+def _key(channel: Channel, shown: Sequence[Points]) -> CommitteeKey:
+    try:
+        return CommitteeKey.of(shown)
+    except InputError as error:
+        raise _refused(channel, " or ".join(channel.peers), str(error)) from None
+
+
+def _promise(context: Sequence[Label], party: str, commitments: Points, knows: bytes) -> bytes:
+    return _digest("promise", context, [party, commitments.data, knows])
+
+
+def _digest(what: str, context: Sequence[Label], labels: Sequence[Label]) -> bytes:
+    return hashlib.sha256(spell(f"covey committee {what}/1", *context, *labels)).digest()
+
+
+def _context(channel: Channel) -> tuple[Label, ...]:
+    return ("committee", channel.session, channel.step)
+
+
+def _refused(channel: Channel, party: str, reason: str) -> PeerError:
+    return PeerError(party=party, step=channel.step or "the committee", reason=reason)
+
+
+COST = Cost(
+    rounds=lambda trustees, threshold, opener: (3 if trustees > 1 else 0) + opener,
+    messages=lambda trustees, threshold, opener: 3 * trustees * (trustees - 1) + opener * trustees,
+    bytes=lambda trustees, threshold, opener: (
+        trustees * (trustees - 1) * (2 * HASH_BYTES + DEALT_BYTES + threshold * POINT_BYTES)
+        + opener * trustees * (FOUNDED_BYTES + threshold * POINT_BYTES)
+    ),
+)
+"""Of `found`, and of `learn` beside it where there is an opener."""
+
+OPENING_COST = Cost(
+    rounds=lambda threshold, count: 2 if count else 1,
+    messages=lambda threshold, count: threshold * (2 * lists.messages(count) + 1 if count else 1),
+    bytes=lambda threshold, count: threshold * (2 * lists.size(count) + PROOF_BYTES if count else lists.size(0)),
+)
+"""Of `unlock` and as many `serve` as are needed."""

@@ -18,6 +18,7 @@ from covey.study import Study
 from covey.table import build, read
 from covey.testing import canaries
 from covey.testing.cluster_cases import CLUSTER_CASES
+from covey.testing.committee_cases import COMMITTEE
 from covey.testing.network import seed_of
 from covey.testing.peel_cases import PEEL_CASES
 from covey.testing.sharing_cases import SHARING_CASES
@@ -376,7 +377,7 @@ JOIN = Case(
     _marked_join,
 )
 
-BLOCKS = (SUM, CONJUNCTION, ANCESTOR, SHUFFLE, ALIGN, CARDINALITY, JOIN, *SHARING_CASES)
+BLOCKS = (SUM, CONJUNCTION, ANCESTOR, SHUFFLE, ALIGN, CARDINALITY, JOIN, COMMITTEE, *SHARING_CASES)
 PROTOCOLS = (COUNT, *CLUSTER_CASES, *PEEL_CASES)
 
 CASES: dict[str, Case] = {case.name: case for case in (*BLOCKS, *PROTOCOLS)}
