@@ -1,0 +1,279 @@
+"""Columns that meet: the common records, one release by joins, and exact values of two holders that never meet."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from covey.crypto.rng import Rng
+from covey.errors import Aborted, CoveyError, InputError, PeerError, Unmet
+from covey.party.data import load_table
+from covey.protocols import Forecast, Protocol, Result, Seat, columns
+from covey.secure.declare import Leakage
+from covey.study import Study
+from covey.table import Table
+from covey.testing.harness import answers, run
+from covey.testing.network import seed_of
+from covey.testing.parties import run_parties
+from covey.testing.trial import Trial, of_study
+from covey.wire import Channel
+
+Frame = dict[str, list[str]]
+
+_COLUMNS = """
+[columns.id]
+role = "key"
+[columns.age]
+role = "quasi"
+hierarchy = { min = 0, max = 15, steps = [8] }
+[columns.ill]
+role = "sensitive"
+values = ["flu", "none", "ulcer"]
+[columns.sex]
+role = "quasi"
+hierarchy = "flat"
+values = ["F", "M"]
+[columns.bill]
+role = "plain"
+"""
+
+
+def study_of(head: str = "", *, bill: str = "office", recipient: bool = False, k: int = 2) -> Study:
+    """A clinic with age and illness, an office with sex; whoever `bill` says has the bill."""
+    clinic = ["age", "ill"] + (["bill"] if bill == "clinic" else [])
+    office = ["sex"] + (["bill"] if bill == "office" else [])
+    parties = f"[parties.clinic]\ncolumns = {clinic}\n[parties.office]\ncolumns = {office}\n"
+    last = '[parties.reader]\nrole = "recipient"\n' if recipient else ""
+    text = f'[study]\nname = "two"\nprotocol = "generalize"\npartition = "vertical"\n{head}\n[privacy]\nk = {k}\n'
+    return Study.parse(text + _COLUMNS + parties + last)
+
+
+def levels(table: Table) -> columns.Ints:
+    """Every own column one level up."""
+    rows = [tree.up[1][codes] for tree, codes in zip(table.trees, table.codes, strict=True)]
+    return np.array(rows, dtype=np.int32).reshape(len(rows), table.rows)
+
+
+async def _role(seat: Seat) -> Result:
+    study, channel = seat.study, seat.channel.at("two")
+    recipient = next((party.name for party in study.parties if party.role), None)
+    mine = await columns.meet(seat, channel.at("meet"))
+    nodes = np.zeros((0, 0), np.int32) if mine is None else levels(mine.table)
+    own = (() if mine is None else mine.ids, nodes, None if mine is None else mine.table)
+    opened = await columns.join_rows(seat, channel.at("release"), *own, recipient=recipient)
+    return Result() if opened is None else _result(study, opened)
+
+
+def _result(study: Study, opened: columns.Opened) -> Result:
+    trees = [column.tree() for column in study.quasi]
+    return Result(opened.table(study, trees), columns.figures(study, trees, opened))
+
+
+def _ideal(study: Study, tables: Mapping[str, Table]) -> Result:
+    common = columns.common_rows(study, tables)
+    lanes = columns.lanes_of(study, common, {name: levels(table) for name, table in common.items()})
+    return _result(study, columns.opened(study, lanes))
+
+
+def _receives(study: Study, party: str) -> bool:
+    return study.party(party).role == "recipient" or not any(other.role for other in study.parties)
+
+
+PROTOCOL = Protocol(
+    name="two",
+    about="columns one level up",
+    source="this test",
+    partitions=("vertical",),
+    needs="",
+    guarantees="",
+    released_to="",
+    options={},
+    phases=(),
+    leakage=Leakage(),
+    role=lambda study, party: _role,
+    role_name=lambda study, party: "recipient" if study.party(party).role else "holder",
+    receives=_receives,
+    foresee=lambda study, rows: Forecast(0, 0, 0, 0.0, {}),
+    ideal=_ideal,
+)
+
+
+def people(count: int, seed: int = 0) -> Frame:
+    """Random people, of both age bands."""
+    stream = Rng(seed_of(seed)).stream("people")
+    return {
+        "id": [f"p{number}" for number in range(count)],
+        "age": [str(stream.below(16)) for _ in range(count)],
+        "ill": [("flu", "none", "ulcer")[stream.below(3)] for _ in range(count)],
+        "sex": ["FM"[stream.below(2)] for _ in range(count)],
+        "bill": [f"{number} crowns" for number in range(count)],
+    }
+
+
+def tables_of(study: Study, frame: Frame, rows: Mapping[str, Sequence[int]] | None = None) -> dict[str, Table]:
+    """Each holder's columns of these people, or of the given rows of them."""
+    found = {}
+    for party in study.holders:
+        some = rows[party.name] if rows else range(len(frame["id"]))
+        own = {column.name: [frame[column.name][row] for row in some] for column in study.held_by(party.name)}
+        table = load_table(study, party.name, pa.table(own))
+        assert table is not None
+        found[party.name] = table
+    return found
+
+
+def trial_of(study: Study, frame: Frame, rows: Mapping[str, Sequence[int]] | None = None) -> Trial:
+    """A trial of the release above."""
+    return of_study(study, PROTOCOL, tables_of(study, frame, rows))
+
+
+@pytest.mark.parametrize("recipient", [False, True])
+@pytest.mark.parametrize("bill", ["clinic", "office"])
+def test_the_release_is_the_ideal_and_goes_to_whom_it_should(bill: str, recipient: bool) -> None:
+    study = study_of(bill=bill, recipient=recipient)
+    for seed in range(3):
+        trial = trial_of(study, people(11, seed))
+        assert answers(trial, run(trial, seed=seed)) == trial.ideal
+        assert {name for name, due in trial.ideal.items() if due is not None} == (
+            {"reader"} if recipient else {"clinic", "office"}
+        )
+
+
+def test_the_ledger_says_what_was_met_and_who_got_the_release() -> None:
+    told: dict[str, dict[str, list[str]]] = {}
+
+    async def role(seat: Seat) -> Result:
+        result = await _role(seat)
+        told[seat.party] = seat.book.lines  # type: ignore[attr-defined]
+        return result
+
+    protocol = replace(PROTOCOL, role=lambda study, party: role)
+    study = study_of(recipient=True)
+    run(of_study(study, protocol, tables_of(study, people(7))))
+    for ledger in told.values():
+        reader, clinic = " ".join(ledger["reader"]), " ".join(ledger["clinic"])
+        assert "the release: " in reader and "permuted within each class" in reader and "own ids" not in reader
+        assert "which of its own ids all 2 holders of columns have" in clinic and "the release: " not in clinic
+    assert "7 records are common" in " ".join(told["clinic"]["office"])
+
+
+def test_people_whom_one_holder_lacks_are_left_out() -> None:
+    trial = trial_of(study_of(), people(12), {"clinic": range(10), "office": [11, *range(9, 1, -1)]})
+    ends = run(trial)
+    assert answers(trial, ends) == trial.ideal
+    finished = ends["clinic"].finished
+    assert finished is not None and finished.figures is not None and finished.figures.rows == 8
+
+
+def errors(trial: Trial) -> dict[str, CoveyError | None]:
+    return {name: end.error for name, end in run(trial).items()}
+
+
+def test_a_study_that_wants_all_records_ends_at_everyone_with_the_names_of_those_who_have_more() -> None:
+    trial = trial_of(study_of('mismatch = "abort"'), people(9), {"clinic": range(9), "office": range(8)})
+    for error in errors(trial).values():
+        assert isinstance(error, Unmet) and "'clinic' has ids that not all holders have" in str(error)
+
+
+def test_a_study_that_wants_all_records_runs_where_all_have_them() -> None:
+    trial = trial_of(study_of('mismatch = "abort"'), people(9))
+    assert answers(trial, run(trial)) == trial.ideal
+
+
+def test_fewer_common_records_than_k_release_nothing() -> None:
+    study = study_of(k=4)
+    tables = tables_of(study, people(9), {"clinic": range(6), "office": range(3, 9)})
+    ends = run(Trial(study, PROTOCOL, tables, {}, lambda name, finished: None))
+    assert all("3 records in common, fewer than k = 4" in str(end.error) for end in ends.values())
+
+
+def test_a_key_that_repeats_or_lacks_is_refused_before_anything_is_said() -> None:
+    frame = people(6)
+    frame["id"][2] = frame["id"][1]
+    with pytest.raises(InputError, match=r"party 'clinic': in column 'id', 2 rows share their key"):
+        columns.keys_of(tables_of(study_of(), frame)["clinic"], "clinic")
+    frame["id"][2] = ""
+    with pytest.raises(InputError, match=r"party 'office': column 'id' has no key in 1 rows"):
+        columns.keys_of(tables_of(study_of(), frame)["office"], "office")
+
+
+def test_exact_values_of_one_holder_stay_together_and_nothing_is_permuted() -> None:
+    study, frame = study_of(bill="clinic"), people(12)
+    release = _ideal(study, tables_of(study, frame)).release
+    assert release is not None
+    shown = set(zip(release["ill"].to_pylist(), release["bill"].to_pylist(), strict=True))
+    assert shown == set(zip(frame["ill"], frame["bill"], strict=True))
+    assert columns.pairing(study) == ""
+
+
+def test_the_pairing_of_two_holders_values_depends_on_the_published_values_alone() -> None:
+    """Two tables with the same classes and values, of which different ones belong together, are paired alike."""
+    study, frame = study_of(), people(40)
+    other = {**frame, "bill": list(frame["bill"])}
+    classes = [(int(age) // 8, sex) for age, sex in zip(frame["age"], frame["sex"], strict=True)]
+    for band in set(classes):
+        members = [row for row, own in enumerate(classes) if own == band]
+        for row, source in zip(members, reversed(members), strict=True):
+            other["bill"][row] = frame["bill"][source]
+    one, two = (_ideal(study, tables_of(study, each)).release for each in (frame, other))
+    assert one is not None and two is not None and one.equals(two)
+    belong = set(zip(frame["ill"], frame["bill"], strict=True))
+    assert set(zip(one["ill"].to_pylist(), one["bill"].to_pylist(), strict=True)) != belong
+    assert "the exact values of clinic, office are permuted within each class" in columns.pairing(study)
+
+
+def test_the_pairing_is_no_sorting() -> None:
+    """Values that are sorted on both sides would pair low with low: the draw must not."""
+    classes = np.zeros(60, dtype=np.int64)
+    cells = [(f"{number:02}",) for number in range(60)]
+    _, [first, second] = columns.paired([(classes, cells), (classes, cells)])
+    assert Counter(first) == Counter(second) == Counter(cells)
+    assert sum(one == two for one, two in zip(first, second, strict=True)) < 8
+    assert first != sorted(first) and second != sorted(second)
+
+
+def test_joins_with_other_classes_are_refused() -> None:
+    nodes = np.array([[1, 1], [1, 1], [2, 2]], dtype=np.int32)
+    lanes = [(nodes, [("a",)] * 3), (nodes[[0, 2, 2]], [("b",)] * 3)]
+    with pytest.raises(Aborted, match="do not have the same classes"):
+        columns.opened(study_of(), lanes)
+
+
+def test_an_open_release_with_a_small_class_is_refused() -> None:
+    study = study_of(bill="clinic")
+    trees = [column.tree() for column in study.quasi]
+    one = columns.Opened(np.array([0, 0, 1]), np.array([[0, 0], [1, 1]], np.int32), {"ill": ["flu"] * 3})
+    with pytest.raises(Aborted, match="fewer than k = 2"):
+        columns.figures(study, trees, one)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [b"", b"\x92\x91\x00", columns.msgspec.msgpack.encode(([99], [])), columns.msgspec.msgpack.encode(([0, 0], [])),
+     columns.msgspec.msgpack.encode(([-1], [])), columns.msgspec.msgpack.encode(([0], ["x"]))],
+)  # fmt: skip
+def test_a_part_that_is_no_row_of_its_holder_is_refused_by_name(raw: bytes) -> None:
+    study = study_of(bill="clinic")
+    good = columns.msgspec.msgpack.encode(([0], ["flu", "1"]))
+
+    async def role(channel: Channel) -> object:
+        return columns.read_rows(channel.at("open"), study, [(good, raw)], "clinic")
+
+    error = run_parties({"clinic": role})["clinic"].error
+    assert isinstance(error, PeerError) and error.party == "office" and error.step == "open"
+
+
+def test_an_exact_value_that_the_study_does_not_list_is_refused() -> None:
+    study = study_of(bill="clinic")
+    part = columns.msgspec.msgpack.encode(([0], ["plague", "1"]))
+
+    async def role(channel: Channel) -> object:
+        return columns.read_rows(channel.at("open"), study, [(part, b"")], "clinic")
+
+    error = run_parties({"clinic": role})["clinic"].error
+    assert isinstance(error, PeerError) and error.party == "clinic" and "plague" not in str(error)
