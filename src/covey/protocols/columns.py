@@ -285,7 +285,8 @@ async def join_rows(
     """The joint rows after everyone's approval, to the recipient, or to every holder; None where none are due.
 
     All parties of the session are holders, but for the recipient, which gives no ids, no nodes and no table, and whose
-    role's name is "recipient". `nodes` are quasi columns x rows: the nodes of our own columns that each row is to show; `table` has the same rows.
+    role's name is "recipient". `nodes` are quasi columns x rows: the nodes of our own columns that each row is to show;
+    `table` has the same rows.
     """
     study = seat.study
     exact = exact_holders(study)
