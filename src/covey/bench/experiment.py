@@ -35,6 +35,8 @@ class Grid:
     head: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     note: str = ""
+    long: bool = False
+    """Whether it is too long or wide for a terminal; the page and the JSON have it all the same."""
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ import typer
 from covey.cli import data, hierarchy, keys
 from covey.cli.anonymize import anonymize
 from covey.cli.audit import audit
+from covey.cli.bench import bench
 from covey.cli.check import check
 from covey.cli.demo import demo
 from covey.cli.doctor import doctor
@@ -48,6 +49,7 @@ app.command()(audit)
 app.command()(forget)
 app.command()(report)
 app.command()(protocols)
+app.command()(bench)
 app.add_typer(hierarchy.app, name="hierarchy")
 app.add_typer(data.app, name="data")
 app.command()(doctor)

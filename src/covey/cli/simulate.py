@@ -52,7 +52,7 @@ def simulate(
         raise InputError("give either --data PARTY=DATA for each party, or --table DATA to deal one table to them")
     if table is None and (skew is not None or deal_seed is not None):
         raise InputError("--skew and --deal-seed say how --table is dealt; there is no --table")
-    given = _parties_data(data or [])
+    given = parties_data(data or [])
     try:
         if table is not None:
             given = _deal(agreed, table, out, skew, deal_seed if deal_seed is not None else seed)
@@ -74,7 +74,8 @@ def simulate(
         render(summary, out)
 
 
-def _parties_data(given: list[str]) -> dict[str, str]:
+def parties_data(given: list[str]) -> dict[str, str]:
+    """`PARTY=DATA` texts by party. Raises InputError that names the one that is wrong."""
     found: dict[str, str] = {}
     for text in given:
         party, equals, path = text.partition("=")

@@ -65,7 +65,7 @@ def render(material: Material, verdict: Verdict | None = None) -> str:
     if summary is not None:
         parts.append(pictures.cost(summary))
     parts += [learned(material), checking(material, findings)]
-    return _document(_title(material), join(tag("section", part) for part in parts if part))
+    return document(_title(material), join(tag("section", part) for part in parts if part))
 
 
 def _look(material: Material, verdict: Verdict | None) -> _Looked:
@@ -144,7 +144,8 @@ def _title(material: Material) -> str:
     return f"{material.ledger.study}: report" if material.ledger is not None else "report"
 
 
-def _document(title: str, body: Markup) -> str:
+def document(title: str, body: Markup, style: str = "") -> str:
+    """A whole page in our style, and more of it where it needs some; it loads nothing and runs nothing."""
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -152,6 +153,6 @@ def _document(title: str, body: Markup) -> str:
         tag("meta", name="referrer", content="no-referrer"),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("title", title),
-        tag("style", Markup(STYLE)),
+        tag("style", Markup(STYLE + style)),
     )
     return f"<!doctype html>\n{tag('html', head, tag('body', PATTERNS, tag('main', body)), lang='en')}\n"

@@ -1,0 +1,144 @@
+"""Several curves in one picture, as inline SVG: each has a dash and a mark of its own, so that no colour is needed.
+
+Positions are percentages and text is text, as in the report: a phone shows the same words as paper does.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from covey.bench.experiment import Plot
+from covey.report.markup import Markup, join, named, tag
+
+_LEFT, _RIGHT, _TOP, _BOTTOM = 9.0, 98.0, 4.0, 86.0
+_DASHES = ("", "7 4", "2 3", "9 3 2 3", "12 5", "1 5", "5 2 1 2 1 2")
+_MARKS = (
+    "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z",
+    "M-4 -4h8v8h-8z",
+    "M0 -5l5 5l-5 5l-5 -5z",
+    "M0 -5l5 9h-10z",
+    "M0 5l5 -9h-10z",
+    "M-5 -1.5h3.5v-3.5h3v3.5h3.5v3h-3.5v3.5h-3v-3.5h-3.5z",
+)
+_COLOURS = ("#1f4e79", "#a33b20", "#2f6b3a", "#6b3fa0", "#7a5c00", "#333333", "#b0307a")
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """Where a value lies between the ends of an axis, from 0 to 1, and which values to print there."""
+
+    low: float
+    high: float
+    log: bool
+
+    @classmethod
+    def over(cls, values: Sequence[float], *, log: bool, from_nought: bool) -> _Axis:
+        if log:
+            positive = [value for value in values if value > 0] or [1.0]
+            return cls(min(positive), max(positive), True)
+        return cls(0.0 if from_nought else min(values), _ceiling(max(values)) if from_nought else max(values), False)
+
+    def place(self, value: float) -> float:
+        if self.log:
+            span = math.log(self.high / self.low) or 1.0
+            return math.log(max(value, self.low) / self.low) / span
+        return (value - self.low) / ((self.high - self.low) or 1.0)
+
+    def ticks(self) -> list[float]:
+        if not self.log:
+            return [self.low + (self.high - self.low) * step / 4 for step in range(5)]
+        powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+        steps = (1,) if len(powers) > 4 else (1, 2, 5)
+        found = [step * 10.0**power for power in powers for step in steps]
+        return [value for value in found if self.low <= value * 1.0001 and value <= self.high * 1.0001]
+
+
+def draw(plot: Plot) -> Markup:
+    """The picture with its title and a legend below it; nothing for a plot without points."""
+    points = [point for curve in plot.curves for point in curve.points if all(map(math.isfinite, point))]
+    if not points:
+        return Markup("")
+    across = _Axis.over([x for x, _ in points], log=plot.log_x, from_nought=False)
+    up = _Axis.over([y for _, y in points], log=plot.log_y, from_nought=True)
+    parts = [*_grid(across, up)]
+    for number, curve in enumerate(plot.curves):
+        drawable = [point for point in curve.points if all(map(math.isfinite, point))]
+        parts += _curve(number, [(_across(across, x), _up(up, y)) for x, y in drawable])
+    parts.append(_text((_LEFT + _RIGHT) / 2, 100, plot.x, "middle", "-.3em"))
+    legend = tag("p", *(_entry(number, curve.label) for number, curve in enumerate(plot.curves)), class_="entries")
+    picture = tag("svg", *parts, class_="curve plot", role="img", aria_label=f"{plot.y} against {plot.x}")
+    note = [tag("p", plot.note, class_="note")] if plot.note else []
+    return tag("figure", tag("figcaption", tag("b", plot.title), f" ({plot.y})"), picture, legend, *note)
+
+
+def _grid(across: _Axis, up: _Axis) -> list[Markup]:
+    parts = []
+    for value in up.ticks():
+        height = _up(up, value)
+        parts.append(_line((_LEFT, height), (_RIGHT, height), stroke="#ccc"))
+        parts.append(_text(_LEFT - 1, height, _figure(value), "end", ".3em"))
+    parts += [_text(_across(across, value), _BOTTOM, _figure(value), "middle", "1.4em") for value in across.ticks()]
+    return parts
+
+
+def _curve(number: int, places: Sequence[tuple[float, float]]) -> list[Markup]:
+    colour, dash = _COLOURS[number % len(_COLOURS)], _dash(number)
+    lines = [_line(a, b, stroke=colour, stroke_width=2, stroke_dasharray=dash) for a, b in itertools.pairwise(places)]
+    return lines + [tag("svg", _mark(number), x=f"{x:.2f}%", y=f"{y:.2f}%", overflow="visible") for x, y in places]
+
+
+def _mark(number: int) -> Markup:
+    """A shape of its own; the second time round it is hollow."""
+    colour = _COLOURS[number % len(_COLOURS)]
+    hollow = (number // len(_MARKS)) % 2 == 1
+    return tag(
+        "path", d=_MARKS[number % len(_MARKS)], fill="#fff" if hollow else colour, stroke=colour, stroke_width=1.5
+    )
+
+
+def _entry(number: int, label: str) -> Markup:
+    colour = _COLOURS[number % len(_COLOURS)]
+    line = tag(
+        "line", x1=0, y1=7, x2=34, y2=7, stroke=colour, stroke_width=2, stroke_dasharray=_dash(number),
+    )  # fmt: skip
+    mark = tag("svg", _mark(number), x=17, y=7, overflow="visible")
+    swatch = tag("svg", line, mark, width=34, height=14, class_="swatch", aria_hidden="true")
+    return join([tag("span", swatch, " ", named(label), class_="entry"), " "])
+
+
+def _dash(number: int) -> str | None:
+    return _DASHES[number % len(_DASHES)] or None
+
+
+def _across(axis: _Axis, value: float) -> float:
+    return _LEFT + axis.place(value) * (_RIGHT - _LEFT)
+
+
+def _up(axis: _Axis, value: float) -> float:
+    return _BOTTOM - axis.place(value) * (_BOTTOM - _TOP)
+
+
+def _line(start: tuple[float, float], end: tuple[float, float], **style: str | float | None) -> Markup:
+    ends = {"x1": start[0], "y1": start[1], "x2": end[0], "y2": end[1]}
+    return tag("line", **{name: f"{value:.2f}%" for name, value in ends.items()}, **style)
+
+
+def _text(x: float, y: float, said: str, anchor: str, shift: str) -> Markup:
+    return tag("text", said, x=f"{x:.2f}%", y=f"{y:.2f}%", dy=shift, text_anchor=anchor)
+
+
+def _figure(value: float) -> str:
+    if abs(value) >= 1e6:
+        return f"{value / 1e6:g}M"
+    return f"{value / 1e3:g}k" if abs(value) >= 1e4 else f"{value:.3g}"
+
+
+def _ceiling(value: float) -> float:
+    """A round number a little above."""
+    if value <= 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(value))
+    return next(round(step * power, 9) for step in (1, 2, 4, 6, 8, 10) if step * power >= value * 0.9999)
