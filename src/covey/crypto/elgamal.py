@@ -7,6 +7,7 @@ Anyone can turn a ciphertext into another one of a related number: that is its u
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covey.crypto import proof
-from covey.crypto.group import Point, Points, Scalar, Scalars, generator_times, powers
+from covey.crypto.group import POINT_BYTES, Point, Points, Scalar, Scalars, generator_times, powers
 from covey.crypto.rng import Label, Stream
 from covey.errors import InputError
 
@@ -88,6 +89,30 @@ class Ciphertexts:
             rest = Ciphertexts.join([added, rest.slice(2 * half, len(rest))])
         return rest
 
+    def running_totals(self) -> Ciphertexts:
+        """Ciphertexts of the sums of the first one, two, three … numbers.
+
+        In square blocks, so that the additions of a row of blocks are one array's: two for each ciphertext.
+        """
+        count = len(self)
+        if count < 2:
+            return self
+        width = math.isqrt(count - 1) + 1
+        blocks = [self.take(np.arange(place, count, width)) for place in range(min(width, count))]
+        for place in range(1, len(blocks)):  # within each block of `width` in a row, a prefix's sum at each place
+            longer = len(blocks[place])
+            blocks[place] = blocks[place].plus(blocks[place - 1].slice(0, longer))
+        before = blocks[-1].running_totals()  # the sums of whole blocks, of which each later block needs the one before
+        for place, block in enumerate(blocks):
+            rest = len(block) - 1
+            if rest:
+                blocks[place] = Ciphertexts.join(
+                    [block.slice(0, 1), block.slice(1, rest + 1).plus(before.slice(0, rest))]
+                )
+        order = np.empty(count, dtype=np.int64)
+        order[np.concatenate([np.arange(place, count, width) for place in range(len(blocks))])] = np.arange(count)
+        return Ciphertexts.join(blocks).take(order)
+
     def take(self, order: NDArray[np.int64] | Sequence[int]) -> Ciphertexts:
         """The ciphertexts at these places, in this order."""
         return Ciphertexts(self.first.take(order), self.second.take(order))
@@ -140,20 +165,33 @@ class Logarithms:
         self._stride = min(bound, table or _LARGEST_TABLE)
         if not 0 < self._stride <= _LARGEST_TABLE:
             raise InputError(f"a table of {self._stride} logarithms; 1 to {_LARGEST_TABLE} fit")
-        self._number = {point: number for number, point in enumerate(powers(range(self._stride)))}
+        steps = _encodings(powers(range(self._stride)))
+        self._number = np.argsort(steps, kind="stable")
+        self._sorted = steps[self._number]
         self._back = powers([-self._stride])
+
+    @classmethod
+    def for_many(cls, bound: int, count: int) -> Logarithms:
+        """With the table that takes the least work for that many numbers spread evenly below the bound."""
+        balanced = math.isqrt(max(1, count) * bound // 2) + 1
+        return cls(bound, min(balanced, bound, _LARGEST_TABLE))
 
     def of(self, points: Points) -> NDArray[np.int64]:
         """The number in each point, and -1 where it is none from 0 to bound - 1."""
         numbers = np.full(len(points), -1, dtype=np.int64)
         places, rest = np.arange(len(points)), points
         for start in range(0, self.bound, self._stride):
-            found = np.array([self._number.get(point, -1) for point in rest], dtype=np.int64)
-            hits = found >= 0
-            numbers[places[hits]] = found[hits] + start
+            near = np.minimum(np.searchsorted(self._sorted, _encodings(rest)), self._stride - 1)
+            hits = self._sorted[near] == _encodings(rest)
+            numbers[places[hits]] = self._number[near[hits]] + start
             places = places[~hits]
             if not places.size:
                 break
             rest = rest.take(np.flatnonzero(~hits)).plus(self._back)
         numbers[numbers >= self.bound] = -1
         return numbers
+
+
+def _encodings(points: Points) -> NDArray[np.bytes_]:
+    """The points as an array that can be sorted and searched."""
+    return np.frombuffer(points.data, dtype=f"S{POINT_BYTES}")
