@@ -11,6 +11,7 @@ A stack of shares is an array with one row per place, place 1 first.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -113,6 +114,11 @@ def accept(vector: Words, due: int, *, party: str, step: str, field: Field = F61
 
 def lagrange(known: Sequence[int], to: Sequence[int], field: Field = F61) -> Words:
     """The matrix that takes the values at the known places to the values at the others."""
+    return _lagrange(tuple(known), tuple(to), field).copy()
+
+
+@lru_cache(maxsize=1024)
+def _lagrange(known: tuple[int, ...], to: tuple[int, ...], field: Field) -> Words:
     if len(set(known)) != len(known) or not known:
         raise InputError("the places of shares must differ, and there must be one at least")
     prime = field.prime

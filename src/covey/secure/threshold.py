@@ -162,8 +162,8 @@ async def prepare(channel: Channel, bound: int, width: int) -> Prepared:
     powers = mask[np.newaxis]
     while len(powers) < cut.stride:
         more = powers[: cut.stride - len(powers)]
-        highest = np.broadcast_to(powers[-1], more.shape)
-        powers = np.concatenate([powers, await workshop.multiply(np.ascontiguousarray(highest), more)])
+        highest = np.repeat(powers[-1:], len(more), axis=0)
+        powers = np.concatenate([powers, await workshop.multiply(highest, more)])
     factors = [factor]
     with_one = np.concatenate([np.ones((1, width), dtype=np.uint64), powers])
     for stride in range(cut.strides):
@@ -245,7 +245,8 @@ def _fits(prepared: Prepared, mine: Words, together: int) -> None:
 def multiply_out(prepared: Prepared, opened: Words) -> Words:
     """This party's share, of the high degree, of the factor times c (c - 1) … (c - bound + 1), given c - r."""
     cut = shape(prepared.bound)
-    return evaluate(opened, prepared.powers, prepared.factors, cut.binomials, cut.shifts)
+    powers, factors = np.ascontiguousarray(prepared.powers), np.ascontiguousarray(prepared.factors)
+    return evaluate(opened, powers, factors, cut.binomials, cut.shifts)
 
 
 def own_part(channel: Channel, shares: Words) -> Words:

@@ -15,11 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covey.anonymize.compiled import jit
-from covey.anonymize.constraints import Limits, limits_of
-from covey.anonymize.kernels import Forest, forest, hash_tuples, signs
+from covey.anonymize.kernels import Forest, forest, hash_tuples, number_groups, signs
 from covey.anonymize.peel import lattice
-from covey.anonymize.peel.atoms import Atoms
-from covey.anonymize.peel.strip import LEFT, WEIGHT, Remains, all_of, take_classes
 from covey.anonymize.problem import Problem
 from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import Secret
@@ -134,15 +131,9 @@ def _problem(study: Study, trees: tuple[Hierarchy, ...], codes: Ints, counts: Lo
     return Problem(trees, codes, counts, costs, scale, study.privacy.k)
 
 
-def _atoms(problem: Problem) -> Atoms:
-    return Atoms(np.arange(problem.items), problem.counts, problem.codes, np.empty((problem.items, 0), np.int64))
-
-
 def _peel(problem: Problem, bound: int, nodes: Ints) -> Longs:
-    atoms, flat = _atoms(problem), forest(problem)
-    gain = np.zeros(len(nodes), dtype=np.int64)
-    limits = limits_of(problem)._replace(k=bound)
-    peel_all(flat, signs(flat), atoms.codes, atoms.weight, atoms.places, limits, nodes, all_of(atoms), gain)
+    flat, gain = forest(problem), np.zeros(len(nodes), dtype=np.int64)
+    _peel_all(flat, signs(flat), problem.codes, problem.counts, bound, nodes, gain)
     return gain
 
 
@@ -150,12 +141,12 @@ def _candidates(problem: Problem, bound: int, seed: Secret) -> Ints:
     """The whole lattice where it can be listed, else what probes find."""
     if lattice.size(problem) <= lattice.LISTED:
         return lattice.by_cost(problem, lattice.whole(problem))
-    atoms, flat = _atoms(problem), forest(problem)
+    flat = forest(problem)
     stream = Rng(derive(seed, "probe", bound)).stream("starts")
-    starts = stream.words_below(atoms.number, PROBES).astype(np.int64)
+    starts = stream.words_below(problem.items, PROBES).astype(np.int64)
     state = stream.words(1) >> np.uint64(2)
     nodes = np.tile(flat.heights.astype(np.int32), (PROBES + 1, 1))
-    _probe_all(flat, atoms.codes, atoms.weight, bound, starts, state, nodes)
+    _probe_all(flat, problem.codes, problem.counts, bound, starts, state, nodes)
     return lattice.by_cost(problem, nodes)
 
 
@@ -168,18 +159,36 @@ def _chosen(problem: Problem, nodes: Ints, gain: Longs, most: int) -> Ints:
 
 
 @jit
-def peel_all(
-    trees: Forest, sign: Longs, codes: Ints, weight: Longs, places: Longs, limits: Limits, nodes: Ints,
-    remains: Remains, gain: Longs,
-) -> None:  # fmt: skip
-    """Peels a table, and writes down how many records each node published."""
-    for number in range(len(nodes)):
-        before = remains.state[WEIGHT]
-        if before < limits.k:
+def _peel_all(trees: Forest, sign: Longs, codes: Ints, weight: Longs, k: int, nodes: Ints, gain: Longs) -> None:
+    """Peels a table, and writes down how many records each node published.
+
+    The anonymizer's own kernel does this too, but carries all its constraints, which take nine seconds to compile.
+    """
+    number, total = len(weight), weight.sum()
+    which, hashes, group = np.arange(number), np.empty(number, np.int64), np.empty(number, np.int64)
+    room = 16
+    while room < 2 * number:
+        room *= 2
+    table, owner, size = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(number, np.int64)
+    for turn in range(len(nodes)):
+        if total < k:
             return
-        hash_tuples(trees, sign, codes, nodes[number], remains.which[: remains.state[LEFT]], remains.hashes)
-        take_classes(weight, places, limits, remains)
-        gain[number] = before - remains.state[WEIGHT]
+        hash_tuples(trees, sign, codes, nodes[turn], which[:number], hashes)
+        while room > 16 and room // 2 >= 2 * number:
+            room //= 2
+        groups = number_groups(hashes[:number], table[:room], owner[:room], group)
+        size[:groups] = 0
+        for place in range(number):
+            size[group[place]] += weight[which[place]]
+        stay = 0
+        for place in range(number):
+            if size[group[place]] >= k:
+                gain[turn] += weight[which[place]]
+            else:
+                which[stay] = which[place]
+                stay += 1
+        number = stay
+        total -= gain[turn]
 
 
 @jit

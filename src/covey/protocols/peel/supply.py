@@ -68,15 +68,15 @@ class Supply:
         self.made = 0
         """Tests that were ordered so far."""
         self._taken = 0
-        self._wanted = 0
+        self._foreseen = 0
         self._orders: asyncio.Queue[_Order | None] = asyncio.Queue()
         self._batches: list[_Batch] = []
         self._front: list[Prepared] = []
 
     def foresee(self, tests: int) -> None:
         """That many tests will be needed soon; the number is public."""
-        self._wanted = min(tests, STOCK)
-        self._order(self._taken + self._wanted)
+        self._foreseen = self._taken + tests
+        self._refill()
 
     async def reaches(self, channel: Channel, mine: Words) -> Bits:
         """Where the parties' numbers add up to the bound or more."""
@@ -85,8 +85,7 @@ class Supply:
     async def take(self, width: int) -> Prepared:
         """The next tests, which are waited for if need be."""
         self._taken += width
-        self._order(self._taken)
-        self._order(self._taken + self._wanted)
+        self._refill()
         parts, due = [], width
         while due > 0:
             if not self._front:
@@ -114,6 +113,12 @@ class Supply:
         """Nothing more will be taken; what is ordered is still made, because peers make it too."""
         for _ in range(LANES):
             self._orders.put_nowait(None)
+
+    def _refill(self) -> None:
+        """Orders what is foreseen once half of it is lacking: a few large batches cost less than many small ones."""
+        soon = max(0, min(self._foreseen - self._taken, STOCK))
+        if 2 * (self.made - self._taken) < soon or self.made < self._taken:
+            self._order(self._taken + soon)
 
     def _order(self, until: int) -> None:
         while self.made < until:

@@ -24,7 +24,11 @@ from covey.wire import Channel
 WINDOW = 400_000
 """Tests of a window of several nodes, at most."""
 AHEAD = 4
-"""Windows for which tests are prepared ahead."""
+"""Windows for which tests are prepared ahead,"""
+AGAIN = 1 << 14
+"""Tests more, at most, for what a window tests again."""
+VISITS_AHEAD = 12
+"""and visits, where a window is one."""
 
 
 @dataclass
@@ -66,8 +70,9 @@ class Peeling:
         """About how many tests the next windows need: no table will be larger than it would be now."""
         finder, end = self.finder, len(self.finder.nodes)
         if finder.terms.mode == "visit":
-            return sum(finder.tests(node) for node in range(position, min(position + AHEAD, end)))
-        return min(AHEAD * WINDOW, sum(finder.tests(node) for node in range(position, end)))
+            return sum(finder.tests(node) for node in range(position, min(position + VISITS_AHEAD, end)))
+        rest = sum(finder.tests(node) for node in range(position, end))
+        return min(AHEAD * WINDOW, rest + min(rest // 4, AGAIN))
 
     async def _settle(self, channel: Channel, waiting: Candidates) -> None:
         """Publishes candidates in the order of the list: each if it still has k records when its turn has come."""
