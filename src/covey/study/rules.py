@@ -35,13 +35,16 @@ PROTOCOLS: dict[str, Rule] = {
     "count": Rule(("horizontal",), (2, None), options=("column", "level"), privacy=("k",)),
     "suppress": Rule(("horizontal",), (2, 2), options=("encryption",), privacy=("k",)),
     "collect": Rule(("respondents",), (0, None), ("collector",), ("collector",), ("scheme", "b", "rho", "grid")),
-    "generalize": Rule(("vertical",), (2, 2), ("recipient",), (), ("leakage", "local", "variant")),
+    "generalize": Rule(
+        ("vertical",), (2, 2), ("recipient",), (), ("leakage", "local", "variant", "ties"), ("k",),
+    ),
     "cluster": Rule(
         ("horizontal", "vertical"), (2, None), ("evaluator",), (), ("schedule",),
         ("k", "l", "diversity", "site_l", "k_insider"),
     ),
     "federate": Rule(
-        ("vertical",), (2, 2), ("recipient",), ("recipient",), ("population", "alpha", "schedule"), ("k", "delta"),
+        ("vertical",), (2, 2), ("recipient",), ("recipient",),
+        ("population", "alpha", "schedule", "score", "candidates", "presence", "bits"), ("k", "delta"),
     ),
     "peel": Rule(
         ("horizontal",), (2, None), (), (), ("mode", "nodes", "buckets", "insider", "leftover"),
@@ -52,8 +55,13 @@ PROTOCOLS: dict[str, Rule] = {
 OPTION_VALUES: dict[tuple[str, str], tuple[str, ...]] = {
     ("suppress", "encryption"): ("waters", "elgamal"),
     ("generalize", "leakage"): ("auto", "matrix", "one-sided", "threshold"),
+    ("generalize", "local"): ("datafly", "peel", "sequential", "mondrian", "hilbert"),
     ("generalize", "variant"): ("paper", "datafly", "finished-cells"),
+    ("generalize", "ties"): ("first", "last"),
     ("cluster", "schedule"): ("guarded", "exact", "paper"),
+    ("federate", "schedule"): ("level", "paper"),
+    ("federate", "score"): ("weighted", "paper"),
+    ("federate", "presence"): ("quasi", "sensitive"),
     ("collect", "scheme"): ("elgamal", "paillier"),
     ("peel", "mode"): ("visit", "skip", "wave"),
 }

@@ -1,0 +1,92 @@
+"""What a run of `generalize` teaches each party, in sentences."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from covey.protocols.generalize.rounds import Course
+from covey.protocols.generalize.terms import MOST_ENCRYPTED, Terms
+from covey.secure.declare import Leakage
+
+OWNERS = ("observer", "partner")
+
+
+def _both(*sentences: str) -> Leakage:
+    return Leakage(roles=dict.fromkeys(OWNERS, sentences))
+
+
+_COUNTS = (
+    "in each round how many people each of its own groups shares with each of the other party's, the other's groups "
+    "without names and in random order; a group is people whose own columns look alike",
+    "with that, which of its groups have people who share a value of the other party's that is finer than the "
+    "published one; where a whole group does, whoever knows that value of one of them knows it of all",
+)
+_SIZES = "in each round the number and the sizes of the other party's groups{small}"
+_FITS = "in each round the number of the other party's groups, and whether the two tables fit together"
+
+MATRIX = _both(_FITS, _SIZES, *_COUNTS)
+ONE_SIDED = Leakage(roles={"observer": (_FITS, _SIZES, *_COUNTS), "partner": (_FITS, _SIZES)})
+THRESHOLD = _both(
+    _FITS,
+    "in how many pairs of groups, one of each party, there were from 1 to {most} people, in rounds in which it had the "
+    "fewer groups (or as many, and is named first); not in which pairs, and no other count",
+)
+AUTO = Leakage(
+    roles={
+        "observer": (
+            *THRESHOLD.by_role["observer"],
+            "the sizes of the other party's groups, and how many people each of them shares with each of its own, "
+            "without names, only in rounds in which people times the smaller number of groups was above {limit}",
+        ),
+        "partner": (
+            *THRESHOLD.by_role["partner"],
+            "the sizes of the other party's groups, and no other count, only in rounds in which people times the "
+            "smaller number of groups was above {limit}",
+        ),
+    }
+)
+DATAFLY = _both(
+    "in each round that did not fit, how many distinct values the other party's most varied column had",
+    "that one party's groups stayed as they were while the other's were merged: so what is learned of the same groups "
+    "adds up from round to round",
+)
+FINISHED = _both(
+    "after each round which of its own people were in a finished class, and which were not, at the levels of that "
+    "round, earlier and finer than in the release of all",
+    "in later rounds the counts of those who were left, also of fewer than {k}",
+)
+PREVIEW = _both("what the release will lose in all columns ({loss} of 1, by LM), and so in the other party's")
+COUNTED = _both("in numbers: {rounds}; groups of {observer} and {partner}: {groups}{withheld}")
+RECIPIENT = Leakage(roles={"recipient": ("how many records were left out ({withheld})",)})
+
+LEAKAGE = AUTO
+"""Of a run with default options."""
+
+
+def before(terms: Terms) -> list[tuple[Leakage, dict[str, object]]]:
+    """What the rounds will teach."""
+    kind = {"auto": AUTO, "matrix": MATRIX, "one-sided": ONE_SIDED, "threshold": THRESHOLD}[terms.leakage]
+    finishing = terms.variant == "finished-cells"
+    small = "; in later rounds of those who were left, so also of few" if finishing else f", all of {terms.k} or more"
+    lines: list[tuple[Leakage, dict[str, object]]] = [
+        (kind, {"small": small, "most": terms.k - 1, "limit": f"{MOST_ENCRYPTED:,}"})
+    ]
+    if terms.variant == "datafly":
+        lines.append((DATAFLY, {}))
+    if finishing:
+        lines.append((FINISHED, {"k": terms.k}))
+    return lines
+
+
+def after(terms: Terms, course: Course, withheld: int) -> tuple[Leakage, dict[str, object]]:
+    """The same in numbers, which both owners know."""
+    how = Counter(found.leaking or "decided by a single group" for found in course.rounds)
+    number = len(course.rounds)
+    said = ", ".join(f"{count} {name}" for name, count in how.items())
+    return COUNTED, {
+        "rounds": f"{number} round{'s' if number > 1 else ''} ({said})",
+        "observer": terms.observer,
+        "partner": terms.partner,
+        "groups": ", then ".join(f"{first} and {second}" for first, second in (r.groups for r in course.rounds)),
+        "withheld": f"; {withheld} of its people are left over and withheld" if withheld else "",
+    }

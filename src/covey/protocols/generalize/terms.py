@@ -1,0 +1,98 @@
+"""What a study asks of `generalize`: its options, its parties' places, and the studies that it cannot run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from covey.anonymize import ALGORITHMS
+from covey.anonymize.datafly import Ties
+from covey.errors import InputError
+from covey.study import Study
+
+Leaking = Literal["matrix", "one-sided", "threshold"]
+Variant = Literal["paper", "datafly", "finished-cells"]
+
+MOST_ENCRYPTED = 100_000
+"""People times groups up to which `auto` hides the counts of a round."""
+
+OPTIONS = {
+    "leakage": '"auto" (default): threshold while people times the smaller number of groups is at most 10^5, else '
+    'one-sided; "threshold": only how many pairs of groups share too few people, and only to one party; "one-sided": '
+    'the first party alone learns how many people each pair of groups shares; "matrix": both do, as in the paper',
+    "local": 'how each party makes its own columns k-anonymous first: "datafly" (default), "peel", "sequential", '
+    '"mondrian" or "hilbert"',
+    "variant": '"paper" (default): both parties generalize after a round that does not fit; "datafly": only the one '
+    'with the most distinct column; "finished-cells": classes that are done leave, the rest goes on. The ledger grows',
+    "ties": 'which of two columns with equally many distinct values is generalized: "first" (default) or "last"',
+}
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The parameters of a run."""
+
+    k: int
+    leakage: Literal["auto"] | Leaking
+    local: str
+    variant: Variant
+    ties: Ties
+    observer: str
+    """The first party with columns that the study names: it alone sees the counts in one-sided mode."""
+    partner: str
+    recipient: str | None
+    cap: int
+    """Rounds that no run exceeds: one more than all columns have levels to rise."""
+
+    @classmethod
+    def of(cls, study: Study) -> Terms:
+        """A study's terms. Raises InputError, with what to change, if `generalize` cannot keep them."""
+        variant = cast("Variant", str(study.options.get("variant", "paper")))
+        leakage = cast("Leaking", str(study.options.get("leakage", "auto")))
+        local = str(study.options.get("local", "datafly"))
+        if local not in ALGORITHMS:
+            raise InputError(f"[protocol] local is one of {', '.join(ALGORITHMS)}")
+        if variant == "finished-cells":
+            if leakage not in ("auto", "matrix"):
+                raise InputError(
+                    f'[protocol] variant = "finished-cells" shows both parties the counts of every round; leakage = '
+                    f'"{leakage}" cannot be kept with it: leave leakage out, or take another variant'
+                )
+            leakage = "matrix"
+        _require_listed(study)
+        observer, partner = (party.name for party in study.holders)
+        recipients = [party.name for party in study.parties if party.role == "recipient"]
+        if len(recipients) > 1:
+            raise InputError(f"one party may be the recipient; here are {', '.join(recipients)}")
+        heights = [column.tree().height for column in study.quasi]
+        return cls(
+            k=study.privacy.k,
+            leakage=leakage,
+            local=local,
+            variant=variant,
+            ties=cast("Ties", str(study.options.get("ties", "first"))),
+            observer=observer,
+            partner=partner,
+            recipient=recipients[0] if recipients else None,
+            cap=1 + sum(heights),
+        )
+
+    @property
+    def owners(self) -> tuple[str, str]:
+        """The two parties with columns, as the study names them."""
+        return self.observer, self.partner
+
+    def leaking(self, people: int, groups: int) -> Leaking:
+        """How a round is compared, given the smaller number of groups: by what both parties know."""
+        if self.leakage != "auto":
+            return self.leakage
+        return "threshold" if people * groups <= MOST_ENCRYPTED else "one-sided"
+
+
+def _require_listed(study: Study) -> None:
+    for column in study.quasi:
+        if not column.closed:
+            raise InputError(
+                f"column {column.name!r}: protocol 'generalize' needs a hierarchy that lists the whole domain; "
+                "give it a file, or min, max and steps, or its values"
+            )
