@@ -201,9 +201,9 @@ def ask(matrix: Matrix, indices: Sequence[int], streams: Sequence[Stream]) -> As
     for row, stream in enumerate(streams):
         secrets[row] = stream.words(DIMENSION // 2).view(np.uint32)
     matrix.walk(lambda worker, first, block: _encrypt(block, secrets, queries, first))
-    for row, (stream, (column, _)) in enumerate(zip(streams, places, strict=True)):
+    for row, stream in enumerate(streams):
         queries[row] += errors(stream, shape.columns)
-        queries[row, column] += np.uint32(SCALE)
+    queries[np.arange(len(places)), [column for column, _ in places]] += np.uint32(SCALE)
     return Asked(shape, queries, tuple(slot for _, slot in places), secrets)
 
 
