@@ -1,0 +1,53 @@
+"""The same people released twice: how many hide among fewer than k for whoever knows their classes in both.
+
+The clinic that ships is released twice, by two algorithms or with two k. The intersection attack takes a person's
+class in each release as known; who shares both classes with her is who she hides among.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from covey import samples
+from covey.anonymize import anonymize
+from covey.anonymize.build import build
+from covey.sources.source import connect
+from covey.study import Study
+from covey.table import build as build_table
+from covey.table import read
+
+PAIRS = ((("peel", 5), ("mondrian", 5)), (("peel", 5), ("peel", 8)), (("peel", 5), ("peel", 5)))
+K = 5
+
+
+def places(algorithm: str, k: int) -> list[tuple[int, int]]:
+    """Each row's item and class; rows of one item are told apart by nothing, so they are matched in order."""
+    folder = samples.path("clinic")
+    study = Study.load(folder / "study.toml")
+    columns = study.columns
+    source = connect(str(folder / "clinic.csv"))
+    built = build(
+        build_table(read(source.batches([column.name for column in columns]), columns, source.name), study), k=k
+    )
+    found = anonymize(built.problem, algorithm)
+    seats: dict[int, list[int]] = {}
+    for item, group, count in zip(found.item.tolist(), found.group.tolist(), found.count.tolist(), strict=True):
+        seats.setdefault(item, []).extend([group] * count)
+    return [(item, seats[item].pop() if seats.get(item) else -1) for item in built.item_of_row.tolist()]
+
+
+def run() -> None:
+    for first, second in PAIRS:
+        both = zip(places(*first), places(*second), strict=True)
+        together = Counter((one[1], other[1]) for one, other in both)
+        people = sum(together.values())
+        few = sum(count for count in together.values() if count < K)
+        alone = sum(count for count in together.values() if count == 1)
+        print(
+            f"{first[0]} at k = {first[1]}, then {second[0]} at k = {second[1]}: of {people:,} people {few:,} share "
+            f"both classes with fewer than {K - 1} others, {alone:,} with nobody"
+        )
+
+
+if __name__ == "__main__":
+    run()
