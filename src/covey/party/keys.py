@@ -4,7 +4,8 @@
     tls.key      the private half of the certificate's own key (ed25519)
     signing.key  signs what the party must not be able to deny (ed25519)
     journal.key  encrypts the journal of a run
-    dummy.key    chooses this party's dummy users in `federate`, the same ones in every run
+    dummy.key    chooses this party's dummy users in `federate`, the same ones in every run; of an authority of
+                 `suppress` it is the master key
 
 A private file is created with access for its owner alone and never replaced; one that others can read is
 refused, because whoever could read it may have read it.

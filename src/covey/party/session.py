@@ -14,6 +14,7 @@ from typing import Literal
 
 import pyarrow as pa
 
+from covey.crypto.rng import derive
 from covey.crypto.secret import Secret
 from covey.errors import Aborted, CoveyError, Unmet
 from covey.party.approval import Decide, describe
@@ -205,7 +206,8 @@ def _seat(part: Part, channel: Channel, decisions: list[bool]) -> Seat:
         )
         part.log.note("every party approved the release")
 
-    return Seat(study, part.party, part.table, channel, part.progress, part.ledger, approve)
+    lasting = derive(part.keys.dummy, "lasting", part.protocol.name)
+    return Seat(study, part.party, part.table, channel, part.progress, part.ledger, approve, lasting)
 
 
 def _seal(study: Study, result: Result) -> tuple[pa.Table | None, bytes | None]:

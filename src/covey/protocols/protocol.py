@@ -11,6 +11,7 @@ from typing import Protocol as Interface
 
 import pyarrow as pa
 
+from covey.crypto.secret import Secret
 from covey.secure.declare import Leakage
 from covey.study import Study
 from covey.table import Table
@@ -87,6 +88,8 @@ class Seat:
     book: Book
     approve: Callable[[Proposal], Awaitable[None]]
     """Asks everyone; returns if all agree. To be awaited right before the step that opens the release."""
+    lasting: Secret
+    """A secret of this party that is the same in every run of the protocol with the same keys."""
 
     @property
     def records(self) -> Table:
