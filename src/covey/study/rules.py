@@ -34,7 +34,10 @@ class Rule:
 PROTOCOLS: dict[str, Rule] = {
     "count": Rule(("horizontal",), (2, None), options=("column", "level"), privacy=("k",)),
     "suppress": Rule(("horizontal",), (2, 2), options=("encryption",), privacy=("k",)),
-    "collect": Rule(("respondents",), (0, None), ("collector",), ("collector",), ("scheme", "b", "rho", "grid")),
+    "collect": Rule(
+        ("respondents",), (0, None), ("collector",), ("collector",),
+        ("scheme", "b", "rho", "grid", "jitter", "committee", "cut"),
+    ),
     "generalize": Rule(
         ("vertical",), (2, 2), ("recipient",), (), ("leakage", "local", "variant", "ties"), ("k",),
     ),
@@ -63,5 +66,6 @@ OPTION_VALUES: dict[tuple[str, str], tuple[str, ...]] = {
     ("federate", "score"): ("weighted", "paper"),
     ("federate", "presence"): ("quasi", "sensitive"),
     ("collect", "scheme"): ("elgamal", "paillier"),
+    ("collect", "cut"): ("fall", "hansen-mukherjee"),
     ("peel", "mode"): ("visit", "skip", "wave"),
 }

@@ -1,0 +1,76 @@
+"""What a trusted party would publish, whose random numbers all have their mean: positions in proportion to cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from covey.hierarchy import Hierarchy
+from covey.protocols.collect.diverse import is_diverse
+from covey.protocols.collect.divide import cut_line, merge
+from covey.protocols.collect.grid import Ints, Longs
+from covey.protocols.collect.terms import Terms, trees_of
+from covey.protocols.peel.release import Published, figures, result
+from covey.protocols.protocol import Result
+from covey.protocols.rows import Rows, carried, domain
+from covey.study import Study
+from covey.table import Table
+
+
+def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
+    """The trusted party's release."""
+    terms = Terms.of(study)
+    pooled = [tables[name] for name in sorted(tables)]
+    codes = np.concatenate([table.codes for table in pooled], axis=1)
+    return release(study, pooled, terms.grid.rank(codes))
+
+
+def release(study: Study, pooled: Sequence[Table], positions: Longs) -> Result:
+    """What follows from everyone's positions; respondents are numbered in the order of `pooled`, a row each or more."""
+    terms, trees = Terms.of(study), trees_of(study)
+    codes = np.concatenate([table.codes for table in pooled], axis=1)
+    cells = {column.name: _cells(pooled, column.name) for column in carried(study)}
+    order = np.argsort(positions, kind="stable")
+    group = classes(terms, positions[order], [cells[column.name] for column in terms.watched], order)
+    nodes = boxes(trees, codes[:, order], group)
+    published = Published.of(len(trees), list(nodes), np.bincount(group).tolist())
+    known = figures(study, trees, published, len(order))
+    sorted_cells = {name: [own[row] for row in order.tolist()] for name, own in cells.items()}
+    return result(study, trees, published, known, Rows(published.number[group], sorted_cells))
+
+
+def classes(terms: Terms, places: Longs, watched: Sequence[Sequence[str]], order: Longs) -> Longs:
+    """The classes of a sorted line, merged until they are diverse."""
+    group = cut_line(places, terms.k, terms.cut)
+    untested = set(range(int(group.max()) + 1))
+    while terms.watched and untested:
+        failed = [own for own in sorted(untested) if not _diverse(terms, watched, order[group == own])]
+        if not failed:
+            break
+        before = group
+        group = merge(places, group, failed)
+        untested = {own for own in range(int(group.max()) + 1) if len(set(before[group == own].tolist())) > 1}
+    return group
+
+
+def boxes(trees: Sequence[Hierarchy], codes: Ints, group: Longs) -> Ints:
+    """Each class's nodes, classes x columns; members stand beside each other."""
+    starts = np.searchsorted(group, np.arange(int(group.max()) + 1))
+    columns = [
+        tree.common_ancestor(np.minimum.reduceat(own, starts), np.maximum.reduceat(own, starts))
+        for tree, own in zip(trees, codes, strict=True)
+    ]
+    return np.stack(columns, axis=1)
+
+
+def _diverse(terms: Terms, watched: Sequence[Sequence[str]], members: Longs) -> bool:
+    for column, cells in zip(terms.watched, watched, strict=True):
+        own = [cells[row] for row in members.tolist()]
+        if not is_diverse(terms, [own.count(value) for value in domain(column)]):
+            return False
+    return True
+
+
+def _cells(pooled: Sequence[Table], name: str) -> list[str]:
+    return [table.values(name).labels[code] for table in pooled for code in table.values(name).codes.tolist()]

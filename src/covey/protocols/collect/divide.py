@@ -1,0 +1,56 @@
+"""Where the collector cuts the line: classes of k or more neighbours, as near to each other as can be.
+
+Source    Xue and others, section 4.4: FALL's and Hansen and Mukherjee's costs, both cut in O(k x) after sorting
+          (`covey.anonymize.line`). Positions may be shifted and scaled without changing the cut.
+Merging   is ours: a class that is not diverse joins the neighbour that is nearer on the line, again and again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.anonymize.hilbert import Cost, cut
+from covey.anonymize.problem import Problem
+from covey.errors import Unmet
+from covey.hierarchy import Hierarchy
+from covey.measures import integer_costs
+
+Longs = NDArray[np.int64]
+
+
+def cut_line(places: Longs, k: int, cost: Cost = "fall") -> Longs:
+    """The class of each place of a sorted line. Raises Unmet below k places."""
+    if len(places) < k:
+        raise Unmet(f"fewer than k = {k} respondents took part; nothing can be released")
+    tree = Hierarchy.from_paths([("a", "*")])
+    costs, scale = integer_costs((tree,))
+    records = len(places)
+    problem = Problem((tree,), np.zeros((1, 1), np.int32), np.array([records]), costs, scale, k)
+    near = (places - places.min()).astype(np.float64)
+    return cut(problem, near, np.zeros(records, dtype=np.int64), cost=cost)
+
+
+def merge(places: Longs, group: Longs, failed: Sequence[int]) -> Longs:
+    """The classes after each that failed has joined the nearer of its neighbours, numbered along the line anew.
+
+    Raises Unmet if a class failed that has no neighbour: then the whole table does not keep what is asked for.
+    """
+    classes = int(group.max()) + 1
+    if failed and classes == 1:
+        raise Unmet("not even the whole table is as diverse as the study asks for; lower l")
+    starts = np.searchsorted(group, np.arange(classes))
+    ends = np.append(starts[1:], len(group)) - 1
+    joined = np.zeros(classes, dtype=bool)
+    """Whether a class and the one before it are one."""
+    for own in failed:
+        before = places[starts[own]] - places[ends[own - 1]] if own else None
+        after = places[starts[own + 1]] - places[ends[own]] if own + 1 < classes else None
+        if after is None or (before is not None and before <= after):
+            joined[own] = True
+        else:
+            joined[own + 1] = True
+    number = np.cumsum(~joined) - 1
+    return number[group].astype(np.int64)

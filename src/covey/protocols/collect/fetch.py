@@ -1,0 +1,196 @@
+"""How a respondent reads its cell's entry of the index, and nobody sees which.
+
+Up to 2^14 cells everyone is sent the whole index: nothing is asked, so nothing can be seen. Above, the index is read by
+private retrieval (`covey.crypto.pir`): a query hides the cell as learning with errors is hard. It may be plain
+retrieval: entries are encrypted, and whoever reads more than one can open none.
+
+The collector serves respondents in lots, so that only so many copies are under way; queries of a lot are answered
+together, and those of respondents that live in one process are made together.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, TypeVar
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
+
+from covey.crypto import pir
+from covey.crypto.elgamal import Ciphertexts
+from covey.crypto.rng import Stream, spell
+from covey.errors import InputError, PeerError
+from covey.protocols.collect import index as indices
+from covey.protocols.collect.terms import BROADCAST_CELLS, Terms
+from covey.wire import Channel, Message, gather
+
+T = TypeVar("T")
+Words32 = NDArray[np.uint32]
+
+LOT = 32
+"""Respondents that are sent the index at the same time."""
+QUERY_LOT = 64
+"""Queries that are answered at the same time."""
+LARGEST_PIECE = 12 << 20
+
+
+class Index(Message, tag="collect.index"):
+    """The whole index, an entry after the other."""
+
+    entries: Annotated[bytes, Meta(max_length=BROADCAST_CELLS * indices.ENTRY_BYTES)]
+
+
+class Hint(Message, tag="collect.hint"):
+    """A piece of what is needed to read any answer; the same for all."""
+
+    words: Annotated[bytes, Meta(max_length=LARGEST_PIECE)]
+
+
+class Query(Message, tag="collect.query"):
+    """An encrypted wish for one column of the table."""
+
+    words: Annotated[bytes, Meta(max_length=LARGEST_PIECE)]
+
+
+class Reply(Message, tag="collect.reply"):
+    """The column, encrypted."""
+
+    words: Annotated[bytes, Meta(max_length=LARGEST_PIECE)]
+
+
+async def serve(
+    channel: Channel, terms: Terms, index: Ciphertexts, handles: Sequence[str], then: Callable[[str], Awaitable[T]]
+) -> list[T]:
+    """Lets everyone read; `then` is awaited for each before its lot is over, and its answers are returned."""
+    content = indices.spell(index)
+    size = QUERY_LOT if terms.private_retrieval else LOT
+    lots = [handles[start : start + size] for start in range(0, len(handles), size)]
+    turn = asyncio.Semaphore(1)
+    if terms.private_retrieval:
+        shape = pir.shape_of(terms.grid.cells, indices.ENTRY_BYTES)
+        table = await asyncio.to_thread(pir.Table, content, shape)
+        hint = (await asyncio.to_thread(table.hint, pir.Matrix(seed_of(channel), shape))).astype("<u4").tobytes()
+
+        async def one_lot(lot: Sequence[str]) -> list[T]:
+            async with turn:
+                await _reply(channel, table, hint, lot)
+                return await gather(*(_awaited(then, name) for name in lot))
+    else:
+        message = Index(content)
+
+        async def one_lot(lot: Sequence[str]) -> list[T]:
+            async with turn:
+                await gather(*(channel.send(name, message) for name in lot))
+                return await gather(*(_awaited(then, name) for name in lot))
+
+    answers = await gather(*(one_lot(lot) for lot in lots))
+    return [answer for part in answers for answer in part]
+
+
+async def read(channel: Channel, terms: Terms, hub: str, cell: int) -> Ciphertexts:
+    """The entry of our cell."""
+    if not terms.private_retrieval:
+        content = (await channel.receive(hub, Index)).entries
+        due = terms.grid.cells * indices.ENTRY_BYTES
+        if len(content) != due:
+            raise PeerError(party=hub, step=channel.step, reason=f"an index of {len(content)} bytes, expected {due}")
+        return _entry(channel, hub, content, cell)
+    shape = pir.shape_of(terms.grid.cells, indices.ENTRY_BYTES)
+    hint = await _hint(channel, hub, shape)
+    asked = await _desk().ask(seed_of(channel), shape, cell, channel.rng.stream("query"))
+    await channel.send(hub, Query(asked.queries.astype("<u4").tobytes()))
+    words = (await channel.receive(hub, Reply)).words
+    if len(words) != shape.answer_bytes:
+        reason = f"a reply of {len(words)} bytes, expected {shape.answer_bytes}"
+        raise PeerError(party=hub, step=channel.step, reason=reason)
+    [record] = pir.recover(asked, hint, _words(words)[np.newaxis, :])
+    return _entry(channel, hub, record, 0)
+
+
+def seed_of(channel: Channel) -> bytes:
+    """The seed of the public matrix: nobody chose it alone, since it follows from the session."""
+    return hashlib.sha256(spell("collect matrix", channel.session)).digest()
+
+
+async def _awaited(then: Callable[[str], Awaitable[T]], name: str) -> T:
+    return await then(name)
+
+
+async def _reply(channel: Channel, table: pir.Table, hint: bytes, lot: Sequence[str]) -> None:
+    """Hands the hint to a lot of respondents and answers their queries together."""
+    shape = table.shape
+
+    async def query(name: str) -> Words32:
+        for start in range(0, len(hint), LARGEST_PIECE):
+            await channel.send(name, Hint(hint[start : start + LARGEST_PIECE]))
+        words = (await channel.receive(name, Query)).words
+        if len(words) != shape.query_bytes:
+            reason = f"a query of {len(words)} bytes, expected {shape.query_bytes}"
+            raise PeerError(party=name, step=channel.step, reason=reason)
+        return _words(words)
+
+    queries = np.stack(await gather(*(query(name) for name in lot)))
+    replies = (await asyncio.to_thread(table.answer, queries)).astype("<u4")
+    await gather(*(channel.send(name, Reply(own.tobytes())) for name, own in zip(lot, replies, strict=True)))
+
+
+async def _hint(channel: Channel, hub: str, shape: pir.Shape) -> Words32:
+    parts = []
+    for start in range(0, shape.hint_bytes, LARGEST_PIECE):
+        part = (await channel.receive(hub, Hint)).words
+        if len(part) != min(LARGEST_PIECE, shape.hint_bytes - start):
+            raise PeerError(party=hub, step=channel.step, reason="a hint of another size than its table needs")
+        parts.append(part)
+    return _words(b"".join(parts)).reshape(shape.rows, pir.DIMENSION)
+
+
+def _entry(channel: Channel, hub: str, content: bytes, cell: int) -> Ciphertexts:
+    try:
+        return indices.entry(content, cell)
+    except InputError as error:
+        raise PeerError(
+            party=hub, step=channel.step, reason=f"our entry of the index is no ciphertext: {error}"
+        ) from None
+
+
+def _words(raw: bytes) -> Words32:
+    return np.frombuffer(raw, dtype="<u4").astype(np.uint32, copy=False)
+
+
+@dataclass
+class _Desk:
+    """Where the respondents of one process have their queries made: those that come at the same time, together."""
+
+    waiting: list[tuple[int, Stream, asyncio.Future[pir.Asked]]] = field(default_factory=list)
+    busy: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def ask(self, seed: bytes, shape: pir.Shape, cell: int, stream: Stream) -> pir.Asked:
+        """A query for that cell, made with that stream alone, whoever else asks."""
+        answer: asyncio.Future[pir.Asked] = asyncio.get_running_loop().create_future()
+        self.waiting.append((cell, stream, answer))
+        async with self.busy:
+            if not answer.done():
+                waiting, self.waiting = self.waiting, []
+                await _make(pir.Matrix(seed, shape), waiting)
+        return await answer
+
+
+async def _make(matrix: pir.Matrix, waiting: list[tuple[int, Stream, asyncio.Future[pir.Asked]]]) -> None:
+    cells, streams = [cell for cell, _, _ in waiting], [stream for _, stream, _ in waiting]
+    made = await asyncio.to_thread(pir.ask, matrix, cells, streams)
+    for row, (_, _, answer) in enumerate(waiting):
+        if not answer.done():
+            own = slice(row, row + 1)
+            answer.set_result(pir.Asked(made.shape, made.queries[own], made.slots[own], made.secrets[own]))
+
+
+_DESKS: WeakKeyDictionary[asyncio.AbstractEventLoop, _Desk] = WeakKeyDictionary()
+
+
+def _desk() -> _Desk:
+    return _DESKS.setdefault(asyncio.get_running_loop(), _Desk())

@@ -1,0 +1,188 @@
+"""Enrolment and keys: who takes part, and the key that the positions will be encrypted under.
+
+Everyone gives the collector a key for letters, with a proof of knowing its secret. Some respondents, chosen by a hash
+that covers the session, become trustees and make the committee's key among themselves, without a dealer. Positions are
+encrypted under the sum of the collector's key and the committee's: no coalition of respondents opens anything without
+the collector, and the collector opens nothing without a majority of the trustees (the paper's chain of decryptions, in
+which a coalition one short of the threshold opens a victim's position, is not used).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from msgspec import Meta
+
+from covey.crypto import proof
+from covey.crypto.elgamal import KeyShare, joint_key
+from covey.crypto.group import Point, Points
+from covey.crypto.rng import Label, spell
+from covey.crypto.threshold import CommitteeKey, Trustee
+from covey.errors import InputError, PeerError
+from covey.protocols.collect import post
+from covey.secure import committee
+from covey.wire import Bytes64, Channel, Count, Message, Name, gather
+
+LETTERS = 3
+"""That a trustee writes to each other one in founding the committee: a promise, a deal, an echo."""
+MOST_TRUSTEES = 31
+
+
+class Enrolled(Message, tag="collect.enrolled"):
+    """A respondent's key for letters, and the proof that it knows the secret."""
+
+    key: Point
+    knows: Bytes64
+
+
+class Welcome(Message, tag="collect.welcome"):
+    """How many take part, which of them the reader is, and, for a trustee, who the trustees are."""
+
+    respondents: Count
+    number: Count
+    trustees: Annotated[list[Name], Meta(max_length=MOST_TRUSTEES)]
+    keys: Annotated[list[Point], Meta(max_length=MOST_TRUSTEES)]
+
+
+class Keys(Message, tag="collect.keys"):
+    """The collector's key with its proof, and the committee's."""
+
+    collector: Point
+    knows: Bytes64
+    committee: Point
+    rows: Point
+    """What rows are sealed to, for the collector alone."""
+
+
+@dataclass(frozen=True)
+class Opening:
+    """All that the collector needs to have something opened."""
+
+    own: KeyShare
+    committee: CommitteeKey
+    helpers: Mapping[str, int]
+    """The trustees that are asked, by name, with their places."""
+    key: Points
+    """What everything is encrypted under."""
+
+
+@dataclass(frozen=True)
+class Enrolment:
+    """Who takes part, and with which keys, as the collector knows it."""
+
+    handles: tuple[str, ...]
+    letters: Mapping[str, Point]
+    opening: Opening
+    rows: KeyShare = field(repr=False)
+    """What rows are sealed to."""
+
+
+@dataclass(frozen=True)
+class Membership:
+    """What a respondent knows of the whole."""
+
+    respondents: int
+    number: int
+    letters: KeyShare = field(repr=False)
+    key: Points
+    """What positions are encrypted under."""
+    rows: Point
+    """What rows are sealed to at last."""
+    trustee: Trustee | None
+    helps: bool
+    """Whether this trustee is among those that are asked to open."""
+
+
+def chosen(session: bytes, handles: Sequence[str], size: int) -> tuple[str, ...]:
+    """The trustees: those whose hash with the session is smallest, sorted by name."""
+    by_hash = sorted(handles, key=lambda name: hashlib.sha256(spell("collect trustee", session, name)).digest())
+    return tuple(sorted(by_hash[:size]))
+
+
+def majority(size: int) -> int:
+    """How many trustees open."""
+    return size // 2 + 1
+
+
+async def enrol(channel: Channel, size: int) -> Enrolment:
+    """The collector's part, with everyone who is there."""
+    handles = channel.peers
+    enrolled = await channel.at("enrol").collect(Enrolled)
+    for name, message in enrolled.items():
+        if not proof.holds(message.knows, message.key, *_context(channel), name):
+            raise PeerError(party=name, step="enrol", reason="it does not prove that it knows its key")
+    letters = {name: message.key for name, message in enrolled.items()}
+    trustees = chosen(channel.session, handles, size)
+    threshold = majority(len(trustees))
+    listed = [letters[name] for name in trustees]
+
+    async def greet(number: int, name: str) -> None:
+        among = name in trustees
+        await channel.at("welcome").send(
+            name, Welcome(len(handles), number, list(trustees) if among else [], listed if among else [])
+        )
+
+    await gather(*(greet(number, name) for number, name in enumerate(handles)))
+    at = channel.at("committee")
+    _, made = await gather(_carry(at, trustees), committee.learn(at, trustees, threshold))
+    if made is None:
+        raise InputError("the committee has no key")
+    own, rows = KeyShare(channel.rng.stream("collect", "key")), KeyShare(channel.rng.stream("collect", "rows"))
+    knows = own.prove(channel.rng.stream("collect", "knows"), *_context(channel), channel.me)
+    await channel.at("keys").broadcast(Keys(own.public, knows, made.public, rows.public))
+    helpers = {name: place for name, place in committee.places(trustees).items() if place <= threshold}
+    return Enrolment(handles, letters, Opening(own, made, helpers, joint_key([own.public, made.public])), rows)
+
+
+async def join(channel: Channel, hub: str) -> Membership:
+    """A respondent's part."""
+    own = KeyShare(channel.rng.stream("collect", "letters"))
+    knows = own.prove(channel.rng.stream("collect", "knows"), *_context(channel), channel.me)
+    await channel.at("enrol").send(hub, Enrolled(own.public, knows))
+    welcome = await channel.at("welcome").receive(hub, Welcome)
+    _check(channel, hub, welcome, own)
+    trustee = None
+    if welcome.trustees:
+        at = channel.at("committee")
+        letters = dict(zip(welcome.trustees, welcome.keys, strict=True))
+        private = post.private_channel(at, hub, own, letters)
+        trustee = await committee.found(private, welcome.trustees, majority(len(welcome.trustees)))
+        await at.send(hub, committee.Founded(trustee.key.commitments))
+    keys = await channel.at("keys").receive(hub, Keys)
+    if not proof.holds(keys.knows, keys.collector, *_context(channel), hub):
+        raise PeerError(party=hub, step="keys", reason="it does not prove that it knows its key")
+    if trustee is not None and keys.committee.data != trustee.key.public.data:
+        raise PeerError(party=hub, step="keys", reason="it names another key than the committee made")
+    return Membership(
+        respondents=welcome.respondents,
+        number=welcome.number,
+        letters=own,
+        key=joint_key([keys.collector, keys.committee]),
+        rows=keys.rows,
+        trustee=trustee,
+        helps=trustee is not None and trustee.place <= trustee.key.threshold,
+    )
+
+
+async def _carry(channel: Channel, trustees: Sequence[str]) -> CommitteeKey | None:
+    await post.carry(channel, trustees, LETTERS)
+    return None
+
+
+def _check(channel: Channel, hub: str, welcome: Welcome, own: KeyShare) -> None:
+    def refused(reason: str) -> PeerError:
+        return PeerError(party=hub, step="welcome", reason=reason)
+
+    if welcome.number >= welcome.respondents:
+        raise refused("a respondent's number beyond the number of respondents")
+    if len(welcome.trustees) != len(welcome.keys) or len(set(welcome.trustees)) != len(welcome.trustees):
+        raise refused("the trustees and their keys do not go together")
+    if welcome.trustees and dict(zip(welcome.trustees, welcome.keys, strict=True)).get(channel.me) != own.public:
+        raise refused("it lists us among the trustees with another key than ours, or not at all")
+
+
+def _context(channel: Channel) -> tuple[Label, ...]:
+    return ("collect key", channel.session)

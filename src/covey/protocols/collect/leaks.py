@@ -1,0 +1,119 @@
+"""What a run of `collect` teaches the collector and each respondent, in sentences with the run's numbers."""
+
+from __future__ import annotations
+
+from covey.protocols.collect.attack import Success
+from covey.protocols.collect.terms import Terms
+from covey.secure.declare import Leakage
+
+ENROLMENT = Leakage(
+    everyone=("that {respondents} respondents took part",),
+    roles={
+        "respondent": (
+            "if it was one of {trustees} trustees: the others' names, and ciphertexts to blind and to open for the "
+            "collector, which say nothing to it",
+        ),
+    },
+)
+POSITIONS = Leakage(
+    roles={
+        "collector": (
+            "each respondent's position on a line through {cells} cells, by name: who stands before whom, and about "
+            "how far apart; this is more than the paper admits",
+            "{ties}",
+        ),
+    }
+)
+TIES = "which respondents stand in the same cell, exactly"
+JITTERED = "about which respondents stand in the same cell: positions there differ by less than {jitter}"
+
+CHANCE = Leakage(
+    roles={
+        "collector": (
+            "so much that in a simulation of this study it guessed the exact cell of {all} of the respondents from all "
+            "positions and classes together, of {both} from each position and its class, and of {alone} from the class "
+            "alone; next to someone whose cell it knows it guessed {near} right",
+        ),
+    }
+)
+DIVERSE = Leakage(
+    roles={
+        "collector": (
+            "of each class, and of each that was merged from classes, how many values of a sensitive column too many "
+            "of its members share, never which values",
+        )
+    }
+)
+DISTINCT = Leakage(
+    roles={
+        "collector": (
+            "of each class, and of each that was merged from classes, how many different values of a sensitive column "
+            "its members have, never which",
+        )
+    }
+)
+MERGED = Leakage(
+    roles={"collector": ("that {short} classes were not diverse enough and were merged with a neighbour",)}
+)
+BOXES = Leakage(
+    roles={
+        "collector": (
+            "of each class and column what is needed to find the published node: at most the members' lowest and "
+            "highest value",
+        ),
+    }
+)
+ROWS = Leakage(
+    roles={
+        "collector": (
+            "the release, and by name which of its classes each respondent is in; which of the class's rows is whose "
+            "stays hidden",
+        ),
+        "respondent": ("how many respondents share its class, and nothing of what they answered",),
+    }
+)
+
+LEAKAGE = Leakage(
+    everyone=ENROLMENT.everyone,
+    roles={
+        "collector": (
+            *POSITIONS.by_role["collector"][:1],
+            *BOXES.by_role["collector"],
+            *ROWS.by_role["collector"],
+        ),
+        "respondent": (*ENROLMENT.by_role["respondent"], *ROWS.by_role["respondent"]),
+    },
+)
+"""Of a run without further constraints, before its numbers are known."""
+
+
+def before(terms: Terms, respondents: int) -> list[tuple[Leakage, dict[str, object]]]:
+    """What a run will teach, as far as the study and the number of respondents say."""
+    lines = [enrolment(terms, respondents), positions(terms)]
+    if terms.watched:
+        lines.append((DISTINCT if terms.diversity == "distinct" else DIVERSE, {}))
+    return [*lines, (BOXES, {}), (ROWS, {})]
+
+
+def enrolment(terms: Terms, respondents: int) -> tuple[Leakage, dict[str, object]]:
+    """By enrolling."""
+    trustees = min(terms.committee, respondents)
+    return ENROLMENT, {"respondents": f"{respondents:,}", "trustees": trustees}
+
+
+def positions(terms: Terms) -> tuple[Leakage, dict[str, object]]:
+    """By the opening of positions."""
+    ties = JITTERED.format(jitter=f"{2 * terms.low:,}") if terms.jitter else TIES
+    return POSITIONS, {"cells": f"{terms.grid.cells:,}", "ties": ties}
+
+
+def chance(success: Success) -> tuple[Leakage, dict[str, object]]:
+    """What positions and classes together come to."""
+    near = success.anchors[min(success.anchors)]
+    shown = {"all": success.all, "both": success.both, "alone": success.alone, "near": near}
+    return CHANCE, {name: percent(value) for name, value in shown.items()}
+
+
+def percent(part: float) -> str:
+    """A part as a reader likes it: two digits that mean something."""
+    return f"{100 * part:.2g}%" if part < 0.995 else f"{100 * part:.0f}%"

@@ -1,0 +1,89 @@
+"""Post: respondents speak to each other through the collector, who carries sealed letters and sees their sizes only.
+
+Respondents reach nobody but the collector. Each has a key for letters, which the collector hands on; a letter is sealed
+to its reader and bound to session, step, writer and reader. A `PostLink` is a link like any other, so that a block of
+`covey.secure` runs over it unchanged. A collector that lies about keys could read letters: it is taken to be curious,
+not to cheat (docs/protocols/collect.md).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+from msgspec import Meta
+
+from covey.crypto.elgamal import KeyShare
+from covey.crypto.group import Point
+from covey.crypto.rng import Label
+from covey.crypto.seal import Sealed, seal, unseal
+from covey.errors import InputError, PeerError
+from covey.wire import Channel, Message, Nothing, Session, gather
+
+LARGEST_LETTER = 1 << 16
+
+
+class Parcel(Message, tag="collect.parcel"):
+    """A sealed letter."""
+
+    sealed: Annotated[bytes, Meta(min_length=48, max_length=LARGEST_LETTER)]
+
+
+class PostLink:
+    """One respondent's lines to some others, by way of the collector."""
+
+    def __init__(self, channel: Channel, hub: str, own: KeyShare, keys: Mapping[str, Point]) -> None:
+        self.me = channel.me
+        self.peers = tuple(sorted(name for name in keys if name != channel.me))
+        self._channel, self._hub, self._own, self._keys = channel, hub, own, keys
+        self._written = dict.fromkeys(self.peers, 0)
+        self._read = dict.fromkeys(self.peers, 0)
+
+    async def send(self, peer: str, frame: bytes) -> None:
+        """Seals a frame and gives it to the collector."""
+        number = self._written[peer]
+        self._written[peer] = number + 1
+        at = self._channel.at("to", peer)
+        sealed = seal([frame], self._keys[peer], at.rng.stream("letter", number), *_context(at, self.me, peer, number))
+        await at.send(self._hub, Parcel(sealed.rows()[0]))
+
+    async def receive(self, peer: str) -> bytes:
+        """The next frame of that peer."""
+        at = self._channel.at("from", peer)
+        number = self._read[peer]
+        parcel = await at.receive(self._hub, Parcel)
+        self._read[peer] = number + 1
+        try:
+            sealed = Sealed.parse([parcel.sealed])
+            return unseal(sealed, self._own.surrender(), *_context(at, peer, self.me, number))[0]
+        except InputError as error:
+            raise PeerError(party=peer, step=at.step, reason=f"its letter does not open: {error}") from None
+
+    def heard(self, peer: str) -> float:
+        """Now: whether the collector lives is for the channel below to say."""
+        return asyncio.get_running_loop().time()
+
+    async def close(self) -> None:
+        """Nothing is to be done: the line to the collector stays."""
+
+
+def private_channel(channel: Channel, hub: str, own: KeyShare, keys: Mapping[str, Point]) -> Channel:
+    """A channel among these respondents, over the post; `keys` has the key for letters of each."""
+    link = PostLink(channel.at("post"), hub, own, keys)
+    return Channel(Session(link, channel.session, channel.rng.child("private"), Nothing()), "private")
+
+
+async def carry(channel: Channel, members: Sequence[str], letters: int) -> None:
+    """The collector's part: each member writes so many letters to each other one."""
+
+    async def line(sender: str, recipient: str) -> None:
+        for _ in range(letters):
+            parcel = await channel.at("post", "to", recipient).receive(sender, Parcel)
+            await channel.at("post", "from", sender).send(recipient, parcel)
+
+    await gather(*(line(sender, recipient) for sender in members for recipient in members if sender != recipient))
+
+
+def _context(channel: Channel, sender: str, recipient: str, number: int) -> tuple[Label, ...]:
+    return ("collect post", channel.session, sender, recipient, number)

@@ -1,0 +1,86 @@
+"""A respondent: one record, which nobody else ever sees as a whole."""
+
+from __future__ import annotations
+
+import asyncio
+
+from covey.errors import InputError
+from covey.protocols.collect import answers, fetch, index, keys, leaks, submit
+from covey.protocols.collect.answers import Answers, Layout
+from covey.protocols.collect.keys import Membership
+from covey.protocols.collect.terms import Terms, hub_of
+from covey.protocols.collect.zeros import Helper
+from covey.protocols.protocol import Proposal, Result, Seat
+from covey.wire import gather
+
+
+async def respondent(seat: Seat) -> Result:
+    """A respondent's role; one that is a trustee helps the collector in between."""
+    terms, hub, channel = Terms.of(seat.study), hub_of(seat.study), seat.channel
+    if seat.records.rows != 1:
+        raise InputError(f"a respondent answers one row; {seat.party!r} has {seat.records.rows}")
+    row = submit.spell_row(terms, seat.study, seat.records)
+    seat.pace.phase("keys")
+    membership = await keys.join(channel.at("keys"), hub)
+    leakage, numbers = leaks.enrolment(terms, membership.respondents)
+    seat.book.learns(leakage, **numbers)
+
+    seat.pace.phase("index")
+    await contribute(seat, terms, hub, membership)
+
+    seat.pace.phase("positions")
+    await answer(seat, terms, hub, membership)
+    leakage, numbers = leaks.positions(terms)
+    seat.book.learns(leakage, **numbers)
+
+    seat.pace.phase("classes")
+    await gather(help_out(seat, hub, membership), hand_in(seat, terms, hub, membership, row))
+    return Result()
+
+
+async def contribute(seat: Seat, terms: Terms, hub: str, membership: Membership) -> None:
+    """Our random numbers for the index."""
+    channel = seat.channel.at("numbers")
+    drawn = await asyncio.to_thread(
+        index.contribute,
+        terms,
+        membership.key,
+        membership.respondents,
+        membership.number,
+        channel.rng.stream("numbers"),
+        channel.rng.stream("fresh"),
+    )
+    await channel.send(hub, index.Numbers(drawn.first, drawn.second))
+
+
+async def answer(seat: Seat, terms: Terms, hub: str, membership: Membership) -> None:
+    """Our entry of the index, re-randomised, and our marks."""
+    channel, table = seat.channel.at("answers"), seat.records
+    cell = int(terms.grid.rank(table.codes)[0])
+    entry = await fetch.read(seat.channel.at("fetch"), terms, hub, cell)
+    jitter = answers.jitter_of(terms, channel.rng.stream("jitter"))
+    streams = channel.rng.stream("hide"), channel.rng.stream("fresh")
+    marks = answers.marks(terms, table)
+    given = await asyncio.to_thread(answers.answer, entry, jitter, marks, membership.key, *streams)
+    if len(given) != Layout.of(terms, table.trees).size:
+        raise InputError("a record that does not fit the study's columns")
+    await channel.send(hub, Answers(given.first, given.second))
+
+
+async def help_out(seat: Seat, hub: str, membership: Membership) -> None:
+    """If we are one of the trustees that are asked: blind and open for the collector."""
+    if membership.trustee is not None and membership.helps:
+        helper = Helper(membership.trustee, membership.key, hub)
+        await helper.serve(seat.channel.at("helper"), membership.respondents)
+
+
+async def hand_in(seat: Seat, terms: Terms, hub: str, membership: Membership, row: bytes) -> None:
+    """Our row, once we know how many share our class and have approved."""
+    channel = seat.channel.at("release")
+    own = await submit.join_class(channel, terms, hub, membership)
+    seat.book.learns(leaks.BOXES)
+    opens = (f"your answers, as those of one of {len(own.keys)} respondents", *leaks.ROWS.sentences("respondent"))
+    await seat.approve(Proposal(opens=opens))
+    seat.pace.phase("release")
+    seat.book.learns(leaks.ROWS)
+    await submit.hand_in(channel, terms, hub, membership, own, row)
