@@ -119,10 +119,9 @@ class Client:
         self._small, self._exponent = chunks.power(index)
         order = mpz(self._small) ** self._exponent
         half = chunks.bits // 2
-        self._prime, self._cofactor = _semi_safe(half, order, stream)
-        other, _ = _semi_safe(
-            half, mpz(stream.below(1 << (order.bit_length() - 1)) | 1 << (order.bit_length() - 1)), stream
-        )
+        top = 1 << (order.bit_length() - 1)
+        self._prime, self._cofactor = _semi_safe(half, lambda: order, stream)
+        other, _ = _semi_safe(half, lambda: mpz(top | stream.below(top)), stream)
         modulus = self._prime * other
         while True:
             generator = mpz(stream.below(int(modulus))) ** 2 % modulus
