@@ -63,7 +63,7 @@ async def holder(seat: Seat) -> Result:
         label, clusters = await guarded.search(*work)
     else:
         turn = paper.paper_turn if schedule == "paper" else exact.exact_turn
-        label, clusters = await exact.search(*work, exact.drawn(channel), turn)
+        label, clusters = await exact.search(*work, exact.drawn(channel.rng), turn)
 
     seat.pace.phase("repair")
     label, clusters = await mend(seat, channel.at("mend"), ground, label, clusters)

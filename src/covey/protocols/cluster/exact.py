@@ -17,7 +17,7 @@ from covey.anonymize.clusters import clusters_of
 from covey.anonymize.constraints import limits_of
 from covey.anonymize.merging import agglomerate
 from covey.anonymize.problem import Ints, Longs
-from covey.crypto.rng import Stream
+from covey.crypto.rng import Rng, Stream
 from covey.protocols.cluster.agree import agree
 from covey.protocols.cluster.divide import Openings, close_jointly
 from covey.protocols.cluster.ground import Clusters, Ground
@@ -43,11 +43,11 @@ class Choices:
     """For the sweep, its labels, the large clusters, and the number of clusters: its labels after the split."""
 
 
-def drawn(channel: Channel) -> Choices:
-    """Choices from the party's own randomness at this step."""
+def drawn(rng: Rng) -> Choices:
+    """Choices from the party's own randomness."""
     return Choices(
-        start=lambda records, clusters: spread(records, clusters, channel.rng.stream("start")),
-        part=lambda sweep, label, large, clusters: halves(label, large, clusters, channel.rng.stream("halves", sweep)),
+        start=lambda records, clusters: spread(records, clusters, rng.stream("start")),
+        part=lambda sweep, label, large, clusters: halves(label, large, clusters, rng.stream("halves", sweep)),
     )
 
 
