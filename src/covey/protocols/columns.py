@@ -39,7 +39,7 @@ from covey.secure import align, join
 from covey.secure.declare import Leakage
 from covey.study import Study
 from covey.table import Table, Values, group, labelled
-from covey.wire import Channel, Message
+from covey.wire import Channel, Count, Message
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -50,7 +50,7 @@ MEETING = (
     "which of its own ids all {holders} holders of columns have, and nothing about the other ids",
     "how many ids {leader} has; {leader} also how many each other holder has",
 )
-MET = ("that {common} records are common to all holders of columns",)
+MET = Leakage(everyone=("that {common} records are common to all holders of columns",))
 LEAKAGE = Leakage(everyone=("the release: {rows} rows in no order, without ids{pairing}",))
 LEAKAGE_TO_RECIPIENT = Leakage(everyone=("that {rows} rows are released",), roles={"recipient": LEAKAGE.everyone})
 
@@ -59,6 +59,12 @@ class Complete(Message, tag="columns.complete"):
     """Whether every holder has all of the sender's ids."""
 
     complete: bool
+
+
+class Met(Message, tag="columns.met"):
+    """How many records are common, for a party without columns: its ledger says the same as everyone's."""
+
+    common: Count
 
 
 @dataclass(frozen=True)
@@ -98,11 +104,15 @@ async def meet(seat: Seat, channel: Channel, *roles: str) -> Common | None:
     numbers: dict[str, object] = {"holders": len(names), "leader": names[0]}
     seat.book.learns(_to(roles, MEETING), **numbers)
     if seat.party not in names:
+        seat.book.learns(MET, common=await _told(channel.at("met"), names))
         return None
     ids = keys_of(seat.records, seat.party)
     among = channel.among(*names)
     aligned = await align.align(among.at("align"), ids)
-    seat.book.learns(_to(roles, MET), common=len(aligned))
+    seat.book.learns(MET, common=len(aligned))
+    for other in channel.peers:
+        if other not in names:
+            await channel.at("met").send(other, Met(len(aligned)))
     if study.mismatch == "abort":
         await _require_all(among.at("complete"), len(aligned) == len(ids))
     if len(aligned) < study.privacy.k:
@@ -111,6 +121,15 @@ async def meet(seat: Seat, channel: Channel, *roles: str) -> Common | None:
             "nothing can be released: do their key columns spell the same ids alike?"
         )
     return Common(tuple(ids[row] for row in aligned.rows.tolist()), seat.records.select(aligned.rows))
+
+
+async def _told(channel: Channel, names: Sequence[str]) -> int:
+    """What the holders say of the number of common records. Raises PeerError where they differ."""
+    told = [(await channel.receive(name, Met)).common for name in names]
+    if len(set(told)) > 1:
+        reason = f"the holders differ in how many records they have in common: {', '.join(map(str, told))}"
+        raise PeerError(party=names[-1], step=channel.step, reason=reason)
+    return told[0]
 
 
 def keys_of(table: Table, party: str) -> list[str]:
@@ -294,7 +313,7 @@ async def join_rows(
     for lane, owner in enumerate(exact or ("",)):
         rows = [] if table is None else packed(nodes, table.carried if owner == seat.party else ())
         blends.append(await join.blend(channel.at("join", lane), ids, rows, recipient=recipient))
-    numbers: dict[str, object] = {"rows": "the common" if table is None else len(ids), "pairing": pairing(study)}
+    numbers: dict[str, object] = {"rows": len(ids) if recipient is None else "the common", "pairing": pairing(study)}
     leakage = LEAKAGE if recipient is None else LEAKAGE_TO_RECIPIENT
     role = "recipient" if seat.party == recipient else "holder"
     await seat.approve(Proposal(opens=tuple(leakage.sentences(role, **numbers)), figures=known))

@@ -55,6 +55,7 @@ async def owner(seat: Seat) -> Result:
         seat.book.learns(counted, **numbers)
         await release.preview(seat, among.at("lost"), local)
     elif terms.variant == "finished-cells":
+        seat.book.learns(leaks.LEFT, withheld=withheld)
         await channel.at("left").send(terms.recipient, release.Left(withheld))
     kept = np.flatnonzero(~local.pool)
     opened = await columns.join_rows(
@@ -78,6 +79,8 @@ async def recipient(seat: Seat) -> Result:
         seat.book.learns(leakage, **numbers)
     finishing = terms.variant == "finished-cells"
     withheld = await release.hear_of_left(channel.at("left"), terms) if finishing else 0
+    if finishing:
+        seat.book.learns(leaks.LEFT, withheld=withheld)
     seat.pace.phase("release")
     nothing = np.zeros((0, 0), dtype=np.int32)
     opened = await columns.join_rows(seat, channel.at("rows"), [], nothing, None, recipient=terms.recipient)
@@ -136,4 +139,5 @@ PROTOCOL = Protocol(
     foresee=plan.foresee,
     ideal=ideal,
     judge=_judge,
+    script=plan.script,
 )

@@ -57,7 +57,7 @@ FINISHED = _both(
 )
 PREVIEW = _both("what the release will lose in all columns ({loss} of 1, by LM), and so in the other party's")
 COUNTED = _both("in numbers: {rounds}; groups of {observer} and {partner}: {groups}{withheld}")
-RECIPIENT = Leakage(roles={"recipient": ("how many records were left out ({withheld})",)})
+LEFT = Leakage(everyone=("that {withheld} of the common records are left over and withheld",))
 
 LEAKAGE = AUTO
 """Of a run with default options."""

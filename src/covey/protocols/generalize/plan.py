@@ -12,7 +12,7 @@ from covey.protocols import columns
 from covey.protocols.generalize import clear, leaks
 from covey.protocols.generalize.rounds import Round, encryptor_of
 from covey.protocols.generalize.terms import MOST_ENCRYPTED, Terms
-from covey.protocols.protocol import Forecast
+from covey.protocols.protocol import Forecast, Line
 from covey.secure import align, approval, join, lists
 from covey.secure.declare import Cost
 from covey.study import Study
@@ -138,6 +138,9 @@ def _add_alignment(bill: Bill, study: Study, sizes: Mapping[str, int], common: i
     bill.send(leader, member, align.COST.messages(ids, common), align.COST.bytes(ids, common))
     bill.send(member, leader, 0, 0)
     bill.send(leader, member, 0, 0)
+    for other in (party.name for party in study.parties if not party.holds_data):
+        bill.send(leader, other, 1, SMALL_BYTES)
+        bill.send(member, other, 1, SMALL_BYTES)
     if study.mismatch == "abort":
         bill.exchange(leader, member, messages=2, size=2 * SMALL_BYTES)
 
@@ -172,6 +175,54 @@ COST = Cost(
     bytes=lambda terms, rounds: of_rounds(terms, rounds).bytes,
 )
 """Of the rounds, once their shapes are known."""
+
+
+_ALIGNED = ("asked", "answered", "store", "cells", "found", "tags")
+_COMPARED: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "matrix": (
+        ("groups", "generalize.sizes"), ("groups", "generalize.grouped"), ("back", "generalize.resized"),
+        ("back", "generalize.regrouped"), ("verdict", "generalize.verdict"),
+    ),
+    "threshold": (
+        ("key", "generalize.key"), ("bits", "generalize.bits"), ("tests", "generalize.tests"),
+        ("verdict", "generalize.fits"),
+    ),
+}  # fmt: skip
+
+
+def script(study: Study) -> tuple[Line, ...]:
+    """What may be said at which step, under the study's options."""
+    terms = Terms.of(study)
+    one, other = ("observer", "partner"), ("partner", "observer")
+    lines = [Line("meet/align", f"align.{tag}") for tag in _ALIGNED]
+    for pair in (one, other):
+        lines.append(Line("round/*/shape", "generalize.shape", times=1, roles=pair))
+        if study.mismatch == "abort":
+            lines.append(Line("meet/complete", "columns.complete", times=1, roles=pair))
+        if terms.leakage == "matrix":
+            lines += [Line(f"round/*/{step}", tag, roles=pair) for step, tag in _COMPARED["matrix"]]
+        if terms.leakage in ("auto", "threshold"):
+            lines += [Line(f"round/*/{step}", tag, roles=pair) for step, tag in _COMPARED["threshold"]]
+        if terms.leakage in ("auto", "one-sided"):
+            there, back = _COMPARED["matrix"][:2], _COMPARED["matrix"][2:4]
+            lines += [
+                Line(f"round/*/{step}", tag, roles=pair) for step, tag in (there if pair == one else there + back)
+            ]
+        if terms.variant == "datafly":
+            lines.append(Line("round/*/distinct", "generalize.distinct", times=1, roles=pair))
+        if terms.variant == "finished-cells":
+            lines.append(Line("round/*/done", "generalize.done", times=1, roles=pair))
+        if terms.recipient is None:
+            lines.append(Line("lost", "generalize.lost", times=1, roles=pair))
+    if terms.leakage in ("auto", "one-sided"):
+        lines.append(Line("round/*/verdict", "generalize.verdict", roles=one))
+    for owner in leaks.OWNERS if terms.recipient is not None else ():
+        lines.append(Line("meet/met", "columns.met", times=1, roles=(owner, "recipient")))
+        if terms.variant == "finished-cells":
+            lines.append(Line("left", "generalize.left", times=1, roles=(owner, "recipient")))
+    lines += [Line("rows/join/*", f"join.{tag}") for tag in ("key", "passed", "blend")]
+    lines += [Line("rows/open/*", "join.share"), Line("rows/open/*", "book.page")]
+    return (*lines, Line("approval", "approval.vote", times=1, size=approval.MESSAGE_BYTES))
 
 
 def compared(terms: Terms, course: clear.Course) -> list[Round]:
