@@ -32,6 +32,7 @@ _SAMPLES = {
 _CHANGES: Mapping[str, Mapping[str, document.Document]] = {
     "count": {"protocol": {"column": "age", "level": 2}},
     "peel": {"protocol": {"mode": "wave"}},  # fewer rounds: the demo is meant to be short
+    "generalize": {"protocol": {"local": "peel", "variant": "finished-cells"}},  # the default leaves little to look at
 }
 
 

@@ -19,6 +19,7 @@ from covey.table import build, read
 from covey.testing import canaries
 from covey.testing.cluster_cases import CLUSTER_CASES
 from covey.testing.committee_cases import COMMITTEE
+from covey.testing.generalize_cases import GENERALIZE_CASES
 from covey.testing.network import seed_of
 from covey.testing.peel_cases import PEEL_CASES
 from covey.testing.sharing_cases import SHARING_CASES
@@ -378,6 +379,6 @@ JOIN = Case(
 )
 
 BLOCKS = (SUM, CONJUNCTION, ANCESTOR, SHUFFLE, ALIGN, CARDINALITY, JOIN, COMMITTEE, *SHARING_CASES)
-PROTOCOLS = (COUNT, *CLUSTER_CASES, *PEEL_CASES)
+PROTOCOLS = (COUNT, *GENERALIZE_CASES, *CLUSTER_CASES, *PEEL_CASES)
 
 CASES: dict[str, Case] = {case.name: case for case in (*BLOCKS, *PROTOCOLS)}
