@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from covey.cli import complete
 from covey.errors import Aborted, InputError
 
 if TYPE_CHECKING:
@@ -22,7 +23,13 @@ def anonymize(
     data: Annotated[str, typer.Option("--data", metavar="DATA", help="A CSV or Parquet file, or postgres://…")],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder for the release.")],
     algorithm: Annotated[
-        str, typer.Option("--algorithm", metavar="NAME", help="peel, sequential, mondrian, hilbert or datafly.")
+        str,
+        typer.Option(
+            "--algorithm",
+            metavar="NAME",
+            help="peel, sequential, mondrian, hilbert or datafly.",
+            autocompletion=complete.algorithms,
+        ),
     ] = "peel",
     explain: Annotated[
         bool, typer.Option("--explain", help="Say what cost most, and what asking for less would buy.")

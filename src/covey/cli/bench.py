@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from covey.cli import complete
 from covey.errors import Aborted, InputError
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ def bench(
         str | None,
         typer.Argument(
             metavar="[NAME]",
+            autocompletion=complete.experiments,
             help="cluster, columns, peel, generalize, suppress, federate, collect: a paper's figures; or papers: all.",
         ),
     ] = None,

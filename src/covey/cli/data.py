@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from covey import samples
+from covey.cli import complete
 from covey.samples.fetch import PUBLIC, known
 from covey.samples.fetch import fetch as fetch_public
 
@@ -38,7 +39,7 @@ def list_(as_json: Json = False) -> None:
 
 @app.command()
 def sample(
-    name: Annotated[str, typer.Argument(help="A sample: see `covey data list`.")],
+    name: Annotated[str, typer.Argument(help="A sample: see `covey data list`.", autocompletion=complete.samples)],
     out: Annotated[Path | None, typer.Option(help="A new or empty folder; default: the sample's name.")] = None,
     as_json: Json = False,
 ) -> None:

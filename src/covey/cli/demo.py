@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from covey.cli import complete
 from covey.errors import Aborted
 
 if TYPE_CHECKING:
@@ -19,7 +20,13 @@ _SHOWN = 12
 
 def demo(
     protocol: Annotated[
-        str | None, typer.Option("--protocol", metavar="NAME", help="Which protocol to show; see `covey protocols`.")
+        str | None,
+        typer.Option(
+            "--protocol",
+            metavar="NAME",
+            help="Which protocol to show; see `covey protocols`.",
+            autocompletion=complete.protocols,
+        ),
     ] = None,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A new folder, or an earlier demo's.")] = Path(
         "covey-demo"

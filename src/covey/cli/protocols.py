@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from covey.cli import complete
+
 if TYPE_CHECKING:
     from covey.protocols import Protocol
 
 
 def protocols(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One of them, with its options.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="One of them, with its options.", autocompletion=complete.protocols),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result for programs.")] = False,
 ) -> None:
     """Compares the protocols: what they need, guarantee and leak; with a name, one of them in full.
