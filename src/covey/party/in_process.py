@@ -98,7 +98,7 @@ def with_certificates(study: Study, keys: Mapping[str, keyring.Keys]) -> Study:
 def _parts(
     study: Study, protocol: Protocol, tables: Mapping[str, Table | None], seed: Secret, listener: Listener
 ) -> dict[str, Part]:
-    keys = {party.name: keyring.make(party.name) for party in study.parties}
+    keys = {party.name: keyring.make(party.name, seed=derive(seed, "keys", party.name)) for party in study.parties}
     certified = with_certificates(study, keys)
     return {
         name: Part(

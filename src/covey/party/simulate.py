@@ -55,14 +55,14 @@ def simulate(study: Study, data: Mapping[str, str], out: Path, setting: Setting)
     of_study(study)
     folder = RunFolder(out)
     folder.prepare()
-    prepared = _prepare(study, out)
+    prepared = _prepare(study, out, setting.seed)
     orders = [_order(prepared, party.name, data, out, setting) for party in prepared.parties]
     with asyncio.Runner() as runner:
         runner.run(_supervise(orders, setting))
     return _join(prepared, folder)
 
 
-def _prepare(study: Study, out: Path) -> Study:
+def _prepare(study: Study, out: Path, seed: Secret | None) -> Study:
     """Keys for every party, and a copy of the study with their certificates and free addresses."""
     if study.path is None:
         raise InputError("parties as processes need a study file; use in-process simulation for a study without one")
@@ -70,7 +70,7 @@ def _prepare(study: Study, out: Path) -> Study:
     for party in study.parties:
         if party.certificate is not None:
             files.pop(party.certificate.as_posix(), None)
-        made = keys.make(party.name)
+        made = keys.make(party.name, seed=None if seed is None else derive(seed, "keys", party.name))
         keys.save(made, out / party.name / "keys")
         files[f"certs/{party.name}.pem"] = made.certificate.pem
     names = [party.name for party in study.parties]
