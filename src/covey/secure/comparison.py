@@ -1,0 +1,320 @@
+"""Comparison between two: an encrypted number's sign, as two random bits that only together say it.
+
+Source    Damgard, Geisler & Kroigaard 2007, with the coin that hides from the reader which way it was asked. Masking of
+          an encrypted number as in Veugen 2012. One party, the *asker*, holds a number under the other's Paillier key;
+          the *reader* holds the key. The asker adds a mask; what is left is to compare the low bits of what the reader
+          finds with those of the mask, bit by bit under the reader's key on ristretto255.
+Roles     the asker and the reader.
+Security  semi-honest. To the reader a masked number is within 2^-40 of uniform, and of each comparison it sees one bit
+          that a coin of the asker's turned or not. To the asker everything is encrypted. `verdicts` opens, of several
+          signs together, whether all are as wanted; `opened` gives single signs to the asker.
+Not       a party that lies changes answers unnoticed. How many numbers there are, and how long they may be, is public.
+          The asker skips what it knows to be none of a comparison's zeros: its time tells how many bits of a mask are
+          set, which is random.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
+
+from covey.crypto import elgamal, packing
+from covey.crypto.elgamal import Ciphertexts
+from covey.crypto.group import Points, Scalars, generator_times
+from covey.crypto.paillier import Ciphertexts as Numbers
+from covey.crypto.paillier import SecretKey
+from covey.crypto.reading import ReadingKey, choose, complement, trivial
+from covey.crypto.rng import Stream
+from covey.errors import InputError, PeerError
+from covey.secure import ciphers, lists
+from covey.secure.ciphers import Ciphers
+from covey.secure.declare import Cost, Leakage
+from covey.secure.lists import Elements
+from covey.wire import FRAME_BYTES, Channel, Message
+
+Bits = NDArray[np.bool_]
+Longs = NDArray[np.int64]
+
+HIDING = 40
+"""Bits by which a mask is longer than what it hides."""
+
+LONGEST = 62
+"""Bits of the largest number whose sign is asked for."""
+
+FLAG_BYTES = FRAME_BYTES + 27
+
+LEAKAGE = Leakage(
+    everyone=("of each of {groups} groups of {together} encrypted numbers whether all are zero or more, and no number",)
+)
+
+
+class Digits(Elements, tag="compare.digits"):
+    """The reader's bits, encrypted: random to the asker."""
+
+
+class Blinded(Elements, tag="compare.blinded"):
+    """For each digit something that holds zero or is random; at most one of a number's holds zero."""
+
+
+class Masked(Ciphers, tag="compare.masked"):
+    """Numbers under masks, many in one ciphertext."""
+
+
+class Flags(Message, tag="compare.flags"):
+    """A bit for each question."""
+
+    bits: Annotated[bytes, Meta(max_length=1 << 22)]
+
+
+# -- who holds the smaller number
+
+
+async def ask_less(channel: Channel, reader: str, key: Points, mine: Sequence[int], widths: Longs) -> Bits:
+    """The asker's share of whether the reader's number is below its own; the numbers have so many bits each."""
+    if not len(widths):
+        return np.zeros(0, dtype=bool)
+    due = int(widths.sum())
+    digits = Ciphertexts(*await lists.receive(channel, reader, Digits, columns=2, due=due, distinct=False))
+    rng = channel.rng.child("less")
+    coins: Bits = np.equal(rng.stream("coins").words(len(widths)) % np.uint64(2), 1)
+    blinded = differences(digits, mine, widths, coins, key, rng.stream("factors"))
+    blinded = blinded.take(shuffled(widths + 1, rng.stream("order")))
+    await lists.send(channel, reader, Blinded, [blinded.first, blinded.second])
+    return coins
+
+
+async def answer_less(channel: Channel, asker: str, key: ReadingKey, mine: Sequence[int], widths: Longs) -> Bits:
+    """The reader's share of whether its number is below the asker's."""
+    if not len(widths):
+        return np.zeros(0, dtype=bool)
+    digits = key.encrypt(spelled(mine, widths), channel.rng.stream("digits"))
+    await lists.send(channel, asker, Digits, [digits.first, digits.second])
+    due = int(widths.sum()) + len(widths)
+    found = key.zeros(Ciphertexts(*await lists.receive(channel, asker, Blinded, columns=2, due=due, distinct=False)))
+    return np.asarray(np.logical_or.reduceat(found, starts(widths + 1)))
+
+
+def differences(
+    digits: Ciphertexts, mine: Sequence[int], widths: Longs, coins: Bits, key: Points, stream: Stream
+) -> Ciphertexts:
+    """For each number its digits' differences, blinded: one is zero if x < y (heads: y < x), where x is the reader's.
+
+    At each place from the top, w is whether the digits differ and T how many did above; 1 - w + 3 T is zero at the
+    first place where they differ, if they do so in the right direction there. A last digit, 1 of the reader's and 0 of
+    the asker's, leaves no ties. Where the direction cannot be right, the asker says something random instead.
+    """
+    first = starts(widths)
+    out = starts(widths + 1)
+    bits = spelled(mine, widths)
+    above = trivial(0, len(widths))
+    said: list[Ciphertexts] = []
+    places: list[Longs] = []
+    for place in range(int(widths.max()) - 1, -2, -1):
+        here = np.flatnonzero(widths > place)
+        theirs = digits.take(first[here] + place) if place >= 0 else trivial(1, len(here))
+        own = bits[first[here] + place] if place >= 0 else np.zeros(len(here), dtype=bool)
+        opposite = complement(theirs)
+        differ, same = choose(own, opposite, theirs), choose(own, theirs, opposite)
+        high = above.take(here)
+        useful = np.flatnonzero(own != coins[here])
+        if len(useful):
+            more = high.take(useful)
+            found = same.take(useful).plus(more).plus(more).plus(more)
+            hidden = found.scaled(Scalars.draw(stream, len(useful)))
+            said.append(elgamal.rerandomise(hidden, key, stream))
+            places.append(out[here[useful]] + place + 1)
+        idle = np.flatnonzero(own == coins[here])
+        said.append(_random(len(idle), stream))
+        places.append(out[here[idle]] + place + 1)
+        order = np.arange(len(widths))
+        order[here] = len(widths) + np.arange(len(here))
+        above = Ciphertexts.join([above, high.plus(differ)]).take(order)
+    return Ciphertexts.join(said).take(np.argsort(np.concatenate(places)))
+
+
+def _random(count: int, stream: Stream) -> Ciphertexts:
+    if not count:
+        return Ciphertexts(Points(b""), Points(b""))
+    return Ciphertexts(*(generator_times(Scalars.draw(stream, count)) for _ in range(2)))
+
+
+# -- an encrypted number's sign
+
+
+async def ask_signs(channel: Channel, reader: str, key: Points, numbers: Numbers, widths: Longs) -> Bits:
+    """The asker's share of whether each number is zero or more; each is less than 2^width, or more than -2^width."""
+    if not len(widths):
+        return np.zeros(0, dtype=bool)
+    rng = channel.rng.child("signs")
+    stream = rng.stream("masks")
+    masks = [stream.below(1 << (width + HIDING + 1)) for width in widths.tolist()]
+    raised = [mask + (1 << width) for mask, width in zip(masks, widths.tolist(), strict=True)]
+    room = slot_bits(widths)
+    packed = packing.pack(numbers.plus_numbers(raised), room, packing.slots(numbers.key, room))
+    await ciphers.send(channel, reader, Masked, packed.rerandomised(rng.stream("fresh")))
+    low = [mask % (1 << width) for mask, width in zip(masks, widths.tolist(), strict=True)]
+    turned = await ask_less(channel, reader, key, low, widths)
+    return turned ^ _digit(masks, widths)
+
+
+async def answer_signs(channel: Channel, asker: str, secret: SecretKey, key: ReadingKey, widths: Longs) -> Bits:
+    """The reader's share of whether each of the asker's numbers is zero or more."""
+    if not len(widths):
+        return np.zeros(0, dtype=bool)
+    room = slot_bits(widths)
+    slots = packing.slots(secret.public, room)
+    packed = await ciphers.receive(channel, asker, Masked, secret.public, -(-len(widths) // slots))
+    try:
+        masked = packing.unpack(secret.decrypt(packed), room, slots, len(widths))
+    except InputError as error:
+        raise PeerError(party=asker, step=channel.step, reason=str(error)) from None
+    for number, width in zip(masked, widths.tolist(), strict=True):
+        if number >> (width + HIDING + 2):
+            raise PeerError(party=asker, step=channel.step, reason="a masked number is longer than any can be")
+    low = [number % (1 << width) for number, width in zip(masked, widths.tolist(), strict=True)]
+    borrowed = await answer_less(channel, asker, key, low, widths)
+    return borrowed ^ _digit(masked, widths)
+
+
+def slot_bits(widths: Longs) -> int:
+    """Bits that a masked number takes in a pack."""
+    if int(widths.min()) < 1 or int(widths.max()) > LONGEST:
+        raise InputError(f"numbers of {int(widths.min())} to {int(widths.max())} bits; 1 to {LONGEST} can be compared")
+    return int(widths.max()) + HIDING + 2
+
+
+def _digit(numbers: Sequence[int], widths: Longs) -> Bits:
+    """Each number's bit at its width."""
+    return np.array([number >> width & 1 == 1 for number, width in zip(numbers, widths.tolist(), strict=True)])
+
+
+# -- what is opened
+
+
+async def ask_verdicts(channel: Channel, reader: str, key: Points, shares: Bits, together: int) -> Bits:
+    """For each `together` shared bits in a row whether all are set; which are not stays hidden."""
+    if not len(shares):
+        return np.zeros(0, dtype=bool)
+    due = len(shares)
+    theirs = Ciphertexts(*await lists.receive(channel, reader, Digits, columns=2, due=due, distinct=False))
+    failed = choose(shares, theirs, complement(theirs))
+    rows = np.arange(due).reshape(-1, together)
+    total = failed.take(rows[:, 0])
+    for place in range(1, together):
+        total = total.plus(failed.take(rows[:, place]))
+    stream = channel.rng.stream("verdicts")
+    total = elgamal.rerandomise(total.scaled(Scalars.draw(stream, len(total))), key, stream)
+    await lists.send(channel, reader, Blinded, [total.first, total.second])
+    return await _flags(channel, reader, len(rows))
+
+
+async def answer_verdicts(channel: Channel, asker: str, key: ReadingKey, shares: Bits, together: int) -> Bits:
+    """The same, for the reader, who reads and tells the outcome."""
+    if not len(shares):
+        return np.zeros(0, dtype=bool)
+    mine = key.encrypt(shares, channel.rng.stream("shares"))
+    await lists.send(channel, asker, Digits, [mine.first, mine.second])
+    due = len(shares) // together
+    found = key.zeros(Ciphertexts(*await lists.receive(channel, asker, Blinded, columns=2, due=due, distinct=False)))
+    await channel.send(asker, Flags(np.packbits(found).tobytes()))
+    return found
+
+
+async def tell(channel: Channel, to: str, shares: Bits) -> None:
+    """Gives our shares to the other party, who then knows the bits."""
+    if len(shares):
+        await channel.send(to, Flags(np.packbits(shares).tobytes()))
+
+
+async def opened(channel: Channel, sender: str, shares: Bits) -> Bits:
+    """The bits, from our shares and those that the other party gives us."""
+    return shares ^ await _flags(channel, sender, len(shares)) if len(shares) else shares
+
+
+async def _flags(channel: Channel, sender: str, due: int) -> Bits:
+    raw = (await channel.receive(sender, Flags)).bits
+    if len(raw) != -(-due // 8):
+        raise PeerError(party=sender, step=channel.step, reason=f"{len(raw)} bytes of flags, expected {-(-due // 8)}")
+    return np.unpackbits(np.frombuffer(raw, dtype=np.uint8), count=due).astype(bool)
+
+
+# -- pure
+
+
+def starts(lengths: Longs) -> Longs:
+    """Where each of several stretches begins, one after the other."""
+    return np.asarray(np.cumsum(lengths) - lengths, dtype=np.int64)
+
+
+def spelled(numbers: Sequence[int], widths: Longs) -> Bits:
+    """The numbers' bits, the lowest first, each number after the other."""
+    return np.array(
+        [
+            number >> place & 1 == 1
+            for number, width in zip(numbers, widths.tolist(), strict=True)
+            for place in range(width)
+        ],
+        dtype=bool,
+    )
+
+
+def shuffled(lengths: Longs, stream: Stream) -> Longs:
+    """Places in random order within each stretch."""
+    item = np.repeat(np.arange(len(lengths)), lengths)
+    return np.asarray(np.lexsort((stream.words(len(item)), item)), dtype=np.int64)
+
+
+def ideal_signs(numbers: Sequence[int]) -> Bits:
+    """What a trusted party would answer."""
+    return np.array([number >= 0 for number in numbers], dtype=bool)
+
+
+# -- cost
+
+
+def _less_messages(widths: Longs) -> int:
+    return (
+        lists.messages(int(widths.sum()), 2) + lists.messages(int(widths.sum()) + len(widths), 2) if len(widths) else 0
+    )
+
+
+def _less_bytes(widths: Longs) -> int:
+    return lists.size(int(widths.sum()), 2) + lists.size(int(widths.sum()) + len(widths), 2) if len(widths) else 0
+
+
+LESS_COST = Cost(
+    rounds=lambda widths: 2 if len(widths) else 0,
+    messages=_less_messages,
+    bytes=_less_bytes,
+)
+
+
+def packs(widths: Longs, bits: int) -> int:
+    """Ciphertexts that masked numbers take under a key of that many bits."""
+    return -(-len(widths) // ((bits - 1) // slot_bits(widths))) if len(widths) else 0
+
+
+SIGN_COST = Cost(
+    rounds=lambda widths, bits: 3 if len(widths) else 0,
+    messages=lambda widths, bits: ciphers.messages(packs(widths, bits), bits) + _less_messages(widths),
+    bytes=lambda widths, bits: ciphers.size(packs(widths, bits), bits) + _less_bytes(widths),
+)
+
+VERDICT_COST = Cost(
+    rounds=lambda count, together: 3 if count else 0,
+    messages=lambda count, together: (
+        lists.messages(count, 2) + lists.messages(count // together, 2) + 1 if count else 0
+    ),
+    bytes=lambda count, together: (
+        lists.size(count, 2) + lists.size(count // together, 2) + FLAG_BYTES + count // together // 8 if count else 0
+    ),
+)
+
+
+def flags_size(count: int) -> int:
+    """Bytes of one message of flags."""
+    return FLAG_BYTES + -(-count // 8) if count else 0
