@@ -18,16 +18,19 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from covey.crypto.bits import turn
+from covey.crypto.digest import first_bits
 from covey.crypto.group import Point, Points, Scalar, Scalars, generator_times
 from covey.crypto.rng import Rng, Stream, spell
 from covey.crypto.secret import Secret
 from covey.errors import InputError, PeerError
 from covey.secure.declare import Cost, Leakage
-from covey.wire import FRAME_BYTES, Channel, Message
+from covey.wire import FRAME_BYTES, Channel, Message, gather
 
 Bits = NDArray[np.bool_]
 Octets = NDArray[np.uint8]
 Words = NDArray[np.uint64]
+Numbers = NDArray[np.int64]
 
 WIDTH = 256
 """Places of a code word, and transfers on the group."""
@@ -35,7 +38,7 @@ LARGEST = WIDTH - 1
 CHUNK = 1 << 15
 """Tests whose messages travel together."""
 
-MESSAGE_BYTES = FRAME_BYTES + 27
+MESSAGE_BYTES = FRAME_BYTES + 32
 
 LEAKAGE = Leakage(everyone=("for each of {width} pairs of numbers whether they add up to {bound} or more, no number",))
 
@@ -71,7 +74,7 @@ class Answers(Message, tag="choice.answers"):
 
 
 COST = Cost(
-    rounds=lambda bound, width: 2 * _chunks(width) + 1 if width else 0,
+    rounds=lambda bound, width: 3 if width else 0,
     messages=lambda bound, width: 3 * _chunks(width),
     bytes=lambda bound, width: (
         sum(WIDTH * _octets(size) + _octets(size * (bound + 1)) + _octets(size) for size in _sizes(width))
@@ -119,37 +122,65 @@ class Pair:
         if not 1 <= bound <= LARGEST:
             raise InputError(f"between two parties a bound of {bound} cannot be tested; it is {LARGEST} at most")
         clipped = np.minimum(mine, np.uint64(bound)).astype(np.int64)
-        parts = [np.zeros(0, dtype=bool)]
-        for start in range(0, len(mine), CHUNK):
-            piece = clipped[start : start + CHUNK]
-            test = self._choose if self.chooses else self._keep
-            parts.append(await test(channel, piece, bound))
-            self._tests += len(piece)
-        return np.concatenate(parts)
+        pieces = [clipped[start : start + CHUNK] for start in range(0, len(mine), CHUNK)]
+        test = self._choose if self.chooses else self._keep
+        return np.concatenate([np.zeros(0, dtype=bool), *await test(channel, pieces, bound)])
 
-    async def _choose(self, channel: Channel, mine: NDArray[np.int64], bound: int) -> Bits:
-        size = len(mine)
-        own, other = (_draw(streams, size) for streams in self._streams)
-        await channel.send(self.peer, Columns((own ^ other ^ _turned(_CODE[mine])).tobytes()))
-        pads = _pads(_rows(own, size), self._tests)
-        sealed = await channel.receive(self.peer, Sealed)
-        table = _unpacked(channel, self.peer, sealed.bits, size * (bound + 1)).reshape(size, bound + 1)
-        answer = np.asarray(table[np.arange(size), mine] ^ pads)
-        await channel.send(self.peer, Answers(np.packbits(answer).tobytes()))
-        return answer
+    async def _choose(self, channel: Channel, pieces: list[Numbers], bound: int) -> list[Bits]:
+        masked = [self._mask(piece) for piece in pieces]
 
-    async def _keep(self, channel: Channel, mine: NDArray[np.int64], bound: int) -> Bits:
-        size = len(mine)
-        columns = (await channel.receive(self.peer, Columns)).columns
-        if len(columns) != WIDTH * _octets(size):
-            raise PeerError(party=self.peer, step=channel.step, reason="its code words are not as many as are due")
+        async def pick() -> list[Bits]:
+            await channel.at("pick").stream(self.peer, (Columns(columns) for columns, _ in masked))
+            return []
+
+        async def read() -> list[Bits]:
+            answers, at = [], channel.at("tell")
+            for piece, (_, pads) in zip(pieces, masked, strict=True):
+                due = len(piece) * (bound + 1)
+                sealed = _unpacked(channel, self.peer, (await channel.receive(self.peer, Sealed)).bits, due)
+                answers.append(np.asarray(sealed.reshape(-1, bound + 1)[np.arange(len(piece)), piece] ^ pads))
+                await at.send(self.peer, Answers(np.packbits(answers[-1]).tobytes()))
+            return answers
+
+        return (await gather(pick(), read()))[1]
+
+    def _mask(self, mine: Numbers) -> tuple[bytes, Bits]:
+        """Code words under masks, and the pads of the answers that they pick."""
+        own, other = (_draw(streams, len(mine)) for streams in self._streams)
+        pads = first_bits(_rows(own, len(mine)), self._tests)
+        self._tests += len(mine)
+        return (own ^ other ^ turn(_WORDS[mine])).tobytes(), pads
+
+    async def _keep(self, channel: Channel, pieces: list[Numbers], bound: int) -> list[Bits]:
+        async def write() -> list[Bits]:
+            at = channel.at("pick")
+            for piece in pieces:
+                columns = (await at.receive(self.peer, Columns)).columns
+                if len(columns) != WIDTH * _octets(len(piece)):
+                    reason = "its code words are not as many as are due"
+                    raise PeerError(party=self.peer, step=at.step, reason=reason)
+                await channel.send(self.peer, Sealed(self._sealed(columns, piece, bound)))
+            return []
+
+        async def hear() -> list[Bits]:
+            at = channel.at("tell")
+            return [
+                _unpacked(at, self.peer, (await at.receive(self.peer, Answers)).bits, len(piece)) for piece in pieces
+            ]
+
+        return (await gather(write(), hear()))[1]
+
+    def _sealed(self, columns: bytes, mine: Numbers, bound: int) -> bytes:
+        """The answer for each number that the chooser may have, each under its pad."""
         sent = np.frombuffer(columns, dtype=np.uint8).reshape(WIDTH, -1)
-        rows = _rows(_draw(self._streams[0], size) ^ (sent * self._picked[:, np.newaxis]), size)
+        rows = _rows(_draw(self._streams[0], len(mine)) ^ (sent * self._picked[:, np.newaxis]), len(mine))
         picked = np.packbits(self._picked)
-        answers = [(mine + choice >= bound) ^ _pads(rows ^ (_WORDS[choice] & picked), self._tests)
-                   for choice in range(bound + 1)]  # fmt: skip
-        await channel.send(self.peer, Sealed(np.packbits(np.stack(answers, axis=1).ravel()).tobytes()))
-        return _unpacked(channel, self.peer, (await channel.receive(self.peer, Answers)).bits, size)
+        answers = np.empty((len(mine), bound + 1), dtype=bool)
+        for choice in range(bound + 1):
+            pads = first_bits(rows ^ (_WORDS[choice] & picked), self._tests)
+            answers[:, choice] = (mine + choice >= bound) ^ pads
+        self._tests += len(mine)
+        return np.packbits(answers.ravel()).tobytes()
 
 
 _CODE: Octets = np.array(
@@ -172,24 +203,9 @@ def _draw(streams: list[Stream], size: int) -> Octets:
     return np.stack([np.frombuffer(stream.bytes(_octets(size)), dtype=np.uint8) for stream in streams])
 
 
-def _turned(bits: Octets) -> Octets:
-    return np.packbits(bits.T, axis=1)
-
-
 def _rows(columns: Octets, size: int) -> Octets:
     """Each test's 256 bits, as 32 bytes."""
-    return np.packbits(np.unpackbits(columns, axis=1, count=size).T, axis=1)
-
-
-def _pads(rows: Octets, first: int) -> Bits:
-    """A bit for each row that says nothing of the row, and that nobody guesses who lacks it."""
-    flat, width = rows.tobytes(), rows.shape[1]
-    digest = hashlib.sha256
-    found = [
-        digest((first + place).to_bytes(8, "big") + flat[width * place : width * (place + 1)]).digest()[0] & 1
-        for place in range(len(rows))
-    ]
-    return np.array(found, dtype=bool)
+    return turn(columns)[:size]
 
 
 def _unpacked(channel: Channel, peer: str, packed: bytes, size: int) -> Bits:

@@ -142,7 +142,7 @@ class Finder:
         """All tuples in these tables with k or more records."""
         found: list[Candidates] = []
         if self.terms.two and self.terms.most_of_one is None:
-            tables = [await self._name_own(channel.at("alone", table.number), table, found) for table in tables]
+            tables = await self._name_own(channel.at("alone"), tables, found)
         return await self.name(channel, await self.test_tables(channel.at("test"), tables), found)
 
     async def name(self, channel: Channel, heavy: list[Heavy], found: list[Candidates]) -> Candidates:
@@ -197,19 +197,23 @@ class Finder:
         which = np.flatnonzero(pure)
         return self._sorted(hashed, ends, pure, which, tuples[:, which], found, diverse=False)
 
-    async def _name_own(self, channel: Channel, table: Table, found: list[Candidates]) -> Table:
-        """Names the tuples of which one of two parties has enough alone; the table without them."""
-        if table.dense:
-            return table
-        keys = await name_own(channel, table.keys, self.own.counts[table.items], self.terms.k)
-        boxes, real = self.grid.boxes(self.nodes[table.node], keys)
-        if not real.all():
-            raise astray("a tuple that was named is none")
-        self.openings.tuples += len(boxes)
-        self.openings.alone += len(boxes)
-        found.append(Candidates.at(table.node, boxes, diverse=False))
-        rest = match(table.keys, keys) < 0
-        return replace(table, items=table.items[rest], keys=table.keys[:, rest], bucket=table.bucket[rest])
+    async def _name_own(self, channel: Channel, tables: list[Table], found: list[Candidates]) -> list[Table]:
+        """Names the tuples of which one of two parties has enough alone; the tables without them."""
+        hashed = [table for table in tables if not table.dense]
+        counts = [self.own.counts[table.items] for table in hashed]
+        named = await name_own(channel, [table.keys for table in hashed], counts, self.terms.k) if hashed else []
+        rest = {table.number: table for table in tables}
+        for table, keys in zip(hashed, named, strict=True):
+            boxes, real = self.grid.boxes(self.nodes[table.node], keys)
+            if not real.all():
+                raise astray("a tuple that was named is none")
+            self.openings.tuples += len(boxes)
+            self.openings.alone += len(boxes)
+            found.append(Candidates.at(table.node, boxes, diverse=False))
+            stay = match(table.keys, keys) < 0
+            items, bucket = table.items[stay], table.bucket[stay]
+            rest[table.number] = replace(table, items=items, keys=table.keys[:, stay], bucket=bucket)
+        return list(rest.values())
 
     def _sorted(
         self, hashed: list[Heavy], ends: Longs, pure: Bits, which: Longs, tuples: Words, found: list[Candidates],

@@ -24,8 +24,9 @@ Longs = NDArray[np.int64]
 
 
 class Alone(Message, tag="peel.alone"):
-    """The tuples of which the sender has k records or more, limb after limb."""
+    """The tuples of which the sender has k records or more: how many of each table, and their limbs."""
 
+    sizes: Vector
     keys: Vector
 
 
@@ -51,16 +52,36 @@ class Couple:
         """Nothing is left to be made."""
 
 
-async def name_own(channel: Channel, keys: Words, counts: Longs, k: int) -> Words:
-    """All tuples (limbs x tuples, each once) of which one of the two has k records or more; `keys` may repeat."""
+async def name_own(channel: Channel, keys: Sequence[Words], counts: Sequence[Longs], k: int) -> list[Words]:
+    """Of each table the tuples (limbs x tuples, each once) of which one of the two has k records or more.
+
+    `keys` has each table's own tuples, which may repeat, and `counts` their records.
+    """
     (peer,) = channel.peers
-    unique, place = np.unique(keys, axis=1, return_inverse=True)
-    total = np.bincount(place.ravel(), weights=counts, minlength=unique.shape[1])
-    mine = unique[:, total >= k]
-    theirs = (await channel.exchange(Alone(Vector(mine.ravel()))))[peer].keys.words
-    if len(theirs) % len(keys) or (len(theirs) and theirs.max() >= F61.prime):
+    mine = [_own(each, number, k) for each, number in zip(keys, counts, strict=True)]
+    sizes = np.array([each.shape[1] for each in mine], dtype=np.uint64)
+    flat = np.concatenate([np.zeros(0, dtype=np.uint64), *(each.ravel() for each in mine)])
+    theirs = (await channel.exchange(Alone(Vector(sizes), Vector(flat))))[peer]
+    named = _cut(theirs.sizes.words, theirs.keys.words, [len(each) for each in keys])
+    if named is None:
         raise PeerError(party=peer, step=channel.step, reason="it named what is no list of tuples")
-    return np.unique(np.concatenate([mine, theirs.reshape(len(keys), -1)], axis=1), axis=1)
+    return [np.unique(np.concatenate(both, axis=1), axis=1) for both in zip(mine, named, strict=True)]
+
+
+def _own(keys: Words, counts: Longs, k: int) -> Words:
+    """The tuples of which there are k records or more."""
+    unique, place = np.unique(keys, axis=1, return_inverse=True)
+    return unique[:, np.bincount(place.ravel(), weights=counts, minlength=unique.shape[1]) >= k]
+
+
+def _cut(sizes: Words, flat: Words, limbs: Sequence[int]) -> list[Words] | None:
+    """A peer's tuples by table; None if they are none."""
+    if len(sizes) != len(limbs) or (sizes > len(flat)).any() or (len(flat) and flat.max() >= F61.prime):
+        return None
+    ends = np.cumsum([size * limb for size, limb in zip(sizes.tolist(), limbs, strict=True)], dtype=np.int64)
+    if len(flat) != (ends[-1] if len(ends) else 0):
+        return None
+    return [part.reshape(limb, -1) for part, limb in zip(np.split(flat, ends[:-1]), limbs, strict=True)]
 
 
 async def same_tuple(channel: Channel, keys: Sequence[Words], place: Sequence[Longs], widths: Sequence[int]) -> Bits:
