@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _AGAIN_SECONDS = 10.0
 _MEETING = "meeting"
+_NAMED = 6
 
 
 class Display:
@@ -91,7 +92,7 @@ class Display:
             table.add_column(heading)
         for name in sorted(self._latest):
             each = self._latest[name]
-            waits = ", ".join(each.waiting)
+            waits = _names(each.waiting)
             table.add_row(Text(name), _phase(each), f"{each.rounds:,}", size(each.bytes), Text(waits))
         return table
 
@@ -103,8 +104,13 @@ def describe(snapshot: Snapshot) -> str:
         rounds = "1 round" if snapshot.rounds == 1 else f"{snapshot.rounds:,} rounds"
         parts.append(f"{rounds}, {size(snapshot.bytes)} so far")
     if snapshot.waiting:
-        parts.append(f"waiting for {', '.join(snapshot.waiting)}")
+        parts.append(f"waiting for {_names(snapshot.waiting)}")
     return "; ".join(parts)
+
+
+def _names(names: Sequence[str]) -> str:
+    """The first few, and how many more."""
+    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
 
 
 def size(count: float) -> str:

@@ -49,6 +49,8 @@ def plan(
 def _rows(study: Study, given: list[str]) -> dict[str, int]:
     """Each holder's rows: one number for all, one for each in the study's order, or PARTY=N."""
     holders = [party.name for party in study.holders]
+    if study.partition == "respondents" and not holders:
+        holders = ["respondents"]
     numbers = [text.rpartition("=")[2] for text in given]
     for text, number in zip(given, numbers, strict=True):
         if not number.isdecimal():

@@ -88,8 +88,12 @@ def parties_data(given: list[str]) -> dict[str, str]:
 
 
 def _deal(study: Study, table: str, out: Path, skew: str | None, seed: int | None) -> dict[str, str]:
-    from covey.party.deal import deal, seed_of, write_hands
+    from covey.party.deal import RESPONDENTS, deal, seed_of, write_hands
     from covey.party.folder import RunFolder
 
+    if study.partition == "respondents":
+        if skew is not None:
+            raise InputError("--skew is for a study whose rows are split; in this one each respondent has a row")
+        return {RESPONDENTS: table}
     RunFolder(out).prepare()
     return write_hands(deal(study, table, skew=skew, seed=None if seed is None else seed_of(seed)), out)

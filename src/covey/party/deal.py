@@ -20,6 +20,8 @@ from covey.sources.source import Data, connect
 from covey.study import Study
 
 Rows = NDArray[np.int64]
+RESPONDENTS = "respondents"
+"""Who has the table of a study in which each respondent has a row of it."""
 
 
 def seed_of(number: int) -> Secret:

@@ -50,6 +50,8 @@ def simulate(
     first table. `seed` makes the run repeatable. With `out`, the run is kept in that folder, and if it fails, the
     ledgers of what had been learned by then. Raises the first cause if a party fails.
     """
+    if study.partition == "respondents":
+        return _survey(study, data, seed, latency, bandwidth, listener, out)
     require_data(study, data)
     protocol = of_study(study)
     if out is not None:
@@ -61,7 +63,7 @@ def simulate(
         seed = seed_of(seed)
     parts = _parts(study, protocol, tables, seed or fresh_seed(), listener)
     try:
-        finished = _to_its_end(_play_all(parts, latency, bandwidth))
+        finished = to_its_end(_play_all(parts, latency, bandwidth))
     except CoveyError as error:
         for name, part in parts.items() if out is not None else ():
             RunFolder(Path(out or "", name)).keep_ledger(part.ledger, f"ended: {error}")
@@ -75,6 +77,26 @@ def simulate(
     if out is not None:
         release.save(out)
     return release
+
+
+def _survey(
+    study: Study,
+    data: Mapping[str, Data],
+    seed: Secret | int | None,
+    latency: float,
+    bandwidth: float,
+    listener: Listener,
+    out: Path | None,
+) -> JointRelease:
+    """A study whose respondents enrol: one table, of which each has a row."""
+    from covey.party import respondents
+    from covey.party.deal import RESPONDENTS
+
+    if set(data) != {RESPONDENTS}:
+        raise InputError("give one table, of which each respondent has a row: {'respondents': table}, or --table DATA")
+    if latency or bandwidth != float("inf"):
+        raise InputError("a study of respondents is simulated without --latency and --bandwidth")
+    return respondents.simulate(study, data[RESPONDENTS], seed=seed, listener=listener, out=out)
 
 
 def require_data(study: Study, data: Mapping[str, object]) -> None:
@@ -142,7 +164,7 @@ async def _play_all(parts: Mapping[str, Part], latency: float, bandwidth: float)
     return {name: end for name, end in ends.items() if isinstance(end, Finished)}
 
 
-def _to_its_end(work: Coroutine[object, object, T]) -> T:
+def to_its_end(work: Coroutine[object, object, T]) -> T:
     """Runs a coroutine, also where an event loop is running already, as in a notebook."""
     try:
         asyncio.get_running_loop()

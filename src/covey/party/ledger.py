@@ -20,6 +20,13 @@ PRESENCE = Leakage(
     )
 )
 
+ENROLLED = Leakage(
+    roles={
+        "collector": ("who enrolled in the study {study!r}, and when each of them sent how many bytes",),
+        "respondent": ("who collects for the study {study!r}",),
+    }
+)
+
 
 @dataclass
 class Ledger:
@@ -36,6 +43,9 @@ class Ledger:
 
     def met(self) -> None:
         """The parties have shaken hands."""
+        if self.study.partition == "respondents":
+            self.learns(ENROLLED, study=self.study.name)
+            return
         names = ", ".join(party.name for party in self.study.parties)
         self.learns(PRESENCE, names=names, study=self.study.name)
 

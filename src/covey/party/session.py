@@ -136,7 +136,7 @@ async def _play(part: Part, channel: Channel, agreement: Agreement, decisions: l
     begun = time.monotonic()
     result = await part.protocol.role(part.study, part.party)(_seat(part, channel, decisions))
     channel.finish()
-    release, digest = _seal(part.study, result)
+    release, digest = sealed(part.study, result)
     seconds = time.monotonic() - begun
     part.progress.phase("farewell")
     transcript = part.record.transcript
@@ -210,7 +210,7 @@ def _seat(part: Part, channel: Channel, decisions: list[bool]) -> Seat:
     return Seat(study, part.party, part.table, channel, part.progress, part.ledger, approve, lasting)
 
 
-def _seal(study: Study, result: Result) -> tuple[pa.Table | None, bytes | None]:
+def sealed(study: Study, result: Result) -> tuple[pa.Table | None, bytes | None]:
     """The release as it is written, and its hash."""
     if result.release is None:
         return None, None

@@ -51,6 +51,8 @@ def simulate(study: Study, data: Mapping[str, str], out: Path, setting: Setting)
 
     Raises what stopped the first party that failed; what each party had learned by then is in its folder.
     """
+    if study.partition == "respondents":
+        return _survey(study, data, out, setting)
     require_data(study, data)
     of_study(study)
     folder = RunFolder(out)
@@ -60,6 +62,17 @@ def simulate(study: Study, data: Mapping[str, str], out: Path, setting: Setting)
     with asyncio.Runner() as runner:
         runner.run(_supervise(orders, setting))
     return _join(prepared, folder)
+
+
+def _survey(study: Study, data: Mapping[str, str], out: Path, setting: Setting) -> dict[str, object]:
+    """Respondents are thousands: they live in this process, whatever the others do."""
+    from covey.party import in_process
+
+    bandwidth = float("inf") if setting.bandwidth is None else setting.bandwidth
+    made = in_process.simulate(
+        study, data, seed=setting.seed, latency=setting.latency, bandwidth=bandwidth, listener=setting.listener, out=out
+    )
+    return made.summary
 
 
 def _prepare(study: Study, out: Path, seed: Secret | None) -> Study:

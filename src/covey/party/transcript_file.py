@@ -137,7 +137,8 @@ def spell(
             confirmed=_hex(agreement.confirmed),
         )
     ]
-    pairs = [pair for peer in sorted(agreement.nonces) if peer != party for pair in ((party, peer), (peer, party))]
+    peers = sorted({*agreement.nonces, *(name for pair in record.transcript.lines for name in pair)} - {party})
+    pairs = [pair for peer in peers for pair in ((party, peer), (peer, party))]
     for pair in pairs:
         rows += _messages(record.transcript, agreement.session, pair)
     for pair in pairs:
@@ -207,7 +208,7 @@ def _head(
     head = record.transcript.head(session, pair)
     signature: bytes | None = None
     if record.closed is not None:
-        signature = record.closed.signatures[pair]
+        signature = record.closed.signatures.get(pair)
     elif pair[0] == party:
         signature = sign(head.statement(session, study.study_hash, pair))
     return PairHead(

@@ -13,6 +13,7 @@ from covey.wire.opening import open_channel, plain_channel
 from covey.wire.record import Entry, Notebook, Nothing, Recorder, Several, Tally
 from covey.wire.replay import ReplayLink
 from covey.wire.slow import parse_bandwidth, parse_latency, slowed
+from covey.wire.star import StarNetwork
 from covey.wire.thread import on_own_thread
 from covey.wire.tls import connect
 
@@ -38,6 +39,7 @@ __all__ = [
     "ReplayLink",
     "Session",
     "Several",
+    "StarNetwork",
     "Tally",
     "Vector",
     "connect",

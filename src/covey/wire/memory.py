@@ -18,6 +18,10 @@ class MemoryNetwork:
             raise InputError("two parties have the same name")
         self._queues = {(a, b): FrameQueue(limit) for a in self.names for b in self.names if a != b}
 
+    def peers_of(self, name: str) -> tuple[str, ...]:
+        """Whom that party has a line to, sorted."""
+        return tuple(other for other in self.names if other != name)
+
     def link(self, name: str) -> MemoryLink:
         """That party's end of its lines."""
         if name not in self.names:
@@ -57,7 +61,7 @@ class MemoryLink:
     def __init__(self, network: MemoryNetwork, me: str) -> None:
         self._network = network
         self.me = me
-        self.peers = tuple(name for name in network.names if name != me)
+        self.peers = network.peers_of(me)
 
     async def send(self, peer: str, frame: bytes) -> None:
         await self._network.carry(self.me, peer, frame)
