@@ -42,9 +42,10 @@ def table(document: Document, *names: str) -> Document:
 
 
 def give_roster(document: Document, addresses: Mapping[str, str], certificates: Mapping[str, str]) -> None:
-    """Every party gets that address and that certificate file, in place of what it had."""
+    """Every party gets that address and that certificate file, in place of what it had; so does the authority."""
     for name, certificate in certificates.items():
-        party = table(document, "parties", name)
+        listed = name in table(document, "parties") or name != "authority"
+        party = table(document, "parties", name) if listed else table(document, "authority")
         party.pop("address", None)
         party["certificate"] = certificate
         if name in addresses:

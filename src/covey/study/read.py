@@ -64,7 +64,11 @@ def _study(root: Section, folder: Folder, path: Path) -> Study:
     if partition is None and rule is not None and len(rule.partitions) == 1:
         partition = rule.partitions[0]
     columns = _columns(root, folder)
-    parties = _parties(root, folder)
+    options = _options(root, protocol, folder)
+    authority, parties = _authority(root, folder), _parties(root, folder)
+    if _needs_authority(protocol, options):
+        authority = authority or Authority()
+        parties = (*parties, _issuer(root, authority, parties)) if parties else ()
     study = Study(
         name=name,
         columns=columns,
@@ -77,8 +81,8 @@ def _study(root: Section, folder: Folder, path: Path) -> Study:
         measure=_measure(root),
         suppression=_suppression(root),
         parties=parties,
-        options=_options(root, protocol, folder),
-        authority=_authority(root, folder),
+        options=options,
+        authority=authority,
         path=path,
         files=folder.files,
     )
@@ -174,6 +178,19 @@ def _authority(root: Section, folder: Folder) -> Authority | None:
         return None
     section = root.section("authority", rules.AUTHORITY_KEYS)
     return Authority(_address(section), _certificate(section, folder))
+
+
+def _needs_authority(protocol: str | None, options: Mapping[str, Option]) -> bool:
+    return protocol == "suppress" and options.get("encryption", "waters") == "waters"
+
+
+def _issuer(root: Section, authority: Authority, parties: tuple[Party, ...]) -> Party:
+    """The authority as a party without data: it has to come as the others do."""
+    if any(party.name == "authority" for party in parties):
+        root.section("parties", None, again=True).problem(
+            "this name is that of [authority]; call the party otherwise", "authority"
+        )
+    return Party("authority", authority.address, authority.certificate, role="authority")
 
 
 def _options(root: Section, protocol: str | None, folder: Folder) -> dict[str, Option]:

@@ -33,7 +33,7 @@ class Rule:
 
 PROTOCOLS: dict[str, Rule] = {
     "count": Rule(("horizontal",), (2, None), options=("column", "level"), privacy=("k",)),
-    "suppress": Rule(("horizontal",), (2, 2), options=("encryption",), privacy=("k",)),
+    "suppress": Rule(("horizontal",), (2, 2), ("authority",), options=("encryption", "epoch"), privacy=("k",)),
     "collect": Rule(
         ("respondents",), (0, None), ("collector",), ("collector",),
         ("scheme", "b", "rho", "grid", "jitter", "committee", "cut"),
@@ -62,9 +62,6 @@ OPTION_VALUES: dict[tuple[str, str], tuple[str, ...]] = {
     ("generalize", "variant"): ("paper", "datafly", "finished-cells"),
     ("generalize", "ties"): ("first", "last"),
     ("cluster", "schedule"): ("guarded", "exact", "paper"),
-    ("federate", "schedule"): ("level", "paper"),
-    ("federate", "score"): ("weighted", "paper"),
-    ("federate", "presence"): ("quasi", "sensitive"),
     ("federate", "schedule"): ("level", "paper"),
     ("federate", "score"): ("weighted", "paper"),
     ("federate", "presence"): ("quasi", "sensitive"),

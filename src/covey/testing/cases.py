@@ -24,6 +24,7 @@ from covey.testing.network import seed_of
 from covey.testing.peel_cases import PEEL_CASES
 from covey.testing.sharing_cases import SHARING_CASES
 from covey.testing.spent import Spent
+from covey.testing.suppress_cases import SUPPRESS_CASES
 from covey.testing.trial import Case, Marked, Trial, of_block, of_study
 from covey.wire import Channel
 
@@ -379,6 +380,6 @@ JOIN = Case(
 )
 
 BLOCKS = (SUM, CONJUNCTION, ANCESTOR, SHUFFLE, ALIGN, CARDINALITY, JOIN, COMMITTEE, *SHARING_CASES)
-PROTOCOLS = (COUNT, *GENERALIZE_CASES, *CLUSTER_CASES, *PEEL_CASES)
+PROTOCOLS = (COUNT, *GENERALIZE_CASES, *CLUSTER_CASES, *PEEL_CASES, *SUPPRESS_CASES)
 
 CASES: dict[str, Case] = {case.name: case for case in (*BLOCKS, *PROTOCOLS)}

@@ -1,0 +1,53 @@
+"""Suppress: rows split in two; tuples that are rare in both tables together are suppressed, and nobody shows its own.
+
+Source    "On Distributed k-Anonymization" (anonymous submission to CCS 2006), section 5, with Waters' encryption moved
+          to a pairing of two different groups, and ElGamal as a second encryption.
+Roles     two holders of rows: the keyholder (Alice: the study's first party, unless only the other has k rows) lists
+          its tuples encrypted, the comparer (Bob) holds its own against them. With Waters' encryption an authority
+          issues each holder the key of its name.
+Security  semi-honest. Each holder learns the release and whose rows are whose, and so the other's number of rows.
+Changed   the printed protocol shows the keyholder how often the comparer has a suppressed tuple (a z of its own comes
+          back), and lets it look up tuples that do not match (theta can be tested): random powers on Z and R, and every
+          answer re-randomised, prevent both. Ties are broken by first rows, z's are k - 1, lists are as long as rare
+          rows need. Where the outcome is not k-anonymous the run stops; the original tables are never exchanged.
+Not       a party that lies in its lists learns about the other's tuples. Whoever has the master key and the line reads
+          the lists. At least k rows are lost whenever the table was not k-anonymous as it stood. Not for three parties:
+          runs by pairs would tell about tuples that only all three make k of.
+"""
+
+from __future__ import annotations
+
+from covey.protocols.protocol import Protocol
+from covey.protocols.suppress.clear import ideal
+from covey.protocols.suppress.leaks import LEAKAGE
+from covey.protocols.suppress.plan import foresee
+from covey.protocols.suppress.role import authority, holder
+from covey.protocols.suppress.terms import AUTHORITY, OPTIONS, Terms
+from covey.study import Study
+
+__all__ = ["AUTHORITY", "PROTOCOL", "authority", "holder", "ideal"]
+
+
+def _judge(study: Study) -> None:
+    Terms.of(study)
+
+
+PROTOCOL = Protocol(
+    name="suppress",
+    about="rows of two parties: tuples that are rare in both tables together are suppressed, and shown to nobody",
+    source="On Distributed k-Anonymization (CCS 2006 submission), with its two privacy breaks closed",
+    partitions=("horizontal",),
+    needs="two parties with rows; for Waters' encryption an authority that issues identity keys; no hierarchies",
+    guarantees="k. Take suppress for two parties whose values are never to be coarsened, where most tuples are "
+    "frequent and only the rare ones have to go; take peel or cluster where columns have hierarchies",
+    released_to="both parties",
+    options=OPTIONS,
+    phases=("keys", "frequent", "test", "compare", "release"),
+    leakage=LEAKAGE,
+    role=lambda study, party: authority if party == AUTHORITY else holder,
+    role_name=lambda study, party: "authority" if party == AUTHORITY else "holder",
+    receives=lambda study, party: party != AUTHORITY,
+    foresee=foresee,
+    ideal=ideal,
+    judge=_judge,
+)

@@ -1,0 +1,230 @@
+"""Two encryptions behind one interface: to identities (Waters), and with a key of the session (ElGamal).
+
+Both carry numbers in the exponent: ciphertexts are added, scaled by known numbers and re-randomised by whoever has the
+public side; whoever has the private side learns of a ciphertext whether it holds zero, or the number's power.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NoReturn, TypeVar
+from typing import Protocol as Interface
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.crypto import elgamal, group, ibe, pairing
+from covey.crypto.group import Points, Scalar, Scalars, generator_times
+from covey.crypto.rng import Stream
+from covey.errors import InputError
+
+B = TypeVar("B", bound="Batch")
+Read_contra = TypeVar("Read_contra", bound="Batch", contravariant=True)
+Order = NDArray[np.int64] | Sequence[int]
+
+
+class Batch(Interface):
+    """Ciphertexts, one after the other."""
+
+    def __len__(self) -> int: ...
+
+    def plus(self: B, other: B) -> B:
+        """Ciphertexts of the sums."""
+        ...
+
+    def plus_numbers(self: B, numbers: Sequence[int]) -> B:
+        """Ciphertexts of the numbers with these known ones added."""
+        ...
+
+    def scaled(self: B, by: Sequence[int]) -> B:
+        """Ciphertexts of the multiples."""
+        ...
+
+    def total(self: B) -> B:
+        """One ciphertext of the sum of all."""
+        ...
+
+    def take(self: B, order: Order) -> B:
+        """The ciphertexts at these places."""
+        ...
+
+    def pack(self) -> bytes:
+        """The bytes on the wire."""
+        ...
+
+
+class Encryption(Interface[B]):
+    """The public side."""
+
+    width: int
+    """Bytes of a ciphertext."""
+    order: int
+    """Numbers count modulo this prime."""
+    raw: bytes
+    """From which `restore` makes it again, in another process of ours."""
+
+    def read(self, raw: bytes, stream: Stream) -> B:
+        """Ciphertexts from outside. Raises `InputError` unless all of them are well-formed."""
+        ...
+
+    def seal(self, numbers: Sequence[int | None], stream: Stream) -> B:
+        """Each number encrypted; for None a number that nobody knows."""
+        ...
+
+    def rerandomised(self, sealed: B, stream: Stream) -> B:
+        """The same numbers in ciphertexts that look like any others."""
+        ...
+
+    def draw(self, stream: Stream, count: int) -> list[int]:
+        """Random numbers, none zero."""
+        ...
+
+    def private(self, raw: bytes) -> Opener[B]:
+        """The private side that our own bytes stand for."""
+        ...
+
+
+class Opener(Interface[Read_contra]):
+    """The private side."""
+
+    def zeros(self, sealed: Read_contra) -> list[bool]:
+        """Which of the ciphertexts hold zero."""
+        ...
+
+
+class Waters:
+    """Encryption to an identity."""
+
+    width = ibe.CIPHERTEXT_BYTES
+    order = pairing.ORDER
+
+    def __init__(self, recipient: ibe.Recipient) -> None:
+        self._recipient = recipient
+        self.raw = b"w" + recipient.raw
+
+    def read(self, raw: bytes, stream: Stream) -> ibe.Ciphertexts:
+        """Ciphertexts from outside."""
+        return ibe.Ciphertexts.read(raw, stream)
+
+    def seal(self, numbers: Sequence[int | None], stream: Stream) -> ibe.Ciphertexts:
+        """Each number encrypted."""
+        return self._recipient.seal(numbers, stream)
+
+    def rerandomised(self, sealed: ibe.Ciphertexts, stream: Stream) -> ibe.Ciphertexts:
+        """The same numbers again."""
+        return self._recipient.rerandomised(sealed, stream)
+
+    def draw(self, stream: Stream, count: int) -> list[int]:
+        """Random numbers."""
+        return pairing.draw(stream, count)
+
+    def private(self, raw: bytes) -> ibe.IdentityKey:
+        """The identity's key."""
+        return ibe.IdentityKey.unpack(raw)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """ElGamal's ciphertexts, as `Batch` wants them."""
+
+    inner: elgamal.Ciphertexts
+
+    def __len__(self) -> int:
+        return len(self.inner)
+
+    def plus(self, other: Pairs) -> Pairs:
+        """Ciphertexts of the sums."""
+        return Pairs(self.inner.plus(other.inner))
+
+    def plus_numbers(self, numbers: Sequence[int]) -> Pairs:
+        """Ciphertexts of the numbers with these known ones added."""
+        return Pairs(self.inner.plus_numbers(numbers))
+
+    def scaled(self, by: Sequence[int]) -> Pairs:
+        """Ciphertexts of the multiples."""
+        return Pairs(self.inner.scaled(Scalars.of(by)))
+
+    def total(self) -> Pairs:
+        """One ciphertext of the sum of all."""
+        return Pairs(self.inner.total())
+
+    def take(self, order: Order) -> Pairs:
+        """The ciphertexts at these places."""
+        return Pairs(self.inner.take(order))
+
+    def pack(self) -> bytes:
+        """Both halves of each ciphertext together."""
+        halves = [np.frombuffer(half.data, np.uint8).reshape(-1, 32) for half in (self.inner.first, self.inner.second)]
+        return np.concatenate(halves, axis=1).tobytes()
+
+
+class ElGamal:
+    """Encryption with a key of the session; whoever knows the secret half encrypts faster."""
+
+    width = 2 * group.POINT_BYTES
+    order = group.ORDER
+
+    def __init__(self, key: Points, secret: Scalar | None = None) -> None:
+        self._key, self._secret = key, secret
+        self.raw = b"e" + key.data + (b"" if secret is None else secret.reveal())
+
+    def read(self, raw: bytes, stream: Stream) -> Pairs:
+        """Ciphertexts from outside."""
+        if len(raw) % self.width:
+            raise InputError(f"ciphertexts have {self.width} bytes each, these are {len(raw)} in all")
+        halves = np.frombuffer(raw, np.uint8).reshape(-1, 2, 32)
+        return Pairs(elgamal.Ciphertexts(Points(halves[:, 0].tobytes()), Points(halves[:, 1].tobytes())))
+
+    def seal(self, numbers: Sequence[int | None], stream: Stream) -> Pairs:
+        """Each number encrypted; an unknown one is a random point."""
+        fresh = Scalars.draw(stream, len(numbers))
+        masks = self._key.times(fresh) if self._secret is None else generator_times(fresh.times(self._secret))
+        known = [place for place, number in enumerate(numbers) if number is not None]
+        sealed = masks.take(known).plus(group.powers(numbers[place] or 0 for place in known))
+        unknown = generator_times(Scalars.draw(stream, len(numbers) - len(known)))
+        order = np.empty(len(numbers), dtype=np.int64)
+        order[[*known, *(place for place, number in enumerate(numbers) if number is None)]] = np.arange(len(numbers))
+        return Pairs(elgamal.Ciphertexts(generator_times(fresh), Points.join([sealed, unknown]).take(order)))
+
+    def rerandomised(self, sealed: Pairs, stream: Stream) -> Pairs:
+        """The same numbers again."""
+        return Pairs(elgamal.rerandomise(sealed.inner, self._key, stream))
+
+    def draw(self, stream: Stream, count: int) -> list[int]:
+        """Random numbers."""
+        raw = stream.bytes(64 * count)
+        return [int.from_bytes(raw[at : at + 64], "little") % self.order or 1 for at in range(0, len(raw), 64)]
+
+    def private(self, raw: bytes) -> SessionKey:
+        """The session's key."""
+        return SessionKey(Scalar(raw))
+
+
+class SessionKey:
+    """The private half of an ElGamal key."""
+
+    def __init__(self, secret: Scalar) -> None:
+        self._secret = secret
+
+    def zeros(self, sealed: Pairs) -> list[bool]:
+        """Which of the ciphertexts hold zero: those whose second half is the key times the first."""
+        masks = sealed.inner.first.times(self._secret)
+        return [mask == second for mask, second in zip(masks, sealed.inner.second, strict=True)]
+
+    def __repr__(self) -> str:
+        return "SessionKey(…)"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a secret is never pickled")
+
+
+@lru_cache(maxsize=4)
+def restore(raw: bytes) -> Waters | ElGamal:
+    """The public side that its own `raw` stands for; kept, because it has tables that take time to make."""
+    kind, content = raw[:1], raw[1:]
+    if kind == b"w":
+        return Waters(ibe.Recipient.restore(content))
+    key, secret = content[: group.POINT_BYTES], content[group.POINT_BYTES :]
+    return ElGamal(Points(key), Scalar(secret) if secret else None)

@@ -1,0 +1,110 @@
+"""The keyholder (the paper's Alice): lists its rare tuples encrypted under its own key, and opens the answers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from covey.protocols.suppress import steps
+from covey.protocols.suppress.messages import Sealed, Verdict
+from covey.protocols.suppress.own import Bits, Longs
+from covey.protocols.suppress.run import Run, in_lanes
+from covey.wire import Channel, gather
+
+Entry = tuple[int, int]
+"""The number of a tuple, and how many rows it counts for."""
+
+
+async def keep(run: Run, key: bytes, given_up: Bits, remaining: Longs) -> Bits:
+    """Which of its rows the keyholder keeps."""
+    channel, own, k = run.channel, run.own, run.terms.k
+    anonymous = await test(run, key, remaining)
+    await channel.at("verdict").send(run.peer, Verdict(anonymous))
+    if anonymous:
+        return np.ones(own.rows, dtype=bool)
+    if not run.bounds.given_up:
+        return np.zeros(own.rows, dtype=bool)
+    known = np.array([labels in run.theirs for labels in own.labels], dtype=bool)
+    asked = np.flatnonzero((remaining > 0) & (remaining < k) & ~known)
+    matched = np.zeros(len(own.keys), dtype=bool)
+    matched[asked] = await compare(run, key, asked, remaining)
+    keeps: Bits = (remaining >= k) | known | matched
+    kept: Bits = keeps[own.place] & ~given_up
+    return kept
+
+
+async def test(run: Run, key: bytes, remaining: Longs) -> bool:
+    """Phase 1: whether both tables together are k-anonymous as they stand."""
+    run.seat.pace.phase("test", 2 * run.bounds.test_chunks)
+    for which, entries in enumerate(lists(run, remaining)):
+        await _send_list(run, run.channel.at("test", which), entries, run.bounds.test_chunk)
+    with run.channel.at("answer") as channel:
+        items = await run.hear(channel, 2)
+        opened = await run.do(channel, steps.Open(run.encryption, run.seed(channel, "open"), key, items))
+    return any(opened)
+
+
+def lists(run: Run, remaining: Longs) -> tuple[list[Entry], list[Entry] | None]:
+    """The two lists of phase 1, filled up; None for one that holds nothing anyone knows.
+
+    The rare tuples in the order of their spelling; and the same with the tuple that becomes rare by what is given up.
+    """
+    own, k = run.own, run.terms.k
+    known = np.array([labels in run.theirs for labels in own.labels], dtype=bool)
+    rare = np.flatnonzero((own.counts < k) & ~known)
+    cut = np.flatnonzero((own.counts >= k) & (remaining < k))
+    plain = fill(run, [(run.number(own.keys[each]), int(own.counts[each])) for each in rare.tolist()])
+    if not len(cut):
+        return plain, None
+    both = np.sort(np.concatenate([rare, cut]))
+    return plain, fill(run, [(run.number(own.keys[each]), int(own.counts[each])) for each in both.tolist()])
+
+
+def fill(run: Run, entries: list[Entry]) -> list[Entry]:
+    """The entries and as many that stand for no tuple as make the public length."""
+    return entries + [(run.filler, run.terms.k)] * (run.bounds.tested - len(entries))
+
+
+async def compare(run: Run, key: bytes, asked: Longs, remaining: Longs) -> Bits:
+    """Phase 2: of which of these tuples the comparer has enough rows."""
+    layout, bounds = run.bounds.layout, run.bounds
+    run.seat.pace.phase("compare", bounds.compare_chunks)
+    channel = run.channel.at("list")
+    place = layout.place([run.own.keys[each] for each in asked.tolist()], channel.session, channel.rng.stream("place"))
+    entries = [(run.filler, run.terms.k)] * layout.bins
+    for each, where in zip(asked.tolist(), place.tolist(), strict=True):
+        entries[where] = (run.number(run.own.keys[each]), int(remaining[each]))
+    found = np.zeros(layout.bins, dtype=bool)
+    done = 0
+
+    async def read(at: Channel, chunk: int) -> None:
+        nonlocal done
+        first = chunk * bounds.compare_chunk
+        bins = min(bounds.compare_chunk, layout.bins - first)
+        items = await run.hear(at, bins * layout.slots)
+        opened = await run.do(at, steps.Open(run.encryption, run.seed(at, "open", chunk), key, items))
+        found[first : first + bins] = np.frombuffer(opened, np.uint8).reshape(bins, layout.slots).any(axis=1)
+        done += 1
+        run.seat.pace.reach(done)
+
+    await gather(
+        _send_list(run, channel, entries, bounds.compare_chunk),
+        in_lanes(run.channel.at("compare"), bounds.compare_chunks, read),
+    )
+    return found[place]
+
+
+async def _send_list(run: Run, channel: Channel, entries: list[Entry] | None, chunk: int) -> None:
+    """Each entry as one ciphertext of its tuple and k - 1 of its count: zeros for as many rows as there are."""
+    k, length = run.terms.k, run.bounds.tested if entries is None else len(entries)
+
+    async def write(at: Channel, number: int) -> None:
+        first, last = number * chunk, min((number + 1) * chunk, length)
+        if entries is None:
+            numbers, known = [0] * (k * (last - first)), bytes(k * (last - first))
+        else:
+            numbers = [each for what, _ in entries[first:last] for each in (what, *[0] * (k - 1))]
+            known = bytes(each for _, rows in entries[first:last] for each in (1, *(j <= rows for j in range(1, k))))
+        job = steps.Seal(run.encryption, run.seed(at, "seal", number), steps.spell_numbers(numbers), known)
+        await at.send(run.peer, Sealed(await run.do(at, job)))
+
+    await in_lanes(channel, -(-length // chunk), write)

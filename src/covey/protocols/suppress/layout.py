@@ -1,0 +1,160 @@
+"""Who is compared with whom: every listed tuple with every other, or by hashing only with those in its bin.
+
+By hashing, the keyholder puts each of its tuples into one of the three bins that a public hash gives for it (cuckoo
+hashing), and the comparer each of its own into all three; only what is in the same bin is compared. All sizes follow
+from public bounds: bins are filled up, never shown as they are, because their loads would tell about the tuples.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from covey.crypto.rng import Stream, spell
+from covey.errors import Aborted
+from covey.protocols.suppress.own import Longs
+
+HASHES = 3
+CHANCE = 2.0**-40
+"""How likely it may be at most that a public size does not suffice."""
+_ROOMY, _TIGHT, _MANY = 1.5, 1.27, 4096
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A table of bins: one tuple of the keyholder in each at most, and so many places for the comparer's."""
+
+    bins: int
+    slots: int
+    hashed: bool
+
+    @classmethod
+    def of(cls, listed: int, compared: int) -> Layout:
+        """The cheaper form for so many tuples at most on the two sides."""
+        if not listed or not compared:
+            return cls(0, 0, hashed=False)
+        bins = bins_for(listed)
+        slots = slots_for(compared, bins)
+        if bins * slots < listed * compared:
+            return cls(bins, slots, hashed=True)
+        return cls(listed, compared, hashed=False)
+
+    @property
+    def comparisons(self) -> int:
+        return self.bins * self.slots
+
+    def place(self, keys: Sequence[bytes], seed: bytes, stream: Stream) -> Longs:
+        """The keyholder's side: a bin for each of its tuples. Raises Aborted if there is no way to place them."""
+        if not self.hashed:
+            return stream.permutation(self.bins)[: len(keys)]
+        return cuckoo(choices(keys, seed, self.bins), self.bins)
+
+    def fill(self, keys: Sequence[bytes], seed: bytes, stream: Stream) -> Longs:
+        """The comparer's side: bins x slots, in each the number of one of its tuples, or -1, in random order.
+
+        Raises Aborted if a bin overflows.
+        """
+        table = np.full((self.bins, self.slots), -1, dtype=np.int64)
+        if not self.bins:
+            return table
+        if not self.hashed:
+            table[:, : len(keys)] = np.arange(len(keys))
+        elif len(keys):
+            bins = choices(keys, seed, self.bins).ravel()
+            order = np.argsort(bins, kind="stable")
+            ranked = bins[order]
+            within = np.arange(len(ranked)) - np.searchsorted(ranked, ranked)
+            if int(within.max()) >= self.slots:
+                raise _unlucky()
+            table[ranked, within] = order // HASHES
+        for row in table:
+            row[:] = row[stream.permutation(self.slots)]
+        return table
+
+
+def choices(keys: Sequence[bytes], seed: bytes, bins: int) -> Longs:
+    """Three different bins for each tuple, by a public hash."""
+    found = np.empty((len(keys), HASHES), dtype=np.int64)
+    for row, key in enumerate(keys):
+        digest = hashlib.sha512(spell("covey bins/1", seed, key)).digest()
+        taken: list[int] = []
+        for turn in range(HASHES):
+            place = int.from_bytes(digest[16 * turn : 16 * turn + 16], "big") % (bins - turn)
+            for before in sorted(taken):
+                place += place >= before
+            taken.append(place)
+        found[row] = taken
+    return found
+
+
+def cuckoo(wanted: Longs, bins: int) -> Longs:
+    """One of its bins for each item, no bin twice: found whenever there is a way. Raises Aborted if there is none."""
+    owner = np.full(bins, -1, dtype=np.int64)
+    for item in range(len(wanted)):
+        before = {int(place): -1 for place in wanted[item]}  # which bin's owner would move here
+        queue = list(before)
+        for place in queue:
+            if owner[place] < 0:
+                break
+            for other in wanted[owner[place]].tolist():
+                if other not in before:
+                    before[other] = place
+                    queue.append(other)
+        else:
+            raise _unlucky()
+        while before[place] >= 0:
+            owner[place] = owner[before[place]]
+            place = before[place]
+        owner[place] = item
+    found = np.empty(len(wanted), dtype=np.int64)
+    taken = np.flatnonzero(owner >= 0)
+    found[owner[taken]] = taken
+    return found
+
+
+def bins_for(listed: int) -> int:
+    """So many bins that the tuples find their places but for a chance of less than 2^-40.
+
+    Small tables fail first when four tuples have the same three bins; large ones have room as in the literature on
+    private set intersection.
+    """
+    four = math.comb(listed, 4) / CHANCE
+    least = HASHES + 1
+    while math.comb(least, HASHES) ** 3 < 4 * four:
+        least += max(1, least // 50)
+    return max(math.ceil((_TIGHT if listed >= _MANY else _ROOMY) * listed), least)
+
+
+@lru_cache(maxsize=256)
+def slots_for(compared: int, bins: int) -> int:
+    """So many places in each bin that none overflows but for a chance of less than 2^-40 in all."""
+    share = HASHES / bins
+    if share >= 1:
+        return compared
+    chance = [
+        math.exp(_log_binomial(compared, count) + count * math.log(share) + (compared - count) * math.log1p(-share))
+        for count in range(min(compared, 400) + 1)
+    ]
+    above = 0.0
+    for count in range(len(chance) - 1, 0, -1):
+        above += chance[count]
+        if bins * above >= CHANCE:
+            return count
+    return 1
+
+
+def _log_binomial(n: int, m: int) -> float:
+    return math.lgamma(n + 1) - math.lgamma(m + 1) - math.lgamma(n - m + 1)
+
+
+def _unlucky() -> Aborted:
+    return Aborted(
+        "the hashing of tuples into bins failed, which happens less than once in 2^39 runs; begin anew, in another "
+        "folder",
+        resumable=False,
+    )

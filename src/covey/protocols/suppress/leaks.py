@@ -1,0 +1,60 @@
+"""What a run of `suppress` teaches each party.
+
+All of it follows from the release and from whose rows are whose, which two parties always know of each other.
+"""
+
+from __future__ import annotations
+
+from covey.protocols.suppress.terms import Terms
+from covey.secure.declare import Leakage
+
+KEYS = Leakage(
+    roles={
+        "holder": ("the public parameters of the authority, and a key of its own for {identities}",),
+        "authority": (
+            "that keys for {identities} were asked for in this session. With its master key it could open every "
+            "ciphertext that the two parties exchange, if it saw their line; it takes no part in it",
+        ),
+    }
+)
+COUNTS = Leakage(
+    roles={
+        "holder": (
+            "the other party's number of rows",
+            "which tuples the other party has {k} or more rows of by itself (the keyholder: apart from the {k} rows "
+            "that it gives up), and how many: they are in the release",
+            "whether both tables together were {k}-anonymous as they stood",
+        )
+    }
+)
+KEPT = Leakage(
+    roles={
+        "holder": (
+            "which tuples the other party keeps, and how many rows of each: the tuples of the release. Of a tuple of "
+            "its own that it had to suppress, that both parties' rows of it do not make {k}; of the other party's "
+            "suppressed tuples nothing else, neither whether nor how often it has one",
+        )
+    }
+)
+ROWS = Leakage(
+    roles={
+        "holder": ("the release, and which of its rows are the other party's: all that are not its own",),
+    }
+)
+
+LEAKAGE = Leakage(
+    roles={
+        role: tuple(line for part in (KEYS, COUNTS, KEPT, ROWS) for line in part.by_role.get(role, ()))
+        for role in ("holder", "authority")
+    }
+)
+
+
+def numbers(terms: Terms) -> dict[str, object]:
+    """What the sentences are filled in with: nothing that not everybody knows."""
+    return {"k": terms.k, "identities": " and ".join(map(repr, map(terms.name_of, terms.holders)))}
+
+
+def parts(terms: Terms) -> tuple[Leakage, ...]:
+    """The sentences of a run, in their order."""
+    return (KEYS, COUNTS, KEPT, ROWS) if terms.encryption == "waters" else (COUNTS, KEPT, ROWS)

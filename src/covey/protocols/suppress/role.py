@@ -1,0 +1,185 @@
+"""The roles: two holders, of which one holds the key and the other compares, and the authority that issues keys."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from covey.crypto.group import Point, Scalar, generator_times
+from covey.crypto.ibe import Master, Recipient
+from covey.crypto.rng import Rng
+from covey.errors import PeerError, Unmet
+from covey.protocols.protocol import Proposal, Result, Seat
+from covey.protocols.rows import carried
+from covey.protocols.suppress import comparer, keyholder, leaks
+from covey.protocols.suppress.bounds import Bounds
+from covey.protocols.suppress.encryption import ElGamal, Waters
+from covey.protocols.suppress.messages import (
+    Issued,
+    Offered,
+    Sizes,
+    receive_rows,
+    receive_tuples,
+    require_sendable,
+    send_tuples,
+    spell_rows,
+)
+from covey.protocols.suppress.own import Bits, Labels, Own
+from covey.protocols.suppress.release import Classes, Half, Kept, publish
+from covey.protocols.suppress.run import FUNCTION, WORTH_A_CREW, Run
+from covey.protocols.suppress.terms import AUTHORITY, Terms
+from covey.secure.crew import Crew
+from covey.wire import Channel, gather
+
+
+async def authority(seat: Seat) -> Result:
+    """Issues each holder the key of its name, and sees nothing else of the run but that it is approved.
+
+    The master key follows from the authority's own key file: it is the same in every run, and no file holds it besides.
+    """
+    terms = Terms.of(seat.study)
+    seat.pace.phase("keys")
+    master = Master(Rng(seat.lasting).stream("waters master"))
+    for leakage in leaks.parts(terms):
+        seat.book.learns(leakage, **leaks.numbers(terms))
+    with seat.channel.at("issue") as channel:
+        for party in terms.holders:
+            name = terms.name_of(party)
+            key = master.issue(name, channel.rng.stream("key", name))
+            await channel.send(party, Issued(name, master.parameters, key))
+    seat.pace.phase("release")
+    await seat.approve(Proposal(opens=tuple(leaks.KEYS.sentences("authority", **leaks.numbers(terms)))))
+    return Result()
+
+
+async def holder(seat: Seat) -> Result:
+    """A holder of rows. Raises Unmet for fewer than k rows in all, Aborted where the outcome is not k-anonymous."""
+    terms, own = Terms.of(seat.study), Own.of(seat.records)
+    channel = seat.channel.among(*terms.holders)
+    (peer,) = channel.peers
+
+    seat.pace.phase("keys")
+    issued = await _issued(seat, terms) if terms.encryption == "waters" else None
+    digest = bytes(32) if issued is None else issued.parameters.digest
+    seat.book.learns(leaks.COUNTS, **leaks.numbers(terms))
+    theirs = (await channel.at("sizes").exchange(Sizes(own.rows, digest)))[peer]
+    if theirs.parameters != digest:
+        raise PeerError(
+            party=AUTHORITY,
+            step="issue",
+            reason=f"it gave party {peer!r} other parameters than us, or {peer!r} says so",
+        )
+    rows = {channel.me: own.rows, peer: theirs.rows}
+    if sum(rows.values()) < terms.k:
+        raise Unmet(f"the parties together have fewer than k = {terms.k} rows; nothing can be released")
+    parts = terms.parts(rows)
+
+    seat.pace.phase("frequent")
+    holds_key = parts[0] == channel.me
+    given_up = own.given_up(terms.k) if holds_key and own.rows >= terms.k else np.zeros(own.rows, dtype=bool)
+    remaining = own.remaining(given_up)
+    named = {own.labels[place]: int(remaining[place]) for place in np.flatnonzero(remaining >= terms.k).tolist()}
+    known, encryption, key = await _meet(seat, channel, terms, parts, named, rows[peer], issued)
+    sums = {channel.me: sum(named.values()), peer: sum(known.values())}
+    bounds = Bounds.of(terms, (rows[parts[0]], rows[parts[1]]), (sums[parts[0]], sums[parts[1]]))
+
+    seat.book.learns(leaks.KEPT, **leaks.numbers(terms))
+    crew = Crew(FUNCTION, None if bounds.ciphertexts >= WORTH_A_CREW else 0)
+    async with crew:
+        run = Run(
+            seat, terms, channel, peer, own, known, bounds, crew, encryption.raw, encryption.width, encryption.order
+        )
+        if holds_key:
+            keeps = await keyholder.keep(run, key, given_up, remaining)
+            kept, told = await _tell_first(run, keeps, rows[peer])
+        else:
+            anonymous = await comparer.answer(run)
+            kept, told = await _tell_last(run, anonymous, rows[peer])
+
+    seat.pace.phase("release")
+    return await _release(seat, channel, terms, kept, told)
+
+
+async def _issued(seat: Seat, terms: Terms) -> Issued:
+    """Our key from the authority. Raises PeerError for one that is not ours or does not fit."""
+    seat.book.learns(leaks.KEYS, **leaks.numbers(terms))
+    with seat.channel.at("issue") as channel:
+        issued = await channel.receive(AUTHORITY, Issued)
+    name = terms.name_of(channel.me)
+    if issued.name != name:
+        raise PeerError(party=AUTHORITY, step="issue", reason=f"it issued a key for another name than {name!r}")
+    if not issued.key.fits(issued.parameters, name):
+        raise PeerError(party=AUTHORITY, step="issue", reason=f"the key that it issued is not that of {name!r}")
+    return issued
+
+
+async def _meet(
+    seat: Seat,
+    channel: Channel,
+    terms: Terms,
+    parts: tuple[str, str],
+    named: dict[Labels, int],
+    rows: int,
+    issued: Issued | None,
+) -> tuple[dict[Labels, int], Waters | ElGamal, bytes]:
+    """Both name their frequent tuples; the peer's, the encryption under the keyholder's key, and that key, if ours."""
+    (peer,) = channel.peers
+    holds_key = parts[0] == channel.me
+
+    async def tell() -> dict[Labels, int]:
+        await send_tuples(channel.at("frequent"), peer, named)
+        return {}
+
+    _, known = await gather(tell(), receive_tuples(channel.at("frequent"), peer, seat.study, rows, terms.k))
+    if issued is not None:
+        recipient = Recipient.of(issued.parameters, terms.name_of(parts[0]))
+        return known, Waters(recipient), issued.key.pack() if holds_key else b""
+    at = channel.at("key")
+    if not holds_key:
+        return known, ElGamal((await at.receive(peer, Offered)).key), b""
+    secret = Scalar.fresh(at.rng.stream("elgamal"))
+    public = Point(generator_times(secret).data)
+    await at.send(peer, Offered(public))
+    return known, ElGamal(public, secret), secret.reveal()
+
+
+async def _tell_first(run: Run, keeps: Bits, rows: int) -> tuple[Half, Kept]:
+    """The keyholder names what it keeps, and hears what the comparer keeps."""
+    half = Half.of(run.own, keeps, run.seat.records)
+    channel = run.channel.at("kept")
+    await send_tuples(channel, run.peer, half.kept.counts)
+    return half, Kept(await receive_tuples(channel, run.peer, run.seat.study, rows, 1), rows)
+
+
+async def _tell_last(run: Run, anonymous: bool, rows: int) -> tuple[Half, Kept]:
+    """The comparer keeps what it has k rows of, and what the keyholder keeps too."""
+    channel, own = run.channel.at("kept"), run.own
+    theirs = Kept(await receive_tuples(channel, run.peer, run.seat.study, rows, 1), rows)
+    keeps = np.array(
+        [
+            anonymous or count >= run.terms.k or labels in theirs.counts
+            for labels, count in zip(own.labels, own.counts, strict=True)
+        ],
+        dtype=bool,
+    )
+    half = Half.of(own, keeps[own.place], run.seat.records)
+    await send_tuples(channel, run.peer, half.kept.counts)
+    return half, theirs
+
+
+async def _release(seat: Seat, channel: Channel, terms: Terms, mine: Half, theirs: Kept) -> Result:
+    """Both see that what is kept is k-anonymous, approve, and exchange their rows as they are released."""
+    (peer,) = channel.peers
+    classes = Classes.of(seat.study, [mine.kept, theirs])
+    require_sendable(mine)
+    opens = tuple(leaks.ROWS.sentences("holder", **leaks.numbers(terms)))
+    await seat.approve(Proposal(opens=opens, figures=classes.figures(seat.study)))
+    seat.book.learns(leaks.ROWS, **leaks.numbers(terms))
+    names = [column.name for column in carried(seat.study)]
+    with channel.at("rows") as at:
+
+        async def tell() -> Half:
+            await at.stream(peer, spell_rows(mine, classes))
+            return mine
+
+        halves = await gather(tell(), receive_rows(at, peer, names, theirs, classes))
+    return publish(seat.study, classes, halves)

@@ -1,0 +1,66 @@
+"""What a study asks of `suppress`: its options, and who plays which part."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from covey.crypto.ibe import name_of
+from covey.errors import InputError
+from covey.study import Study
+
+AUTHORITY = "authority"
+"""The name of the party that issues identity keys."""
+
+OPTIONS = {
+    "encryption": '"waters": to identities, whose keys an authority issues (default, the paper\'s); "elgamal": with a '
+    "key of the session, without an authority, several times cheaper",
+    "epoch": 'how long an identity\'s key is good for, as in "2026-11" (default "1"): with the next epoch there is a '
+    "new key, and the old one opens nothing any more",
+}
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The parameters of a run."""
+
+    k: int
+    holders: tuple[str, str]
+    encryption: str
+    epoch: str
+    study: str
+    domain: int | None
+    """How many tuples there can be; None where the study does not list every domain."""
+    columns: int
+
+    @classmethod
+    def of(cls, study: Study) -> Terms:
+        """A study's terms. Raises InputError if `suppress` cannot keep them."""
+        if len(study.holders) != 2:
+            raise InputError(
+                f"protocol 'suppress' needs 2 parties with data of their own; there are {len(study.holders)}"
+            )
+        first, second = (party.name for party in study.holders)
+        epoch = study.options.get("epoch", "1")
+        if not isinstance(epoch, str) or not 0 < len(epoch) <= 64:
+            raise InputError('[protocol] epoch must be a text of at most 64 characters, as in "2026-11"')
+        closed = all(column.closed for column in study.quasi)
+        return cls(
+            k=study.privacy.k,
+            holders=(first, second),
+            encryption=str(study.options.get("encryption", "waters")),
+            epoch=epoch,
+            study=study.name,
+            domain=math.prod(column.tree().codes for column in study.quasi) if closed else None,
+            columns=len(study.quasi),
+        )
+
+    def parts(self, rows: Mapping[str, int]) -> tuple[str, str]:
+        """The keyholder and the comparer: the study's first party holds the key unless only the other has k rows."""
+        first, second = self.holders
+        return (second, first) if rows[first] < self.k <= rows[second] else (first, second)
+
+    def name_of(self, party: str) -> str:
+        """What a party is called towards the authority."""
+        return name_of(party, self.study, self.epoch)
