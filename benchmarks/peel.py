@@ -1,23 +1,27 @@
 """`peel` on Adult: its loss beside that of parties alone, what a run costs, and what an insider can rule out.
 
-Each run is a process of its own, so that its memory is its own: all parties in one process over memory (CPU and memory
-are then of all parties together, and divided), or processes over TLS with and without latency. The table is looked for
-beside the project (shared/data/adult). `python -m benchmarks.peel loss|cost|tls|insider` runs a part.
+`tls`: the parties are processes over TLS, with and without latency, and the release is compared with the trusted
+party's. `growth`: larger tables like Adult, all parties in one process over memory. The table is looked for beside the
+project (shared/data/adult). `python -m benchmarks.peel loss|tls|growth|insider` runs a part, `python -m benchmarks.peel
+tls 10:3:wave:0` one point of it (k, parties, mode, latency in ms); what was measured before is kept beside it.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import resource
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.csv
 from numpy.typing import NDArray
 
 import covey
@@ -31,6 +35,7 @@ from covey.protocols.peel import clear, marginals
 from covey.protocols.peel.nodes import list_nodes, study_seed
 from covey.protocols.peel.terms import Terms
 from covey.protocols.peel.tuples import Grid, buckets
+from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
 from covey.table import Table
 
@@ -39,6 +44,17 @@ ADULT = ROOT.parent / "shared" / "data" / "adult"
 RESULTS = Path(__file__).parent / "results" / "peel.json"
 QUASI = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")
 CANDIDATES = 20_000
+ARX_POOLED = {10: 0.0744, 50: 0.1439}
+"""ARX's local recoding of all rows, which needs somebody to trust: measured once, elsewhere, not by this benchmark."""
+ARX_ALONE = {10: {3: 0.1126, 5: 0.1351, 10: 0.1728}, 50: {3: 0.2140, 5: 0.2541, 10: 0.3179}}
+"""The same for each party's own rows, put together; rows dealt at random."""
+DEFAULT = ",".join(f"{k}:{m}:wave:{ms}" for m in (3, 5, 10) for k in (10, 50) for ms in (0, 30)) + (
+    ",10:3:visit:0,50:3:visit:0,10:3:visit:30,10:3:skip:0,10:2:wave:0,50:2:wave:0"
+)
+GROWTH = "30000:10:wave,100000:10:wave,300000:10:wave,1000000:10:wave,30000:50:wave,100000:50:wave,300000:50:wave"
+KEYS = ("k", "parties", "dealt", "mode", "latency ms", "rows", "buckets per record")
+"""What a row is of; a second measurement of the same replaces the first."""
+Row = dict[str, object]
 Longs = NDArray[np.int64]
 
 
@@ -70,7 +86,7 @@ def loss_of(tables: list[Table], k: int, study: Study) -> tuple[float, int]:
     return float(np.dot(per_class, sizes)) + records - sum(sizes), records
 
 
-def measure_loss() -> Iterator[dict[str, object]]:
+def measure_loss() -> Iterator[Row]:
     """Peel among m parties, whose release is the pooled one's, and parties alone whose releases are put together."""
     for k in (10, 50):
         for parties in (3, 5, 10):
@@ -81,54 +97,96 @@ def measure_loss() -> Iterator[dict[str, object]]:
                 alone = sum(loss_of([table], k, study)[0] for table in tables.values())
                 yield {
                     "k": k, "parties": parties, "dealt": skew or "at random",
-                    "peel": round(joint / records, 4), "alone, put together": round(alone / records, 4),
+                    "peel": round(joint / records, 4), "peel alone, put together": round(alone / records, 4),
+                    "ARX pooled, from baselines": ARX_POOLED[k],
+                    "ARX alone, from baselines": None if skew else ARX_ALONE[k][parties],
                 }  # fmt: skip
 
 
-def one_run(k: int, parties: int, mode: str) -> dict[str, object]:
-    """One run over memory, in this process."""
-    study = study_of(k, parties, f'mode = "{mode}"')
-    data = deal(study, str(ADULT / "adult.csv"), seed=seed_of(1))
-    begun, worked = time.perf_counter(), time.process_time()
-    release = covey.simulate(study, data, seed=1)
-    seconds, work = time.perf_counter() - begun, time.process_time() - worked
-    summary = release.summary
-    numbers = next(line for line in release.ledger["p0"] if "in numbers" in line)
+def measure_tls(asked: list[str]) -> Iterator[Row]:
+    """Processes over TLS on this machine: k, parties, mode and latency in ms, as in `10:3:wave:0`."""
+    for text in asked or DEFAULT.split(","):
+        yield _in_process_of_its_own("one-tls", text)
+
+
+def one_tls(text: str) -> Row:
+    """One run; CPU of all parties' processes, divided, and the largest one's memory."""
+    k, parties, mode, latency = text.split(":")
+    with tempfile.TemporaryDirectory(prefix="covey-benchmark-") as scratch:
+        shutil.copytree(ADULT, Path(scratch, "study"))
+        Path(scratch, "study", "study.toml").write_text(study_text(int(k), int(parties), f'mode = "{mode}"'))
+        study = Study.load(Path(scratch, "study", "study.toml"))
+        dealt = deal(study, str(ADULT / "adult.csv"), seed=seed_of(1))
+        paths = write_hands(dealt, Path(scratch, "hands"))
+        summary = simulate(study, paths, Path(scratch, "out"), Setting(seed=seed_of(1), latency=float(latency) / 1000))
+        released = Path(scratch, "out", "release.csv").read_bytes()
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    tables = {name: table for name, hand in dealt.items() if (table := load_table(study, name, hand)) is not None}
+    ideal, loss, ledger = clear.ideal(study, tables), summary["loss"], summary["ledger"]
+    numbers = next(str(line) for line in ledger if "in numbers" in str(line)) if isinstance(ledger, list) else ""
     return {
-        "k": k, "parties": parties, "mode": mode, "lm": round(release.loss.lm or 0.0, 4),
-        "rounds": summary["rounds"], "MB a party": round(int(str(summary["bytes"])) / parties / 1e6),
-        "CPU s a party": round(work / parties, 1), "s": round(seconds, 1),
-        "MB of memory a party": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3 / parties),
-        "opened": numbers.split("in numbers: ")[1],
+        "k": int(k), "parties": int(parties), "mode": mode, "latency ms": int(latency),
+        "lm": round(float(loss["lm"]), 4) if isinstance(loss, dict) else None,
+        "as the trusted party's": ideal.release is not None and canonical_csv(arrange(ideal.release)) == released,
+        "rounds": summary["rounds"], "MB a party": round(int(str(summary["bytes"])) / int(parties) / 1e6),
+        "s": summary["seconds"], "CPU s a party": round((spent.ru_utime + spent.ru_stime) / int(parties), 1),
+        "MB of memory, the largest party": round(spent.ru_maxrss / 1e3),
+        "opened": numbers.partition("in numbers: ")[2], "load before": _load(),
     }  # fmt: skip
 
 
-def measure_cost() -> Iterator[dict[str, object]]:
-    for parties in (3, 5, 10):
-        for k in (10, 50):
-            for mode in ("visit", "wave"):
-                call = [sys.executable, "-m", "benchmarks.peel", "one", str(k), str(parties), mode]
-                done = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=True)
-                yield json.loads(done.stdout.splitlines()[-1])
+def measure_growth(asked: list[str]) -> Iterator[Row]:
+    """Adult resampled with a tenth of its cells redrawn, three parties in one process: rows, k, mode."""
+    for text in asked or GROWTH.split(","):
+        yield _in_process_of_its_own("one-growth", text)
 
 
-def measure_tls() -> Iterator[dict[str, object]]:
-    """Processes over TLS on this machine."""
-    for k, mode, latency in ((10, "visit", 0.0), (10, "wave", 0.0), (10, "wave", 0.03), (50, "wave", 0.03)):
-        with tempfile.TemporaryDirectory(prefix="covey-benchmark-") as scratch:
-            shutil.copytree(ADULT, Path(scratch, "study"))
-            Path(scratch, "study", "study.toml").write_text(study_text(k, 3, f'mode = "{mode}"'))
-            study = Study.load(Path(scratch, "study", "study.toml"))
-            paths = write_hands(deal(study, str(ADULT / "adult.csv"), seed=seed_of(1)), Path(scratch, "hands"))
-            summary = simulate(study, paths, Path(scratch, "out"), Setting(seed=seed_of(1), latency=latency))
-        loss = summary["loss"]
-        yield {
-            "k": k, "parties": 3, "mode": mode, "latency ms": round(latency * 1000), "s": summary["seconds"],
-            "rounds": summary["rounds"], "lm": round(float(loss["lm"]), 4) if isinstance(loss, dict) else None,
-        }  # fmt: skip
+def one_growth(text: str) -> Row:
+    """One run of all parties in this process; CPU and memory divided by their number."""
+    rows, k, mode = text.split(":")
+    study = study_of(int(k), 3, f'mode = "{mode}"')
+    data = deal(study, resampled(int(rows)), seed=seed_of(1))
+    begun, worked = time.perf_counter(), time.process_time()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    release = covey.simulate(study, data, seed=1)
+    seconds, work = time.perf_counter() - begun, time.process_time() - worked
+    numbers = next(line for line in release.ledger["p0"] if "in numbers" in line)
+    tests = int(numbers.partition("in numbers: ")[2].split()[0])
+    return {
+        "rows": int(rows), "k": int(k), "parties": 3, "mode": mode, "lm": round(release.loss.lm or 0.0, 4),
+        "tests": tests, "rounds": release.summary["rounds"],
+        "MB a party": round(int(str(release.summary["bytes"])) / 3e6), "CPU s a party": round(work / 3, 1),
+        "s, all in one process": round(seconds, 1),
+        "MB of memory, all parties": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3),
+        "MB of these before the run": round(before / 1e3), "load before": _load(),
+    }  # fmt: skip
 
 
-def measure_insider() -> Iterator[dict[str, object]]:
+def resampled(rows: int) -> pa.Table:
+    """Rows of Adult drawn anew, a tenth of the cells each from its column alone."""
+    whole = pyarrow.csv.read_csv(ADULT / "adult.csv", parse_options=pyarrow.csv.ParseOptions(delimiter=";"))
+    random = np.random.default_rng(1)
+    drawn = random.integers(whole.num_rows, size=rows)
+    columns = {}
+    for name in (*QUASI, "salary-class"):
+        column = whole.column(name).cast(pa.string()).combine_chunks()
+        elsewhere = random.random(rows) < (0.0 if name == "salary-class" else 0.1)
+        columns[name] = column.take(pa.array(np.where(elsewhere, random.integers(whole.num_rows, size=rows), drawn)))
+    return pa.table(columns)
+
+
+def _in_process_of_its_own(what: str, text: str) -> Row:
+    call = [sys.executable, "-m", "benchmarks.peel", what, text]
+    done = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=True)
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def _load() -> float:
+    """How many processes waited for this machine's cores before and during the run."""
+    return round(os.getloadavg()[1], 1)
+
+
+def measure_insider() -> Iterator[Row]:
     """An insider's attack: where it has k - 1 records of a light bucket, nobody else has one left there.
 
     The insider has half of the records, as with two parties: the larger its part, the more it learns. A fifth of the
@@ -195,26 +253,36 @@ def _relatives(own: NDArray[np.int32], domains: list[int], number: int, seed: Se
     return people
 
 
-PARTS = {"loss": measure_loss, "cost": measure_cost, "tls": measure_tls, "insider": measure_insider}
+PARTS: dict[str, Callable[[list[str]], Iterator[Row]]] = {
+    "loss": lambda asked: measure_loss(),
+    "tls": measure_tls,
+    "growth": measure_growth,
+    "insider": lambda asked: measure_insider(),
+}
 
 
 def run(asked: list[str] | None = None) -> None:
-    """Measures, prints and keeps the figures."""
+    """Measures, prints and keeps the figures; a part may be followed by the points that are wanted of it."""
     if not (ADULT / "adult.csv").exists():
         print("the Adult table (shared/data/adult beside the project) is not on this machine: nothing measured")
         return
-    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    for name in asked or list(PARTS):
-        kept[name] = []
-        for row in PARTS[name]():
+    for name in [asked[0]] if asked else list(PARTS):
+        for row in PARTS[name](asked[1:] if asked else []):
             print(row, flush=True)
-            kept[name].append(row)
-            RESULTS.parent.mkdir(exist_ok=True)
-            RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
+            _keep(name, row)
+
+
+def _keep(part: str, row: Row) -> None:
+    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    others = [old for old in kept.get(part, []) if any(old.get(key) != row.get(key) for key in KEYS)]
+    kept[part] = [*others, row]
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["one"]:
-        print(json.dumps(one_run(int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])))
+    ONE = {"one-tls": one_tls, "one-growth": one_growth}
+    if sys.argv[1:] and sys.argv[1] in ONE:
+        print(json.dumps(ONE[sys.argv[1]](sys.argv[2])))
     else:
         run(sys.argv[1:])
