@@ -1,0 +1,404 @@
+"""Paillier's key in n parts of which any t open. A dealer makes it, knows everything, and has to be trusted to forget.
+
+Two ways to cut it. `ShamirKey` (Fouque, Poupard and Stern 2000; Damgård and Jurik 2001) shares d = 0 mod m, 1 mod N by
+a polynomial modulo N m, where N = (2 p' + 1)(2 q' + 1) and m = p' q'. A part is c^(2 D s_i) with D = n!, so that the
+weights of interpolation are whole numbers and nobody has to invert modulo the unknown m; any t parts will do, and a
+proof says that a part is right. `AsmuthBloomKey` (Kaya and Selçuk 2007, which the paper on collection takes) shares
+D = e lambda by its remainders modulo coprime numbers m_1 < … < m_n; the set of trustees has to be fixed before they
+compute, and nothing shows which part is wrong, only that one is.
+
+The committee with a dealer is the paper's; `covey.crypto.threshold` needs none. Encryption, sums and new randomness are
+those of `covey.crypto.paillier`, under `public`.
+
+Asmuth-Bloom hides as follows: the secret modulus is m_0 = N lambda, the exponent of the whole group, so that
+y = D + A m_0 opens as D does, and t - 1 shares fix y modulo a product P of t - 1 moduli only. They are checked to have
+m_0 2^120 P < m_1 … m_t: then more than 2^120 values of A go with each D, alike but for one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import gmpy2
+from gmpy2 import mpz
+
+from covey.crypto.paillier import Ciphertexts, PublicKey, check_bits
+from covey.crypto.primes import safe_prime
+from covey.crypto.residues import Residues
+from covey.crypto.rng import Label, Stream, spell
+from covey.crypto.threshold import check_threshold
+from covey.errors import InputError
+
+CHALLENGE_BITS = 128
+SLACK_BITS = 128
+"""A response hides its secret within 2^-SLACK_BITS."""
+
+HIDING_BITS = 120
+"""Asmuth-Bloom: t - 1 shares leave the secret within about 2^-HIDING_BITS of uniform."""
+
+
+@dataclass(frozen=True)
+class Primes:
+    """What the dealer draws, and forgets when the shares are out: two safe primes, and a base for masks and proofs."""
+
+    p: mpz
+    q: mpz
+    public: PublicKey
+
+    @classmethod
+    def draw(cls, bits: int, stream: Stream) -> Primes:
+        """A modulus of that many bits."""
+        check_bits(bits)
+        p = q = safe_prime(bits // 2, stream)
+        while p == q:
+            q = safe_prime(bits // 2, stream)
+        n = p * q
+        while True:
+            root = mpz(stream.below(int(n)))
+            base = -root * root % n
+            if gmpy2.gcd(root, n) == 1 and 1 < base < n - 1:
+                return cls(p, q, PublicKey(n, base))
+
+    @property
+    def m(self) -> mpz:
+        """The order of the squares modulo N."""
+        return (self.p - 1) // 2 * ((self.q - 1) // 2)
+
+    def __repr__(self) -> str:
+        return "Primes(…)"
+
+
+# ---- Shamir over the integers modulo N m
+
+
+@dataclass(frozen=True)
+class ShamirKey:
+    """What everyone may know: the key to encrypt under, the threshold, and what proofs are checked against."""
+
+    public: PublicKey
+    threshold: int
+    base: mpz
+    """A square modulo N^2 that generates all of them."""
+    checks: tuple[mpz, ...]
+    """The base to the D s_i, by place."""
+
+    def __post_init__(self) -> None:
+        check_threshold(self.threshold, self.trustees)
+        for value in (self.base, *self.checks):
+            if not 1 < value < self.public.square or gmpy2.gcd(value, self.public.n) != 1:
+                raise InputError("what proofs are checked against are elements of the key's group")
+
+    @property
+    def trustees(self) -> int:
+        """How many hold a share."""
+        return len(self.checks)
+
+    @property
+    def factorial(self) -> int:
+        """D."""
+        return math.factorial(self.trustees)
+
+    def holds(self, place: int, ciphertexts: Ciphertexts, part: ShamirPart, *context: Label) -> bool:
+        """Was this part made from these ciphertexts with the share of the trustee at that place?"""
+        self._checked([place])
+        square = self.public.square
+        if len(part.values) != len(ciphertexts) or not len(ciphertexts) or ciphertexts.key != self.public:
+            return False
+        if not all(0 < value < square for value in (*part.values, part.commitments[0], part.commitments[1])):
+            return False
+        if any(gmpy2.gcd(value, self.public.n) != 1 for value in (*part.values, *part.commitments)):
+            return False
+        if not 0 <= part.response < 1 << self._response_bits:
+            return False
+        base, power = self._combined(place, ciphertexts, part.values, context)
+        challenge = self._challenge(place, ciphertexts, part.values, part.commitments, context)
+        check = self.checks[place - 1]
+        first, second = part.commitments
+        return bool(
+            gmpy2.powmod(self.base, part.response, square) == first * gmpy2.powmod(check, challenge, square) % square
+            and gmpy2.powmod(base, part.response, square) == second * gmpy2.powmod(power, challenge, square) % square
+        )
+
+    def combine(self, parts: Mapping[int, Sequence[mpz]]) -> list[int]:
+        """The numbers, from exactly `threshold` parts, by place. Raises `InputError` where they do not fit together."""
+        self._checked(list(parts))
+        if len(parts) != self.threshold:
+            raise InputError(f"{len(parts)} parts of an opening, {self.threshold} are needed: no more, no fewer")
+        _alike(parts)
+        n, square, factorial = self.public.n, self.public.square, self.factorial
+        unscale = gmpy2.invert(mpz(4 * factorial * factorial), n)
+        weights = {place: 2 * _whole_weight(place, list(parts), factorial) for place in parts}
+        numbers = []
+        for values in zip(*parts.values(), strict=True):
+            product = mpz(1)
+            for place, value in zip(parts, values, strict=True):
+                product = product * gmpy2.powmod(value, weights[place], square) % square
+            if product % n != 1:
+                raise InputError("the parts of the opening do not fit together: at least one is wrong")
+            numbers.append(int((product - 1) // n * unscale % n))
+        return numbers
+
+    @property
+    def proof_bytes(self) -> int:
+        """Of a part's proof, whatever the number of ciphertexts."""
+        return 2 * self.public.width + -(-self._response_bits // 8)
+
+    @property
+    def _response_bits(self) -> int:
+        """Of the nonce: longer than challenge times secret by the slack."""
+        return 2 * self.public.bits + self.factorial.bit_length() + CHALLENGE_BITS + SLACK_BITS
+
+    def _combined(
+        self, place: int, ciphertexts: Ciphertexts, values: Sequence[mpz], context: Sequence[Label]
+    ) -> tuple[mpz, mpz]:
+        """One base and one power for the whole batch, with weights from a hash: c^4 and the part's square."""
+        square, base, power = self.public.square, mpz(1), mpz(1)
+        raw = hashlib.shake_256(self._statement(place, ciphertexts, values, context)).digest(16 * len(values))
+        for at, (ciphertext, value) in enumerate(zip(ciphertexts.values, values, strict=True)):
+            weight = mpz(int.from_bytes(raw[16 * at : 16 * at + 16], "little"))
+            base = base * gmpy2.powmod(ciphertext, weight, square) % square
+            power = power * gmpy2.powmod(value, weight, square) % square
+        return gmpy2.powmod(base, 4, square), gmpy2.powmod(power, 2, square)
+
+    def _statement(
+        self, place: int, ciphertexts: Ciphertexts, values: Sequence[mpz], context: Sequence[Label]
+    ) -> bytes:
+        labels = (int(value) for value in (self.public.n, self.base, *self.checks, *ciphertexts.values, *values))
+        return hashlib.sha512(spell("covey threshold paillier/1", *context, place, *labels)).digest()
+
+    def _challenge(
+        self,
+        place: int,
+        ciphertexts: Ciphertexts,
+        values: Sequence[mpz],
+        commitments: tuple[mpz, mpz],
+        context: Sequence[Label],
+    ) -> mpz:
+        statement = self._statement(place, ciphertexts, values, context)
+        digest = hashlib.sha512(
+            spell("covey threshold paillier challenge/1", statement, *map(int, commitments))
+        ).digest()
+        return mpz(int.from_bytes(digest[: CHALLENGE_BITS // 8], "little"))
+
+    def _checked(self, places: Sequence[int]) -> None:
+        if any(not 1 <= place <= self.trustees for place in places):
+            raise InputError(f"a trustee's place lies between 1 and {self.trustees}")
+
+
+@dataclass(frozen=True)
+class ShamirPart:
+    """One trustee's part of the opening of a batch, and the proof that it is right."""
+
+    values: tuple[mpz, ...]
+    commitments: tuple[mpz, mpz]
+    response: mpz
+
+    def pack_proof(self, key: ShamirKey) -> bytes:
+        """The proof's bytes; the values travel as `Ciphertexts(key.public, values).residues()` do."""
+        width = key.public.width
+        commitments = b"".join(each.to_bytes(width, "little") for each in self.commitments)
+        return commitments + bytes(self.response.to_bytes(key.proof_bytes - 2 * width, "little"))
+
+    @classmethod
+    def read(cls, key: ShamirKey, residues: Residues, proof: bytes) -> ShamirPart:
+        """A part from the wire. Raises `InputError` for what is no element of the group, or another length."""
+        if len(proof) != key.proof_bytes:
+            raise InputError(f"a proof of {len(proof)} bytes, {key.proof_bytes} are due")
+        width = key.public.width
+        first, second = key.public.accept(Residues(proof[: 2 * width], width)).values
+        response = mpz(int.from_bytes(proof[2 * width :], "little"))
+        return cls(tuple(key.public.accept(residues).values), (first, second), response)
+
+
+class ShamirTrustee:
+    """One share of a key that a dealer cut."""
+
+    __slots__ = ("_share", "key", "place")
+
+    def __init__(self, place: int, share: mpz, key: ShamirKey) -> None:
+        """Raises `InputError` where the share is not the one that its check was made from."""
+        self.place, self.key, self._share = place, key, share
+        key._checked([place])
+        check = gmpy2.powmod_sec(key.base, key.factorial * share, key.public.square)
+        if not 0 <= share < key.public.n * key.public.n or check != key.checks[place - 1]:
+            raise InputError(f"the share dealt to place {place} does not fit its check")
+
+    def unlock(self, ciphertexts: Ciphertexts, stream: Stream, *context: Label) -> ShamirPart:
+        """This trustee's part of the opening, with its proof, which holds for this context only."""
+        key, square = self.key, self.key.public.square
+        if ciphertexts.key != key.public:
+            raise InputError("these ciphertexts are under another key")
+        secret = key.factorial * self._share
+        values = tuple(gmpy2.powmod_sec(value, 2 * secret, square) for value in ciphertexts.values)
+        base, _ = key._combined(self.place, ciphertexts, values, context)
+        nonce = mpz(1 + stream.below((1 << key._response_bits - 1) - 1))
+        commitments = (gmpy2.powmod_sec(key.base, nonce, square), gmpy2.powmod_sec(base, nonce, square))
+        challenge = key._challenge(self.place, ciphertexts, values, commitments, context)
+        return ShamirPart(values, commitments, nonce + challenge * secret)
+
+    def __repr__(self) -> str:
+        return f"ShamirTrustee({self.place}, …)"
+
+
+def deal_shamir(primes: Primes, threshold: int, trustees: int, stream: Stream) -> list[ShamirTrustee]:
+    """Shares for that many trustees, the one at place 1 first."""
+    check_threshold(threshold, trustees)
+    n, m, square = primes.public.n, primes.m, primes.public.square
+    secret = m * gmpy2.invert(m, n)  # 0 modulo m, 1 modulo N
+    coefficients = [secret] + [mpz(stream.below(int(n * m))) for _ in range(threshold - 1)]
+    shares = [
+        sum((each * mpz(place) ** degree for degree, each in enumerate(coefficients)), mpz(0)) % (n * m)
+        for place in range(1, trustees + 1)
+    ]
+    while True:
+        root = mpz(stream.below(int(square)))
+        if gmpy2.gcd(root, n) == 1:
+            break
+    base = root * root % square
+    factorial = math.factorial(trustees)
+    checks = tuple(gmpy2.powmod_sec(base, factorial * share, square) for share in shares)
+    key = ShamirKey(primes.public, threshold, base, checks)
+    return [ShamirTrustee(place, share, key) for place, share in enumerate(shares, start=1)]
+
+
+def _whole_weight(place: int, places: Sequence[int], factorial: int) -> int:
+    """D times the weight of a place's value in the value at 0: a whole number."""
+    above, below = factorial, 1
+    for other in places:
+        if other != place:
+            above *= other
+            below *= other - place
+    weight, left = divmod(above, below)
+    if left:
+        raise InputError("the places of a committee are 1 to the number of its trustees")
+    return weight
+
+
+def _alike(parts: Mapping[int, Sequence[mpz]]) -> None:
+    if len({len(part) for part in parts.values()}) != 1:
+        raise InputError("the parts of an opening have as many numbers as there are ciphertexts")
+
+
+# ---- Asmuth-Bloom
+
+
+@dataclass(frozen=True)
+class AsmuthBloomKey:
+    """What everyone may know: the key to encrypt under, the threshold, the shares' moduli, and how to scale."""
+
+    public: PublicKey
+    threshold: int
+    moduli: tuple[mpz, ...]
+    scale: mpz
+    """What L(c^D) has to be multiplied by: the inverse of D modulo N, for g = 1 + N."""
+
+    def __post_init__(self) -> None:
+        check_threshold(self.threshold, self.trustees)
+        if not 0 < self.scale < self.public.n or gmpy2.gcd(self.scale, self.public.n) != 1:
+            raise InputError("the scale of a key is an invertible number below its modulus")
+        if any(low >= high for low, high in zip(self.moduli, self.moduli[1:], strict=False)):
+            raise InputError("the shares' moduli rise from place to place")
+        if math.prod(self.moduli) != math.lcm(*map(int, self.moduli)):
+            raise InputError("no two of the shares' moduli have a factor in common")
+        if not self._hides():
+            raise InputError("the shares' moduli are too small, or too far apart, to hide a secret from t - 1 shares")
+
+    @property
+    def trustees(self) -> int:
+        """How many hold a share."""
+        return len(self.moduli)
+
+    def combine(self, parts: Mapping[int, Sequence[mpz]], ciphertexts: Ciphertexts) -> list[int]:
+        """The numbers, from the parts of exactly those trustees for whom they were made.
+
+        The parts' exponents add up to y + delta M with delta < threshold: M is taken off until the outcome is 1 mod N.
+        """
+        places = self.checked(list(parts))
+        _alike({0: ciphertexts.values, **parts})
+        n, square = self.public.n, self.public.square
+        whole = math.prod(self.moduli[place - 1] for place in places)
+        numbers = []
+        for ciphertext, *values in zip(ciphertexts.values, *parts.values(), strict=True):
+            product = mpz(1)
+            for value in values:
+                product = product * value % square
+            back = gmpy2.powmod(ciphertext, -whole, square)
+            tries = 0
+            while product % n != 1:
+                if tries == self.threshold - 1:
+                    raise InputError("the parts of the opening do not fit together: at least one is wrong")
+                product, tries = product * back % square, tries + 1
+            numbers.append(int((product - 1) // n * self.scale % n))
+        return numbers
+
+    def checked(self, places: Sequence[int]) -> list[int]:
+        """The places of exactly `threshold` trustees."""
+        if len(set(places)) != self.threshold or len(places) != self.threshold:
+            raise InputError(f"{len(places)} trustees, {self.threshold} are needed: no more, no fewer, no one twice")
+        if any(not 1 <= place <= self.trustees for place in places):
+            raise InputError(f"a trustee's place lies between 1 and {self.trustees}")
+        return list(places)
+
+    def _hides(self) -> bool:
+        """The condition of the module's docstring, with N^2 in place of N lambda, which is smaller and secret."""
+        lowest = math.prod(self.moduli[: self.threshold])
+        highest = math.prod(self.moduli[self.trustees - self.threshold + 1 :])
+        return bool((self.public.n**2 << HIDING_BITS) * highest < lowest)
+
+
+class AsmuthBloomTrustee:
+    """One share of a key that a dealer cut."""
+
+    __slots__ = ("_share", "key", "place")
+
+    def __init__(self, place: int, share: mpz, key: AsmuthBloomKey) -> None:
+        if not 1 <= place <= key.trustees or not 0 <= share < key.moduli[place - 1]:
+            raise InputError(f"no share of place {place}")
+        self.place, self.key, self._share = place, key, share
+
+    def unlock(self, ciphertexts: Ciphertexts, places: Sequence[int]) -> tuple[mpz, ...]:
+        """This trustee's part of an opening by exactly those trustees, this one among them."""
+        key = self.key
+        if ciphertexts.key != key.public:
+            raise InputError("these ciphertexts are under another key")
+        if self.place not in key.checked(places):
+            raise InputError(f"the trustee at place {self.place} is not among those who open")
+        modulus = key.moduli[self.place - 1]
+        others = math.prod(key.moduli[place - 1] for place in places) // modulus
+        exponent = self._share * gmpy2.invert(others, modulus) % modulus * others
+        return tuple(gmpy2.powmod_sec(value, exponent, key.public.square) for value in ciphertexts.values)
+
+    def __repr__(self) -> str:
+        return f"AsmuthBloomTrustee({self.place}, …)"
+
+
+def deal_asmuth_bloom(primes: Primes, threshold: int, trustees: int, stream: Stream) -> list[AsmuthBloomTrustee]:
+    """Shares for that many trustees, the one at place 1 first."""
+    check_threshold(threshold, trustees)
+    n = primes.public.n
+    exponent = 2 * primes.m  # lambda, the least common multiple of p - 1 and q - 1
+    order = n * exponent
+    moduli = _coprime(2 * primes.public.bits + SLACK_BITS, trustees)
+    while True:
+        multiple = mpz(1 + stream.below(int(n) - 1))
+        if gmpy2.gcd(multiple, n) == 1:
+            break
+    secret = multiple * exponent % order
+    key = AsmuthBloomKey(primes.public, threshold, tuple(moduli), gmpy2.invert(secret, n))
+    bound = (math.prod(moduli[:threshold]) - secret) // order
+    hidden = secret + order * stream.below(int(bound))
+    return [AsmuthBloomTrustee(place, hidden % modulus, key) for place, modulus in enumerate(moduli, start=1)]
+
+
+def _coprime(bits: int, count: int) -> list[mpz]:
+    """The lowest numbers from 2^bits + 1 on that have no factor in common."""
+    found: list[mpz] = []
+    candidate = (mpz(1) << bits) + 1
+    while len(found) < count:
+        if all(gmpy2.gcd(candidate, other) == 1 for other in found):
+            found.append(candidate)
+        candidate += 2
+    return found
