@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import Literal
 
 from covey.errors import InputError
@@ -58,7 +57,16 @@ class Terms:
 
     @classmethod
     def of(cls, study: Study) -> Terms:
-        """A study's terms. Raises InputError, with what to change, if `collect` cannot keep them."""
+        """A study's terms. Raises InputError, with what to change, if `collect` cannot keep them.
+
+        The last study's are remembered: thousands of respondents in one process ask for the same.
+        """
+        if not _LAST or _LAST[0][0] is not study:
+            _LAST[:] = [(study, cls._read(study))]
+        return _LAST[0][1]
+
+    @classmethod
+    def _read(cls, study: Study) -> Terms:
         _require_listed(study)
         low, high = _rho(study)
         jitter = study.options.get("jitter", False)
@@ -80,7 +88,7 @@ class Terms:
             committee=whole(study, "committee", 5, 1, 31),
             cut="fall" if cut == "fall" else "hansen-mukherjee",
             scheme=str(study.options.get("scheme", "elgamal")),
-            grid=_grid(trees_of(study), _most_cells(study)),
+            grid=Grid.of(trees_of(study), _most_cells(study)),
             l=None if study.privacy.l is None else Fraction(study.privacy.l).limit_denominator(64),
             diversity=study.privacy.diversity,
             watched=() if study.privacy.l is None else study.sensitive,
@@ -108,6 +116,9 @@ class Terms:
         return self.grid.cells > BROADCAST_CELLS
 
 
+_LAST: list[tuple[Study, Terms]] = []
+
+
 def trees_of(study: Study) -> tuple[Hierarchy, ...]:
     """The quasi columns' trees, which the study lists in full."""
     return tuple(column.tree() for column in study.quasi)
@@ -127,11 +138,6 @@ def whole(study: Study, option: str, default: int, least: int, most: int) -> int
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
         raise InputError(f"[protocol] {option} must be a whole number from {least} to {most}")
     return value
-
-
-@lru_cache(maxsize=8)
-def _grid(trees: tuple[Hierarchy, ...], most: int) -> Grid:
-    return Grid.of(trees, most)
 
 
 def _most_cells(study: Study) -> int:
