@@ -60,9 +60,17 @@ def _introduce(ready: Demo) -> None:
     from covey.protocols import find
 
     names = [party.name for party in ready.study.parties]
-    typer.echo(f"{len(names)} parties ({', '.join(names)}) run the sample study {ready.sample!r}.")
+    if ready.study.partition == "respondents":
+        who = f"The {names[0]}, and a respondent for every row of the table,"
+        where = (
+            "All are in this process, and each respondent speaks with the collector only; it takes about half a minute."
+        )
+    else:
+        who = f"{len(names)} parties ({', '.join(names)})"
+        where = "Each is a process of its own with its own keys; they talk over TLS 1.3 on this machine."
+    typer.echo(f"{who} run the sample study {ready.sample!r}.")
     typer.echo(f"Protocol {ready.study.protocol}: {find(str(ready.study.protocol)).about}.")
-    typer.echo("Each is a process of its own with its own keys; they talk over TLS 1.3 on this machine.")
+    typer.echo(where)
 
 
 def _conclude(summary: dict[str, object], verified: str, run: Path) -> None:

@@ -12,6 +12,7 @@ from covey import samples
 from covey.errors import InputError, Unmet
 from covey.party import document
 from covey.party.data import load_table
+from covey.party.deal import RESPONDENTS
 from covey.party.folder import RELEASE
 from covey.protocols import PROTOCOLS, find
 from covey.sources.release import arrange, canonical_csv
@@ -67,6 +68,8 @@ def prepare(protocol: str, out: Path) -> Demo:
             del asked[key]
     (folder / "study.toml").write_text(document.spell(content), encoding="utf-8")
     study = Study.load(folder / "study.toml")
+    if study.partition == "respondents":
+        return Demo(study, sample, {RESPONDENTS: str(folder / f"{sample}.csv")})
     return Demo(study, sample, {party.name: str(folder / f"{party.name}.csv") for party in study.holders})
 
 

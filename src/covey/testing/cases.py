@@ -18,6 +18,7 @@ from covey.study import Study
 from covey.table import build, read
 from covey.testing import canaries
 from covey.testing.cluster_cases import CLUSTER_CASES
+from covey.testing.collect_cases import COLLECT
 from covey.testing.committee_cases import COMMITTEE
 from covey.testing.generalize_cases import GENERALIZE_CASES
 from covey.testing.network import seed_of
@@ -380,6 +381,6 @@ JOIN = Case(
 )
 
 BLOCKS = (SUM, CONJUNCTION, ANCESTOR, SHUFFLE, ALIGN, CARDINALITY, JOIN, COMMITTEE, *SHARING_CASES)
-PROTOCOLS = (COUNT, *GENERALIZE_CASES, *CLUSTER_CASES, *PEEL_CASES, *SUPPRESS_CASES)
+PROTOCOLS = (COUNT, COLLECT, *GENERALIZE_CASES, *CLUSTER_CASES, *PEEL_CASES, *SUPPRESS_CASES)
 
 CASES: dict[str, Case] = {case.name: case for case in (*BLOCKS, *PROTOCOLS)}
