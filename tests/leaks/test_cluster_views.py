@@ -7,13 +7,14 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from covey.protocols.cluster import guarded
+from covey.protocols.cluster import guarded, ranges
 from covey.protocols.cluster.divide import Openings
 from covey.protocols.cluster.ground import Clusters, Ground, lay_ground
-from covey.protocols.cluster.ranges import Dealt, Opened
 from covey.protocols.cluster.turn import State
 from covey.secure.conjunction import Deal, Open
 from covey.secure.sum import Masked
+from covey.secure.threshold import Dealt, Part
+from covey.secure.threshold import Masked as Hidden
 from covey.table import Table
 from covey.testing.hospitals import Person, draw_people, stream_of, study_of, trial_of
 from covey.testing.parties import Outcome, run_parties
@@ -48,7 +49,8 @@ def searched(people: Mapping[str, list[Person]], seed: int = 0) -> dict[str, Out
 
     async def role(channel: Channel) -> Clusters:
         codes = tables[channel.me].codes
-        return (await guarded.search(channel, ground, codes, records, Still(), Openings()))[1]
+        tests = ranges.Tests(channel.at("tests"))
+        return (await guarded.search(channel, tests, ground, codes, records, Still(), Openings()))[1]
 
     return run_parties(dict.fromkeys(NAMES, role), seed=seed)
 
@@ -61,17 +63,19 @@ def words_of(outcome: Outcome[Clusters]) -> dict[str, np.ndarray]:
     """All that party a was sent by b under masks or as shares, by kind."""
     return {
         "dealt": np.concatenate([each.shares.words for each in heard(outcome, "b", Dealt)]),
-        "opened": np.concatenate([each.parts.words for each in heard(outcome, "b", Opened)]),
+        "hidden": np.concatenate([each.numbers.words for each in heard(outcome, "b", Hidden)]),
+        "opened": np.concatenate([each.parts.words for each in heard(outcome, "b", Part)]),
         "deal": np.concatenate([each.shares.words for each in heard(outcome, "b", Deal)]),
         "open": np.concatenate([each.parts.words for each in heard(outcome, "b", Open)]),
         "masked": np.concatenate([each.values.words for each in heard(outcome, "b", Masked)]),
     }
 
 
-@pytest.mark.parametrize("kind", ["dealt", "opened", "deal", "open", "masked"])
+@pytest.mark.parametrize("kind", ["dealt", "hidden", "opened", "deal", "open", "masked"])
 def test_every_share_and_masked_number_looks_uniform(kind: str) -> None:
-    words = np.concatenate([words_of(searched(drawn(seed), seed)["a"])[kind] for seed in range(2)])
-    octets = np.ascontiguousarray(words).view(np.uint8).reshape(-1, 8)[:, :7]  # the field has 61 bits
+    words = np.concatenate([words_of(searched(drawn(seed), seed)["a"])[kind] for seed in range(5)])
+    whole = 3 if kind in ("dealt", "hidden", "opened") else 7  # octets of a field of 31 bits, or of 61
+    octets = np.ascontiguousarray(words).view(np.uint8).reshape(-1, 8)[:, :whole]
     counts = np.bincount(octets.ravel(), minlength=256)
     expected = counts.sum() / 256
     assert expected > 3
@@ -79,8 +83,11 @@ def test_every_share_and_masked_number_looks_uniform(kind: str) -> None:
 
 
 def test_no_mask_and_no_share_is_ever_sent_twice() -> None:
-    words = np.concatenate(list(words_of(searched(drawn(3))["a"]).values()))
-    assert len(np.unique(words)) == len(words)
+    words = words_of(searched(drawn(3))["a"])
+    wide = np.concatenate([words[kind] for kind in ("deal", "open", "masked")])
+    assert len(np.unique(wide)) == len(wide)
+    narrow = np.concatenate([words[kind] for kind in ("dealt", "hidden", "opened")])  # of 2^31: pairs happen
+    assert len(narrow) - len(np.unique(narrow)) <= 3 + len(narrow) ** 2 / 2**31
 
 
 def test_every_state_that_is_said_has_clusters_of_k_or_more() -> None:

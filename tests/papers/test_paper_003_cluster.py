@@ -25,7 +25,7 @@ from covey.party.deal import deal, seed_of, write_hands
 from covey.party.handshake import commit, session_digest
 from covey.party.simulate import Setting, simulate
 from covey.protocols import cluster
-from covey.protocols.cluster import clear, exact, guarded, paper
+from covey.protocols.cluster import clear, exact, guarded, paper, ranges
 from covey.protocols.cluster.divide import Openings
 from covey.protocols.cluster.ground import Clusters, Ground, lay_ground
 from covey.sources.release import arrange, canonical_csv
@@ -236,7 +236,8 @@ def test_the_guarded_schedule_shows_no_exact_record_where_the_exact_one_does(adu
 
     async def role(channel: Channel) -> Clusters:
         me = channel.me
-        return (await guarded.search(channel, ground, tables[me].codes, 900, Still(), openings[me]))[1]
+        tests = ranges.Tests(channel.at("tests"))
+        return (await guarded.search(channel, tests, ground, tables[me].codes, 900, Still(), openings[me]))[1]
 
     found = run_parties(dict.fromkeys(tables, role))["p0"].unwrap()
     assert {each.exact for each in openings.values()} == {0}

@@ -135,7 +135,7 @@ def test_no_party_sees_fewer_than_k_insider_records_of_others_unless_it_sees_non
     ground = lay_ground(study, tables["east"].trees, None)
     labels, clusters = clear.search(ground, {name: table.codes for name, table in tables.items()}, False)
     before = fewest_others(labels, clusters)
-    labels, clusters = clear.repaired(ground, labels, clusters, {}, None, 5)
+    labels, clusters = clear.without_few(ground, labels, clusters, 5)
     assert before < 5 <= fewest_others(labels, clusters)
     assert released(trial) == trial.ideal["east"]
 

@@ -1,4 +1,4 @@
-"""Joint counts against forbidden ranges: right answers, for any number of parties, and nothing but answers."""
+"""Joint numbers against bounds: right answers, for any number of parties, and nothing but answers."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from covey.crypto.field import F61
-from covey.protocols.cluster.ranges import COST, Counts, Opened, Table
+from covey.protocols.cluster import ranges
+from covey.secure.threshold import Part
 from covey.testing.parties import Role, run_parties
 from covey.testing.spent import heard, said, shapes, spent
 from covey.wire import Channel
@@ -19,13 +19,10 @@ Answers = dict[str, list[bool]]
 
 def role_of(mine: list[int], k: int) -> Role[Answers]:
     async def role(channel: Channel) -> Answers:
-        table = Table(channel.at("ranges"))
-        counts = await table.count(np.array(mine))
-        pairs = counts.grouped(np.array([place // 2 if place else -1 for place in range(len(mine))]), len(mine) // 2)
+        tests = ranges.Tests(channel.at("ranges"))
         return {
-            "reaches": (await table.reaches(counts, k)).tolist(),
-            "none or many": (await table.none_or_many(counts, k)).tolist(),
-            "together": (await table.reaches(pairs, k)).tolist(),
+            "reaches": (await tests.reaches(np.array(mine), k)).tolist(),
+            "none or many": (await tests.none_or_many(np.array(mine), k)).tolist(),
         }
 
     return role
@@ -47,11 +44,9 @@ def test_three_or_more_parties_learn_which_totals_reach_k(names: str, k: int) ->
     for name in names[1:]:
         numbers[name][:3] = [0, 0, 0]
     total = np.sum(list(numbers.values()), axis=0)
-    pairs = np.array([total[1], *(total[place : place + 2].sum() for place in range(2, 24, 2))])
     answers = played(numbers, k)
     assert answers["reaches"] == (total >= k).tolist()
     assert answers["none or many"] == ((total == 0) | (total >= k)).tolist()
-    assert answers["together"] == (pairs >= k).tolist()
 
 
 def test_two_parties_say_yes_only_where_both_have_half() -> None:
@@ -60,26 +55,42 @@ def test_two_parties_say_yes_only_where_both_have_half() -> None:
     assert answers["none or many"] == [True, False, False, True, False, True]
 
 
-def test_a_multiple_that_goes_below_zero_is_found() -> None:
+@pytest.mark.parametrize("names", ["ab", "abc", "abcde"])
+def test_negative_totals_are_found_whatever_their_depth(names: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranges, "WIDEST", 64)  # the deepest are opened instead
+    depth = np.array([0, 1, 1, 2, 3, 4, 5, 30, 64, 65, 200, 200])
+    totals = np.array([7, -1, 0, -2, -3, -4, 5, -30, -64, -65, 199, -200])
+
     async def role(channel: Channel) -> list[bool]:
-        table = Table(channel.at("ranges"))
-        counts = await table.count(np.array([1, 2, 3]))
-        difference = counts.difference(np.array([10, 10, 10]), 2, np.arange(3))
-        return [bool(answer) for answer in await table.among(difference, range(-10, 0))]
+        place = channel.parties.index(channel.me)
+        mine = np.full(len(totals), 11 * (place + 1))
+        if place == len(channel.parties) - 1:
+            mine = totals - sum(11 * (other + 1) for other in range(place))
+        return [bool(each) for each in await ranges.Tests(channel.at("ranges")).not_negative(mine, -depth)]
 
-    assert run_parties(dict.fromkeys("abc", role))["a"].unwrap() == [False, True, True]  # 10 - 2 x 3, 6, 9
+    for end in run_parties(dict.fromkeys(names, role)).values():
+        assert end.unwrap() == (totals >= 0).tolist()
 
 
-def test_the_cost_is_as_declared() -> None:
+def test_levels_are_the_highest_step_that_a_total_reaches() -> None:
+    async def role(channel: Channel) -> list[int]:
+        mine = np.array([0, 1, 2, 3, 5, 20])
+        return [int(each) for each in await ranges.Tests(channel.at("ranges")).levels(mine, (2, 4, 8))]
+
+    assert run_parties(dict.fromkeys("abc", role))["a"].unwrap() == [0, 2, 4, 8, 8, 8]  # of 0, 3, 6, 9, 15 and 60
+
+
+def test_tests_are_prepared_ahead_so_that_most_take_two_rounds() -> None:
     async def role(channel: Channel) -> None:
-        table = Table(channel.at("ranges"))
-        await table.among(Counts(np.zeros(50, np.int64), np.ones(50, np.uint64)), range(9))
+        tests = ranges.Tests(channel.at("ranges"))
+        for _ in range(ranges.AHEAD):
+            await tests.reaches(np.arange(40), 10)
 
-    for names in ("abc", "abcde"):
-        cost = spent(run_parties(dict.fromkeys(names, role)))
-        assert cost.rounds == COST.rounds(len(names), 50, 9)
-        assert cost.messages == COST.messages(len(names), 50, 9)
-        assert cost.bytes == pytest.approx(COST.bytes(len(names), 50, 9), rel=0.02)
+    async def once(channel: Channel) -> None:
+        await ranges.Tests(channel.at("ranges")).reaches(np.arange(40), 10)
+
+    rounds = [spent(run_parties(dict.fromkeys("abc", each))).rounds for each in (once, role)]
+    assert rounds[1] == rounds[0] + 2 * (ranges.AHEAD - 1)
 
 
 def test_equal_answers_give_messages_of_equal_shape_and_other_seeds_other_bytes() -> None:
@@ -92,18 +103,18 @@ def test_equal_answers_give_messages_of_equal_shape_and_other_seeds_other_bytes(
 
 
 def test_what_is_opened_is_zero_or_uniform_and_does_not_tell_by_how_much_a_count_falls_short() -> None:
-    width = 3000
+    width = 9000
 
     async def role(channel: Channel) -> None:
-        table = Table(channel.at("ranges"))
         mine = np.arange(width) % 3 if channel.me == "a" else np.full(width, 4)
-        await table.reaches(await table.count(mine), 5)
+        await ranges.Tests(channel.at("ranges")).reaches(mine, 5)
 
     ends = run_parties(dict.fromkeys("abc", role))
-    (first,), (second,) = (heard(ends["a"], peer, Opened) for peer in "bc")
-    for parts in (first.parts.words, second.parts.words, F61.add(first.parts.words, second.parts.words)):
+    (first,), (second,) = (heard(ends["a"], peer, Part) for peer in "bc")
+    total = (first.parts.words + second.parts.words) % np.uint64(2**31 - 1)
+    for parts in (first.parts.words, second.parts.words, total):
         for short in range(3):
-            octets = np.ascontiguousarray(parts[short::3]).view(np.uint8).reshape(-1, 8)[:, :7]
+            octets = np.ascontiguousarray(parts[short::3]).view(np.uint8).reshape(-1, 8)[:, :3]  # of 31 bits
             counts = np.bincount(octets.ravel(), minlength=256)
             expected = counts.sum() / 256
             assert 150 < float(((counts - expected) ** 2 / expected).sum()) < 380  # 255 degrees of freedom

@@ -26,10 +26,11 @@ import numpy as np
 from covey.anonymize.problem import Longs
 from covey.errors import Aborted, InputError, Unmet
 from covey.protocols import rows
-from covey.protocols.cluster import clear, exact, guarded, leaks, paper, plan, release, repair, site
+from covey.protocols.cluster import clear, diverse, exact, guarded, leaks, paper, plan, release, repair, site
 from covey.protocols.cluster.agree import agree
 from covey.protocols.cluster.divide import Openings
 from covey.protocols.cluster.ground import Clusters, Ground, lay_ground, require_listed
+from covey.protocols.cluster.ranges import Tests
 from covey.protocols.protocol import Protocol, Result, Seat
 from covey.secure import sum as secure_sum
 from covey.study import Study
@@ -50,30 +51,30 @@ async def holder(seat: Seat) -> Result:
     seat.book.learns(leaks.SETUP if parties > 2 else leaks.SETUP_OF_TWO, **leaks.numbers(study))
     known = await meet(channel.at("meet"), study, table)
     ground = lay_ground(study, table.trees, known.leaves)
+    tests = Tests(channel.at("tests"))
     sites = study.privacy.site_l
     if sites is not None:
         seat.book.learns(leaks.SITES, sites=sites)
-        ground = await site.prune(channel.at("prune"), study, ground, table.codes, sites)
+        ground = await site.prune(tests, study, ground, table.codes, sites)
 
     seat.book.learns(leaks.of_search(study), **leaks.numbers(study))
     openings = Openings()
-    work = (channel, ground, table.codes, known.records, seat.pace, openings)
+    work = (ground, table.codes, known.records, seat.pace, openings)
     schedule = leaks.schedule_of(study)
     if schedule == "guarded":
-        label, clusters = await guarded.search(*work)
+        label, clusters = await guarded.search(channel, tests, *work)
     else:
         turn = paper.paper_turn if schedule == "paper" else exact.exact_turn
-        label, clusters = await exact.search(*work, exact.drawn(channel.rng), turn)
+        label, clusters = await exact.search(channel, *work, exact.drawn(channel.rng), turn)
 
-    seat.pace.phase("repair")
-    label, clusters = await mend(seat, channel.at("mend"), ground, label, clusters)
+    label, clusters = await mend(seat, channel.at("mend"), tests, ground, label, clusters, openings)
     own = np.bincount(label, minlength=len(clusters))
     seat.book.learns(leaks.INSIDER, cap=study.privacy.k)
     reached = await repair.insider_reached(channel.at("insider"), clusters, own, study.privacy.k)
     seat.book.learns(leaks.REACHED, insider=reached, more=" or more" if reached >= study.privacy.k else "")
     await count_openings(seat, channel.at("openings"), openings)
     if sites is not None:
-        clusters = await site.raise_together(channel.at("raise"), study, ground, table.codes, clusters, sites)
+        clusters = await site.raise_together(tests, study, ground, table.codes, clusters, sites)
     await agree(channel.at("agree"), clusters.digest())
 
     seat.pace.phase("release")
@@ -153,22 +154,30 @@ def require_feasible(study: Study, known: Known) -> None:
 
 
 async def mend(
-    seat: Seat, channel: Channel, ground: Ground, label: Longs, clusters: Clusters
+    seat: Seat, channel: Channel, tests: Tests, ground: Ground, label: Longs, clusters: Clusters, openings: Openings
 ) -> tuple[Longs, Clusters]:
-    """Merges classes until all keep l and k_insider."""
-    privacy = seat.study.privacy
+    """Merges classes until all keep l, moves records within l, and merges until all keep k_insider."""
+    study, privacy, parties = seat.study, seat.study.privacy, len(channel.parties)
+    seat.pace.phase("repair", guarded.SWEEPS * parties)
     if privacy.l is not None:
-        seat.book.learns(leaks.DIVERSITY if len(channel.parties) > 2 else leaks.DIVERSITY_OF_TWO)
-        for column, (codes, values) in enumerate(sensitive(seat.study, seat.records)):
-            test = repair.Diversity(privacy.l, codes.astype(np.int32), values, label)
-            label, clusters = await repair.repair(
-                channel.at("diversity", column), ground, label, clusters, test.failing
-            )
+        seat.book.learns(leaks.DIVERSITY if parties > 2 else leaks.DIVERSITY_OF_TWO, large=diverse.LARGE)
+        watch = diverse.Watch.of(privacy.l, sensitive(study, seat.records))
+        label, clusters = await diverse.merge_short(tests, ground, watch, label, clusters)
+        if moves_within_l(study):
+            seat.book.learns(leaks.SLACK, steps=", ".join(map(str, diverse.steps_of(watch))))
+            work = (ground, seat.records.codes, label, clusters, watch, seat.pace, openings)
+            label, clusters = await guarded.move_within_l(channel.at("within"), tests, *work)
     if privacy.k_insider is not None:
         seat.book.learns(leaks.MERGED, fewest=privacy.k_insider)
-        test_insiders = repair.insiders(label, privacy.k_insider)
-        label, clusters = await repair.repair(channel.at("insiders"), ground, label, clusters, test_insiders)
+        label, clusters = await repair.merge_few(
+            channel.at("insiders"), ground, label, clusters, privacy.k_insider
+        )  # fmt: skip
     return label, clusters
+
+
+def moves_within_l(study: Study) -> bool:
+    """Whether records move once l is kept: two parties would read each other's sensitive values from it."""
+    return leaks.schedule_of(study) == "guarded" and len(study.parties) > 2
 
 
 def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
@@ -187,10 +196,11 @@ def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
         labels, clusters = clear.search(ground, hands, len(tables) == 2)
     else:
         labels, clusters = clear.sequential(ground, hands)
-    values = {name: [codes.astype(np.int32) for codes, _ in sensitive(study, t)] for name, t in tables.items()}
-    labels, clusters = clear.repaired(
-        ground, labels, clusters, values, study.privacy.l, study.privacy.k_insider
-    )  # fmt: skip
+    if study.privacy.l is not None:
+        watches = {n: diverse.Watch.of(study.privacy.l, sensitive(study, table)) for n, table in tables.items()}
+        labels, clusters = clear.diversified(ground, hands, labels, clusters, watches, moves_within_l(study))
+    if study.privacy.k_insider is not None:
+        labels, clusters = clear.without_few(ground, labels, clusters, study.privacy.k_insider)
     if study.privacy.site_l is not None:
         clusters = clear.raised_together(ground, study, hands, clusters)
     return in_the_clear(study, ground, tables, labels, clusters, leaves)

@@ -7,7 +7,6 @@ common ancestors. So a release that equals it was computed from the right joint 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +14,10 @@ from numpy.typing import NDArray
 from covey.anonymize.constraints import limits_of
 from covey.anonymize.problem import Ints, Longs
 from covey.anonymize.sequential import cluster
-from covey.protocols.cluster import divide, guarded, regroup, repair, site
+from covey.protocols.cluster import diverse, divide, guarded, regroup, repair, site
 from covey.protocols.cluster.ground import Clusters, Ground
 from covey.protocols.cluster.kernels import close_own, count_below, go_below
-from covey.protocols.cluster.sweep import SLOTS, find_critical, sweep_guarded
+from covey.protocols.cluster.sweep import NO_UNITS, SLOTS, Units, find_critical, sweep_guarded
 from covey.secure import ancestor
 from covey.secure.descent import NOTHING
 from covey.study import Study
@@ -45,13 +44,22 @@ def search(ground: Ground, hands: Hands, reaches_two: bool) -> tuple[Labels, Clu
         if not kept.better.any():
             break
         clusters = kept.clusters
+    return moved(ground, hands, labels, clusters, dict.fromkeys(hands, NO_UNITS))
+
+
+def moved(
+    ground: Ground, hands: Hands, labels: Labels, clusters: Clusters, units: Mapping[str, Units]
+) -> tuple[Labels, Clusters]:
+    """Each party's labels and the clusters after sweeps of single moves."""
     ordered = {name: guarded.in_order(ground, label, clusters) for name, label in labels.items()}
-    labels = {name: label.copy() for name, (label, _) in ordered.items()}
-    clusters = next(iter(ordered.values()))[1]
+    labels = {name: label.copy() for name, (label, _, _) in ordered.items()}
+    _, clusters, order = next(iter(ordered.values()))
+    if any(own.places.shape[1] for own in units.values()):
+        units = {name: own._replace(left=own.left[order]) for name, own in units.items()}
     for _ in range(guarded.SWEEPS):
         before = guarded.total_cost(ground, clusters)
         for mover in sorted(hands):
-            clusters = turn(ground, hands, labels, clusters, mover)
+            clusters = turn(ground, hands, labels, clusters, mover, units[mover])
         clusters = close(ground, hands, labels, clusters)
         if before - guarded.total_cost(ground, clusters) < max(1, before // guarded.GAIN):
             break
@@ -130,7 +138,7 @@ def stands_apart(ground: Ground, rows: divide.Asked, own: list[Longs], cells: in
     return divide.all_but_one(ground, rows, heavy, fine)
 
 
-def turn(ground: Ground, hands: Hands, labels: Labels, clusters: Clusters, mover: str) -> Clusters:
+def turn(ground: Ground, hands: Hands, labels: Labels, clusters: Clusters, mover: str, units: Units) -> Clusters:
     """One party's turn with the closures of the others' records at hand."""
     rules = guarded.rules_for(ground, hands[mover].shape[1], len(clusters))
     asked = np.flatnonzero(clusters.sizes > ground.k)
@@ -145,7 +153,7 @@ def turn(ground: Ground, hands: Hands, labels: Labels, clusters: Clusters, mover
         own[mover] = ground.local(left[asked])
         answers[slot, asked] = ground.flat(ancestor.ideal(ground.trees, own, ground.local(clusters.boxes[asked])))
     sizes, boxes = clusters.sizes.copy(), clusters.boxes.copy()
-    sweep_guarded(ground.forest, hands[mover], labels[mover], sizes, boxes, critical.record, answers, rules)
+    sweep_guarded(ground.forest, hands[mover], labels[mover], sizes, boxes, critical.record, answers, rules, units)
     return Clusters(sizes, boxes)
 
 
@@ -169,34 +177,48 @@ def raised_together(ground: Ground, study: Study, hands: Hands, clusters: Cluste
     return Clusters(clusters.sizes, boxes)
 
 
-def repaired(
-    ground: Ground, labels: Labels, clusters: Clusters, sensitive: Mapping[str, list[Ints]], wanted: float | None,
-    insider: int | None,
+def diversified(
+    ground: Ground, hands: Hands, labels: Labels, clusters: Clusters, watches: Mapping[str, diverse.Watch],
+    moves: bool,
 ) -> tuple[Labels, Clusters]:  # fmt: skip
-    """The clusters merged until all keep l and k_insider."""
-    while (short := falling_short(labels, clusters, sensitive, wanted, insider)).any() and len(clusters) > 1:
-        clusters, mapping = repair.merge_nearest(ground, clusters, np.flatnonzero(short))
-        labels = {name: mapping[label] for name, label in labels.items()}
+    """The clusters merged until all keep l, and after moves that keep it."""
+    slack = joint_slack(labels, len(clusters), watches)
+    bad: Bits = slack < 0
+    while bad.any():
+        pairs = diverse.pair_up(ground, clusters, bad)
+        still = pairs.lacking & (slack[pairs.short][:, np.newaxis] + slack[pairs.near] < 0)
+        soon = diverse.made_up(pairs, still)[:, : diverse.FIRST].any(axis=1)
+        still[soon, diverse.FIRST :] = pairs.lacking[soon, diverse.FIRST :]  # was not asked
+        clusters, place, bad = diverse.merge(ground, clusters, bad, pairs, still)
+        labels = {name: place[label] for name, label in labels.items()}
+        slack = joint_slack(labels, len(clusters), watches)
+    if not moves:
+        return labels, clusters
+    levels = np.zeros(slack.shape, dtype=np.int64)
+    for step in diverse.steps_of(next(iter(watches.values()))):
+        levels[slack >= step] = step
+    units = {
+        name: Units(watches[name].places, diverse.deal_units(levels, len(hands), place), watch.leaving, watch.joining)
+        for place, (name, watch) in enumerate(sorted(watches.items()))
+    }
+    return moved(ground, hands, labels, clusters, units)
+
+
+def joint_slack(labels: Labels, clusters: int, watches: Mapping[str, diverse.Watch]) -> Longs:
+    """The slack of every cluster and value."""
+    parts = [watch.slack(labels[name], clusters) for name, watch in watches.items()]
+    return np.asarray(np.sum(parts, axis=0), dtype=np.int64)
+
+
+def without_few(ground: Ground, labels: Labels, clusters: Clusters, fewest: int) -> tuple[Labels, Clusters]:
+    """The clusters merged until no party sees some, but fewer than that many, records of others."""
+    while len(clusters) > 1:
+        seen = [
+            repair.few_others(clusters.sizes, np.bincount(label, minlength=len(clusters)), fewest)
+            for label in labels.values()
+        ]
+        if not np.any(seen):
+            break
+        clusters, place = repair.merge_nearest(ground, clusters, np.flatnonzero(np.any(seen, axis=0)))
+        labels = {name: place[label] for name, label in labels.items()}
     return labels, clusters
-
-
-def falling_short(
-    labels: Labels, clusters: Clusters, sensitive: Mapping[str, list[Ints]], wanted: float | None, insider: int | None
-) -> Bits:
-    """Which clusters have a value that is too frequent; if none has, which show a party too few of the others."""
-    short = np.zeros(len(clusters), dtype=bool)
-    if wanted is not None:
-        exact = Fraction(wanted).limit_denominator(1000)
-        for column in range(len(next(iter(sensitive.values())))):
-            every = max(int(codes[column].max(initial=0)) for codes in sensitive.values()) + 1
-            counts = np.zeros((len(clusters), every), dtype=np.int64)
-            for name, label in labels.items():
-                np.add.at(counts, (label, sensitive[name][column]), 1)
-            short |= exact.numerator * counts.max(axis=1) > exact.denominator * clusters.sizes
-            if short.any():
-                return short
-    if insider is not None:
-        for label in labels.values():
-            own = np.bincount(label, minlength=len(clusters))
-            short |= repair.few_others(clusters.sizes, own, insider)
-    return short

@@ -20,7 +20,7 @@ from covey.anonymize.compiled import jit
 from covey.anonymize.problem import Ints, Longs
 from covey.protocols.cluster.ground import Clusters, Ground
 from covey.protocols.cluster.kernels import close_own, count_below, go_below
-from covey.protocols.cluster.ranges import Counts, Table
+from covey.protocols.cluster.ranges import Tests
 from covey.protocols.cluster.regroup import favours
 from covey.secure import ancestor
 from covey.secure import sum as secure_sum
@@ -72,6 +72,7 @@ class Asked:
 
 async def divide(
     channel: Channel,
+    tests: Tests,
     ground: Ground,
     codes: Ints,
     label: Longs,
@@ -91,7 +92,7 @@ async def divide(
     while (asked := np.flatnonzero(may_cut & (clusters.sizes >= 2 * ground.k))).size:
         with channel.at("level", level) as at:
             favour = favour_of(clusters, asked, ground.columns, favoured)
-            cut = await _find_cuts(at, ground, codes, label, clusters, asked, favour, openings)
+            cut = await _find_cuts(at, tests, ground, codes, label, clusters, asked, favour, openings)
             may_cut[asked[cut.column < 0]] = False
             if (cut.column >= 0).any():
                 plan = carry_out(ground, clusters, may_cut, cut)
@@ -122,6 +123,7 @@ class Cut:
 
 async def _find_cuts(
     channel: Channel,
+    tests: Tests,
     ground: Ground,
     codes: Ints,
     label: Longs,
@@ -137,11 +139,9 @@ async def _find_cuts(
     own = count_below(
         ground.forest, ground.children, codes, label, slot, boxes, rows.places, len(rows.cell)
     )  # fmt: skip
-    table = Table(channel.at("test"))
-    counts = await table.count(own)
-    heavy = await table.reaches(counts, ground.k)
+    heavy = await tests.reaches(own, ground.k)
     openings.tests += len(heavy)
-    apart = await _may_stand_apart(table, ground, rows, counts, heavy, boxes.size)
+    apart = await _may_stand_apart(tests, ground, rows, own, heavy, boxes.size)
     count = np.zeros(len(own), dtype=np.int64)
     places = np.flatnonzero(apart)
     opened = await secure_sum.total(channel.at("count"), own[places].astype(np.uint64))
@@ -154,16 +154,14 @@ async def _find_cuts(
     return Cut(rows, column, apart, count)
 
 
-async def _may_stand_apart(table: Table, ground: Ground, rows: Asked, counts: Counts, heavy: Bits, cells: int) -> Bits:
+async def _may_stand_apart(tests: Tests, ground: Ground, rows: Asked, own: Longs, heavy: Bits, cells: int) -> Bits:
     """Which heavy children may become parts: all, or all but one where the rest would be too few alone."""
     light = np.bincount(rows.cell[~heavy], minlength=cells) > 0
     some = np.bincount(rows.cell[heavy], minlength=cells) > 0
     doubtful = np.flatnonzero(light & some)
-    number = np.full(cells, -1, dtype=np.int64)
-    number[doubtful] = np.arange(len(doubtful))
-    rest = counts.grouped(np.where(heavy, -1, number[rows.cell]), len(doubtful))
+    rest = np.bincount(rows.cell[~heavy], weights=own[~heavy], minlength=cells).astype(np.int64)
     fine = np.ones(cells, dtype=bool)
-    fine[doubtful] = await table.none_or_many(rest, ground.k)
+    fine[doubtful] = await tests.none_or_many(rest[doubtful], ground.k)
     return all_but_one(ground, rows, heavy, fine)
 
 

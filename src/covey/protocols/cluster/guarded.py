@@ -9,10 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from covey.anonymize.problem import Ints, Longs
+from covey.protocols.cluster.diverse import Watch, deal_units, steps_of
 from covey.protocols.cluster.divide import Openings, close_jointly, divide
 from covey.protocols.cluster.ground import Clusters, Ground
+from covey.protocols.cluster.ranges import Tests
 from covey.protocols.cluster.regroup import keep_better, put_together
-from covey.protocols.cluster.sweep import Rules
+from covey.protocols.cluster.sweep import NO_UNITS, Rules, Units
 from covey.protocols.cluster.turn import guarded_turn
 from covey.protocols.protocol import Pace
 from covey.wire import Channel
@@ -24,7 +26,7 @@ WORK = 1_000_000_000  # records times clusters that a party looks at in a turn
 
 
 async def search(
-    channel: Channel, ground: Ground, codes: Ints, records: int, pace: Pace, openings: Openings
+    channel: Channel, tests: Tests, ground: Ground, codes: Ints, records: int, pace: Pace, openings: Openings
 ) -> tuple[Longs, Clusters]:
     """Each own record's cluster, and the clusters."""
     pace.phase("division")
@@ -32,45 +34,67 @@ async def search(
     clusters = Clusters(np.array([records]), ground.flat(np.array([[tree.root for tree in ground.trees]])))
     whole = np.ones(1, dtype=bool)
     clusters = await close_jointly(channel.at("close"), ground, codes, label, clusters, whole, openings)
-    label, clusters, _ = await divide(channel.at("divide"), ground, codes, label, clusters, openings)
+    label, clusters, _ = await divide(channel.at("divide"), tests, ground, codes, label, clusters, openings)
     pace.phase("regrouping", REGROUPINGS)
     for number in range(REGROUPINGS):
         known = clusters.digest()
         with channel.at("regroup", number) as at:
-            label, clusters = await divide_anew(at, ground, codes, label, clusters, openings)
+            label, clusters = await divide_anew(at, tests, ground, codes, label, clusters, openings)
         if clusters.digest() == known:
             break
         pace.reach(number + 1)
-    label, clusters = in_order(ground, label, clusters)
     pace.phase("moves", SWEEPS * len(channel.parties))
+    return await move_records(channel, ground, codes, label, clusters, NO_UNITS, pace, openings)
+
+
+async def move_records(
+    channel: Channel, ground: Ground, codes: Ints, label: Longs, clusters: Clusters, units: Units, pace: Pace,
+    openings: Openings,
+) -> tuple[Longs, Clusters]:  # fmt: skip
+    """Each own record's cluster, and the clusters, after sweeps of everyone's turns until one gains little."""
+    label, clusters, order = in_order(ground, label, clusters)
+    units = units if not units.places.shape[1] else units._replace(left=units.left[order])
     for sweep in range(SWEEPS):
         before = total_cost(ground, clusters)
-        clusters = await move(channel.at("sweep", sweep), ground, codes, label, clusters, pace, sweep, openings)
+        at = channel.at("sweep", sweep)
+        clusters = await move(at, ground, codes, label, clusters, units, pace, sweep, openings)
         if before - total_cost(ground, clusters) < max(1, before // GAIN):
             break
     return label, clusters
 
 
+async def move_within_l(
+    channel: Channel, tests: Tests, ground: Ground, codes: Ints, label: Longs, clusters: Clusters, watch: Watch,
+    pace: Pace, openings: Openings,
+) -> tuple[Longs, Clusters]:  # fmt: skip
+    """The same where every cluster keeps l: how much slack each has is learned once, and dealt out in units."""
+    mine = watch.slack(label, len(clusters))
+    levels = (await tests.levels(mine.ravel(), steps_of(watch))).reshape(mine.shape)
+    own = deal_units(levels, len(channel.parties), channel.parties.index(channel.me))
+    units = Units(watch.places, own, watch.leaving, watch.joining)
+    return await move_records(channel, ground, codes, label, clusters, units, pace, openings)
+
+
 async def divide_anew(
-    channel: Channel, ground: Ground, codes: Ints, label: Longs, clusters: Clusters, openings: Openings
+    channel: Channel, tests: Tests, ground: Ground, codes: Ints, label: Longs, clusters: Clusters, openings: Openings
 ) -> tuple[Longs, Clusters]:
     """Puts neighbours together, divides them anew, and keeps of each group the better division."""
     groups = put_together(ground, clusters)
     together = groups.number[label]
-    after, new, origin = await divide(channel, ground, codes, together, groups.clusters, openings, favoured=True)
+    after, new, origin = await divide(channel, tests, ground, codes, together, groups.clusters, openings, favoured=True)
     kept = keep_better(ground, groups, clusters, new, origin)
     return kept.label(groups, label, after), kept.clusters
 
 
 async def move(
-    channel: Channel, ground: Ground, codes: Ints, label: Longs, clusters: Clusters, pace: Pace, sweep: int,
-    openings: Openings,
+    channel: Channel, ground: Ground, codes: Ints, label: Longs, clusters: Clusters, units: Units, pace: Pace,
+    sweep: int, openings: Openings,
 ) -> Clusters:  # fmt: skip
     """Everyone's turn, one after the other, and the closures of all clusters; changes own labels in place."""
     rules = rules_for(ground, codes.shape[1], len(clusters))
     for place, mover in enumerate(channel.parties):
         with channel.at("turn", place) as turn:
-            clusters = await guarded_turn(turn, ground, codes, label, clusters, mover, rules, ground.k, openings)
+            clusters = await guarded_turn(turn, ground, codes, label, clusters, mover, rules, units, openings)
         pace.reach(sweep * len(channel.parties) + place + 1)
     with channel.at("close") as closing:
         return await close_jointly(
@@ -84,12 +108,12 @@ def rules_for(ground: Ground, records: int, clusters: int) -> Rules:
     return Rules(ground.k, window, ground.monotone)
 
 
-def in_order(ground: Ground, label: Longs, clusters: Clusters) -> tuple[Longs, Clusters]:
-    """The clusters in the order of their boxes, so that those that lie close have close numbers."""
+def in_order(ground: Ground, label: Longs, clusters: Clusters) -> tuple[Longs, Clusters, Longs]:
+    """The clusters in the order of their boxes, so that those that lie close have close numbers; and that order."""
     order = np.lexsort(ground.forest.first[clusters.boxes].T[::-1])
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
-    return place[label], Clusters(clusters.sizes[order], clusters.boxes[order])
+    return place[label], Clusters(clusters.sizes[order], clusters.boxes[order]), order
 
 
 def total_cost(ground: Ground, clusters: Clusters) -> int:

@@ -114,3 +114,43 @@ def go_below(
             target = to[starts[asked] + child_place(trees, children, node[asked], code)]
             if target >= 0:
                 label[record] = target
+
+
+@jit
+def joined_box(trees: Forest, box: Ints, other: Ints) -> Ints:
+    """The closure of two boxes."""
+    joined = np.empty(len(box), np.int32)
+    for column in range(len(box)):
+        joined[column] = above_both(trees, box[column], other[column])
+    return joined
+
+
+@jit
+def growth(trees: Forest, sizes: Longs, boxes: Ints, price: Longs, one: int, other: int) -> int:
+    """By how much the total cost grows if two clusters are merged."""
+    joint = 0
+    for column in range(boxes.shape[1]):
+        joint += trees.cost[above_both(trees, boxes[other, column], boxes[one, column])]
+    return int((sizes[one] + sizes[other]) * joint - sizes[one] * price[one] - sizes[other] * price[other])
+
+
+@jit
+def nearest(trees: Forest, sizes: Longs, boxes: Ints, price: Longs, asked: Longs, most: int) -> Longs:
+    """For each asked cluster those that it costs least to merge it with, lowest number first; -1 fills up."""
+    found = np.full((len(asked), most), -1, np.int64)
+    costs = np.empty(most, np.int64)
+    for place in range(len(asked)):
+        known = 0
+        for other in range(len(sizes)):
+            if other == asked[place]:
+                continue
+            more = growth(trees, sizes, boxes, price, asked[place], other)
+            if known == most and more >= costs[most - 1]:
+                continue
+            known = min(known + 1, most)
+            slot = known - 1
+            while slot > 0 and costs[slot - 1] > more:
+                costs[slot], found[place, slot] = costs[slot - 1], found[place, slot - 1]
+                slot -= 1
+            costs[slot], found[place, slot] = more, other
+    return found

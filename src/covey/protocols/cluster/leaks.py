@@ -65,7 +65,18 @@ OPENED_EXACTLY = Leakage(
         "{exactly} times, all parties together",
     )
 )
-DIVERSITY = Leakage(everyone=("which classes had a sensitive value that was too frequent, and were merged",))
+DIVERSITY = Leakage(
+    everyone=(
+        "which sensitive values were too frequent in which classes, and which of the nearest classes would make up for "
+        "it; such classes were merged; of classes of {large} records or more, how many records carry which value",
+    )
+)
+SLACK = Leakage(
+    everyone=(
+        "once, before records move within l: how far each class is from too many records of each sensitive value, in "
+        "steps ({steps}), so that a party which sees a record join a class may guess at its value",
+    )
+)
 DIVERSITY_OF_TWO = Leakage(
     everyone=(
         "the other party's number of records of each sensitive value in each class, also in those that were then "

@@ -21,7 +21,7 @@ from covey.protocols.cluster.agree import agree
 from covey.protocols.cluster.divide import Openings
 from covey.protocols.cluster.ground import Clusters, Ground
 from covey.protocols.cluster.kernels import above
-from covey.protocols.cluster.sweep import ENDLESS, Rules, best_cluster, box_price
+from covey.protocols.cluster.sweep import ENDLESS, NO_UNITS, Rules, best_cluster, box_price
 from covey.protocols.cluster.turn import State, read_state, write_state
 from covey.secure import rings
 from covey.secure.descent import NOTHING
@@ -75,7 +75,7 @@ async def _move_all(
                 shrunk = np.where(changed, found, boxes[own]).astype(np.int32)
                 asked += 1
             limit = int(sizes[own] * price[own] - (sizes[own] - 1) * box_price(forest, shrunk))
-        target, _ = best_cluster(forest, codes, record, own, sizes, boxes, price, limit, rules)
+        target, _ = best_cluster(forest, codes, record, own, sizes, boxes, price, limit, rules, NO_UNITS)
         if target < 0:
             continue
         label[record] = target

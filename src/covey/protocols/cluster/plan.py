@@ -10,15 +10,15 @@ from collections.abc import Mapping
 
 from covey.hierarchy import Hierarchy
 from covey.protocols.cluster import leaks
-from covey.protocols.cluster.ranges import COST as TEST
 from covey.protocols.protocol import Forecast
-from covey.secure import conjunction
+from covey.secure import conjunction, threshold
 from covey.secure.declare import Cost
 from covey.study import Study
 
 LEVELS = 68  # of the first division and of all regroupings together
 TESTS = 120  # per cluster
 NODES = 45  # below a cluster's box, in all columns
+PREPARED = 2  # levels for which tests are prepared together
 SWEEPS = 3
 EXACT_SWEEPS = 9
 EXACT_NODES = 90  # the mean over all sweeps: random clusters' boxes are wide
@@ -26,12 +26,18 @@ TREE_NODES = 257  # of all quasi columns' hierarchies
 
 
 def _rounds(parties: int, clusters: int, k: int) -> int:
-    level = TEST.rounds(parties, 1, k) + TEST.rounds(parties, 1, k) + 4
-    return LEVELS * level + SWEEPS * (3 * parties + 2) + 8
+    if parties == 2:
+        return LEVELS * 2 * (conjunction.COST.rounds(2, 1) + 2) + SWEEPS * (3 * parties + 2) + 8
+    preparing = threshold.PREPARATION_COST.rounds(parties, k, 1) // PREPARED
+    return LEVELS * (preparing + 7) + SWEEPS * (3 * parties + 2) + 8
 
 
 def _bytes(parties: int, clusters: int, k: int) -> int:
-    tests = TEST.bytes(parties, TESTS * clusters, 2 * k)
+    width = TESTS * clusters
+    if parties == 2:
+        tests = conjunction.COST.bytes(2, width)
+    else:
+        tests = threshold.PREPARATION_COST.bytes(parties, k, width) + threshold.COST.bytes(parties, width)
     turns = parties * conjunction.COST.bytes(parties, 2 * NODES * clusters, True)
     return tests + SWEEPS * (turns + conjunction.COST.bytes(parties, NODES * clusters))
 

@@ -22,9 +22,8 @@ from covey.anonymize.problem import Ints, Longs
 from covey.errors import Unmet
 from covey.protocols.cluster.ground import Clusters, Ground
 from covey.protocols.cluster.kernels import Children
-from covey.protocols.cluster.ranges import Table as Tests
+from covey.protocols.cluster.ranges import Tests
 from covey.study import Study
-from covey.wire import Channel
 
 Bits = NDArray[np.bool_]
 
@@ -46,12 +45,11 @@ def supported(ground: Ground, codes: Ints) -> Bits:
     return bits
 
 
-async def prune(channel: Channel, study: Study, ground: Ground, codes: Ints, sites: int) -> Ground:
+async def prune(tests: Tests, study: Study, ground: Ground, codes: Ints, sites: int) -> Ground:
     """The ground on which nothing is shown that fewer than `sites` sites support. Raises Unmet where all do not."""
     nodes = asked_nodes(ground, site_columns(study))
-    tests = Tests(channel)
-    counts = await tests.count(supported(ground, codes)[nodes].astype(np.int64))
-    return pruned(ground, nodes, await tests.none_or_many(counts, sites), sites)
+    mine = supported(ground, codes)[nodes].astype(np.int64)
+    return pruned(ground, nodes, await tests.none_or_many(mine, sites), sites)
 
 
 def asked_nodes(ground: Ground, columns: list[int]) -> Longs:
@@ -80,7 +78,7 @@ def pruned(ground: Ground, nodes: Longs, fine: Bits, sites: int) -> Ground:
 
 
 async def raise_together(
-    channel: Channel, study: Study, ground: Ground, codes: Ints, clusters: Clusters, sites: int
+    tests: Tests, study: Study, ground: Ground, codes: Ints, clusters: Clusters, sites: int
 ) -> Clusters:
     """The clusters as they may be published: later site columns raised where a combination tells too much."""
     columns = site_columns(study)
@@ -88,9 +86,8 @@ async def raise_together(
     boxes = clusters.boxes.copy()
     for place in range(1, len(columns)):
         chosen, ways, steps = siblings(ground, boxes[:, columns[:place]], boxes[:, columns[place]])
-        tests = Tests(channel.at(place))
         both = own[chosen].all(axis=1) & own[steps]
-        fine = await tests.none_or_many(await tests.count(both.astype(np.int64)), sites)
+        fine = await tests.none_or_many(both.astype(np.int64), sites)
         boxes[:, columns[place]] = raised(ground, boxes[:, columns[place]], ways, fine)
     return Clusters(clusters.sizes, boxes)
 

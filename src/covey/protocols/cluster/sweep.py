@@ -82,6 +82,56 @@ class Rules(NamedTuple):
     monotone: bool  # whether no node costs less than a child of its
 
 
+class Units(NamedTuple):
+    """What a party may spend of the clusters' slack for l; without sensitive columns everything is allowed."""
+
+    places: Longs  # records x sensitive columns: each record's values
+    left: Longs  # clusters x values
+    leaving: int  # what a record that leaves takes from every value but its own
+    joining: int  # what one that joins takes from its own
+
+
+NO_UNITS = Units(np.zeros((0, 0), dtype=np.int64), np.zeros((0, 0), dtype=np.int64), 0, 0)
+
+
+@jit
+def may_leave(units: Units, record: int, cluster: int) -> bool:
+    """Whether the cluster keeps l without the record."""
+    if units.places.shape[1] == 0:
+        return True
+    for value in range(units.left.shape[1]):
+        if units.left[cluster, value] < units.leaving:
+            own = False
+            for column in range(units.places.shape[1]):
+                own |= units.places[record, column] == value
+            if not own:
+                return False
+    return True
+
+
+@jit
+def may_join(units: Units, record: int, cluster: int) -> bool:
+    """Whether the cluster keeps l with the record."""
+    for column in range(units.places.shape[1]):
+        if units.left[cluster, units.places[record, column]] < units.joining:
+            return False
+    return True
+
+
+@jit
+def pay(units: Units, record: int, source: int, target: int) -> None:
+    """The record moves: what each cluster's slack loses and gains by it."""
+    if units.places.shape[1] == 0:
+        return
+    both = units.leaving + units.joining
+    units.left[source] -= units.leaving
+    units.left[target] += units.leaving
+    for column in range(units.places.shape[1]):
+        value = units.places[record, column]
+        units.left[source, value] += both
+        units.left[target, value] -= both
+
+
 @jit
 def addition(trees: Forest, codes: Ints, record: int, size: int, box: Ints, limit: int, monotone: bool) -> int:
     """By how much a cluster's cost grows if the record joins; any number from `limit` on where it is not less."""
@@ -98,12 +148,14 @@ def addition(trees: Forest, codes: Ints, record: int, size: int, box: Ints, limi
 @jit
 def best_cluster(
     trees: Forest, codes: Ints, record: int, own: int, sizes: Longs, boxes: Ints, price: Longs, limit: int,
-    rules: Rules,
+    rules: Rules, units: Units,
 ) -> tuple[int, int]:  # fmt: skip
     """The first cluster whose cost grows least, by less than `limit`, if the record joins; -1 if there is none."""
     found = -1
     for other in range(max(0, own - rules.window), min(len(sizes), own + rules.window + 1)):
         if other == own or sizes[other] == 0 or (rules.monotone and price[other] >= limit):
+            continue
+        if not may_join(units, record, other):
             continue
         more = addition(trees, codes, record, sizes[other], boxes[other], limit, rules.monotone)
         if more < limit:
@@ -122,9 +174,10 @@ def box_price(trees: Forest, box: Ints) -> int:
 
 @jit
 def sweep_guarded(
-    trees: Forest, codes: Ints, label: Longs, sizes: Longs, boxes: Ints, critical: Longs, answers: Ints, rules: Rules
-) -> int:
-    """Moves own records where that lowers the loss for sure; changes label, sizes and boxes; returns the moves.
+    trees: Forest, codes: Ints, label: Longs, sizes: Longs, boxes: Ints, critical: Longs, answers: Ints, rules: Rules,
+    units: Units,
+) -> int:  # fmt: skip
+    """Moves own records where that lowers the loss for sure; changes label, sizes, boxes, units; returns the moves.
 
     `answers` has for each critical record the joint closure without it, NOTHING where it was not asked: there the
     cluster's box is taken to stay, which only overestimates.
@@ -138,15 +191,16 @@ def sweep_guarded(
     moves = 0
     for record in range(codes.shape[1]):
         own = label[record]
-        if sizes[own] <= rules.keep or (price[own] == 0 and sizes[own] > 1):
+        if sizes[own] <= rules.keep or (price[own] == 0 and sizes[own] > 1) or not may_leave(units, record, own):
             continue
         without(trees, critical, answers, joined, boxes, record, own, shrunk)
         after = 0 if sizes[own] == 1 else (sizes[own] - 1) * box_price(trees, shrunk)
         limit = ENDLESS if sizes[own] == 1 else sizes[own] * price[own] - after
-        target, _ = best_cluster(trees, codes, record, own, sizes, boxes, price, limit, rules)
+        target, _ = best_cluster(trees, codes, record, own, sizes, boxes, price, limit, rules, units)
         if target < 0:
             continue
         moves += 1
+        pay(units, record, own, target)
         label[record] = target
         sizes[own] -= 1
         sizes[target] += 1
@@ -192,6 +246,7 @@ def sweep_exact(
     for cluster in range(len(sizes)):
         price[cluster] = box_price(trees, boxes[cluster]) if sizes[cluster] else 0
     anywhere = Rules(0, len(sizes), monotone)
+    everything = Units(np.zeros((0, 0), np.int64), np.zeros((0, 0), np.int64), 0, 0)
     shrunk = np.empty(columns, np.int32)
     moves = 0
     for record in range(codes.shape[1]):
@@ -203,7 +258,7 @@ def sweep_exact(
         if not alone:
             close_rest(trees, codes, head, following, record, own, others, boxes, shrunk)
             limit = sizes[own] * price[own] - (sizes[own] - 1) * box_price(trees, shrunk)
-        target, _ = best_cluster(trees, codes, record, own, sizes, boxes, price, limit, anywhere)
+        target, _ = best_cluster(trees, codes, record, own, sizes, boxes, price, limit, anywhere, everything)
         if target < 0:
             continue
         moves += 1

@@ -15,7 +15,7 @@ from covey.protocols.cluster.agree import agree
 from covey.protocols.cluster.divide import Openings
 from covey.protocols.cluster.ground import Clusters, Ground
 from covey.protocols.cluster.kernels import close_own
-from covey.protocols.cluster.sweep import SLOTS, Critical, Rules, find_critical, sweep_guarded
+from covey.protocols.cluster.sweep import SLOTS, Critical, Rules, Units, find_critical, sweep_guarded
 from covey.secure import ancestor
 from covey.secure.descent import NOTHING
 from covey.wire import Channel, Message, Vector, gather
@@ -30,13 +30,13 @@ class State(Message, tag="cluster.state"):
 
 async def guarded_turn(
     channel: Channel, ground: Ground, codes: Ints, label: Longs, clusters: Clusters, mover: str, rules: Rules,
-    floor: int, openings: Openings,
+    units: Units, openings: Openings,
 ) -> Clusters:  # fmt: skip
     """The clusters after the mover's turn; its own label array is changed in place.
 
-    A removal is asked about only where it leaves `floor` records or more, and more than the rules keep.
+    A removal is asked about only where more records are left than the rules keep. The mover spends its units.
     """
-    asked = np.flatnonzero(clusters.sizes > max(floor, rules.keep))
+    asked = np.flatnonzero(clusters.sizes > rules.keep)
     bounds = np.concatenate([ground.local(clusters.boxes[asked])] * SLOTS)
     if channel.me == mover:
         critical = find_critical(ground.forest, ground.children, codes, label, len(clusters))
@@ -56,7 +56,7 @@ async def guarded_turn(
     if found is not None:
         answers[:, asked] = ground.flat(found).reshape(SLOTS, len(asked), ground.columns)
     sizes, boxes = clusters.sizes.copy(), clusters.boxes.copy()
-    sweep_guarded(ground.forest, codes, label, sizes, boxes, critical.record, answers, rules)
+    sweep_guarded(ground.forest, codes, label, sizes, boxes, critical.record, answers, rules, units)
     moved = Clusters(sizes, boxes)
     await state.broadcast(write_state(ground, moved))
     return moved
