@@ -234,7 +234,6 @@ def test_a_table_that_cannot_be_diverse_is_not_released() -> None:
         (study_of(3, k=4, privacy="k_insider = 3"), "no class could reach k"),
         (study_of(3, options="buckets = 0"), "buckets must be a whole number"),
         (study_of(3, options='insider = "all"'), '"clip" or "none-or-many"'),
-        (study_of(3, options='leftover = "merge"'), "not part of this version"),
         (study_of(3, privacy='l = 2\ndiversity = "entropy"'), "by frequency"),
     ],
 )

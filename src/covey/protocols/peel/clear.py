@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from covey.errors import Unmet
-from covey.protocols.peel import marginals
+from covey.protocols.peel import leftover, marginals, site
 from covey.protocols.peel.diverse import Histograms
 from covey.protocols.peel.nodes import list_nodes
 from covey.protocols.peel.own import Own
@@ -22,15 +22,23 @@ from covey.table import Table, group
 
 def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
     """The trusted party's release."""
-    pooled = [tables[party.name] for party in study.parties]
-    terms, trees = Terms.of(study), pooled[0].trees
-    records = sum(table.rows for table in pooled)
+    terms = Terms.of(study)
+    pooled = site.ideal(terms, [tables[party.name] for party in study.parties])
+    trees, records = pooled[0].trees, sum(table.rows for table in pooled)
     if records < terms.k:
         raise Unmet(f"the parties together have fewer than k = {terms.k} records; nothing can be released")
     nodes = list_nodes(study, trees, marginals.ideal(study, pooled), terms.nodes)
     boxes, sizes, labels = peel(terms, nodes, pooled)
     published = Published.of(len(trees), boxes, sizes)
     klass = np.concatenate(labels)
+    klass = np.where(klass >= 0, published.number[np.maximum(klass, 0)], -1) if len(published.sizes) else klass
+    left = np.flatnonzero(klass < 0)
+    if terms.merge and len(left) and len(published.sizes):
+        codes = np.concatenate([table.codes for table in pooled], axis=1)[:, left]
+        joined = leftover.cheapest(study, trees, published, codes)
+        klass[left] = joined.klass
+        published = leftover.widened(published, trees, joined)
+        klass = published.number[klass]
     out = np.flatnonzero(klass >= 0)
     cells = {
         column.name: [
@@ -42,7 +50,7 @@ def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
     }
     kept = {name: [texts[row] for row in out.tolist()] for name, texts in cells.items()}
     known = figures(study, trees, published, records)
-    return result(study, trees, published, known, Rows(published.number[klass[out]], kept))
+    return result(study, trees, published, known, Rows(klass[out], kept))
 
 
 def peel(terms: Terms, nodes: Ints, tables: list[Table]) -> tuple[list[Ints], list[int], list[Longs]]:

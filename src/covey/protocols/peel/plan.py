@@ -9,7 +9,7 @@ import numpy as np
 
 from covey.crypto.rng import derive
 from covey.hierarchy import Hierarchy
-from covey.protocols.peel import leaks, marginals
+from covey.protocols.peel import leaks, leftover, marginals, site
 from covey.protocols.peel.nodes import Marginals, list_nodes, records_published, study_seed, synthesize
 from covey.protocols.peel.terms import Terms
 from covey.protocols.peel.tuples import Grid, Ints
@@ -49,8 +49,13 @@ def foresee(study: Study, rows_of: Mapping[str, int]) -> Forecast:
     learned = [*marginals.LEAKAGE.sentences(leaves=sum(tree.codes for tree in trees), k=terms.k)]
     if terms.two:
         learned += leaks.TWO.sentences(k=terms.k)
+    if terms.sites is not None:
+        column, sites = terms.sites
+        learned += site.LEAKAGE.sentences(nodes=trees[column].nodes, column=study.quasi[column].name, sites=sites)
     for leakage, numbers in leaks.before(terms, len(nodes)):
         learned += leakage.sentences("holder", **numbers)
+    if terms.merge:
+        learned += leftover.leakage(parties).sentences("holder", rows=f"fewer than {terms.k}")
     return Forecast(
         rounds=rounds,
         messages=2 * parties * (parties - 1) * rounds,

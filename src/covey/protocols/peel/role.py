@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from covey.protocols import rows
-from covey.protocols.peel import leaks, marginals
+from covey.protocols.peel import leaks, leftover, marginals, site
 from covey.protocols.peel.course import Course
 from covey.protocols.peel.find import Finder
 from covey.protocols.peel.nodes import digest, list_nodes
@@ -33,6 +33,12 @@ async def holder(seat: Seat) -> Result:
         seat.book.learns(leaks.TWO, k=terms.k)
         couple = Couple(await Pair.meet(channel.at("meet")), terms.k, Course())
     reaches = couple.reaches if terms.two else marginals.by_shares(terms.k)
+    if terms.sites is not None:
+        column, sites = terms.sites
+        names = {"nodes": trees[column].nodes, "column": study.quasi[column].name, "sites": sites}
+        seat.book.learns(site.LEAKAGE, **names)
+        table = await site.lift(channel.at("site"), terms, table)
+        trees = table.trees
     known = await marginals.learn(channel.at("marginals"), study, table, reaches)
 
     seat.pace.phase("list")
@@ -53,8 +59,14 @@ async def holder(seat: Seat) -> Result:
 
     seat.pace.phase("release")
     published = Published.of(len(trees), peeling.classes.boxes, peeling.classes.sizes)
-    of_release = figures(study, trees, published, known.records)
     label = own.label[own.item_of_row]
-    klass = np.where(label >= 0, published.number[np.maximum(label, 0)], -1)
+    klass = np.where(label >= 0, published.number[np.maximum(label, 0)], -1) if len(published.sizes) else label
+    if terms.merge and finder.remaining and len(published.sizes):
+        mine = leftover.cheapest(study, trees, published, table.codes[:, klass < 0])
+        joined = await leftover.join(seat, published, trees, mine, finder.remaining)
+        klass[klass < 0] = mine.klass
+        published = leftover.widened(published, trees, joined)
+        klass = published.number[klass]
+    of_release = figures(study, trees, published, known.records)
     opened = await rows.release(seat, klass, published.sizes, of_release)
     return result(study, trees, published, of_release, opened)

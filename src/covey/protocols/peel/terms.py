@@ -17,7 +17,8 @@ OPTIONS = {
     "nodes": "generalizations that are visited at most (default 2000)",
     "insider": '"clip" (default): every class has k_insider records that are not of any one party; "none-or-many": or '
     "none, so that a class may be one party's alone",
-    "leftover": '"withhold": what is left over, fewer than k records, is not released (the only form so far)',
+    "leftover": '"withhold" (default): what is left over, fewer than k records, is not released; "merge": each record '
+    "joins the class in which it costs least, and everyone learns which class that is, not whose the record is",
 }
 
 
@@ -39,6 +40,10 @@ class Terms:
     """Each sensitive value has at most one of so many of a class's records."""
     watched: tuple[Column, ...]
     """The sensitive columns, where diversity is asked for."""
+    merge: bool = False
+    """Whether what is left over joins other classes."""
+    sites: tuple[int, int] | None = None
+    """The place of the column that may tell a site, and how many sites every label of it is to have."""
 
     @classmethod
     def of(cls, study: Study) -> Terms:
@@ -47,8 +52,6 @@ class Terms:
             _require_of_two(study)
         _require_listed(study)
         k, insider, options = study.privacy.k, study.privacy.k_insider, study.options
-        if options.get("leftover", "withhold") != "withhold":
-            raise InputError('[protocol] leftover = "merge" is not part of this version; use "withhold"')
         clipped = options.get("insider", "clip") == "clip"
         if not clipped and options["insider"] != "none-or-many":
             raise InputError('[protocol] insider must be "clip" or "none-or-many"')
@@ -68,6 +71,8 @@ class Terms:
             none_or_many=None if clipped else insider,
             diverse=None if study.privacy.l is None else Fraction(study.privacy.l).limit_denominator(64),
             watched=() if study.privacy.l is None else study.sensitive,
+            merge=_merges(study),
+            sites=_sites(study),
         )
 
 
@@ -82,6 +87,7 @@ def _require_of_two(study: Study) -> None:
     """What two parties cannot have: all that needs shares."""
     refused = [
         (study.privacy.l is not None, "l"),
+        (study.privacy.site_l is not None, "site_l"),
         (study.options.get("insider", "clip") != "clip", 'insider = "none-or-many"'),
         (study.options.get("mode", "visit") == "skip", 'mode = "skip"'),
         (study.privacy.k > LARGEST, f"k above {LARGEST}"),
@@ -104,10 +110,38 @@ def _require_listed(study: Study) -> None:
         return
     if study.privacy.diversity != "frequency":
         raise InputError(
-            f"protocol 'peel' keeps l by frequency; diversity = {study.privacy.diversity!r} is not part of this version"
+            f"protocol 'peel' keeps l by frequency; diversity = {study.privacy.diversity!r} needs more of a class's "
+            'histogram than a test of shared numbers tells; ask for diversity = "frequency", which implies l distinct '
+            "values, or run covey verify on the release"
         )
     for column in study.sensitive:
         if column.values is None:
             raise InputError(f"column {column.name!r}: l needs its values listed, so that the parties can count them")
-    if study.privacy.site_l is not None:
-        raise InputError("protocol 'peel' does not keep site_l; take protocol = \"cluster\"")
+
+
+def _merges(study: Study) -> bool:
+    """Whether the leftover joins classes. Raises InputError where that could undo what the study asks for."""
+    asked = study.options.get("leftover", "withhold")
+    if asked not in ("withhold", "merge"):
+        raise InputError('[protocol] leftover must be "withhold" or "merge"')
+    if asked == "merge" and study.privacy.l is not None:
+        raise InputError('[protocol] leftover = "merge" could undo a class\'s l; use "withhold", or leave l out')
+    if asked == "merge" and study.options.get("insider", "clip") != "clip":
+        raise InputError('[protocol] leftover = "merge" could leave a party few others\' records; use insider = "clip"')
+    return asked == "merge"
+
+
+def _sites(study: Study) -> tuple[int, int] | None:
+    """The column that may tell a site. Raises InputError where there are several."""
+    if study.privacy.site_l is None:
+        return None
+    places = [place for place, column in enumerate(study.quasi) if column.site]
+    if len(places) != 1:
+        named = ", ".join(study.quasi[place].name for place in places)
+        raise InputError(
+            f"protocol 'peel' keeps site_l for one column with site = true, and the study has {len(places)} ({named}): "
+            'take protocol = "cluster", which looks at them together'
+        )
+    if study.privacy.site_l > len(study.parties):
+        raise InputError(f"site_l = {study.privacy.site_l}, but there are {len(study.parties)} parties; lower it")
+    return places[0], study.privacy.site_l

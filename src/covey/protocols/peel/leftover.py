@@ -1,0 +1,114 @@
+"""What is left over joins the cheapest classes, where the study says so: its owners have agreed to that.
+
+Classes' labels and sizes are public, so each owner finds by itself the class in which its record costs least: what the
+class's records lose by wider labels, and what the record itself loses. It names the class, and the labels that cover
+both, through a shuffle; then the class is published with labels that cover all who joined it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from covey.errors import PeerError
+from covey.hierarchy import Hierarchy
+from covey.measures import integer_costs
+from covey.protocols.peel.release import Published
+from covey.protocols.peel.tuples import Ints, Longs
+from covey.protocols.protocol import Seat
+from covey.secure import shuffle
+from covey.secure.declare import Leakage
+from covey.study import Study
+from covey.wire import Channel
+
+LEAKAGE = Leakage(
+    everyone=(
+        "of each of {rows} records that were left over which class it joins and how far that class's labels are "
+        "widened for it; not whose it is, as long as one other mixer is honest",
+    )
+)
+LEAKAGE_OF_TWO = Leakage(
+    everyone=(
+        "of each of {rows} records that were left over which class it joins and how far that class's labels are "
+        "widened for it, and with two parties also whose it is: what is not ours is the other's",
+    )
+)
+
+
+def leakage(parties: int) -> Leakage:
+    """What a run among that many teaches."""
+    return LEAKAGE_OF_TWO if parties == 2 else LEAKAGE
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Some records: the class that each joins, and the labels that cover both."""
+
+    klass: Longs
+    boxes: Ints  # records x columns
+
+
+async def join(seat: Seat, published: Published, trees: Sequence[Hierarchy], mine: Joined, rows: int) -> Joined:
+    """What becomes of all `rows` records that are left over, of which some are this party's."""
+    named = zip(mine.klass.tolist(), mine.boxes.tolist(), strict=True)
+    submitted = [msgspec.msgpack.encode((klass, box)) for klass, box in named]
+    channel = seat.channel.at("leftover")
+    counts, length = dict.fromkeys(channel.parties, rows), 16 + 5 * len(trees)
+    mixed = await shuffle.mix(channel.at("mix"), submitted, counts=counts, length=length)
+    seat.book.learns(leakage(len(channel.parties)), rows=rows)
+    opened = await shuffle.open_rows(channel.at("open"), mixed, approved=True)
+    if len(opened) != rows:
+        raise _somebody(channel, f"{len(opened)} records joined a class, expected {rows}")
+    read = [_read(channel, raw, published, trees) for raw in opened]
+    return Joined(np.array([klass for klass, _ in read], np.int64), np.array([box for _, box in read], np.int32))
+
+
+def cheapest(study: Study, trees: Sequence[Hierarchy], published: Published, codes: Ints) -> Joined:
+    """For each record (columns x records) the class that is cheapest to join, and the labels that it takes."""
+    costs, _ = integer_costs(trees, "lm", None, [column.weight for column in study.quasi])
+    klass = np.zeros(codes.shape[1], dtype=np.int64)
+    boxes = np.zeros((codes.shape[1], len(trees)), dtype=np.int32)
+    before = sum(costs[c][published.boxes[:, c]] for c in range(len(trees)))
+    for row, record in enumerate(codes.T):
+        wide = np.stack(
+            [
+                tree.common_ancestor(published.boxes[:, c], np.full(len(published.sizes), tree.up[0, record[c]]))
+                for c, tree in enumerate(trees)
+            ],
+            axis=1,
+        )
+        after = sum(costs[c][wide[:, c]] for c in range(len(trees)))
+        klass[row] = np.argmin((after - before) * published.sizes + after)
+        boxes[row] = wide[klass[row]]
+    return Joined(klass, boxes)
+
+
+def widened(published: Published, trees: Sequence[Hierarchy], joined: Joined) -> Published:
+    """The classes with those who joined; `number` says what became of each class."""
+    boxes, sizes = published.boxes.copy(), published.sizes + np.bincount(joined.klass, minlength=len(published.sizes))
+    for klass, box in zip(joined.klass.tolist(), joined.boxes, strict=True):
+        for column, tree in enumerate(trees):
+            boxes[klass, column] = tree.common_ancestor(boxes[klass, column], box[column])
+    return Published.of(len(trees), list(boxes), sizes.tolist())
+
+
+def _read(channel: Channel, raw: bytes, published: Published, trees: Sequence[Hierarchy]) -> tuple[int, list[int]]:
+    """An opened record's class and labels. Raises PeerError for anything else."""
+    try:
+        klass, box = msgspec.msgpack.decode(raw, type=tuple[int, list[int]])
+    except (msgspec.MsgspecError, ValueError):
+        klass, box = -1, []
+    if not 0 <= klass < len(published.sizes) or len(box) != len(trees):
+        raise _somebody(channel, "it named what is no class")
+    for own, node, tree in zip(published.boxes[klass].tolist(), box, trees, strict=True):
+        inside = 0 <= node < tree.nodes and tree.first[node] <= tree.first[own] and tree.last[own] <= tree.last[node]
+        if not inside:
+            raise _somebody(channel, "it named labels that do not cover the class")
+    return klass, box
+
+
+def _somebody(channel: Channel, reason: str) -> PeerError:
+    return PeerError(party=" or ".join(channel.peers), step=channel.step, reason=reason)
