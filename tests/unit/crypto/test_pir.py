@@ -195,6 +195,21 @@ def test_secrets_do_not_print() -> None:
     assert "secrets" not in repr(asked) and "slots" not in repr(asked)
 
 
+def test_a_query_is_the_matrix_times_the_secret_with_small_errors_and_one_mark() -> None:
+    """In plain integers: what is left of a query without its secret is at most 128, but for the column's mark."""
+    shape = Shape(3000, 4)
+    matrix = Matrix(SEED, shape)
+    asked = ask(matrix, [2500], streams(1))
+    whole = np.concatenate([matrix.rows(first) for first in range(0, shape.columns, 1024)]).astype(np.uint64)
+    masked = (whole * asked.secrets[0].astype(np.uint64) % 2**32).sum(axis=1) % 2**32
+    left = (asked.queries[0].astype(np.int64) - masked.astype(np.int64)) % 2**32
+    column, _ = shape.place(2500)
+    left[column] = (left[column] - SCALE) % 2**32
+    small = np.minimum(left, 2**32 - left)
+    assert 16 < small.max() <= 128
+    assert np.count_nonzero(left) > 2500
+
+
 def test_the_matrix_follows_from_its_seed_and_looks_uniform() -> None:
     shape = Shape(4096, 4)
     one, other = Matrix(SEED, shape), Matrix(bytes(32), shape)

@@ -331,6 +331,30 @@ def test_a_proof_made_without_the_secret_is_refused(opening: tuple[list[Trustee]
     assert not trustees[0].key.holds(1, first, Part(part.points, forged), "here", 5)
 
 
+def test_a_part_made_with_another_secret_than_the_trustees_is_refused(
+    opening: tuple[list[Trustee], Points, Part],
+) -> None:
+    """Consistent in itself: every point and the proof with one secret, which is not the share."""
+    trustees, first, _ = opening
+    other = Scalar.fresh(Rng(seed_of(8)).stream("x"))
+    points = first.times(other)
+    made = proof.prove_equal(
+        other, trustees[0].key.public_of(1), first, points, Rng(seed_of(9)).stream("x"), "here", 5, 1
+    )
+    assert not trustees[0].key.holds(1, first, Part(points, made), "here", 5)
+
+
+def test_a_proof_about_unequal_lists_or_none_never_holds(opening: tuple[list[Trustee], Points, Part]) -> None:
+    trustees, first, part = opening
+    public = trustees[0].key.public_of(1)
+    for bases, multiples in (
+        (first.slice(0, 39), part.points),
+        (first, part.points.slice(0, 39)),
+        (first.slice(0, 0), part.points.slice(0, 0)),
+    ):
+        assert not proof.equal_holds(part.proof, public, bases, multiples, "here", 5, 1)
+
+
 def test_the_knowledge_of_a_constant_is_proved_for_one_party_only() -> None:
     dealer = Dealer(2, Rng(seed_of(1)).stream("x"))
     made = dealer.prove(Rng(seed_of(2)).stream("y"), "session", "north")
