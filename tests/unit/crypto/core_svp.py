@@ -38,6 +38,12 @@ def _finds_error(n: int, q: int, deviation: float, block: int) -> bool:
     return False
 
 
+def with_overhead(n: int, q: int, deviation: float) -> float:
+    """The primal attack in the homomorphic encryption standard's model: sieve and BKZ cost 16.4 + log2(8 d) more."""
+    block = primal(n, q, deviation)
+    return CLASSICAL * block + 16.4 + math.log2(8 * _dimension(n, q, block))
+
+
 def dual(n: int, q: int, deviation: float, exponent: float = CLASSICAL) -> tuple[float, int]:
     """The least cost of the dual attack, as a power of two, and the block size with which it is reached."""
     costs = []
