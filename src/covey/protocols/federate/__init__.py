@@ -1,0 +1,90 @@
+"""Federate: two providers with different users and columns; a recipient gets the table of the users that both have.
+
+Source    Takenouchi, Kawamura & Ohsuga, Distributed Data Federation without Disclosure of User Existence (the dummy
+          user protocol). Ours: the root is tested too, membership bits are encrypted once instead of intersecting sets
+          for each number, all groups of a level go at once, and the recipient alone sees the release's numbers.
+Roles     two providers, one of them possibly with exact (sensitive or plain) columns; the recipient.
+Security  semi-honest, without collusion of the recipient with a provider. Each class has k or more common users, and
+          of either provider's users in a class at most delta are common: whoever reads the release, the providers too,
+          finds a user of one to be the other's with at most that chance. On the way neither provider learns a number
+          of common users.
+Not       a divider's dummy users have values of its real users, drawn without regard to the other's columns: who knows
+          a user's true value, or columns that go with it, tells some dummies by the side of a cut that they fall on.
+          A provider that lies changes the outcome unnoticed; the recipient notices only a class below k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from covey.crypto.rng import derive
+from covey.crypto.secret import SECRET_BYTES, Secret
+from covey.errors import Unmet
+from covey.protocols.federate import clear, leaks, plan
+from covey.protocols.federate.own import Own
+from covey.protocols.federate.release import result
+from covey.protocols.federate.role import provider, recipient
+from covey.protocols.federate.terms import OPTIONS, Terms, providers
+from covey.protocols.protocol import Protocol, Result, Role
+from covey.study import Study
+from covey.table import Table
+
+LEAKAGE = leaks.LEAKAGE
+
+__all__ = ["LEAKAGE", "PROTOCOL", "ideal", "provider", "recipient"]
+
+
+def ideal(study: Study, tables: Mapping[str, Table], lasting: Mapping[str, Secret] | None = None) -> Result:
+    """What a trusted party would release that knows the providers' lasting secrets, or makes dummy users of its own."""
+    terms = Terms.of(study)
+    own = derive(Secret(bytes(SECRET_BYTES)), "a trusted party", study.study_hash)
+    names = (terms.first, terms.second)
+    secrets = {name: derive(own, name) for name in names} if lasting is None else lasting
+    owns = {name: Own.of(terms, tables[name], secrets[name]) for name in names}
+    first, second = owns[terms.first], owns[terms.second]
+    try:
+        leaves = clear.divide(terms, first, second).leaves
+    except Unmet as error:
+        smallest = clear.smallest_delta(terms, owns)
+        why = "fewer than k users are common" if smallest is None else f"delta must be {smallest:.4g} or more"
+        raise Unmet(f"{error}; {why}") from None
+    boxes = [[own.box(group.members) for group in leaves] for own in (first, second)]
+    return result(terms, boxes[0], boxes[1], clear.counts(terms, first, second, leaves))
+
+
+def _judge(study: Study) -> None:
+    Terms.of(study)
+
+
+def role_name(study: Study, party: str) -> str:
+    """The role of a party, as the ledger knows it."""
+    if study.party(party).role == leaks.RECIPIENT:
+        return leaks.RECIPIENT
+    return leaks.PROVIDERS[int(party == providers(study)[1])]
+
+
+def _role(study: Study, party: str) -> Role:
+    return recipient if role_name(study, party) == leaks.RECIPIENT else provider
+
+
+PROTOCOL = Protocol(
+    name="federate",
+    about="columns of two providers whose users differ: the common users' table for a recipient, and neither provider "
+    "learns whom the other has",
+    source="Takenouchi, Kawamura & Ohsuga, Distributed Data Federation without Disclosure of User Existence",
+    partitions=("vertical",),
+    needs="two providers with columns and a key, a recipient, and a public list of everyone who could be a user; exact "
+    "columns (sensitive, plain) at one provider only, with their values listed",
+    guarantees="k, and delta: of a provider's users in a class at most that part is common, so that nobody who reads "
+    "the release finds a user of one to be the other's with a better chance",
+    released_to="the recipient",
+    options=OPTIONS,
+    phases=("membership", "division", "release"),
+    leakage=LEAKAGE,
+    role=_role,
+    role_name=role_name,
+    receives=lambda study, party: role_name(study, party) == leaks.RECIPIENT,
+    foresee=plan.foresee,
+    ideal=ideal,
+    judge=_judge,
+)

@@ -1,0 +1,97 @@
+"""Two providers that have met: keys for this session, and for everyone of the population an encrypted bit each way.
+
+A bit says whether its sender has that user. The keys' holders alone could read them, and nobody asks them to: the other
+side adds up bits of groups that it chooses, and what is opened of the sums is decided by comparisons.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from covey.crypto.group import Point
+from covey.crypto.paillier import Ciphertexts, PublicKey, SecretKey
+from covey.crypto.reading import ReadingKey
+from covey.errors import PeerError
+from covey.protocols.federate.own import Longs, Own
+from covey.protocols.federate.terms import Terms
+from covey.secure import ciphers
+from covey.secure.ciphers import Ciphers
+from covey.wire import FRAME_BYTES, Channel, Message, gather
+
+BIT_KEY_BYTES = FRAME_BYTES + 60
+NUMBER_KEY_BYTES = FRAME_BYTES + 30
+
+
+class BitKey(Message, tag="federate.bit-key"):
+    """Under which the sender reads comparisons in this session."""
+
+    key: Point
+
+
+class NumberKey(Message, tag="federate.number-key"):
+    """Under which the sender reads numbers in this session."""
+
+    key: PublicKey
+
+
+class Membership(Ciphers, tag="federate.membership"):
+    """For each of the population whether the sender has that user, encrypted under the sender's key."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One provider's side of the pair: what comparisons need."""
+
+    own: Own
+    me: str
+    peer: str
+    reading: ReadingKey
+    their_bits: Point
+
+    @property
+    def terms(self) -> Terms:
+        """What the study asks for."""
+        return self.own.terms
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this is the provider that divides where both ranges are equal."""
+        return self.me == self.terms.first
+
+
+@dataclass(frozen=True)
+class CountingPair(Pair):
+    """The same with membership bits, to be added up."""
+
+    secret: SecretKey
+    theirs: Ciphertexts
+    """The other provider's membership bits, under its key."""
+
+    def theirs_among(self, members: Longs) -> Ciphertexts:
+        """How many of these the other provider has, encrypted; not yet re-randomised."""
+        return self.theirs.totals([members.tolist()])
+
+
+async def meet(channel: Channel, own: Own, peer: str) -> Pair:
+    """Exchanges keys for comparisons."""
+    reading = ReadingKey(channel.rng.stream("bit key"))
+    await channel.send(peer, BitKey(reading.public))
+    return Pair(own, channel.me, peer, reading, (await channel.receive(peer, BitKey)).key)
+
+
+async def enrol(channel: Channel, pair: Pair) -> CountingPair:
+    """Exchanges membership bits. Raises PeerError for a key of another size than the study says."""
+    own, peer, bits = pair.own, pair.peer, pair.terms.bits
+    secret = SecretKey(bits, channel.rng.stream("number key"))
+    await channel.send(peer, NumberKey(secret.public))
+    key = (await channel.receive(peer, NumberKey)).key
+    if key.bits != bits:
+        raise PeerError(party=peer, step=channel.step, reason=f"a key of {key.bits} bits, the study says {bits}")
+    at, found = channel.at("membership"), []
+    mine = secret.encrypt(own.member.astype(int).tolist(), at.rng.stream("membership"))
+
+    async def read() -> None:
+        found.append(await ciphers.receive(at, peer, Membership, key, len(mine)))
+
+    await gather(ciphers.send(at, peer, Membership, mine), read())
+    return CountingPair(own, pair.me, peer, pair.reading, pair.their_bits, secret, found[0])

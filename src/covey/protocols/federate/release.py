@@ -1,0 +1,99 @@
+"""The release and its figures, from the classes' labels and numbers: the same for the recipient and a trusted party."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from covey import measures
+from covey.anonymize.constraints import diversity_of
+from covey.cells import SUPPRESSED
+from covey.errors import Aborted, InputError
+from covey.hierarchy import Hierarchy, Interval
+from covey.protocols.federate.own import Floats, Longs
+from covey.protocols.federate.terms import Terms
+from covey.protocols.protocol import Figures, Result
+from covey.schema import Column
+
+Boxes = Sequence[tuple[str, ...]]
+
+_MOST = 1 << 40
+
+
+def cost_of(column: Column, label: str) -> float | None:
+    """What a label loses, from 0 to 1; None if the column has no such label."""
+    if isinstance(column.hierarchy, Interval):
+        return column.hierarchy.share(label)
+    if not isinstance(column.hierarchy, Hierarchy):
+        raise InputError(f"column {column.name!r} has no listed domain")
+    tree = column.tree()
+    node = tree.node(label)
+    return None if node is None else float(measures.lm(tree)[node])
+
+
+def costs(columns: Sequence[Column], boxes: Boxes) -> list[Floats]:
+    """What each class loses in each column. Raises InputError for a label that is none of the column's."""
+    found = []
+    for place, column in enumerate(columns):
+        known = {label: cost_of(column, label) for label in {box[place] for box in boxes}}
+        if None in known.values():
+            raise InputError(f"a label of column {column.name!r} that its hierarchy does not have")
+        found.append(np.array([known[box[place]] for box in boxes], dtype=np.float64))
+    return found
+
+
+def result(terms: Terms, first: Boxes, second: Boxes, numbers: Longs) -> Result:
+    """The release of classes with these labels and so many records of each combination of exact values.
+
+    Raises Aborted where a class has fewer than k records: then a party did not keep to the protocol.
+    """
+    sizes = numbers.sum(axis=1)
+    if numbers.min(initial=0) < 0 or numbers.max(initial=0) > _MOST or (sizes < terms.k).any():
+        raise Aborted("a class has fewer than k records: a provider did not keep to the protocol", resumable=False)
+    columns = [*terms.columns(terms.first), *terms.columns(terms.second)]
+    boxes = [(*own, *theirs) for own, theirs in zip(first, second, strict=True)]
+    lost = costs(columns, boxes)
+    place = {box: number for number, box in enumerate(sorted(set(boxes)))}
+    klass = np.array([place[box] for box in boxes])
+    totals = np.zeros((len(place), terms.width), dtype=np.int64)
+    np.add.at(totals, klass, numbers)
+    rows = int(sizes.sum())
+    class_sizes = totals.sum(axis=1)
+    figures = Figures(
+        rows=rows,
+        classes=len(place),
+        k_reached=int(class_sizes.min()),
+        l_reached=_diversity(terms, totals),
+        suppressed_cells=int(sum(int(size) * box.count(SUPPRESSED) for box, size in zip(boxes, sizes, strict=True))),
+        loss={
+            "lm": sum(float(own @ sizes) for own in lost) / (rows * len(columns)),
+            "em": None,
+            "dm": float(measures.discernibility(class_sizes)),
+            "c_avg": measures.average_class(class_sizes, terms.k),
+        },
+    )
+    return Result(_table(terms, [column.name for column in columns], sorted(place), totals), figures)
+
+
+def _table(terms: Terms, names: Sequence[str], boxes: Boxes, totals: Longs) -> pa.Table:
+    number, value = np.divmod(np.repeat(np.arange(totals.size), totals.ravel()), terms.width)
+    cells = {name: pa.array([boxes[row][place] for row in number.tolist()]) for place, name in enumerate(names)}
+    for name, values in reversed(terms.domains.items()):
+        value, code = np.divmod(value, len(values))
+        cells[name] = pa.array([values[each] for each in code.tolist()], pa.string())
+    return pa.table({column.name: cells[column.name] for column in terms.study.released})
+
+
+def _diversity(terms: Terms, totals: Longs) -> float | None:
+    """The smallest l of a class and a sensitive column."""
+    shape = tuple(map(len, terms.domains.values()))
+    reached = math.inf
+    for axis, name in enumerate(terms.domains):
+        if terms.study.column(name) in terms.study.sensitive:
+            others = tuple(other + 1 for other in range(len(shape)) if other != axis)
+            counts = totals.reshape(-1, *shape).sum(axis=others)
+            reached = min(reached, *(diversity_of(row, terms.study.privacy.diversity) for row in counts))
+    return reached if terms.study.sensitive else None

@@ -1,0 +1,187 @@
+"""What a study asks of `federate`: its parties by role, its options, the population, and the studies it cannot run."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+from covey.cells import MISSING
+from covey.crypto.paillier import SIZES, check_bits
+from covey.errors import InputError
+from covey.hierarchy import Interval
+from covey.protocols.rows import domain
+from covey.schema import Column, Role
+from covey.study import Study
+
+OPTIONS = {
+    "population": "the file with everyone who could be a user, one id a line; all parties have it (needed)",
+    "alpha": "how much a cut near the middle counts against dummy users spread evenly, from 0 to 1 (default 0.5)",
+    "schedule": '"level": all groups of a level at once, every number encrypted (default); "paper": the paper\'s own '
+    "calls, one after the other, which open more: to compare with, on small tables",
+    "score": '"weighted": the entropy of dummy users weighted by the halves\' sizes (default); "paper": as printed',
+    "candidates": "cuts that are considered in a group, at quantiles (default 8); 0 considers every value",
+    "presence": '"quasi" (default): delta holds for every combination of quasi values; "sensitive": also with the '
+    "exact value beside them",
+    "bits": f"bits of the Paillier keys: {SIZES[0]} (default) or {SIZES[1]}",
+}
+
+MOST_VALUES = 1 << 14
+"""Combinations of exact values that may be counted in each class."""
+
+MOST_PEOPLE = 1 << 22
+
+_MOST_CANDIDATES = 256
+_FINEST = 10_000
+"""The largest denominator of delta."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The parameters of a run."""
+
+    study: Study
+    k: int
+    delta: Fraction | None
+    alpha: float
+    weighted: bool
+    candidates: int
+    """Cuts per group; 0 for every value."""
+    sensitive: bool
+    """Whether delta must hold for exact values too."""
+    by_level: bool
+    bits: int
+    first: str
+    """The provider without exact columns; it divides where both ranges are equal."""
+    second: str
+    """The provider with the exact columns, if there are any."""
+    recipient: str
+
+    @classmethod
+    def of(cls, study: Study) -> Terms:
+        """A study's terms. Raises InputError, with what to change, for a study that `federate` cannot run."""
+        first, second = providers(study)
+        delta, options = study.privacy.delta, study.options
+        terms = cls(
+            study=study,
+            k=study.privacy.k,
+            delta=None if delta is None else Fraction(repr(float(delta))).limit_denominator(_FINEST),
+            alpha=_alpha(study),
+            weighted=options.get("score", "weighted") == "weighted",
+            candidates=_whole(study, "candidates", 8, 0, _MOST_CANDIDATES),
+            sensitive=options.get("presence", "quasi") == "sensitive",
+            by_level=options.get("schedule", "level") == "level",
+            bits=_whole(study, "bits", SIZES[0], 0, 1 << 16),
+            first=first,
+            second=second,
+            recipient=next(party.name for party in study.parties if party.role == "recipient"),
+        )
+        check_bits(terms.bits)
+        _require_listed(terms)
+        if not 0 < len(terms.population) <= MOST_PEOPLE:
+            raise InputError(
+                f"{_file(study)}: lists {len(terms.population):,} ids; 1 to {MOST_PEOPLE:,} can be handled"
+            )
+        if terms.sensitive and (terms.delta is None or not terms.domains):
+            raise InputError('[protocol] presence = "sensitive" needs a delta, and a column that is published as it is')
+        return terms
+
+    @cached_property
+    def population(self) -> tuple[str, ...]:
+        """Everyone who could be a user, in the file's order. Raises InputError for an id that occurs twice."""
+        return _population(self.study)
+
+    @cached_property
+    def domains(self) -> dict[str, tuple[str, ...]]:
+        """Every value that a record may carry, by exact column."""
+        return {column.name: domain(column) for column in _exact(self.study, self.second)}
+
+    @property
+    def width(self) -> int:
+        """How many combinations of exact values there are."""
+        return math.prod(map(len, self.domains.values()))
+
+    def columns(self, provider: str) -> tuple[Column, ...]:
+        """A provider's quasi columns, in the study's order."""
+        return tuple(column for column in self.study.held_by(provider) if column.role is Role.QUASI)
+
+    def other(self, provider: str) -> str:
+        """The provider that is not this one."""
+        return self.second if provider == self.first else self.first
+
+
+def providers(study: Study) -> tuple[str, str]:
+    """The provider without exact columns, then the other. Raises InputError where both have some."""
+    names = [party.name for party in study.holders]
+    if len(names) != 2 or not any(party.role == "recipient" for party in study.parties):
+        raise InputError("protocol 'federate' needs two parties with columns, and one with role = \"recipient\"")
+    exact = [name for name in names if _exact(study, name)]
+    if len(exact) > 1:
+        raise InputError(
+            f"both {names[0]!r} and {names[1]!r} have columns that are published as they are: each could find its own "
+            "users' rows by them and read the other's values; make those of one provider quasi, or leave them out"
+        )
+    second = exact[0] if exact else names[1]
+    return next(name for name in names if name != second), second
+
+
+def _exact(study: Study, provider: str) -> tuple[Column, ...]:
+    return tuple(column for column in study.held_by(provider) if column.role in (Role.SENSITIVE, Role.PLAIN))
+
+
+def _require_listed(terms: Terms) -> None:
+    for column in terms.study.quasi:
+        if column.closed:
+            continue
+        if not isinstance(column.hierarchy, Interval):
+            raise InputError(
+                f"column {column.name!r}: list its domain in the study (`values`), so that all agree on it"
+            )
+        if column.hierarchy.low is None or column.missing == "value":
+            raise InputError(
+                f"column {column.name!r}: intervals need a public range here (range = [17, 90]), and "
+                'missing = "drop" or "error"'
+            )
+    for name, values in terms.domains.items():
+        if not values:
+            raise InputError(f"column {name!r}: list its values in the study, so that they can be counted jointly")
+    if terms.width > MOST_VALUES:
+        raise InputError(
+            f"the exact columns have {terms.width:,} combinations of values; {MOST_VALUES:,} can be counted: leave out "
+            "a plain column, or list coarser values"
+        )
+
+
+def _population(study: Study) -> tuple[str, ...]:
+    named, key = study.options.get("population"), study.key
+    if not isinstance(named, str) or key is None:
+        raise InputError('[protocol] needs population = "population.csv": everyone who could be a user, an id a line')
+    try:
+        lines = study.files[named].decode("utf-8-sig").splitlines()
+    except KeyError:
+        raise InputError(f"{named}: the study's population file was not found") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{named}: is not UTF-8") from None
+    ids = tuple(found for line in lines if (found := key.read(line)) != MISSING)
+    if len(set(ids)) != len(ids):
+        raise InputError(f"{named}: {len(ids) - len(set(ids)):,} ids occur more than once; each may stand there once")
+    return ids
+
+
+def _file(study: Study) -> str:
+    return str(study.options.get("population", "population"))
+
+
+def _alpha(study: Study) -> float:
+    value = study.options.get("alpha", 0.5)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InputError("[protocol] alpha must be a number from 0 to 1")
+    return float(value)
+
+
+def _whole(study: Study, name: str, default: int, low: int, high: int) -> int:
+    value = study.options.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise InputError(f"[protocol] {name} must be a whole number from {low} to {high}")
+    return value
