@@ -7,7 +7,7 @@ its messages, its roles as coroutines over a `Seat`, the pure steps, `ideal()`, 
 from __future__ import annotations
 
 from covey.errors import InputError
-from covey.protocols import cluster, collect, count, generalize, peel, suppress
+from covey.protocols import cluster, collect, count, federate, generalize, peel, suppress
 from covey.protocols.protocol import Book, Figures, Forecast, Line, Pace, Proposal, Protocol, Result, Role, Seat
 from covey.study import Study
 
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 PROTOCOLS: dict[str, Protocol] = {
-    module.PROTOCOL.name: module.PROTOCOL for module in (cluster, collect, generalize, peel, suppress, count)
+    module.PROTOCOL.name: module.PROTOCOL for module in (cluster, collect, federate, generalize, peel, suppress, count)
 }
 
 

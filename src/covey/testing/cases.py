@@ -20,6 +20,7 @@ from covey.testing import canaries
 from covey.testing.cluster_cases import CLUSTER_CASES
 from covey.testing.collect_cases import COLLECT
 from covey.testing.committee_cases import COMMITTEE
+from covey.testing.federate_cases import FEDERATE_CASES
 from covey.testing.generalize_cases import GENERALIZE_CASES
 from covey.testing.network import seed_of
 from covey.testing.peel_cases import PEEL_CASES
@@ -381,6 +382,6 @@ JOIN = Case(
 )
 
 BLOCKS = (SUM, CONJUNCTION, ANCESTOR, SHUFFLE, ALIGN, CARDINALITY, JOIN, COMMITTEE, *SHARING_CASES)
-PROTOCOLS = (COUNT, COLLECT, *GENERALIZE_CASES, *CLUSTER_CASES, *PEEL_CASES, *SUPPRESS_CASES)
+PROTOCOLS = (COUNT, COLLECT, *FEDERATE_CASES, *GENERALIZE_CASES, *CLUSTER_CASES, *PEEL_CASES, *SUPPRESS_CASES)
 
 CASES: dict[str, Case] = {case.name: case for case in (*BLOCKS, *PROTOCOLS)}
