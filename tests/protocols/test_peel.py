@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -192,6 +193,16 @@ def test_waves_take_fewer_rounds_than_skips_and_skips_fewer_than_visits() -> Non
     people = draw_people(3, 200, 3)
     rounds = [simulated(study_of(3, k=3, options=f'mode = "{mode}"'), people).summary["rounds"] for mode in MODES]
     assert rounds[2] < rounds[1] <= rounds[0]  # type: ignore[operator]
+
+
+def test_diversity_costs_four_exchanges_where_a_tuple_is_found_whatever_its_size() -> None:
+    people = draw_people(3, 200, 3)
+    plain = simulated(study_of(3, k=3), people)
+    diverse = simulated(study_of(3, k=3, privacy="l = 2"), people)
+    told = next(line for line in diverse.ledger["p0"] if "tested for diversity" in line)
+    assert int(re.findall(r"(\d+) tuples tested", told)[0]) > 50
+    extra = int(str(diverse.summary["rounds"])) - int(str(plain.summary["rounds"]))
+    assert extra < 110  # it was 420 when sizes were compared one after the other, each test prepared when needed
 
 
 @pytest.mark.parametrize(("parties", "mode"), [(3, "visit"), (4, "skip"), (5, "wave")])

@@ -1,22 +1,25 @@
 """Diversity of a class, jointly: whether each sensitive value has at most 1/l of its records, and nothing else.
 
 A value fits if a c - b f lies in 0 … a c, where f of the c records have it and l = b / a. The parties find, by tests,
-between which powers of two times k the count c lies; then one opening says whether all values fit.
+between which powers of two times k the count c lies; then one opening says whether all values fit. That is two times
+two exchanges: all powers of two that were ever needed are tested at once, and all tuples, whatever their size.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.crypto.field import F31
+from covey.crypto.field import F31, Words
+from covey.protocols.peel.supply import Tests
 from covey.secure import sum as secure_sum
 from covey.secure import threshold
-from covey.wire import Channel
+from covey.secure.threshold import Prepared
+from covey.wire import Channel, gather
 
 Longs = NDArray[np.int64]
 Bits = NDArray[np.bool_]
@@ -32,6 +35,8 @@ class Watched:
 
     tuples: int = 0
     failed: int = 0
+    rungs: int = 1
+    """Powers of two times k that tuples were compared with so far."""
     opened: int = 0
     """Tuples so large that the numbers of records per value were opened."""
 
@@ -57,45 +62,91 @@ class Histograms:
         return np.asarray(self.values.max(axis=1, initial=0) * ratio.numerator <= self.counts * ratio.denominator)
 
 
-async def diverse(channel: Channel, ratio: Fraction, k: int, most: int, own: Histograms, seen: Watched) -> Bits:
+async def diverse(
+    channel: Channel, tests: Tests, ratio: Fraction, k: int, most: int, own: Histograms, seen: Watched
+) -> Bits:
     """Which tuples are diverse, given this party's part of their histograms; `most` bounds their counts.
 
     Every tuple must have k or more records. Each call needs a step of its own.
     """
-    number = len(own.counts)
+    number, bounds = len(own.counts), _bounds(k, ratio)
     answer = np.zeros(number, dtype=bool)
-    waiting = np.arange(number)
-    bound, turn = 2 * k, 0
-    while len(waiting):
-        at = channel.at(turn)
-        if bound * ratio.denominator > LARGEST:
-            answer[waiting] = await _open(at, ratio, own.of(waiting))
-            seen.opened += len(waiting)
-            break
-        larger = np.zeros(len(waiting), dtype=bool)
-        if bound <= most:
-            prepared = await threshold.prepare(at.at("size"), bound, len(waiting))
-            larger = await threshold.reaches(at.at("larger"), prepared, _elements(own.counts[waiting]))
-        here = waiting[~larger]
-        answer[here] = await _fit(at.at("fit"), ratio, bound, own.of(here))
-        waiting = waiting[larger]
-        bound, turn = 2 * bound, turn + 1
+    rung = await _rungs(channel.at("size"), tests, [bound for bound in bounds if bound <= most], own.counts, seen)
+    huge = np.flatnonzero(rung == len(bounds))
+    pieces = [
+        (bounds[place], part)
+        for place in range(len(bounds))
+        for part in _cut(np.flatnonzero(rung == place), max(1, _TESTS // own.values.shape[1]))
+    ]
+    if len(huge):
+        answer[huge] = await _open(channel.at("huge"), ratio, own.of(huge))
+    for turn, some in enumerate(_together(pieces, own.values.shape[1])):
+        at = channel.at("fit", turn)
+        work = [_fit(at.at(place), tests, ratio, bound, own.of(here)) for place, (bound, here) in enumerate(some)]
+        for (_, here), fits in zip(some, await gather(*work), strict=True):
+            answer[here] = fits
     seen.tuples += number
     seen.failed += int((~answer).sum())
+    seen.opened += len(huge)
     return answer
 
 
-async def _fit(channel: Channel, ratio: Fraction, below: int, own: Histograms) -> Bits:
-    """Which tuples of fewer than `below` records are diverse."""
-    width = own.values.shape[1]
+def _bounds(k: int, ratio: Fraction) -> list[int]:
+    """The powers of two times k that can be tested."""
+    bounds = [2 * k]
+    while bounds[-1] * ratio.denominator <= LARGEST:
+        bounds.append(2 * bounds[-1])
+    return bounds[:-1]
+
+
+async def _rungs(channel: Channel, tests: Tests, bounds: list[int], counts: Longs, seen: Watched) -> Longs:
+    """For each tuple how many of the bounds it reaches: at once for those needed before, then one by one."""
+    answer = np.zeros(len(counts), dtype=np.int64)
+    waiting, first = np.arange(len(counts)), 0
+    while len(waiting) and first < len(bounds):
+        last = min(max(first + 1, seen.rungs), len(bounds))
+        mine, asked = _elements(counts[waiting]), bounds[first:last]
+        ordered = [tests.prepared("size", bound, len(mine)) for bound in asked]
+        at = [channel.at(bound) for bound in asked]
+        work = [_reaches(step, own, mine) for step, own in zip(at, ordered, strict=True)]
+        larger = np.logical_and.accumulate(np.stack(await gather(*work)), axis=0)
+        answer[waiting] += larger.sum(axis=0)
+        waiting, first = waiting[larger[-1]], last
+    seen.rungs = max(seen.rungs, int(answer.max(initial=0)) + 1)
+    return answer
+
+
+async def _reaches(channel: Channel, ordered: Awaitable[Prepared], mine: Words) -> Bits:
+    return await threshold.reaches(channel, await ordered, mine)
+
+
+def _fit(
+    channel: Channel, tests: Tests, ratio: Fraction, below: int, own: Histograms
+) -> Coroutine[object, object, Bits]:
+    """Which tuples of fewer than `below` records are diverse. The tests are ordered by the call itself."""
     spare = ratio.denominator * own.counts[:, np.newaxis] - ratio.numerator * own.values
-    step = max(1, _TESTS // width)
-    parts = [np.zeros(0, dtype=bool)]
-    for start in range(0, len(spare), step):
-        mine = _elements(spare[start : start + step].ravel())
-        prepared = await threshold.prepare(channel.at("before", start), below * ratio.denominator, len(mine))
-        parts.append(await threshold.all_below(channel.at("all", start), prepared, mine, together=width))
-    return np.concatenate(parts)
+    mine = _elements(spare.ravel())
+    return _all_fit(channel, tests.prepared("fit", below * ratio.denominator, len(mine)), mine, spare.shape[1])
+
+
+async def _all_fit(channel: Channel, ordered: Awaitable[Prepared], mine: Words, width: int) -> Bits:
+    return await threshold.all_below(channel, await ordered, mine, together=width)
+
+
+def _cut(places: Longs, most: int) -> list[Longs]:
+    return [places[start : start + most] for start in range(0, len(places), most)]
+
+
+def _together(pieces: list[tuple[int, Longs]], width: int) -> Iterator[list[tuple[int, Longs]]]:
+    """Pieces that are tested at once: as many as memory is meant to hold."""
+    some: list[tuple[int, Longs]] = []
+    for piece in pieces:
+        if some and sum(len(here) for _, here in (*some, piece)) * width > _TESTS:
+            yield some
+            some = []
+        some.append(piece)
+    if some:
+        yield some
 
 
 async def _open(channel: Channel, ratio: Fraction, own: Histograms) -> Bits:
@@ -105,5 +156,5 @@ async def _open(channel: Channel, ratio: Fraction, own: Histograms) -> Bits:
     return Histograms(total[:number], total[number:].reshape(own.values.shape)).diverse(ratio)
 
 
-def _elements(numbers: Longs) -> NDArray[np.uint64]:
+def _elements(numbers: Longs) -> Words:
     return (numbers % F31.prime).astype(np.uint64)

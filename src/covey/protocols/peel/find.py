@@ -261,7 +261,8 @@ class Finder:
         """Which tuples, of k or more records each, are as diverse as is asked for."""
         if self.terms.diverse is None or not len(own.counts):
             return np.ones(len(own.counts), dtype=bool)
-        return await diverse(channel, self.terms.diverse, self.terms.k, self.remaining, own, self.openings.diversity)
+        asked, seen = self.terms.diverse, self.openings.diversity
+        return await diverse(channel, self.supply, asked, self.terms.k, self.remaining, own, seen)
 
 
 def astray(what: str) -> Aborted:

@@ -7,16 +7,17 @@ without them has records of both; it is pure if both have one tuple there and it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from covey.crypto.field import F61, Words
-from covey.errors import PeerError
+from covey.errors import InputError, PeerError
 from covey.protocols.peel.course import Course
 from covey.secure import match
 from covey.secure.choice import Pair
+from covey.secure.threshold import Prepared
 from covey.wire import Channel, Message, Vector
 
 Bits = NDArray[np.bool_]
@@ -44,6 +45,10 @@ class Couple:
     async def reaches(self, channel: Channel, mine: Words) -> Bits:
         """Where the two numbers add up to the bound or more."""
         return await self._pair.reaches(channel, mine, self._bound)
+
+    def prepared(self, use: str, bound: int, width: int) -> Awaitable[Prepared]:
+        """Refused: what needs shares is refused to two parties before a run begins."""
+        raise InputError("shares hide nothing between two parties")
 
     async def work(self) -> None:
         """Nothing to do beside the visits."""

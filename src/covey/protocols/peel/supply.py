@@ -2,15 +2,18 @@
 
 What is ordered, and when, depends only on what is public, so that all parties prepare the same batches. Lanes work on
 several batches at once: a batch takes several exchanges, and a visit should not wait for them. Whatever the number of
-tests of a run, at most `STOCK` of them and a batch per lane are in memory.
+tests of a run, at most `STOCK` of them and a batch per lane are in memory. Tests against other bounds than k, which
+diversity and insiders need now and then, have small stocks of their own, made by the same lanes.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Generator
 from dataclasses import dataclass
 from typing import Protocol as Interface
 
+from covey.crypto.factorial import shape
 from covey.crypto.field import Words
 from covey.protocols.peel.course import Course
 from covey.secure import threshold
@@ -22,6 +25,10 @@ BATCH = 1 << 16
 SMALLEST = 256
 STOCK = 1 << 19
 """Tests that are prepared ahead at most; a visit that needs more at once takes them in turn."""
+SPARE = 128
+"""Tests against another bound that are kept ready once it was used."""
+PRODUCTS = 1 << 19
+"""Shared products of a batch at most: tests against a large bound have many each."""
 
 
 class Tests(Interface):
@@ -35,6 +42,10 @@ class Tests(Interface):
 
     async def reaches(self, channel: Channel, mine: Words) -> Bits:
         """Where the parties' numbers add up to the bound or more."""
+        ...
+
+    def prepared(self, use: str, bound: int, width: int) -> Awaitable[Prepared]:
+        """Tests against another bound; they are ordered at once, in the order of the calls, which must be public."""
         ...
 
     async def work(self) -> None:
@@ -52,10 +63,22 @@ _Batch = asyncio.Future[tuple[Prepared, int]]
 
 @dataclass(frozen=True)
 class _Order:
+    supply: Supply
     number: int
     width: int
     read: int
     batch: _Batch
+
+
+@dataclass(frozen=True)
+class _Ordered:
+    """Tests that were ordered, to be waited for; nothing is lost if nobody does."""
+
+    supply: Supply
+    width: int
+
+    def __await__(self) -> Generator[object, None, Prepared]:
+        return self.supply.take(self.width).__await__()
 
 
 class Supply:
@@ -69,7 +92,9 @@ class Supply:
         """Tests that were ordered so far."""
         self._taken = 0
         self._foreseen = 0
+        self._batch = max(SMALLEST, min(BATCH, PRODUCTS // (2 + shape(bound).products)))
         self._orders: asyncio.Queue[_Order | None] = asyncio.Queue()
+        self._others: dict[tuple[str, int], Supply] = {}
         self._batches: list[_Batch] = []
         self._front: list[Prepared] = []
 
@@ -100,13 +125,23 @@ class Supply:
                 self._front.append(rest)
         return Prepared.join(parts)
 
+    def prepared(self, use: str, bound: int, width: int) -> Awaitable[Prepared]:
+        """Tests against another bound, from a stock for each use of each bound."""
+        if (use, bound) not in self._others:
+            other = Supply(self.channel.at(use, bound), bound, Course())
+            other._orders = self._orders
+            self._others[use, bound] = other
+        stock = self._others[use, bound]
+        stock.foresee(width + SPARE)
+        return _Ordered(stock, width)
+
     async def work(self) -> None:
         """One lane: prepares what is ordered until the supply is closed."""
         while (order := await self._orders.get()) is not None:
             depth.restart()  # a batch depends on its order, not on what its lane prepared before
             depth.consume(order.read)
-            with self.channel.at(order.number) as at:
-                prepared = await threshold.prepare(at, self.bound, order.width)
+            with order.supply.channel.at(order.number) as at:
+                prepared = await threshold.prepare(at, order.supply.bound, order.width)
             order.batch.set_result((prepared, depth.current()))
 
     def close(self) -> None:
@@ -122,9 +157,9 @@ class Supply:
 
     def _order(self, until: int) -> None:
         while self.made < until:
-            width = min(BATCH, max(SMALLEST, until - self.made))
+            width = min(self._batch, max(SMALLEST, until - self.made))
             batch: _Batch = asyncio.get_running_loop().create_future()
-            self._orders.put_nowait(_Order(len(self.course.prepared), width, depth.current(), batch))
+            self._orders.put_nowait(_Order(self, len(self.course.prepared), width, depth.current(), batch))
             self._batches.append(batch)
             self.course.prepared.append(width)
             self.made += width

@@ -125,7 +125,7 @@ class Peeling:
         if channel.me == parties[0]:
             others -= 1  # 1 to asked - 1 are to be avoided, and tests know 0 to a bound
         mine = (others.ravel() % F31.prime).astype(np.uint64)
-        prepared = await threshold.prepare(channel.at("before"), asked - 1, len(mine))
+        prepared = await self.finder.supply.prepared("shared", asked - 1, len(mine))
         return await threshold.none_below(channel.at("test"), prepared, mine, together=len(parties))
 
     def _place(self, candidates: Candidates) -> Longs:
