@@ -68,6 +68,8 @@ async def compare(run: Run, key: bytes, asked: Longs, remaining: Longs) -> Bits:
     """Phase 2: of which of these tuples the comparer has enough rows."""
     layout, bounds = run.bounds.layout, run.bounds
     run.seat.pace.phase("compare", bounds.compare_chunks)
+    if not layout.bins:  # one of the two has no rare rows: nothing can match
+        return np.zeros(len(asked), dtype=bool)
     channel = run.channel.at("list")
     place = layout.place([run.own.keys[each] for each in asked.tolist()], channel.session, channel.rng.stream("place"))
     entries = [(run.filler, run.terms.k)] * layout.bins
