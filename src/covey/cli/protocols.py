@@ -94,5 +94,6 @@ def _explain(protocol: Protocol) -> None:
         for sentence in sentences:
             typer.echo(f"    {sentence}")
     typer.echo("  options in [protocol]")
+    widest = max(map(len, protocol.options), default=0) + 1
     for option, text in protocol.options.items():
-        typer.echo(f"    {option:<9}{text}")
+        typer.echo(f"    {option:<{widest}}{text}")
