@@ -22,12 +22,16 @@ from covey.bench.experiment import Curve, Findings, Grid, Plot
 from covey.bench.stage import Split, Stage, concatenated, one_owner, rows_of, split
 from covey.errors import Aborted, InputError, Unmet
 from covey.party.data import load_table
+from covey.party.deal import RESPONDENTS
+from covey.party.respondents import load_rows
 from covey.protocols import PROTOCOLS, Protocol
 from covey.sources.release import arrange
+from covey.table import Table
 
 KS = (2, 5, 10, 20, 50, 100)
 QUICK_KS = (2, 10, 100)
-_TOO_LONG = 120.0
+_SHORT = 20.0
+"""A run that is expected to be no longer than this is made in any case, once."""
 _ALONE = "each alone"
 _TOGETHER, _ONE_OWNER = "nobody", "one party"
 
@@ -116,7 +120,7 @@ def _joint(
         try:
             ready = split(stage, protocol.name, partition, k, scratch)
             forecast = protocol.foresee(ready.study, rows_of(ready)).seconds
-            if spent <= allowance and forecast <= _TOO_LONG:
+            if spent <= allowance and forecast <= max(2 * allowance, _SHORT):
                 tell(f"{name}, a run at k = {k}")
                 begun = time.perf_counter()
                 yield _run(entry, ready)
@@ -125,7 +129,7 @@ def _joint(
                 tell(f"{name}, the ideal at k = {k}")
                 yield _imagined(entry, protocol, ready)
         except (Unmet, Aborted, InputError) as error:
-            yield replace(entry, why=str(error))
+            yield replace(entry, why=str(error).splitlines()[0])
 
 
 _SPLITS = {"horizontal": "rows split", "vertical": "columns split", "respondents": "a row each"}
@@ -145,12 +149,19 @@ def _run(entry: Entry, ready: Split) -> Entry:
 
 
 def _imagined(entry: Entry, protocol: Protocol, ready: Split) -> Entry:
-    tables = {name: load_table(ready.study, name, frame) for name, frame in ready.data.items()}
-    result = protocol.ideal(ready.study, {name: table for name, table in tables.items() if table is not None})
+    result = protocol.ideal(ready.study, {name: _table(ready.study, name, rows) for name, rows in ready.data.items()})
     if result.release is None or result.figures is None:
         return replace(entry, why="its ideal gives no release")
     judged = _judged(entry, arrange(result.release, frozenset()), ready.study, result.figures.loss.get("lm"))
     return replace(judged, withheld=result.figures.withheld, why="its ideal, not run")
+
+
+def _table(study: covey.Study, name: str, rows: pa.Table) -> Table:
+    """What one holder has, or all respondents together."""
+    table = load_rows(study, rows) if name == RESPONDENTS else load_table(study, name, rows)
+    if table is None:
+        raise TypeError(f"{name} holds no data")
+    return table
 
 
 def _judged(entry: Entry, release: pa.Table, study: covey.Study, loss: float | None = None) -> Entry:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from covey import samples
 from covey.errors import InputError
 from covey.party import document
-from covey.party.deal import deal, seed_of
+from covey.party.deal import RESPONDENTS, deal, seed_of
 from covey.party.document import Document
 from covey.sources.source import connect
 from covey.study import Study
@@ -85,7 +85,7 @@ def one_owner(stage: Stage, k: int, scratch: Path) -> Study:
 
 
 def split(stage: Stage, protocol: str, partition: str, k: int, scratch: Path) -> Split:
-    """The stage's people under a protocol: rows to the sites (or to two), or columns to two, with a key."""
+    """The people under a protocol: rows to the sites (or to two, or one each), or columns to two, with a key."""
     rule = RULES[protocol]
     if partition == "horizontal":
         sites = dict(stage.sites)
@@ -97,6 +97,10 @@ def split(stage: Stage, protocol: str, partition: str, k: int, scratch: Path) ->
         for name in sites:
             document.table(content, "parties", name)
         return Split(document.save(content, stage.files, scratch), sites)
+    if partition == "respondents":
+        content = _document(stage, protocol, partition, k, _columns(stage))
+        document.table(content, "parties", "collector")["role"] = "collector"
+        return Split(document.save(content, stage.files, scratch), {RESPONDENTS: stage.pooled})
     return _by_columns(stage, protocol, k, scratch)
 
 
