@@ -1,0 +1,239 @@
+"""`generalize` on Adult: loss beside centralized Datafly, what a run costs in each mode, and a round of a million ids.
+
+Columns are split four and four. Each timed run is a process of its own, so that its memory is its own: both parties in
+one process over memory (CPU and memory are then of both together), or a process each over TLS. Adult is looked for
+beside the project (shared/data/adult). `python -m benchmarks.generalize loss|splits|cost|tls|growth` runs a part.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+
+import covey
+from covey.anonymize import anonymize
+from covey.anonymize.build import build
+from covey.crypto.rng import Rng, derive
+from covey.party.data import load_table
+from covey.party.deal import deal, seed_of, write_hands
+from covey.party.simulate import Setting, simulate
+from covey.protocols.generalize import compare, ideal
+from covey.protocols.generalize.compare import Hand
+from covey.study import Study
+from covey.table import Table, read
+from covey.table import build as as_table
+from covey.testing.network import seed_of as test_seed
+from covey.testing.parties import SESSION
+from covey.wire import Channel, MemoryNetwork, gather, open_channel
+from covey.wire.record import Nothing
+
+ROOT = Path(__file__).resolve().parent.parent
+ADULT = ROOT.parent / "shared" / "data" / "adult"
+RESULTS = Path(__file__).parent / "results" / "generalize.json"
+QUASI = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")
+KS = (5, 20, 100)
+VARIANTS = ("paper", "datafly", "finished-cells")
+
+
+def study_text(k: int, options: str = "", order: tuple[str, ...] = QUASI) -> str:
+    columns = "".join(f'[columns.{name}]\nrole = "quasi"\nhierarchy = "{name}.csv"\n' for name in order)
+    head = f'[study]\nname = "adult"\nprotocol = "generalize"\npartition = "vertical"\n[privacy]\nk = {k}\n'
+    rest = '[columns.salary-class]\nrole = "sensitive"\nvalues = ["<=50K", ">50K"]\n[columns.person]\nrole = "key"\n'
+    first, second = json.dumps(order[:4]), json.dumps([*order[4:], "salary-class"])
+    parties = f"[parties.first]\ncolumns = {first}\n[parties.second]\ncolumns = {second}\n"
+    return f"{head}[protocol]\n{options}\n{columns}{rest}{parties}"
+
+
+def study_of(k: int, options: str = "", order: tuple[str, ...] = QUASI) -> Study:
+    return Study.parse(study_text(k, options, order), ADULT)
+
+
+def people() -> pa.Table:
+    """Adult with a number for each person."""
+    text = pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(QUASI, pa.string()))
+    semicolons = pyarrow.csv.ParseOptions(delimiter=";")
+    table = pyarrow.csv.read_csv(ADULT / "adult.csv", parse_options=semicolons, convert_options=text)
+    return table.append_column("person", pa.array([f"P{number:06}" for number in range(table.num_rows)]))
+
+
+def hands(study: Study, table: pa.Table) -> dict[str, Table]:
+    loaded = {name: load_table(study, name, frame) for name, frame in deal(study, table).items()}
+    return {name: own for name, own in loaded.items() if own is not None}
+
+
+def central(k: int, order: tuple[str, ...], table: pa.Table, ties: str) -> float:
+    """The loss of Datafly on the pooled table."""
+    columns = "".join(f'[columns.{name}]\nrole = "quasi"\nhierarchy = "{name}.csv"\n' for name in order)
+    study = Study.parse(f'[study]\nname = "adult"\n[privacy]\nk = {k}\n{columns}', ADULT)
+    built = build(as_table(read(table.select(list(order)).to_batches(), study.columns, "adult"), study))
+    return anonymize(built.problem, "datafly", options={"ties": ties}).loss(built.problem)
+
+
+def measure_loss() -> Iterator[dict[str, object]]:
+    """What the release loses, by local anonymizer and variant: of the ideal, which a run's equals to the byte."""
+    table = people()
+    for k in KS:
+        row: dict[str, object] = {"k": k, "centralized datafly": round(central(k, QUASI, table, "first"), 4)}
+        for local in ("datafly", "peel", "mondrian"):
+            for variant in VARIANTS:
+                study = study_of(k, f'local = "{local}"\nvariant = "{variant}"')
+                figures = ideal(study, hands(study, table)).figures
+                row[f"{local}, {variant}"] = round(float(figures.loss["lm"] or 0.0), 4) if figures else None
+        yield row
+
+
+def measure_splits() -> Iterator[dict[str, object]]:
+    """The same for every way to split the columns four and four, at k = 5: the middle and the ends."""
+    table = people()
+    found: dict[str, list[float]] = {variant: [] for variant in VARIANTS}
+    worse = 0
+    for first in combinations(QUASI, 4):
+        order = (*first, *(name for name in QUASI if name not in first))
+        for variant in VARIANTS:
+            study = study_of(5, f'variant = "{variant}"', order)
+            figures = ideal(study, hands(study, table)).figures
+            found[variant].append(float(figures.loss["lm"] or 0.0) if figures else 1.0)
+        worse += found["datafly"][-1] > central(5, order, table, "first") + 1e-9
+    for variant, losses in found.items():
+        middle = round(float(np.median(losses)), 4)
+        yield {"variant": variant, "least": round(min(losses), 4), "median": middle, "most": round(max(losses), 4)}
+    yield {"splits": len(found["paper"]), "variant datafly loses more than centralized": worse}
+
+
+def one_run(k: int, options: str) -> dict[str, object]:
+    """One run over memory, in this process."""
+    study = study_of(k, options)
+    data = deal(study, people())
+    begun, worked = time.perf_counter(), time.process_time()
+    release = covey.simulate(study, data, seed=1)
+    seconds, work = time.perf_counter() - begun, time.process_time() - worked
+    numbers = next(line for line in release.ledger["first"] if "in numbers" in line)
+    return {
+        "k": k, "options": options.replace("\n", ", "), "lm": round(release.loss.lm or 0.0, 4),
+        "rounds of messages": release.summary["rounds"], "MB": round(int(str(release.summary["bytes"])) / 1e6, 1),
+        "s": round(seconds, 1), "CPU s": round(work, 1),
+        "MB of memory": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3),
+        "compared": numbers.split("in numbers: ")[1],
+    }  # fmt: skip
+
+
+SETTINGS = (
+    *((k, "") for k in KS),
+    (5, 'leakage = "matrix"'), (5, 'leakage = "one-sided"'),
+    (5, 'variant = "datafly"'), (5, 'variant = "finished-cells"'),
+    (5, 'local = "peel"\nvariant = "finished-cells"'), (20, 'local = "peel"\nvariant = "finished-cells"'),
+)  # fmt: skip
+
+
+def _alone(*call: str) -> dict[str, object]:
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.generalize", *call], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    row: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
+    return row
+
+
+def measure_cost() -> Iterator[dict[str, object]]:
+    for k, options in SETTINGS:
+        yield _alone("one", str(k), options)
+
+
+def measure_tls() -> Iterator[dict[str, object]]:
+    """A process each over TLS, both on the same two cores."""
+    for k, options, latency in ((5, "", 0.0), (20, "", 0.0), (100, "", 0.0), (5, "", 0.03)):
+        with tempfile.TemporaryDirectory(prefix="covey-benchmark-") as scratch:
+            shutil.copytree(ADULT, Path(scratch, "study"))
+            Path(scratch, "study", "study.toml").write_text(study_text(k, options))
+            study = Study.load(Path(scratch, "study", "study.toml"))
+            paths = write_hands(deal(study, people()), Path(scratch, "hands"))
+            summary = simulate(study, paths, Path(scratch, "out"), Setting(seed=seed_of(1), latency=latency))
+        loss = summary["loss"]
+        yield {
+            "k": k, "options": options, "latency ms": round(latency * 1000), "s": summary["seconds"],
+            "rounds of messages": summary["rounds"], "MB": round(int(str(summary["bytes"])) / 1e6, 1),
+            "lm": round(float(loss["lm"]), 4) if isinstance(loss, dict) else None,
+        }  # fmt: skip
+
+
+def one_round(size: int) -> dict[str, object]:
+    """One comparison by lists of that many ids, both parties in this process; a thousand people to a group."""
+    stream = Rng(test_seed(1)).stream("growth")
+    ids = [b"%09d" % number for number in range(size)]
+    groups = max(2, size // 1000)
+    labels = {name: (stream.words_below(groups, size)).astype(np.int64) for name in ("first", "second")}
+
+    async def party(network: MemoryNetwork, name: str, peer: str) -> bool:
+        link = network.link(name)
+        rng = Rng(derive(test_seed(2), name))
+        channel: Channel = await open_channel(link, rng, session=SESSION, recorder=Nothing(), silence=3600)
+        hand = Hand(ids, labels[name], groups, groups, 1)
+        found = await compare.matrix(channel.at("round", 1), peer, hand, 5)
+        await link.close()
+        return found.compatible
+
+    async def both() -> None:
+        network = MemoryNetwork(("first", "second"))
+        await gather(party(network, "first", "second"), party(network, "second", "first"))
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    begun, worked = time.perf_counter(), time.process_time()
+    asyncio.run(both())
+    seconds, work = time.perf_counter() - begun, time.process_time() - worked
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return {
+        "ids": size, "s": round(seconds, 1), "CPU s": round(work, 1), "cores busy": round(work / seconds, 2),
+        "MB of memory, both parties": round(memory / 1e3), "of which before": round(before / 1e3),
+        "MB sent": round(4 * size * 32 / 1e6, 1),
+    }  # fmt: skip
+
+
+def measure_growth() -> Iterator[dict[str, object]]:
+    for size in (10_000, 100_000, 300_000, 1_000_000):
+        yield _alone("round", str(size))
+
+
+PARTS = {
+    "loss": measure_loss,
+    "splits": measure_splits,
+    "cost": measure_cost,
+    "tls": measure_tls,
+    "growth": measure_growth,
+}
+
+
+def run(asked: list[str] | None = None) -> None:
+    """Measures, prints and keeps the figures."""
+    if not (ADULT / "adult.csv").exists():
+        print("the Adult table (shared/data/adult beside the project) is not on this machine: nothing measured")
+        return
+    for name in asked or list(PARTS):
+        rows = []
+        for row in PARTS[name]():
+            print(row, flush=True)
+            rows.append(row)
+            kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+            RESULTS.parent.mkdir(exist_ok=True)
+            RESULTS.write_text(json.dumps({**kept, name: rows}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["one", k, options]:
+            print(json.dumps(one_run(int(k), options)))
+        case ["round", size]:
+            print(json.dumps(one_round(int(size))))
+        case asked:
+            run(asked)

@@ -1,0 +1,333 @@
+"""A party of `generalize` that does not keep to the protocol is named, and the run ends before it publishes."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.hostile.test_elements import POINTS
+from tests.protocols.generalizers import run_rounds
+
+from covey.crypto.elgamal import KeyShare, encrypt
+from covey.crypto.group import Points, hash_to_group
+from covey.errors import Aborted, CoveyError, PeerError
+from covey.protocols.generalize import compare, hidden, rounds
+from covey.protocols.generalize.compare import Done, Found, Grouped, Hand, Regrouped, Resized, Sizes, Verdict
+from covey.protocols.generalize.local import Local
+from covey.protocols.generalize.rounds import Distinct, Shape
+from covey.protocols.generalize.terms import Terms
+from covey.secure import lists
+from covey.testing.generalize_cases import draw_people, stream_of, study_of, tables_of
+from covey.testing.parties import run_parties
+from covey.wire import Channel, Count, Message, Vector
+
+PEOPLE = 12
+IDS = [b"%02d" % number for number in range(PEOPLE)]
+LABEL = np.repeat(np.arange(4), 3)
+HAND = Hand(IDS, LABEL, 4, 4, 3)
+Liar = Callable[[Channel], Awaitable[object]]
+
+
+def points(count: int, seed: str = "any") -> Points:
+    return hash_to_group([b"%d" % number for number in range(count)], seed)
+
+
+def words(*numbers: int) -> Vector:
+    return Vector(np.array(numbers, dtype=np.uint64))
+
+
+def against(liar: Liar, honest: Callable[[Channel], Awaitable[Found]] | None = None) -> CoveyError:
+    """What an honest party says of a liar."""
+
+    async def fair(channel: Channel) -> object:
+        if honest is not None:
+            return await honest(channel)
+        return await compare.matrix(channel.at("round", 1), "liar", HAND, 3)
+
+    async def lie(channel: Channel) -> object:
+        await liar(channel.at("round", 1))
+        return await channel.at("until the end").receive("fair", Shape)  # a liar that left would be no liar
+
+    outcomes = run_parties({"fair": fair, "liar": lie})
+    error = outcomes["fair"].error
+    assert error is not None, "it was believed"
+    return error
+
+
+def names(error: CoveyError, *parts: str) -> None:
+    assert isinstance(error, PeerError), error
+    assert "liar" in str(error)
+    for part in parts:
+        assert part in str(error), str(error)
+
+
+class RawGrouped(Message, tag="generalize.grouped"):
+    """The same message without the checks of its type."""
+
+    total: Count
+    points: bytes
+
+
+async def send_list(channel: Channel, sizes: Vector, own: Points) -> None:
+    await channel.at("groups").send("fair", Sizes(sizes))
+    await lists.send(channel.at("groups"), "fair", Grouped, [own])
+
+
+# -- lists
+
+
+@pytest.mark.parametrize(("why", "bad"), POINTS[::9], ids=[why for why, _ in POINTS[::9]])
+def test_what_is_no_point_is_refused(why: str, bad: bytes) -> None:
+    async def liar(channel: Channel) -> None:
+        await channel.at("groups").send("fair", Sizes(words(3, 3, 3, 3)))
+        await channel.at("groups").send("fair", RawGrouped(PEOPLE, points(PEOPLE - 1).data + bad))
+
+    names(against(liar), "round/1/groups")
+
+
+def test_a_person_who_stands_in_a_list_twice_is_refused() -> None:
+    async def liar(channel: Channel) -> None:
+        twice = Points.join([points(PEOPLE - 1), points(1)])
+        await send_list(channel, words(3, 3, 3, 3), twice)
+
+    names(against(liar), "an element is repeated")
+
+
+def test_a_list_of_more_or_fewer_people_is_refused() -> None:
+    async def liar(channel: Channel) -> None:
+        await send_list(channel, words(3, 3, 3, 3), points(PEOPLE + 1))
+
+    names(against(liar), "a list of 13 rows, expected 12")
+
+
+@pytest.mark.parametrize("sizes", [(3, 3, 3, 4), (12, 0, 0, 0), (2**63, 2**63, 6, 6), (13, 3, 3, 3)])
+def test_sizes_that_are_not_of_the_people_are_refused(sizes: tuple[int, ...]) -> None:
+    async def liar(channel: Channel) -> None:
+        await send_list(channel, words(*sizes), points(PEOPLE))
+
+    names(against(liar), "sizes of groups that are not of 12 people")
+
+
+def test_more_sizes_than_groups_are_refused() -> None:
+    async def liar(channel: Channel) -> None:
+        await send_list(channel, words(3, 3, 3, 2, 1), points(PEOPLE))
+
+    names(against(liar), "5 values, expected 4")
+
+
+def test_a_group_of_fewer_than_k_is_refused() -> None:
+    async def liar(channel: Channel) -> None:
+        await send_list(channel, words(4, 3, 3, 2), points(PEOPLE))
+
+    names(against(liar), "a group of fewer than 3 people")
+
+
+def test_our_groups_must_come_back_with_their_sizes() -> None:
+    async def liar(channel: Channel) -> None:
+        await send_list(channel, words(3, 3, 3, 3), points(PEOPLE))
+        await channel.at("back").send("fair", Resized(words(4, 4, 2, 2)))
+        await lists.send(channel.at("back"), "fair", Regrouped, [points(PEOPLE, "other")])
+
+    names(against(liar), "our groups came back with other sizes")
+
+
+def test_the_observer_checks_the_sizes_that_come_back_too() -> None:
+    async def liar(channel: Channel) -> None:
+        await send_list(channel, words(3, 3, 3, 3), points(PEOPLE))
+        await channel.at("back").send("fair", Resized(words(4, 4, 2, 2)))
+        await lists.send(channel.at("back"), "fair", Regrouped, [points(PEOPLE, "other")])
+
+    async def observer(channel: Channel) -> Found:
+        return await compare.observe(channel.at("round", 1), "liar", HAND, 3)
+
+    names(against(liar, observer), "our groups came back with other sizes")
+
+
+def test_lists_of_other_people_end_the_run() -> None:
+    """Unequal record sets: what comes back is not what the other list stands for."""
+
+    async def liar(channel: Channel) -> object:
+        others = [b"%02d" % number for number in range(1, PEOPLE + 1)]
+        return await compare.matrix(channel, "fair", replace(HAND, ids=others), 3)
+
+    error = against(liar)
+    assert isinstance(error, Aborted)
+    assert not error.resumable
+    assert "do not stand for the same people" in str(error)
+
+
+def test_verdicts_that_differ_end_the_run() -> None:
+    async def liar(channel: Channel) -> object:
+        return await compare.matrix(channel, "fair", HAND, 4)  # it holds the counts against another k
+
+    names(against(liar), "its verdict on the round is not ours")
+
+
+def test_equal_verdicts_on_other_counts_end_the_run_too() -> None:
+    """A party that computed something else is noticed although it says the same word."""
+
+    async def liar(channel: Channel) -> object:
+        key, _, mine = compare._mine(channel, HAND)
+        theirs = await compare._exchange(channel.at("groups"), "fair", mine, HAND)
+        doubled = key.blind(theirs.points)
+        again = compare._anew(channel, theirs.sizes, doubled)
+        back = await compare._return_both(channel.at("back"), "fair", again, mine.sizes)
+        cells = compare._cells(theirs.sizes, doubled, back)
+        await channel.at("verdict").send("fair", Verdict(cells.bad(3) == 0, bytes(32)))
+        return None
+
+    names(against(liar), "its verdict on the round is not ours")
+
+
+def test_bits_of_the_wrong_length_are_refused() -> None:
+    async def liar(channel: Channel) -> object:
+        found = await compare.matrix(channel, "fair", HAND, 3)
+        await channel.at("done").send("fair", Done(bytes(1)))
+        return found
+
+    async def finishing(channel: Channel) -> Found:
+        return await compare.matrix(channel.at("round", 1), "liar", HAND, 3, finishing=True)
+
+    names(against(liar, finishing), "1 bytes of bits, expected 2")
+
+
+# -- shapes
+
+
+def shaped(shape: Shape) -> CoveyError:
+    async def liar(channel: Channel) -> None:
+        await channel.at("shape").send("fair", shape)
+
+    async def fair(channel: Channel) -> Found:
+        await rounds._shape(channel.at("round", 1).at("shape"), "liar", PEOPLE, 4, 3)
+        return Found(compatible=True)
+
+    return against(liar, fair)
+
+
+def test_other_people_than_ours_are_refused() -> None:
+    names(shaped(Shape(PEOPLE + 1, 4)), "it compares 13 people, and we 12")
+
+
+@pytest.mark.parametrize("groups", [0, 5])
+def test_more_groups_than_can_have_k_people_are_refused(groups: int) -> None:
+    names(shaped(Shape(PEOPLE, groups)), f"{groups} groups of 12 people; each is to have 3 or more")
+
+
+def test_a_party_that_never_agrees_is_given_up_after_the_cap() -> None:
+    study = study_of(k=2, options='leakage = "one-sided"\nvariant = "datafly"')
+    terms = replace(Terms.of(study), observer="liar", partner="fair", cap=3)
+    tables = tables_of(study, draw_people(stream_of(2), 30))
+
+    async def fair(channel: Channel) -> Found:
+        local = Local.of(tables["clinic"], terms)
+        ids = [b"%02d" % number for number in range(30)]
+        await rounds.agree(channel, terms, local, ids, lambda done: None)
+        return Found(compatible=True)
+
+    async def observer(channel: Channel) -> object:
+        label = np.repeat(np.arange(2), 15)
+        for number in range(1, 4):
+            at = channel.at("round", number)
+            theirs = (await at.at("shape").exchange(Shape(30, 2)))["fair"].groups
+            hand = Hand([b"%02d" % n for n in range(30)], label, 2, theirs, 2)
+            key, _, mine = compare._mine(at, hand)
+            got = await compare._exchange(at.at("groups"), "fair", mine, hand)
+            assert len(key.blind(got.points)) == 30
+            await compare._receive(at.at("back"), "fair", Resized, Regrouped, 2, 30)
+            await at.at("verdict").send("fair", Verdict(False, bytes(32)))
+            await at.at("distinct").exchange(Distinct(1 << 40))  # it says that it moves, and does not
+        return None
+
+    outcomes = run_parties({"fair": fair, "liar": observer})
+    error = outcomes["fair"].error
+    assert isinstance(error, Aborted)
+    assert "no agreement after 3 rounds" in str(error)
+
+
+# -- threshold
+
+
+def hidden_against(liar: Liar) -> CoveyError:
+    async def fair(channel: Channel) -> Found:
+        return await hidden.encryptor(channel.at("round", 1), "liar", HAND, 3)
+
+    return against(liar, fair)
+
+
+async def take_bits(channel: Channel) -> Points:
+    key = (await channel.at("key").receive("fair", hidden.Key)).public
+    await lists.receive(channel.at("bits"), "fair", hidden.Bits, columns=2, due=PEOPLE * 3)
+    return key
+
+
+def test_more_zeros_than_pairs_of_groups_are_refused() -> None:
+    async def liar(channel: Channel) -> None:
+        key = await take_bits(channel)
+        zeros = encrypt([0] * 32, key, channel.rng.stream("zeros"))
+        await lists.send(channel.at("tests"), "fair", hidden.Tests, [zeros.first, zeros.second])
+
+    names(hidden_against(liar), "32 pairs of groups share too few, of 16")
+
+
+def test_fewer_tests_than_are_due_are_refused() -> None:
+    async def liar(channel: Channel) -> None:
+        key = await take_bits(channel)
+        tests = encrypt([5] * 31, key, channel.rng.stream("tests"))
+        await lists.send(channel.at("tests"), "fair", hidden.Tests, [tests.first, tests.second])
+
+    names(hidden_against(liar), "a list of 31 rows, expected 32")
+
+
+def test_an_encryptor_that_sends_fewer_bits_is_refused() -> None:
+    async def liar(channel: Channel) -> None:
+        share = KeyShare(channel.rng.stream("key"))
+        bits = encrypt([0] * 35, share.public, channel.rng.stream("bits"))
+        await channel.at("key").send("fair", hidden.Key(share.public))
+        await lists.send(channel.at("bits"), "fair", hidden.Bits, [bits.first, bits.second])
+
+    async def fair(channel: Channel) -> Found:
+        return await hidden.adder(channel.at("round", 1), "liar", HAND, 3)
+
+    names(against(liar, fair), "a list of 35 rows, expected 36")
+
+
+def test_a_key_that_is_the_identity_is_refused() -> None:
+    class RawKey(Message, tag="generalize.key"):
+        public: bytes
+
+    async def liar(channel: Channel) -> None:
+        await channel.at("key").send("fair", RawKey(bytes(32)))
+
+    async def fair(channel: Channel) -> Found:
+        return await hidden.adder(channel.at("round", 1), "liar", HAND, 3)
+
+    names(against(liar, fair), "generalize.key")
+
+
+# -- a party at its root
+
+
+@pytest.mark.parametrize("leakage", ["matrix", "one-sided", "threshold"])
+def test_a_party_at_its_root_needs_no_comparison_and_the_run_ends(leakage: str) -> None:
+    study = study_of(k=2, options=f'leakage = "{leakage}"')
+    people = {f"P{n}": (n % 2 * 15, "FM"[n // 2 % 2], "flu", 15 * (n % 3 == 0), "a") for n in range(6)}
+    lonely = {**people, "P6": (7, "F", "flu", 3, "b")}  # one of a kind at both: both climb to the root
+    outcomes = run_rounds(study, tables_of(study, lonely))
+    course, local = outcomes["clinic"].unwrap()
+    assert min(course.rounds[-1].groups) == 1
+    assert course.rounds[-1].leaking is None
+    assert not local.pool.any()
+
+
+def test_a_party_at_its_root_stays_there() -> None:
+    study = study_of(k=2)
+    local = Local.of(tables_of(study, draw_people(stream_of(4), 20))["clinic"], Terms.of(study))
+    while local.step():
+        pass
+    assert local.at_every_root().all()
+    assert local.most_distinct() == (-1, 0)
+    assert not local.step()
+    assert set(local.groups().tolist()) == {0}

@@ -1,0 +1,367 @@
+"""What a party sees in `generalize` follows from its own people and what the ledger names; and attacks on less care.
+
+The simulator gets the counts of each round, which the ledger names, and makes up lists of encrypted people. It never
+sees the other party's table. What it makes up is compared with what the parties really saw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.leaks.test_group_blocks import spellings
+from tests.protocols.generalizers import (
+    Outcomes,
+    canonical,
+    incidence,
+    run_rounds,
+    sent_back,
+    sent_out,
+    table_1,
+)
+
+from covey.crypto.commutative import BlindingKey
+from covey.crypto.elgamal import Ciphertexts, KeyShare, encrypt, opened
+from covey.crypto.group import POINT_BYTES, Points, Scalar, Scalars, generator_times, hash_to_group
+from covey.crypto.rng import Rng, derive
+from covey.protocols.generalize import compare, hidden, leaks
+from covey.protocols.generalize.cells import Cells, laid_out
+from covey.protocols.generalize.clear import follow
+from covey.protocols.generalize.compare import Grouped, Regrouped
+from covey.protocols.generalize.local import Local
+from covey.protocols.generalize.terms import Terms
+from covey.study import Study
+from covey.table import Table
+from covey.testing.generalize_cases import draw_people, stream_of, study_of, tables_of
+from covey.testing.network import seed_of
+from covey.testing.parties import run_parties
+from covey.testing.spent import heard, shapes
+from covey.wire import Channel
+
+Longs = NDArray[np.int64]
+
+
+@pytest.fixture
+def example(tmp_path: Path) -> tuple[Study, dict[str, Table]]:
+    """The paper's Table 1 in matrix mode: the round with the most to see."""
+    return table_1(tmp_path, options='leakage = "matrix"')
+
+
+def wide_run(options: str = 'leakage = "matrix"', people: int = 60) -> tuple[Study, dict[str, Table], Outcomes]:
+    study = study_of(k=3, options=options)
+    tables = tables_of(study, draw_people(stream_of(11, "views"), people))
+    return study, tables, run_rounds(study, tables)
+
+
+def every_point(outcomes: Outcomes) -> list[list[bytes]]:
+    """All elements that anyone received, message by message."""
+    found = []
+    for name, outcome in outcomes.items():
+        peer = next(other for other in outcomes if other != name)
+        for kind in (Grouped, Regrouped):
+            found += [list(message.points) for message in heard(outcome, peer, kind)]
+    return found
+
+
+# -- the simulator's checks
+
+
+def test_every_element_is_a_valid_point_and_none_repeats_across_lists_or_rounds(
+    example: tuple[Study, dict[str, Table]],
+) -> None:
+    outcomes = run_rounds(*example)
+    lists = every_point(outcomes)
+    assert len(lists) == 8  # two rounds, out and back, both ways
+    for elements in lists:
+        assert len(Points(b"".join(elements))) == 12
+    everything = [element for elements in lists for element in elements]
+    out_and_back = {element for elements in lists[:2] for element in elements}
+    # P1's people under both keys are P2's under both keys: that is the point. Nothing else occurs twice.
+    assert len(set(everything)) == 2 * (3 * 12)
+    assert len(out_and_back) == 24
+
+
+def test_where_a_person_stands_in_the_list_that_comes_back_says_nothing(
+    example: tuple[Study, dict[str, Table]],
+) -> None:
+    """Position matches over 200 runs, in a group of its own size; each as likely as chance has it."""
+    matches = trials = 0
+    first = hash_to_group([b"%d" % number for number in range(9)], "positions")
+    label = np.repeat(np.arange(3), 3)
+    for run in range(200):
+        rng = Rng(seed_of(run))
+        order, _ = laid_out(label, 3, rng.stream("order"))
+        back = first.take(order)
+        matches += sum(one == other for one, other in zip(first, back, strict=True))
+        trials += 9
+    expected = trials / 9
+    assert abs(matches - expected) < 4 * np.sqrt(expected)
+    # and in real runs: the owner's own order against the one that comes back, after taking our key off again
+    assert position_matches(example, 60) == pytest.approx(60 * 12 / 12, abs=4 * np.sqrt(60))
+
+
+def position_matches(example: tuple[Study, dict[str, Table]], runs: int) -> int:
+    """How often an element of P1's first list stands in the returned list where it stood in the list sent."""
+    found = 0
+    for seed in range(runs):
+        outcomes = run_rounds(*example, seed=seed)
+        sent = [element for group in sent_out(outcomes["p2"], "p1")[0] for element in group]
+        back = [element for group in sent_back(outcomes["p1"], "p2")[0] for element in group]
+        key = key_of("p2", seed)
+        found += sum(one == other for one, other in zip(key.blind(Points(b"".join(sent))), back, strict=True))
+    return found
+
+
+def key_of(party: str, seed: int) -> BlindingKey:
+    """A party's key of the first round, which a test may know."""
+    rng = Rng(derive(seed_of(seed), party)).child("step", "round/1")
+    return BlindingKey(rng.child("generalize").stream("key"))
+
+
+def simulated_lists(matrix: Longs, seed: int) -> tuple[list[list[bytes]], list[list[bytes]]]:
+    """Lists with these counts, made up of random points: what P1 and P2 could have got back."""
+    random = np.random.default_rng(seed)
+    stream = Rng(seed_of(seed)).stream("simulator")
+    points = iter(generator_times(Scalars.draw(stream, int(matrix.sum()))))
+    rows: list[list[bytes]] = [[] for _ in matrix]
+    columns: list[list[bytes]] = [[] for _ in matrix.T]
+    for (row, column), count in np.ndenumerate(matrix):
+        own = [next(points) for _ in range(int(count))]
+        rows[row] += own
+        columns[column] += own
+    shuffled = [[group[place] for place in random.permutation(len(group))] for group in (*rows, *columns)]
+    first, second = shuffled[: len(rows)], shuffled[len(rows) :]
+    return [first[place] for place in random.permutation(len(rows))], [
+        second[place] for place in random.permutation(len(columns))
+    ]
+
+
+def statistics(first: list[list[bytes]], second: list[list[bytes]]) -> dict[str, object]:
+    """What a distinguisher here looks at: lengths, the pattern of what is shared, how the bytes are spread."""
+    raw = np.frombuffer(b"".join(element for group in first for element in group), dtype=np.uint8)
+    low = raw.reshape(-1, POINT_BYTES)[:, 1:31].ravel()
+    counts = np.bincount(low >> 4, minlength=16)
+    chi = float(np.sum((counts - len(low) / 16) ** 2 / (len(low) / 16)))
+    return {
+        "sizes": [sorted(map(len, first)), sorted(map(len, second))],
+        "pattern": canonical(incidence(first, second)),
+        "spread": chi < 45,  # 15 degrees of freedom: chance exceeds this once in 10^4
+        "distinct": len({element for group in first for element in group}) == sum(map(len, first)),
+    }
+
+
+def test_a_simulator_with_the_counts_alone_makes_the_same_view() -> None:
+    study, tables, outcomes = wide_run()
+    rounds_of = follow(Terms.of(study), tables).rounds
+    compared = [found for found in rounds_of if min(found.groups) > 1]
+    backs = zip(sent_back(outcomes["clinic"], "billing"), sent_back(outcomes["billing"], "clinic"), strict=True)
+    for number, ((mine, theirs), _) in enumerate(zip(backs, compared, strict=True)):
+        made_up = simulated_lists(incidence(mine, theirs), number)
+        assert statistics(mine, theirs) == statistics(*made_up)
+        assert statistics(mine, theirs)["spread"] is True
+
+
+def test_the_lengths_of_all_messages_follow_from_the_counts() -> None:
+    study = study_of(k=3, options='leakage = "matrix"')
+    people = draw_people(stream_of(11, "views"), 60)
+    others = {f"Q{place}": person for place, person in enumerate(people.values())}
+    runs = [run_rounds(study, tables_of(study, each)) for each in (people, others)]
+    assert shapes(runs[0]) == shapes(runs[1])
+
+
+def test_no_id_and_no_hash_of_one_is_in_any_message() -> None:
+    study = study_of(k=3, options='leakage = "matrix"')
+    people = {f"canary-{n:04}-{n * 7919 % 10007:05}": p for n, p in enumerate(draw_people(stream_of(3), 40).values())}
+    outcomes = run_rounds(study, tables_of(study, people))
+    everything = b"\n".join(
+        raw for o in outcomes.values() for letters in o.notebook.letters.values() for raw in letters
+    )
+    for person in people:
+        assert not any(spelling in everything for spelling in spellings(person.encode()))
+        for number in (1, 2):
+            point = hash_to_group([person.encode()], "generalize", b"a test's session", f"round/{number}")
+            assert point.data not in everything
+
+
+# -- the attacks
+
+
+def read_off(outcomes: Outcomes, mine: list[int]) -> list[set[int]]:
+    """What P1 reads if it takes the returned list to be in its own order: which of its people share a group of P2's.
+
+    `mine` has P1's people in the order of the list that it sent.
+    """
+    back = [element for group in sent_back(outcomes["p1"], "p2")[0] for element in group]
+    person = dict(zip(back, mine, strict=True))
+    return sorted(({person[element] for element in group} for group in sent_back(outcomes["p2"], "p1")[0]), key=min)
+
+
+def order_of_p1(study: Study, tables: dict[str, Table], seed: int = 0) -> list[int]:
+    """P1's own order of the first round, which it knows."""
+    label = Local.of(tables["p1"], Terms.of(study)).groups()
+    rng = Rng(derive(seed_of(seed), "p1")).child("step", "round/1").child("generalize")
+    order, _ = laid_out(label, int(label.max()) + 1, rng.stream("own order"))
+    return [int(place) + 1 for place in order]
+
+
+def test_a_list_that_comes_back_in_order_gives_the_whole_partition_away(
+    example: tuple[Study, dict[str, Table]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, tables = example
+    truth = [{1, 4, 10}, {2, 3, 9}, {5, 11, 12}, {6, 7, 8}]
+    mine = order_of_p1(study, tables)
+    assert read_off(run_rounds(study, tables), mine) != truth
+    monkeypatch.setattr(compare, "_anew", lambda channel, sizes, points: compare._List(sizes, points))
+    assert read_off(run_rounds(study, tables), mine) == truth
+
+
+def test_shuffling_groups_or_people_alone_is_not_enough() -> None:
+    """What `laid_out` must do: neither a group's place nor a person's place within it may survive."""
+    label = np.repeat(np.arange(6), 5)
+    places = np.zeros((6, 6))
+    inside = np.zeros((5, 5))
+    for run in range(600):
+        order, sizes = laid_out(label, 6, Rng(seed_of(run)).stream("order"))
+        assert sizes.tolist() == [5] * 6
+        groups = order.reshape(6, 5)
+        places[np.arange(6), groups[:, 0] // 5] += 1
+        for group in groups:
+            inside[np.arange(5), group % 5] += 1
+    assert places.min() > 60
+    assert places.max() < 145  # 100 each, within five deviations
+    assert inside.min() > 600
+    assert inside.max() < 845  # 720 each
+
+
+def test_keys_that_are_used_twice_link_people_across_rounds() -> None:
+    """Two rounds under one key and one domain: equal ciphertexts are equal people. Ours share no element."""
+    ids = [b"%d" % number for number in range(12)]
+    key = BlindingKey(Rng(seed_of(1)).stream("key"))
+    reused = [set(key.blind(hash_to_group(ids, "rounds"))) for _ in range(2)]
+    assert reused[0] == reused[1]
+    _, _, outcomes = wide_run()
+    lists = sent_out(outcomes["clinic"], "billing"), sent_back(outcomes["clinic"], "billing")
+    for per_round in lists:
+        assert len(per_round) > 1
+        people = [{element for group in groups for element in group} for groups in per_round]
+        assert not set.intersection(*people[:2])
+
+
+def test_counts_show_which_of_ones_people_share_a_finer_value_and_the_ledger_says_so() -> None:
+    """Where a whole group of P1's lies in one group of P2's, knowing one person's value is knowing all of theirs."""
+    cells = Cells.of(np.array([0, 0, 0, 1, 1, 1]), np.array([4, 4, 4, 4, 5, 5]))
+    assert cells.counts.tolist() == [3, 1, 2]
+    for mode in (leaks.MATRIX, leaks.ONE_SIDED):
+        sentences = mode.sentences("observer", small="")
+        assert any("whoever knows that value of one of them knows it of all" in sentence for sentence in sentences)
+    assert not any("each of its own" in sentence for sentence in leaks.ONE_SIDED.sentences("partner", small=""))
+
+
+# -- one-sided and threshold
+
+
+def test_in_one_sided_mode_the_partner_never_has_both_lists() -> None:
+    _, _, outcomes = wide_run('leakage = "one-sided"')
+    assert heard(outcomes["billing"], "clinic", Regrouped) == []  # billing is the partner here
+    back = {element for groups in sent_back(outcomes["clinic"], "billing") for group in groups for element in group}
+    out = {element for groups in sent_out(outcomes["billing"], "clinic") for group in groups for element in group}
+    assert back
+    assert not back & out
+    verdicts = heard(outcomes["billing"], "clinic", compare.Verdict)
+    assert {verdict.counts for verdict in verdicts} == {bytes(32)}
+
+
+def zeros_of(outcomes: Outcomes, encryptor: str, adder: str) -> Iterator[Points]:
+    """What the encryptor's tests hold, round by round, opened with its key, which the test may know."""
+    steps = {entry.header.step for entry in outcomes[encryptor].notebook.received_entries}
+    for step in sorted(step.removesuffix("/tests") for step in steps if step.endswith("/tests")):
+        share = KeyShare(Rng(derive(seed_of(0), encryptor)).child("step", step).child("hidden").stream("key"))
+        number = int(step.split("/")[1])
+        message = heard(outcomes[encryptor], adder, hidden.Tests)[number - 1]
+        half = len(message.points) // 2
+        tests = Ciphertexts(message.points.slice(0, half), message.points.slice(half, 2 * half))
+        yield opened(tests, [share.unlock(tests)])
+
+
+def test_the_encryptor_sees_one_zero_for_each_bad_pair_and_random_points_else() -> None:
+    study, tables, outcomes = wide_run('leakage = "threshold"')
+    course = follow(Terms.of(study), tables)
+    found = next(iter(course.rounds))
+    encryptor, adder = ("clinic", "billing") if found.groups[0] <= found.groups[1] else ("billing", "clinic")
+    seen = next(zeros_of(outcomes, encryptor, adder))
+    assert len(seen) == found.groups[0] * found.groups[1] * 2
+    assert int(seen.identities().sum()) == found.cells.bad(3) > 0
+    others = [point for point, zero in zip(seen, seen.identities(), strict=True) if not zero]
+    assert len(set(others)) == len(others)  # equal differences look different: each has a factor of its own
+    small = set(generator_times(Scalars.of([n for n in range(-60, 61) if n])))
+    assert not small & set(others)
+
+
+def test_the_adder_sees_ciphertexts_alone() -> None:
+    study, tables, outcomes = wide_run('leakage = "threshold"')
+    found = follow(Terms.of(study), tables).rounds[0]
+    adder = "billing" if found.groups[0] <= found.groups[1] else "clinic"
+    encryptor = "clinic" if adder == "billing" else "billing"
+    bits = heard(outcomes[adder], encryptor, hidden.Bits)[0].points
+    assert len(set(bits)) == len(bits) == 2 * 60 * (min(found.groups) - 1)
+    tags = {entry.header.tag for entry in outcomes[adder].notebook.received_entries}
+    assert tags <= {"generalize.shape", "generalize.key", "generalize.bits", "generalize.fits", "covey.public-key"}
+
+
+def guesses_right(rerandomise: Callable[[Ciphertexts, Points], Ciphertexts]) -> bool:
+    """Whether the encryptor, who knows its own randomness, can test a guess of who is in a group of the adder's."""
+    rng = Rng(seed_of(5))
+    share = KeyShare(rng.stream("key"))
+    randomness = Scalars.draw(rng.stream("bits"), 4)
+    bits = encrypt([1, 0, 1, 1], share.public, Rng(seed_of(5)).stream("bits"))
+    assert bits.first == generator_times(randomness)
+    group = bits.take([0, 2, 3]).total()
+    factor = Scalar.fresh(rng.stream("factor"))
+    test = rerandomise(group.plus_numbers([-1]).scaled(factor), share.public)
+    content = opened(test, [share.unlock(test)])  # factor * (3 - 1) * G
+    raw = randomness.reveal()
+    one, two, three = (Scalars(raw[32 * place : 32 * place + 32]) for place in (0, 2, 3))
+    guess = one.plus(two).plus(three)  # the sum of the randomness of the people in the guess
+    return content.times(guess) == test.first.times(Scalars.of([2]))
+
+
+def test_without_fresh_randomness_the_encryptor_could_test_who_is_in_a_group() -> None:
+    assert guesses_right(lambda test, key: test)
+    stream = Rng(seed_of(6)).stream("fresh")
+    assert not guesses_right(lambda test, key: hidden.rerandomise(test, key, stream))
+
+
+def test_what_the_adder_returns_was_re_randomised_and_shuffled(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+    real = hidden.rerandomise
+
+    def watched(ciphertexts: Ciphertexts, key: Points, stream: object) -> Ciphertexts:
+        calls.append(len(ciphertexts))
+        return real(ciphertexts, key, stream)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(hidden, "rerandomise", watched)
+
+    async def role(channel: Channel) -> list[bool]:
+        share = KeyShare(channel.rng.stream("key"))
+        own = encrypt([0, 1, 2, 3, 9], share.public, channel.rng.stream("counts"))
+        tests = hidden.tested(own, share.public, 4, channel.at("tests"))
+        return [bool(zero) for zero in opened(tests, [share.unlock(tests)]).identities()]
+
+    answers = run_parties({"a": role, "b": role})
+    zeros = [outcome.unwrap() for outcome in answers.values()]
+    assert calls == [15, 15]
+    assert [sum(each) for each in zeros] == [3, 3]
+    assert zeros[0] != zeros[1]  # in other places
+
+
+def test_groups_are_numbered_by_their_values_and_never_sent_in_that_order(
+    example: tuple[Study, dict[str, Table]],
+) -> None:
+    study, tables = example
+    orders = {tuple(order_of_p1(study, tables, seed)) for seed in range(20)}
+    assert len(orders) == 20
+    for order in orders:
+        assert sorted(order) == list(range(1, 13))
