@@ -33,6 +33,9 @@ _SAMPLES = {
 _CHANGES: Mapping[str, Mapping[str, document.Document]] = {
     "count": {"protocol": {"column": "age", "level": 2}},
     "peel": {"protocol": {"mode": "wave"}},  # fewer rounds: the demo is meant to be short
+    "suppress": {  # tuples of five exact columns are all different, and would all be suppressed
+        "columns": {name: {"role": "identifier"} for name in ("age", "occupation", "admission")}
+    },
     "generalize": {"protocol": {"local": "peel", "variant": "finished-cells"}},  # the default leaves little to look at
 }
 
@@ -62,6 +65,8 @@ def prepare(protocol: str, out: Path) -> Demo:
     for name, change in _CHANGES.get(protocol, {}).items():
         document.table(content, name).update(change)
     rule = PROTOCOL_RULES[protocol]
+    if protocol == "suppress":
+        document.table(content, "parties").pop("east")  # a protocol for two
     for section, known in (("privacy", rule.privacy), ("protocol", rule.options)):  # what this protocol can enforce
         asked = document.table(content, section)
         for key in [key for key in asked if key not in known]:
