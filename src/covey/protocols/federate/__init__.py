@@ -24,7 +24,7 @@ from covey.protocols.federate import clear, leaks, plan
 from covey.protocols.federate.own import Own
 from covey.protocols.federate.release import result
 from covey.protocols.federate.role import provider, recipient
-from covey.protocols.federate.terms import OPTIONS, Terms, providers
+from covey.protocols.federate.terms import OPTIONS, Terms
 from covey.protocols.protocol import Protocol, Result, Role
 from covey.study import Study
 from covey.table import Table
@@ -58,9 +58,7 @@ def _judge(study: Study) -> None:
 
 def role_name(study: Study, party: str) -> str:
     """The role of a party, as the ledger knows it."""
-    if study.party(party).role == leaks.RECIPIENT:
-        return leaks.RECIPIENT
-    return leaks.PROVIDERS[int(party == providers(study)[1])]
+    return study.party(party).role or leaks.PROVIDER
 
 
 def _role(study: Study, party: str) -> Role:

@@ -47,29 +47,19 @@ def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
     )
     products = 2 * population * len(steps)
     seconds = population * SECONDS_PER_MEMBER + products * SECONDS_PER_PRODUCT + digits * SECONDS_PER_DIGIT
-    learned: dict[str, list[str]] = {}
-    lines: leaks.Lines = [(leaks.MEETING, {}), *leaks.before(terms), (leaks.READY, {"classes": f"about {classes}"})]
-    lines.append((leaks.of_release(terms), {}))
-    for party in study.parties:
-        role = role_of(terms, party.name)
-        learned[party.name] = [
-            sentence for leakage, numbers in lines for sentence in leakage.sentences(role, **numbers)
-        ]
+    lines = [leaks.MEETING, *leaks.before(terms), leaks.READY, leaks.of_release(terms)]
+    learned = {
+        party.name: tuple(line for part in lines for line in part.sentences(leaks.role_of(terms, party.name)))
+        for party in study.parties
+    }
     return Forecast(
         rounds=course.rounds,
         messages=course.messages,
         bytes=course.bytes,
         seconds=1 + seconds,
-        learns={name: tuple(sentences) for name, sentences in learned.items()},
+        learns=learned,
         mind=MIND,
     )
-
-
-def role_of(terms: Terms, party: str) -> str:
-    """The role of a party, as the ledger knows it."""
-    if party == terms.recipient:
-        return leaks.RECIPIENT
-    return leaks.PROVIDERS[int(party == terms.second)]
 
 
 def _digits_of_choice(terms: Terms, candidates: int) -> int:

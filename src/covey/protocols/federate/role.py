@@ -10,12 +10,14 @@ from covey.protocols.federate import pair as pairs
 from covey.protocols.federate.clear import INFEASIBLE, Group
 from covey.protocols.federate.own import Longs, Own
 from covey.protocols.federate.pair import CountingPair, Pair
-from covey.protocols.federate.plan import role_of
 from covey.protocols.federate.release import costs, result
 from covey.protocols.federate.terms import Terms
 from covey.protocols.protocol import Proposal, Result, Seat
 from covey.secure import lists
 from covey.wire import Channel
+
+DIVISION_SECONDS = 86_400.0
+"""How long the recipient waits for the providers as long as they give signs of life."""
 
 
 async def provider(seat: Seat) -> Result:
@@ -31,15 +33,15 @@ async def provider(seat: Seat) -> Result:
         pair = await pairs.enrol(channel.at("enrol"), pair)
 
     seat.pace.phase("division")
-    for leakage, numbers in leaks.before(terms):
-        seat.book.learns(leakage, **numbers)
+    for leakage in leaks.before(terms):
+        seat.book.learns(leakage)
     leaves = await divide(seat, channel.at("divide"), pair)
     if terms.sensitive:
         leaves = await keep_exact_values(channel.at("exact"), pair, leaves)
 
     seat.pace.phase("release")
     await channel.at("ready").send(terms.recipient, finish.Ready(len(leaves)))
-    await _approve(seat, terms, len(leaves))
+    await _approve(seat, terms)
     if isinstance(pair, CountingPair):
         await finish.send_release(channel.at("release"), pair, leaves, terms.recipient)
     else:
@@ -95,12 +97,12 @@ async def recipient(seat: Seat) -> Result:
     seat.pace.phase("membership")
     seat.book.learns(leaks.MEETING)
     seat.pace.phase("division")
-    for leakage, numbers in leaks.before(terms):
-        seat.book.learns(leakage, **numbers)
+    for leakage in leaks.before(terms):
+        seat.book.learns(leakage)
     classes = await _classes(channel.at("ready"), terms)
 
     seat.pace.phase("release")
-    await _approve(seat, terms, classes)
+    await _approve(seat, terms)
     at = channel.at("release")
     first, second = [await _boxes(at.at("boxes"), terms, provider, classes) for provider in (terms.first, terms.second)]
     return result(terms, first, second, await _numbers(at.at("numbers"), terms, classes))
@@ -108,7 +110,7 @@ async def recipient(seat: Seat) -> Result:
 
 async def _classes(channel: Channel, terms: Terms) -> int:
     """How many classes the providers announce. Raises PeerError where they differ."""
-    classes = (await channel.receive(terms.first, finish.Ready)).classes
+    classes = (await channel.receive(terms.first, finish.Ready, patience=DIVISION_SECONDS)).classes
     if (await channel.receive(terms.second, finish.Ready)).classes != classes or not classes:
         reason = f"it announces another number of classes than {terms.first!r}"
         raise PeerError(party=terms.second, step=channel.step, reason=reason)
@@ -117,11 +119,10 @@ async def _classes(channel: Channel, terms: Terms) -> int:
     return classes
 
 
-async def _approve(seat: Seat, terms: Terms, classes: int) -> None:
-    seat.book.learns(leaks.READY, classes=classes)
+async def _approve(seat: Seat, terms: Terms) -> None:
+    seat.book.learns(leaks.READY)
     opening = leaks.of_release(terms)
-    role = role_of(terms, seat.party)
-    await seat.approve(Proposal(opens=opening.by_role[role]))
+    await seat.approve(Proposal(opens=opening.by_role[leaks.role_of(terms, seat.party)]))
     seat.book.learns(opening)
 
 
