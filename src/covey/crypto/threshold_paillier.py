@@ -109,8 +109,6 @@ class ShamirKey:
             return False
         if not all(0 < value < square for value in (*part.values, part.commitments[0], part.commitments[1])):
             return False
-        if any(gmpy2.gcd(value, self.public.n) != 1 for value in (*part.values, *part.commitments)):
-            return False
         if not 0 <= part.response < 1 << self._response_bits:
             return False
         base, power = self._combined(place, ciphertexts, part.values, context)

@@ -290,10 +290,13 @@ def test_a_wrong_part_with_a_proof_of_its_own_is_noticed(opening: Opening) -> No
 def test_a_bent_proof_is_refused(opening: Opening) -> None:
     trustees, ciphertexts, part = opening
     key, square = trustees[0].key, primes().public.square
+    order = primes().public.n * 2 * primes().m
     first, second = part.commitments
     for bent in (
         replace(part, response=part.response + 1),
         replace(part, response=-part.response),
+        replace(part, response=part.response + (order << 2 * TINY)),
+        replace(part, response=part.response - (order << 2 * TINY)),
         replace(part, response=part.response + (1 << key._response_bits)),
         replace(part, commitments=(second, first)),
         replace(part, commitments=(first * 4 % square, second)),
