@@ -28,6 +28,7 @@ from covey.crypto.threshold_paillier import (
     Primes,
     ShamirPart,
     ShamirTrustee,
+    _coprime,
     deal_asmuth_bloom,
     deal_shamir,
 )
@@ -226,14 +227,15 @@ def test_the_moduli_of_asmuth_and_bloom_hide_the_secret_from_one_share_less(thre
 def test_moduli_that_would_not_hide_are_refused() -> None:
     key = asmuth_bloom()[0].key
     moduli = list(key.moduli)
-    for bad in (
-        [m >> 200 | 1 for m in moduli],
-        [*moduli[:-1], moduli[-1] << 300 | 1],
-        moduli[::-1],
-        [*moduli[:-1], moduli[0] * 3],
+    too_small, too_far = _coprime(2 * TINY + HIDING_BITS - 8, 6), [*moduli[:-1], gmpy2.next_prime(moduli[-1] << 300)]
+    for reason, bad in (
+        ("hide", too_small),
+        ("hide", too_far),
+        ("rise", moduli[::-1]),
+        ("factor", [*moduli[:-1], moduli[0] * 3]),
     ):
-        with pytest.raises(InputError, match="moduli"):
-            replace(key, moduli=tuple(mpz(m) for m in bad))
+        with pytest.raises(InputError, match=reason):
+            replace(key, moduli=tuple(bad))
     for scale in (mpz(0), key.public.n, primes().p):
         with pytest.raises(InputError, match="scale"):
             replace(key, scale=scale)
