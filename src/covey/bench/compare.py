@@ -24,7 +24,7 @@ from covey.errors import Aborted, InputError, Unmet
 from covey.party.data import load_table
 from covey.party.deal import RESPONDENTS
 from covey.party.respondents import load_rows
-from covey.protocols import PROTOCOLS, Protocol
+from covey.protocols import PROTOCOLS, Protocol, find
 from covey.sources.release import arrange
 from covey.table import Table
 
@@ -55,9 +55,10 @@ class Entry:
 
 
 def compare(
-    stage: Stage, ks: Sequence[int] = KS, *, allowance: float, tell: Callable[[str], None] = lambda sentence: None
-) -> Findings:
-    """Everyone on that stage, over those k; `allowance` is how many seconds each protocol may run for real."""
+    stage: Stage, ks: Sequence[int] = KS, *, allowance: float, tell: Callable[[str], None] = lambda sentence: None,
+    protocols: Sequence[str] = tuple(PROTOCOLS),
+) -> Findings:  # fmt: skip
+    """Everyone on that stage, over those k; `allowance` is how many seconds each of the protocols may run for real."""
     entries: list[Entry] = []
     with tempfile.TemporaryDirectory(prefix="covey-bench-") as folder:
         scratch = Path(folder)
@@ -68,7 +69,7 @@ def compare(
         for k in ks:
             tell(f"{_ALONE}, k = {k}")
             entries.append(_alone(stage, k, scratch))
-        for protocol in PROTOCOLS.values():
+        for protocol in map(find, protocols):
             for partition in protocol.partitions if protocol.release == "records" else ():
                 entries += _joint(stage, protocol, partition, ks, allowance, tell, scratch)
     return _findings(stage, entries, allowance)
