@@ -31,7 +31,7 @@ def test_the_same_seed_says_the_same_bytes_in_any_weather(name: str) -> None:
     trial = CASES[name].draw(2)
     calm = lines(run(trial, seed=9))
     for weather in range(2):
-        network = FaultyNetwork(trial.names, Weather(delay=15), weather)
+        network = FaultyNetwork(trial.names, Weather(delay=15), weather, beats=True)
         assert lines(run(trial, seed=9, network=network)) == calm
     assert lines(run(trial, seed=10)) != calm
 

@@ -35,11 +35,13 @@ def seed_of(number: int) -> Secret:
 
 
 class FaultyNetwork(MemoryNetwork):
-    """Lines with weather."""
+    """Lines with weather. With `beats` they carry heartbeats, as TLS does, until they lose a frame or hold one back."""
 
-    def __init__(self, names: Iterable[str], weather: Weather, seed: int) -> None:
+    def __init__(self, names: Iterable[str], weather: Weather, seed: int, *, beats: bool = False) -> None:
         super().__init__(names)
         self.weather = weather
+        self._beats = beats
+        self._lossy: set[tuple[str, str]] = set()
         self._rng = Rng(seed_of(seed))
         self._carried: Counter[tuple[str, str]] = Counter()
         self._due: dict[tuple[str, str], float] = {}
@@ -66,6 +68,8 @@ class FaultyNetwork(MemoryNetwork):
 
     def heard(self, sender: str, recipient: str) -> float:
         """When the recipient last got a frame of that sender: on this network a party can fall silent."""
+        if self._beats and (sender, recipient) not in self._lossy | set(self._kept):
+            return super().heard(sender, recipient)
         return self._heard.get((sender, recipient), float("-inf"))
 
     def hang_up(self, sender: str, recipient: str, reason: str) -> None:
@@ -76,6 +80,7 @@ class FaultyNetwork(MemoryNetwork):
     def _fallen(self, pair: tuple[str, str], frame: bytes, fate: Stream) -> list[bytes]:
         """The frames that set out now in place of this one."""
         if fate.below(1000) < self.weather.loss:
+            self._lossy.add(pair)
             return []
         if fate.below(1000) < self.weather.repeat:
             return [frame, frame]

@@ -91,7 +91,7 @@ def weather_of(seed: int) -> Weather:
 
 def storm(trial: Trial, seed: int, folder: Path) -> list[str]:
     """One run on a bad network, then one on a good one."""
-    network = FaultyNetwork(trial.names, weather_of(seed), seed)
+    network = FaultyNetwork(trial.names, weather_of(seed), seed, beats=True)
     ends = run(trial, seed=seed, network=network, folder=folder)
     unsafe = list(judge(trial, ends, folder))
     late = [name for name, end in ends.items() if end.seconds > 2 * PATIENCE]
