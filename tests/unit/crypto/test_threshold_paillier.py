@@ -289,6 +289,20 @@ def test_a_wrong_part_with_a_proof_of_its_own_is_noticed(opening: Opening) -> No
     assert not trustees[0].key.holds(1, ciphertexts, forged, "here", 5)
 
 
+def test_two_numbers_that_are_wrong_in_opposite_ways_are_noticed(opening: Opening) -> None:
+    """Without weights from a hash, errors that cancel out in the product would pass with a new proof."""
+    trustees, ciphertexts, part = opening
+    key, square = trustees[0].key, primes().public.square
+    values = list(part.values)
+    values[0], values[1] = values[0] * 4 % square, values[1] * gmpy2.invert(4, square) % square
+    secret, nonce = key.factorial * trustees[0]._share, mpz(stream("nonce").below(1 << 500))
+    base, _ = key._combined(1, ciphertexts, values, ("here", 5))
+    commitments = (gmpy2.powmod(key.base, nonce, square), gmpy2.powmod(base, nonce, square))
+    challenge = key._challenge(1, ciphertexts, values, commitments, ("here", 5))
+    remade = ShamirPart(tuple(values), commitments, nonce + challenge * secret)
+    assert not key.holds(1, ciphertexts, remade, "here", 5)
+
+
 def test_a_bent_proof_is_refused(opening: Opening) -> None:
     trustees, ciphertexts, part = opening
     key, square = trustees[0].key, primes().public.square
