@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from covey.errors import Unmet
+from covey.errors import InputError, Unmet
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,6 +24,14 @@ def verify(
     original: Annotated[
         str | None,
         typer.Option("--original", metavar="DATA", help="The table before, to match every row with its own."),
+    ] = None,
+    provider: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--provider",
+            metavar="PARTY=DATA",
+            help="A provider's own table: how many of its users are in the release? (delta; once for each)",
+        ),
     ] = None,
     certificate: Annotated[
         Path | None,
@@ -47,7 +55,7 @@ def verify(
         if _is_of_counts(agreed):
             typer.echo(json.dumps({"answer": True}) if as_json else "yes  a table of counts that the parties signed")
             return
-    verdict = judge(release, agreed, original)
+    verdict = judge(release, agreed, original, _tables(provider or []))
     reached = next((each.reached for each in verdict.requirements if each.name == "k"), None)
     if signed_k is not None and reached != signed_k:
         raise Unmet(f"{certificate}: the parties signed k = {signed_k}, the release has {reached}")
@@ -57,6 +65,16 @@ def verify(
         _render(verdict)
     if not verdict.answer:
         raise Unmet(verdict.sentence())
+
+
+def _tables(given: list[str]) -> dict[str, str]:
+    tables: dict[str, str] = {}
+    for pair in given:
+        name, equals, data = pair.partition("=")
+        if not equals or not name or not data or name in tables:
+            raise InputError(f"--provider {pair!r}: write it PARTY=DATA, each party once")
+        tables[name] = data
+    return tables
 
 
 def _is_of_counts(study: Study) -> bool:

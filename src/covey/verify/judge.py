@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from covey.schema import Column
 from covey.sources import Data, Source, connect
@@ -11,6 +11,7 @@ from covey.study import Privacy, Study
 from covey.verify.diversity import judge_diversity
 from covey.verify.loss import judge_loss
 from covey.verify.original import Original, Spans, read_original, spans
+from covey.verify.presence import judge_presence
 from covey.verify.released import Released, read_release
 from covey.verify.risk import judge_risk
 from covey.verify.tuples import Longs
@@ -20,19 +21,25 @@ _SLACK = 1e-9  # a rounding error never decides
 _C = 1.0  # of recursive (c, l)-diversity, where the study has none
 
 
-def verify(release: Data, study: Study, original: Data | None = None) -> Verdict:
+def verify(
+    release: Data, study: Study, original: Data | None = None, providers: Mapping[str, Data] | None = None
+) -> Verdict:
     """What the release keeps of what the study asks, from the files alone.
+
+    With the tables of providers, by party, also how many of their users are in it (delta).
 
     Raises InputError if the release lacks a column or has a label that the study does not know, and likewise for
     the original.
     """
     source = connect(release)
-    released = read_release(source, study, with_plain=original is not None)
+    shown = providers or {}
+    released = read_release(source, study, with_plain=original is not None or _exact_presence(study, shown))
     against = None if original is None else read_original(connect(original), study)
     places = [] if against is None else [spans(cells, against.table) for cells in released.quasi]
     matched = None if against is None else _match(released, against, places)
     diversity = _diversity(released, study.privacy)
-    requirements = tuple(_requirements(source, study, released, diversity, matched))
+    presence = judge_presence(released, study, shown)
+    requirements = (*_requirements(source, study, released, diversity, matched), *_of_presence(study, presence))
     suppressed = released.suppressed
     return Verdict(
         release=source.name,
@@ -50,8 +57,19 @@ def verify(release: Data, study: Study, original: Data | None = None) -> Verdict
         loss=judge_loss(released, study.privacy.k, None if against is None else against.table, places, matched),
         original=matched,
         absent=dict(_absent(study, diversity, matched)),
-        notes=tuple(_notes(released, study.privacy)),
+        notes=tuple(_notes(released, study, shown)),
     )
+
+
+def _exact_presence(study: Study, providers: Mapping[str, Data]) -> bool:
+    return bool(providers) and study.options.get("presence") == "sensitive"
+
+
+def _of_presence(study: Study, presence: Mapping[str, float]) -> Iterator[Requirement]:
+    """For each provider whose table was given the largest part of its users behind a label that is released."""
+    for provider, reached in presence.items():
+        asked = 1.0 if study.privacy.delta is None else study.privacy.delta
+        yield _at_most(f"delta for {provider!r}", reached, asked)
 
 
 def _match(released: Released, against: Original, places: list[Spans]) -> Matched:
@@ -141,14 +159,21 @@ def _absent(study: Study, diversity: tuple[Diversity, ...], matched: Matched | N
             yield f"{column.name}.t_hierarchy", why
 
 
-def _notes(released: Released, privacy: Privacy) -> Iterator[str]:
+def _notes(released: Released, study: Study, providers: Mapping[str, Data]) -> Iterator[str]:
+    privacy = study.privacy
     for cells in released.quasi:
         if cells.spellings > len(cells.labels):
             yield (
                 f"column {cells.column.name!r} spells a label in more than one way; they were read as one, but whoever "
                 "reads the file can tell such rows apart: write it anew"
             )
-    asked = {"site_l": privacy.site_l, "delta": privacy.delta, "k_insider": privacy.k_insider}
+    lacking = [party.name for party in study.holders if party.name not in providers]
+    if privacy.delta is not None and lacking:
+        yield (
+            f"delta is about whose users are in the release: give the table of {' and '.join(map(repr, lacking))} "
+            "(--provider PARTY=DATA), each by itself where no one may see both, or read the run's ledger"
+        )
+    asked = {"site_l": privacy.site_l, "k_insider": privacy.k_insider}
     for name, value in asked.items():
         if value is not None:
             yield f"{name} is about who contributed which row; a release does not show it: read the run's ledger"

@@ -43,7 +43,12 @@ class Original:
 def read_original(source: Source, study: Study) -> Original:
     """The original, or InputError: a column is lacking, or some rows have a value that the study does not know."""
     hidden = [column for column in study.columns if not column.released and column.missing != "value"]
-    table = tuples(source, [*study.released, *(column for column in hidden if column.name in source.columns)])
+    return read_rows(source, [*study.released, *(column for column in hidden if column.name in source.columns)])
+
+
+def read_rows(source: Source, columns: Sequence[Column]) -> Original:
+    """The same in some columns only."""
+    table = tuples(source, columns)
     refuse_not_finite(table)
     keep = np.ones(len(table.counts), dtype=bool)
     for cells in table.cells:
