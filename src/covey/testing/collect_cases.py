@@ -59,7 +59,7 @@ def study_of(
 
 
 def trial_of(study: Study, people: Sequence[Person], notes: Sequence[str] | None = None) -> Trial:
-    """A trial of these people, a respondent each."""
+    """A trial of these people, a respondent each; a note is also its owner's name."""
     tables = {}
     for place, (name, (age, sex, mood)) in enumerate(zip(names_of(len(people)), people, strict=True)):
         word = notes[place] if notes else f"person {place}"
@@ -113,12 +113,10 @@ def _twins() -> tuple[Trial, Trial]:
 
 
 def _marked() -> Marked:
-    names = names_of(40)
-    words = {name: canaries.texts(name, 25) for name in names}
-    people = crowds(stream_of(0, "marked"), [8] * 5)
-    notes = [words[name][0] for name in names]
-    trial = trial_of(study_of(40, k=8, note=True), people, notes)
-    return Marked(trial, texts=words)
+    """Everyone has a name that never leaves."""
+    words = {name: canaries.texts(name, 1) for name in names_of(12)}
+    people = crowds(stream_of(0, "marked"), [4] * 3)
+    return Marked(trial_of(study_of(12, k=4), people, [own[0] for own in words.values()]), texts=words)
 
 
-COLLECT = Case("collect", _draw, _smallest, _twins, _marked, quick=6)
+COLLECT = Case("collect", _draw, _smallest, _twins, _marked, quick=4)
