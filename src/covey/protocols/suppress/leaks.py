@@ -10,10 +10,10 @@ from covey.secure.declare import Leakage
 
 KEYS = Leakage(
     roles={
-        "holder": ("the public parameters of the authority, and a key of its own for {identities}",),
+        "holder": ("the authority's public parameters, and the key of its own name, one of {identities}",),
         "authority": (
-            "that keys for {identities} were asked for in this session. With its master key it could open every "
-            "ciphertext that the two parties exchange, if it saw their line; it takes no part in it",
+            "that it issued the keys of {identities} in this session. With its master key it could open every "
+            "ciphertext that the two parties exchange, if it saw their line, which does not pass it",
         ),
     }
 )
@@ -21,8 +21,8 @@ COUNTS = Leakage(
     roles={
         "holder": (
             "the other party's number of rows",
-            "which tuples the other party has {k} or more rows of by itself (the keyholder: apart from the {k} rows "
-            "that it gives up), and how many: they are in the release",
+            "which tuples the other party has {k} or more rows of by itself (the party that holds the key: apart from "
+            "the {k} rows that it gives up), and how many: they are in the release",
             "whether both tables together were {k}-anonymous as they stood",
         )
     }

@@ -9,9 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.cells import SUPPRESSED
 from covey.crypto.rng import spell
-from covey.errors import InputError
 from covey.table import Table
 
 Longs = NDArray[np.int64]
@@ -34,18 +32,12 @@ class Own:
 
     @classmethod
     def of(cls, table: Table) -> Own:
-        """A table's tuples. Raises InputError for a cell that is the sign of suppression."""
+        """A table's tuples; none has a cell that is the sign of suppression, which no tree takes for a leaf."""
         group, first = table.distinct()
         columns = [
             [tree.labels[code] for code in codes[first].tolist()]
             for tree, codes in zip(table.trees, table.codes, strict=True)
         ]
-        for column, cells in zip(table.quasi, columns, strict=True):
-            if SUPPRESSED in cells:
-                raise InputError(
-                    f"column {column.name!r} has cells that are {SUPPRESSED!r}, the sign of suppression; "
-                    "give such rows another spelling, or list it under `null` in the study"
-                )
         return cls.sorted(list(zip(*columns, strict=True)), group)
 
     @classmethod

@@ -39,7 +39,7 @@ async def authority(seat: Seat) -> Result:
     terms = Terms.of(seat.study)
     seat.pace.phase("keys")
     master = Master(Rng(seat.lasting).stream("waters master"))
-    for leakage in leaks.parts(terms):
+    for leakage in (leaks.KEYS, leaks.COUNTS, leaks.KEPT):
         seat.book.learns(leakage, **leaks.numbers(terms))
     with seat.channel.at("issue") as channel:
         for party in terms.holders:
@@ -48,6 +48,7 @@ async def authority(seat: Seat) -> Result:
             await channel.send(party, Issued(name, master.parameters, key))
     seat.pace.phase("release")
     await seat.approve(Proposal(opens=tuple(leaks.KEYS.sentences("authority", **leaks.numbers(terms)))))
+    seat.book.learns(leaks.ROWS, **leaks.numbers(terms))
     return Result()
 
 

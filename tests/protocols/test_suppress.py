@@ -1,0 +1,246 @@
+"""`suppress`: the note's vectors, the real protocol against the clear function, and what the function promises."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from covey.crypto.rng import Rng
+from covey.errors import Aborted, Unmet
+from covey.party.audit import audit
+from covey.party.in_process import simulate
+from covey.party.simulate import Setting
+from covey.party.simulate import simulate as simulate_processes
+from covey.protocols import find
+from covey.protocols.suppress.clear import decide
+from covey.protocols.suppress.own import Labels, Own
+from covey.protocols.suppress.release import Classes, Kept
+from covey.study import Study
+from covey.testing.harness import answers, run, spent
+from covey.testing.network import seed_of
+from covey.testing.suppress_cases import draw_people, study_of, trial_of
+
+S = "★"
+TABLE_1 = (("3032", "45"), ("3138", "25"), ("3138", "32"), ("3138", "26"), ("3084", "45"))
+PHONES = tuple(phone for phone, _ in TABLE_1)
+AGES = tuple(age for _, age in TABLE_1)
+VECTORS: dict[str, tuple[int, Sequence[object], Sequence[object], Sequence[object], Sequence[object]]] = {
+    "V1, the paper's table by phone and age": (2, TABLE_1[:3], TABLE_1[3:], S * 3, S * 2),
+    "V2, by phone": (2, PHONES[:3], PHONES[3:], (S, S, "3138"), ("3138", S)),
+    "V3, by phone with k = 3": (3, PHONES[:3], PHONES[3:], S * 3, S * 2),
+    "V4, by phone, two rows and three": (2, PHONES[:2], PHONES[2:], S * 2, ("3138", "3138", S)),
+    "V5, more is lost than need be": (2, ("3138",) * 3, ("3032", "3084"), S * 3, S * 2),
+    "V5, by age": (2, AGES[:3], AGES[3:], S * 3, S * 2),
+    "V6, jointly anonymous": (2, "ab", "ba", "ab", "ba"),
+    "V6, by the tuple that would be cut": (2, "aab", "ba", "aab", "ba"),
+    "V6, with k = 3": (3, "abc", "aabbcc", "abc", "aabbcc"),
+    "V7, what is cut keeps a rest": (2, "aab", "ac", f"{S}a{S}", f"a{S}"),
+    "V8, theorem 6: T, T": (2, "10", "20", S * 2, S * 2),
+    "V8, theorem 6: S, T": (2, "30", "20", S * 2, S * 2),
+    "V8, theorem 6: T, S": (2, "10", "30", S * 2, S * 2),
+    "V8, theorem 6: S, S": (2, "30", "30", "30", "30"),
+    "V8, k = 3: T, T": (3, "100", "220", S * 3, S * 3),
+    "V8, k = 3: S, T": (3, "300", "220", S * 3, S * 3),
+    "V8, k = 3: T, S": (3, "100", "330", S * 3, S * 3),
+    "V8, k = 3: S, S": (3, "300", "330", "300", "330"),
+    "V9, one of two that look alike": (3, "aaab", "accc", S * 4, f"{S}ccc"),
+    "V9, the other": (3, "aaab", "dccc", S * 4, f"{S}ccc"),
+    "fewer than k rows each, anonymous together": (3, "aa", "a", "aa", "a"),
+    "fewer than k rows each": (3, "ab", "aa", S * 2, S * 2),
+    "the second party holds the key": (3, "ab", "abcccd", S * 2, f"{S * 2}ccc{S}"),
+}
+
+
+def own_of(rows: Sequence[object]) -> Own:
+    """The rows as a party's tuples."""
+    tuples = [row if isinstance(row, tuple) else (row,) for row in rows]
+    listed = list(dict.fromkeys(tuples))
+    return Own.sorted(listed, np.array([listed.index(row) for row in tuples], dtype=np.int64))
+
+
+def clear(k: int, a: Sequence[object], b: Sequence[object]) -> tuple[list[object], list[object]]:
+    """The function itself, on two lists of tuples, with the parts swapped where only the second has k rows."""
+    swapped = len(a) < k <= len(b)
+    first, second = (own_of(b), own_of(a)) if swapped else (own_of(a), own_of(b))
+    kept = decide(k, first, second)
+    keeps = kept[::-1] if swapped else kept
+    return (
+        [row if keep else S for row, keep in zip(a, keeps[0].tolist(), strict=True)],
+        [row if keep else S for row, keep in zip(b, keeps[1].tolist(), strict=True)],
+    )
+
+
+def study_text(k: int, columns: int, encryption: str) -> str:
+    quasi = "".join(f'[columns.q{place}]\nrole = "quasi"\nhierarchy = "flat"\n' for place in range(columns))
+    head = f'[study]\nname = "vector"\nprotocol = "suppress"\n[privacy]\nk = {k}\n'
+    rest = "[columns.row]\nrole = \"plain\"\n[parties.alice]\n[parties.bob]\n"
+    return f'{head}[protocol]\nencryption = "{encryption}"\n{quasi}{rest}'
+        f'{head}[protocol]\nencryption = "{encryption}"\n{quasi}'
+        + '[columns.row]\nrole = "plain"\n[parties.alice]\n[parties.bob]\n'
+    )
+
+
+def frame_of(rows: Sequence[object], name: str) -> pa.Table:
+    tuples = [row if isinstance(row, tuple) else (row,) for row in rows]
+    cells = {f"q{place}": [row[place] for row in tuples] for place in range(len(tuples[0]))}
+    return pa.table({**cells, "row": [f"{name} {place}" for place in range(len(rows))]})
+
+
+def suppressed(release: pa.Table, name: str, rows: Sequence[object]) -> list[object]:
+    """A party's rows as they were released, in their order; a suppressed one as the star."""
+    table = release.to_pydict()
+    names = [column for column in table if column != "row"]
+    shown = {row: tuple(table[column][place] for column in names) for place, row in enumerate(table["row"])}
+    found: list[object] = []
+    for place, row in enumerate(rows):
+        labels = shown[f"{name} {place}"]
+        found.append(S if set(labels) == {"*"} else labels if isinstance(row, tuple) else labels[0])
+    return found
+
+
+@pytest.mark.parametrize("name", VECTORS)
+def test_the_clear_function_gives_the_note_s_vectors(name: str) -> None:
+    k, a, b, due_a, due_b = VECTORS[name]
+    assert clear(k, a, b) == (list(due_a), list(due_b))
+
+
+@pytest.mark.parametrize("encryption", ["elgamal", "waters"])
+@pytest.mark.parametrize("name", VECTORS)
+def test_the_protocol_gives_the_note_s_vectors(name: str, encryption: str) -> None:
+    k, a, b, due_a, due_b = VECTORS[name]
+    width = len(a[0]) if isinstance(a[0], tuple) else 1
+    study = Study.parse(study_text(k, width, encryption))
+    release = simulate(study, {"alice": frame_of(a, "alice"), "bob": frame_of(b, "bob")}, seed=1).table
+    assert suppressed(release, "alice", a) == list(due_a)
+    assert suppressed(release, "bob", b) == list(due_b)
+
+
+def over_processes(name: str, encryption: str, folder: Path) -> None:
+    k, a, b, due_a, due_b = VECTORS[name]
+    width = len(a[0]) if isinstance(a[0], tuple) else 1
+    folder.mkdir()
+    (folder / "study.toml").write_text(study_text(k, width, encryption))
+    data = {}
+    for party, rows in (("alice", a), ("bob", b)):
+        frame = frame_of(rows, party).to_pydict()
+        lines = [",".join(frame), *(",".join(cells) for cells in zip(*frame.values(), strict=True))]
+        (folder / f"{party}.csv").write_text("\n".join(lines) + "\n")
+        data[party] = str(folder / f"{party}.csv")
+    simulate_processes(Study.load(folder / "study.toml"), data, folder / "out", Setting())
+    cells = [line.split(",") for line in (folder / "out" / "release.csv").read_text().splitlines()]
+    release = pa.table({name: [row[place] for row in cells[1:]] for place, name in enumerate(cells[0])})
+    assert suppressed(release, "alice", a) == list(due_a)
+    assert suppressed(release, "bob", b) == list(due_b)
+
+
+def test_a_vector_over_processes_leaves_folders_that_pass_the_audit(tmp_path: Path) -> None:
+    over_processes("V2, by phone", "waters", tmp_path / "vector")
+    found = audit([tmp_path / "vector" / "out"])
+    assert [each.party for each in found] == ["alice", "authority", "bob"]
+    assert [sentence for each in found for sentence in each.wrong] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("encryption", ["elgamal", "waters"])
+@pytest.mark.parametrize("name", VECTORS)
+def test_every_vector_over_processes(name: str, encryption: str, tmp_path: Path) -> None:
+    over_processes(name, encryption, tmp_path / "vector")
+
+
+def equals_ideal(encryption: str, seeds: range) -> None:
+    for seed in seeds:
+        people = draw_people(Rng(seed_of(seed)).stream("generated", encryption), 3, 12, 2 + seed % 5)
+        trial = trial_of(study_of(encryption, k=2 + seed % 4), people)
+        ends = run(trial, seed=seed)
+        assert answers(trial, ends) == trial.ideal, f"seed {seed}"
+        assert trial.cost is not None and spent(ends).messages == trial.cost.messages, f"seed {seed}"
+
+
+@pytest.mark.parametrize(("encryption", "tables"), [("elgamal", 16), ("waters", 4)])
+def test_real_equals_ideal_on_generated_tables(encryption: str, tables: int) -> None:
+    equals_ideal(encryption, range(tables))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("encryption", ["elgamal", "waters"])
+def test_real_equals_ideal_on_five_hundred_generated_tables(encryption: str) -> None:
+    equals_ideal(encryption, range(500))
+
+
+ROWS = st.lists(st.sampled_from("abcd"), min_size=1, max_size=8)
+
+
+@given(k=st.integers(2, 5), a=ROWS, b=ROWS)
+@settings(max_examples=400, deadline=None)
+def test_the_function_is_k_anonymous_and_leaves_alone_what_is(k: int, a: list[str], b: list[str]) -> None:
+    if len(a) + len(b) < k:
+        with pytest.raises(Unmet):
+            clear(k, a, b)
+        return
+    kept_a, kept_b = clear(k, a, b)
+    together = Counter([*kept_a, *kept_b])
+    assert all(count >= k for count in together.values())
+    assert all(new in (old, S) for new, old in zip([*kept_a, *kept_b], [*a, *b], strict=True))
+    already = all(count >= k for count in Counter([*a, *b]).values())
+    assert already == (together[S] == 0)
+
+
+@given(k=st.integers(2, 5), a=ROWS, b=ROWS, names=st.permutations("abcd"))
+@settings(max_examples=400, deadline=None)
+def test_renaming_values_changes_nothing_else(k: int, a: list[str], b: list[str], names: list[str]) -> None:
+    if len(a) + len(b) < k:
+        return
+    renamed = dict(zip("abcd", names, strict=True)) | {S: S}
+    there = [[renamed[str(cell)] for cell in half] for half in clear(k, a, b)]
+    assert there == list(clear(k, [renamed[cell] for cell in a], [renamed[cell] for cell in b]))
+
+
+def test_small_tables_are_all_k_anonymous_and_untouched_if_they_were() -> None:
+    for k, (a, b) in itertools.product((2, 3), itertools.product(_tables(), _tables())):
+        if len(a) < k:
+            continue
+        kept_a, kept_b = clear(k, a, b)
+        together = Counter([*kept_a, *kept_b])
+        assert all(count >= k for count in together.values())
+        assert (together[S] == 0) == all(count >= k for count in Counter([*a, *b]).values())
+
+
+def _tables() -> list[str]:
+    return ["".join(rows) for size in (1, 2, 3) for rows in itertools.product("abc", repeat=size)]
+
+
+def test_fewer_than_k_rows_in_all_are_refused() -> None:
+    trial_study = Study.parse(study_text(5, 1, "elgamal"))
+    with pytest.raises(Unmet, match="fewer than k"):
+        simulate(trial_study, {"alice": frame_of("ab", "alice"), "bob": frame_of("ab", "bob")})
+
+
+def test_a_study_may_forbid_that_much_suppression() -> None:
+    text = study_text(2, 1, "elgamal") + "[utility]\nsuppression = 0.5\n"
+    with pytest.raises(Unmet, match=r"5 of 5 rows.*suppression = 0\.5"):
+        simulate(Study.parse(text), {"alice": frame_of("abc", "alice"), "bob": frame_of("de", "bob")})
+
+
+def test_what_is_not_k_anonymous_together_is_never_exchanged() -> None:
+    study = Study.parse(study_text(3, 1, "elgamal"))
+    kept: dict[Labels, int] = {("a",): 1}
+    with pytest.raises(Aborted, match="not k-anonymous together") as error:
+        Classes.of(study, [Kept(kept, 4), Kept(kept, 5)])
+    assert not error.value.resumable
+
+
+def test_the_plan_compares_the_encryptions() -> None:
+    study = Study.parse(study_text(10, 1, "waters"))
+    forecast = find("suppress").foresee(study, {"alice": 1000, "bob": 1000})
+    other = find("suppress").foresee(Study.parse(study_text(10, 1, "elgamal")), {"alice": 1000, "bob": 1000})
+    assert any('encryption = "elgamal"' in line for line in forecast.mind)
+    assert forecast.seconds > 3 * other.seconds and forecast.bytes > 5 * other.bytes
+    assert set(forecast.learns) == {"alice", "bob", "authority"} and set(other.learns) == {"alice", "bob"}
