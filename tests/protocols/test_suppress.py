@@ -81,11 +81,8 @@ def clear(k: int, a: Sequence[object], b: Sequence[object]) -> tuple[list[object
 def study_text(k: int, columns: int, encryption: str) -> str:
     quasi = "".join(f'[columns.q{place}]\nrole = "quasi"\nhierarchy = "flat"\n' for place in range(columns))
     head = f'[study]\nname = "vector"\nprotocol = "suppress"\n[privacy]\nk = {k}\n'
-    rest = "[columns.row]\nrole = \"plain\"\n[parties.alice]\n[parties.bob]\n"
+    rest = '[columns.row]\nrole = "plain"\n[parties.alice]\n[parties.bob]\n'
     return f'{head}[protocol]\nencryption = "{encryption}"\n{quasi}{rest}'
-        f'{head}[protocol]\nencryption = "{encryption}"\n{quasi}'
-        + '[columns.row]\nrole = "plain"\n[parties.alice]\n[parties.bob]\n'
-    )
 
 
 def frame_of(rows: Sequence[object], name: str) -> pa.Table:
