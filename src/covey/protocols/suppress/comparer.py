@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from covey.protocols.suppress import steps
 from covey.protocols.suppress.messages import Sealed, Verdict
 from covey.protocols.suppress.own import Longs
 from covey.protocols.suppress.run import Run, in_lanes
+from covey.secure import listing
 from covey.wire import Channel
 
 
@@ -35,15 +35,15 @@ async def test(run: Run) -> None:
         async def add(at: Channel, chunk: int, which: int = which) -> None:
             first, last = chunk * bounds.test_chunk, min((chunk + 1) * bounds.test_chunk, bounds.tested)
             entries = await run.hear(at, k * (last - first))
-            spelled = steps.spell_numbers(numbers[first:last])
+            spelled = listing.spell_numbers(numbers[first:last])
             seed = run.seed(at, "test", chunk)
-            job = steps.Test(run.encryption, seed, entries, k, spelled, picks[first:last].tobytes())
+            job = listing.Test(run.encryption, seed, entries, k, spelled, picks[first:last].tobytes())
             sums[which][chunk] = await run.do(at, job)
 
         await in_lanes(run.channel.at("test", which), bounds.test_chunks, add)
     channel = run.channel.at("answer")
     settled = [
-        await run.do(channel, steps.Settle(run.encryption, run.seed(channel, "settle", which), b"".join(sums[which])))
+        await run.do(channel, listing.Settle(run.encryption, run.seed(channel, "settle", which), b"".join(sums[which])))
         for which in range(2)
     ]
     if channel.rng.stream("swap").below(2):
@@ -68,10 +68,10 @@ async def compare(run: Run) -> None:
         bins = min(bounds.compare_chunk, layout.bins - first)
         entries = await run.hear(at, k * bins)
         here = table[first : first + bins].ravel()
-        spelled = steps.spell_numbers([numbers[each] for each in here.tolist()])
+        spelled = listing.spell_numbers([numbers[each] for each in here.tolist()])
         chosen = picks[here].astype("<i4").tobytes()
         seed = run.seed(at, "compare", chunk)
-        answer = await run.do(at, steps.Compare(run.encryption, seed, entries, k, spelled, chosen))
+        answer = await run.do(at, listing.Compare(run.encryption, seed, entries, k, spelled, chosen))
         lane = at.step.rpartition("/")[2]
         await channel.at(lane).send(run.peer, Sealed(answer))
         done += 1

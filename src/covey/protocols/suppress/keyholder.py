@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from covey.protocols.suppress import steps
 from covey.protocols.suppress.messages import Sealed, Verdict
 from covey.protocols.suppress.own import Bits, Longs
 from covey.protocols.suppress.run import Run, in_lanes
+from covey.secure import listing
 from covey.wire import Channel, gather
 
 Entry = tuple[int, int]
@@ -39,7 +39,7 @@ async def test(run: Run, key: bytes, remaining: Longs) -> bool:
         await _send_list(run, run.channel.at("test", which), entries, run.bounds.test_chunk)
     with run.channel.at("answer") as channel:
         items = await run.hear(channel, 2)
-        opened = await run.do(channel, steps.Open(run.encryption, run.seed(channel, "open"), key, items))
+        opened = await run.do(channel, listing.Open(run.encryption, run.seed(channel, "open"), key, items))
     return any(opened)
 
 
@@ -83,7 +83,7 @@ async def compare(run: Run, key: bytes, asked: Longs, remaining: Longs) -> Bits:
         first = chunk * bounds.compare_chunk
         bins = min(bounds.compare_chunk, layout.bins - first)
         items = await run.hear(at, bins * layout.slots)
-        opened = await run.do(at, steps.Open(run.encryption, run.seed(at, "open", chunk), key, items))
+        opened = await run.do(at, listing.Open(run.encryption, run.seed(at, "open", chunk), key, items))
         found[first : first + bins] = np.frombuffer(opened, np.uint8).reshape(bins, layout.slots).any(axis=1)
         done += 1
         run.seat.pace.reach(done)
@@ -106,7 +106,7 @@ async def _send_list(run: Run, channel: Channel, entries: list[Entry] | None, ch
         else:
             numbers = [each for what, _ in entries[first:last] for each in (what, *[0] * (k - 1))]
             known = bytes(each for _, rows in entries[first:last] for each in (1, *(j <= rows for j in range(1, k))))
-        job = steps.Seal(run.encryption, run.seed(at, "seal", number), steps.spell_numbers(numbers), known)
+        job = listing.Seal(run.encryption, run.seed(at, "seal", number), listing.spell_numbers(numbers), known)
         await at.send(run.peer, Sealed(await run.do(at, job)))
 
     await in_lanes(channel, -(-length // chunk), write)

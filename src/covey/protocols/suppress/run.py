@@ -9,17 +9,17 @@ import msgspec
 
 from covey.errors import PeerError
 from covey.protocols.protocol import Seat
-from covey.protocols.suppress import steps
 from covey.protocols.suppress.bounds import LANES, Bounds
 from covey.protocols.suppress.messages import Sealed
 from covey.protocols.suppress.own import Labels, Own, number_of
 from covey.protocols.suppress.terms import Terms
+from covey.secure import listing
 from covey.secure.crew import Crew
 from covey.wire import Channel, gather
 
 WORTH_A_CREW = 6000
 """So many ciphertexts repay the start of worker processes."""
-FUNCTION = "covey.protocols.suppress.steps:work"
+FUNCTION = "covey.secure.listing:work"
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,10 @@ class Run:
         """A job's seed."""
         return channel.rng.stream(*labels).bytes(32)
 
-    async def do(self, channel: Channel, job: steps.AnyJob) -> bytes:
+    async def do(self, channel: Channel, job: listing.AnyJob) -> bytes:
         """A job's answer. Raises PeerError where the peer's ciphertexts, which came at this step, are none."""
         answer = await self.crew.do(msgspec.msgpack.encode(job))
-        if answer.startswith(steps.MALFORMED):
+        if answer.startswith(listing.MALFORMED):
             raise PeerError(party=self.peer, step=channel.step, reason=answer[1:].decode())
         return answer[1:]
 

@@ -1,5 +1,6 @@
-"""The pure steps on ciphertexts, each on one chunk of a list: bytes in, bytes out, in this process or a worker's.
+"""Encrypted lists held against each other: the pure steps of `suppress`, each on one chunk of a list.
 
+Bytes in, bytes out, in this process or a worker's, which for that needs to load no protocol.
 Whatever a job draws follows from its seed. Ciphertexts from outside are read, and so tested, before anything is
 computed on them. How long a step takes depends on public sizes only: a place that is filled up costs what a tuple does.
 """
@@ -15,7 +16,7 @@ import numpy as np
 from covey.crypto.rng import Rng
 from covey.crypto.secret import Secret
 from covey.errors import InputError
-from covey.protocols.suppress.encryption import Batch, ElGamal, Encryption, Waters, restore
+from covey.secure.sealing import Batch, ElGamal, Encryption, Waters, restore
 
 B = TypeVar("B", bound=Batch)
 _NUMBER = 32
