@@ -84,7 +84,7 @@ def run_exact(ground: Ground, tables: Mapping[str, Table]) -> Found:
     async def role(channel: Channel) -> tuple[Longs, Clusters]:
         me = channel.me
         choices = noted[me].choices(channel)
-        return await exact.search(channel, ground, tables[me].codes, records, Still(), openings[me], choices)
+        return await exact.search(channel, ground, tables[me].codes, records, Still(), openings[me], choices, exact.Whole())
 
     ends = {name: end.unwrap() for name, end in run_parties(dict.fromkeys(tables, role)).items()}
     first = next(iter(ends.values()))[1]
@@ -257,7 +257,7 @@ def test_the_papers_rings_give_the_labels_of_the_exact_schedule_in_many_more_rou
         me = channel.me
         choices, pace = exact.drawn(channel.rng), Still()
         label, _ = await exact.search(
-            channel, ground, tables[me].codes, records, pace, openings[me], choices, paper.paper_turn
+            channel, ground, tables[me].codes, records, pace, openings[me], choices, paper.Parts(100, 100)
         )
         return label
 

@@ -78,6 +78,12 @@ def _twins_by(schedule: str) -> tuple[Trial, Trial]:
     return trial_of(study, one), trial_of(study, other)
 
 
+def _twins_by_rings() -> tuple[Trial, Trial]:
+    """The paper's searches tell how many records matter: each party has as many of others' kind, all alike."""
+    study = study_of("cluster", k=5, options='schedule = "paper"')
+    return trial_of(study, dict.fromkeys(SITES, [_YOUNG] * 3)), trial_of(study, dict.fromkeys(SITES, [_OLD] * 3))
+
+
 CLUSTER_EXACT = Case(
     "cluster, exact",
     lambda seed: _one_class(seed, "exact", 5),
@@ -86,4 +92,12 @@ CLUSTER_EXACT = Case(
     quick=6,
 )
 
-CLUSTER_CASES = (CLUSTER, CLUSTER_OF_TWO, CLUSTER_EXACT)
+CLUSTER_PAPER = Case(
+    "cluster, paper",
+    lambda seed: _one_class(seed, "paper", 2),
+    lambda: _one_class(1, "paper", 1),
+    _twins_by_rings,
+    quick=4,
+)
+
+CLUSTER_CASES = (CLUSTER, CLUSTER_OF_TWO, CLUSTER_EXACT, CLUSTER_PAPER)

@@ -7,7 +7,7 @@ Schedules guarded  (default) every cluster has k records or more at any time: th
                    hierarchies by thresholded joint counts, then single records move. Nothing is opened of fewer.
           exact    the paper's algorithm, label for label, one exchange per turn: it opens closures of the others'
                    records, of a single one at times. The ledger counts them.
-          paper    the same by the paper's rings, one search per removal: to compare with, on small tables.
+          paper    the paper's rings, one search per removal, in randomised sweeps: to compare with, on small tables.
 Security  semi-honest. Sums are safe against m - 2 colluders, everything else against (m - 1) // 2. Between two
           parties each total gives the other's part away: the ledger says so.
 Not       every opened number is of k records or more, but numbers of overlapping groups can be subtracted, and a
@@ -64,8 +64,8 @@ async def holder(seat: Seat) -> Result:
     if schedule == "guarded":
         label, clusters = await guarded.search(channel, tests, *work)
     else:
-        turn = paper.paper_turn if schedule == "paper" else exact.exact_turn
-        label, clusters = await exact.search(channel, *work, exact.drawn(channel.rng), turn)
+        sweeps = paper.Parts() if schedule == "paper" else exact.Whole()
+        label, clusters = await exact.search(channel, *work, exact.drawn(channel.rng), sweeps)
 
     label, clusters = await mend(seat, channel.at("mend"), tests, ground, label, clusters, openings)
     own = np.bincount(label, minlength=len(clusters))
@@ -163,8 +163,8 @@ async def mend(
         seat.book.learns(leaks.DIVERSITY if parties > 2 else leaks.DIVERSITY_OF_TWO, large=diverse.LARGE)
         watch = diverse.Watch.of(privacy.l, sensitive(study, seat.records))
         label, clusters = await diverse.merge_short(tests, ground, watch, label, clusters)
-        if moves_within_l(study):
-            seat.book.learns(leaks.SLACK, steps=", ".join(map(str, diverse.steps_of(watch))))
+        if leaks.moves_within_l(study):
+            seat.book.learns(leaks.SLACK, steps=", ".join(map(str, diverse.steps_of(privacy.l))))
             work = (ground, seat.records.codes, label, clusters, watch, seat.pace, openings)
             label, clusters = await guarded.move_within_l(channel.at("within"), tests, *work)
     if privacy.k_insider is not None:
@@ -173,11 +173,6 @@ async def mend(
             channel.at("insiders"), ground, label, clusters, privacy.k_insider
         )  # fmt: skip
     return label, clusters
-
-
-def moves_within_l(study: Study) -> bool:
-    """Whether records move once l is kept: two parties would read each other's sensitive values from it."""
-    return leaks.schedule_of(study) == "guarded" and len(study.parties) > 2
 
 
 def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
@@ -198,7 +193,7 @@ def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
         labels, clusters = clear.sequential(ground, hands)
     if study.privacy.l is not None:
         watches = {n: diverse.Watch.of(study.privacy.l, sensitive(study, table)) for n, table in tables.items()}
-        labels, clusters = clear.diversified(ground, hands, labels, clusters, watches, moves_within_l(study))
+        labels, clusters = clear.diversified(ground, hands, labels, clusters, watches, leaks.moves_within_l(study))
     if study.privacy.k_insider is not None:
         labels, clusters = clear.without_few(ground, labels, clusters, study.privacy.k_insider)
     if study.privacy.site_l is not None:
@@ -229,10 +224,8 @@ def _judge(study: Study) -> None:
         raise InputError(
             "protocol 'cluster' runs studies whose rows are split; columns split come with a later version"
         )
-    if leaks.schedule_of(study) == "paper":
-        raise InputError(
-            "[protocol] schedule: this version has 'guarded' and 'exact'; 'exact' gives the paper's labels"
-        )
+    if leaks.schedule_of(study) == "paper" and len(study.parties) < 3:
+        raise InputError("[protocol] schedule = 'paper': its rings need three parties or more; take 'exact'")
     if study.privacy.l is None:
         return
     if study.privacy.diversity != "frequency":
@@ -253,7 +246,8 @@ PROTOCOL = Protocol(
     released_to="every party",
     options={
         "schedule": "guarded: nothing of fewer than k records is opened on the way (default); exact: the paper's own "
-        "labels, which opens others' exact records at times; paper: the same by the paper's rings, for small tables",
+        "labels, which opens others' exact records at times; paper: the paper's own rings and randomised sweeps, to "
+        "compare with on tables of a few hundred rows",
     },
     phases=("sizes", "division", "regrouping", "moves", "repair", "release"),
     leakage=LEAKAGE,

@@ -39,6 +39,11 @@ DOUBLINGS = 6
 LARGEST_STEP = 512
 
 
+def fraction(wanted: float) -> Fraction:
+    """l as b / a."""
+    return Fraction(wanted).limit_denominator(1000)
+
+
 @dataclass(frozen=True)
 class Watch:
     """What a party looks at to keep l: its records' sensitive values, all columns side by side."""
@@ -52,7 +57,7 @@ class Watch:
         """The watch over these columns, each as codes and the number of its values."""
         starts = np.cumsum([0, *(values for _, values in columns)])
         places = np.stack([codes + start for (codes, _), start in zip(columns, starts, strict=False)], axis=1)
-        return cls(Fraction(wanted).limit_denominator(1000), places.astype(np.int64), int(starts[-1]))
+        return cls(fraction(wanted), places.astype(np.int64), int(starts[-1]))
 
     @property
     def leaving(self) -> int:
@@ -159,9 +164,9 @@ def merge(ground: Ground, clusters: Clusters, bad: Bits, pairs: Pairs, still: Bi
     return Clusters(sizes[alive], boxes[alive]), number_of, bad[alive]
 
 
-def steps_of(watch: Watch) -> tuple[int, ...]:
+def steps_of(wanted: float) -> tuple[int, ...]:
     """The steps in which slack is learned: what one leaving record takes, doubled."""
-    steps = [watch.leaving << doubling for doubling in range(DOUBLINGS)]
+    steps = [fraction(wanted).denominator << doubling for doubling in range(DOUBLINGS)]
     return tuple(step for step in steps if step <= LARGEST_STEP)
 
 

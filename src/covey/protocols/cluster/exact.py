@@ -8,8 +8,9 @@ while a record moved or a cluster was halved (the paper leaves the second out), 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol as Interface
 
 import numpy as np
 
@@ -51,7 +52,38 @@ def drawn(rng: Rng) -> Choices:
     )
 
 
-Turn = Callable[[Channel, Ground, Ints, Longs, Clusters, str, Openings], Awaitable[Clusters]]
+class Sweeps(Interface):
+    """How a sweep goes, and when there is nothing more to do."""
+
+    most: int
+
+    async def turn(
+        self, channel: Channel, ground: Ground, codes: Ints, label: Longs, state: Clusters, mover: str,
+        openings: Openings,
+    ) -> Clusters:  # fmt: skip
+        """The clusters after the mover's turn; its own label array is changed in place."""
+        ...
+
+    async def ended(self, channel: Channel, records: int, changed: bool) -> bool:
+        """Whether the sweep that ended was the last; it changed something or not."""
+        ...
+
+
+class Whole:
+    """Sweeps over all records, one exchange per turn; the last is the first that changes nothing."""
+
+    most = SWEEPS
+
+    async def turn(
+        self, channel: Channel, ground: Ground, codes: Ints, label: Longs, state: Clusters, mover: str,
+        openings: Openings,
+    ) -> Clusters:  # fmt: skip
+        """The clusters after the mover's turn."""
+        return await exact_turn(channel, ground, codes, label, state, mover, openings)
+
+    async def ended(self, channel: Channel, records: int, changed: bool) -> bool:
+        """Whether the sweep that ended was the last."""
+        return not changed
 
 
 async def search(
@@ -62,21 +94,20 @@ async def search(
     pace: Pace,
     openings: Openings,
     choices: Choices,
-    turn: Turn | None = None,
+    sweeps: Sweeps,
 ) -> tuple[Longs, Clusters]:
-    """Each own record's cluster, and the clusters; turns are `exact_turn` unless another kind is given."""
-    take_turn = exact_turn if turn is None else turn
+    """Each own record's cluster, and the clusters."""
     pace.phase("division")
     clusters = max(1, 2 * records // ground.k)
     label = choices.start(codes.shape[1], clusters)
     state = await measure(channel.at("start"), ground, codes, label, clusters, openings)
     label, state = compact(label, state)
-    pace.phase("moves", SWEEPS * len(channel.parties))
-    for sweep in range(SWEEPS):
+    pace.phase("moves", sweeps.most * len(channel.parties))
+    for sweep in range(sweeps.most):
         before = state.digest()
         for place, mover in enumerate(channel.parties):
             with channel.at("sweep", sweep, "turn", place) as at:
-                state = await take_turn(at, ground, codes, label, state, mover, openings)
+                state = await sweeps.turn(at, ground, codes, label, state, mover, openings)
             pace.reach(sweep * len(channel.parties) + place + 1)
         moved = state.digest() != before
         label, state = compact(label, state)
@@ -85,8 +116,9 @@ async def search(
             with channel.at("sweep", sweep, "split") as splitting:
                 label = choices.part(sweep, label, large, len(state))
                 label, state = await halve(splitting, ground, codes, label, state, large, openings)
-        if not moved and not len(large):
-            break
+        with channel.at("sweep", sweep, "end") as ending:
+            if await sweeps.ended(ending, codes.shape[1], moved or len(large) > 0):
+                break
     into, state = merge_small(ground, state)
     return compact(into[label], state)
 

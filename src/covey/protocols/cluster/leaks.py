@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from covey.protocols.cluster.diverse import LARGE, steps_of
 from covey.secure.declare import Leakage
 from covey.study import Study
 
@@ -55,7 +56,8 @@ PAPER = Leakage(
         "the size and the closure of every cluster after each turn and each split, also of clusters of a few records; "
         "whose turn it was",
         "each cluster in which the mover examines a record that matters to its own closure, and the cluster's closure "
-        "without it, also where that is a single record; so a part of the mover's number of records",
+        "without it, also where that is a single record; so a part of the mover's number of records, blurred: a sweep "
+        "examines a random part of them",
         "if it is a party's neighbour in the ring and colludes with the other neighbour: that party's answers",
     )
 )
@@ -117,6 +119,27 @@ def of_search(study: Study) -> Leakage:
     if schedule_of(study) == "paper":
         return PAPER
     return EXACT_OF_TWO if two else EXACT
+
+
+def before(study: Study) -> list[tuple[Leakage, dict[str, object]]]:
+    """All that a run of the study will teach, as far as it is known before, with what the sentences mention."""
+    privacy, two = study.privacy, len(study.parties) == 2
+    found: list[tuple[Leakage, dict[str, object]]] = [(SETUP_OF_TWO if two else SETUP, numbers(study))]
+    if privacy.site_l is not None:
+        found.append((SITES, {"sites": privacy.site_l}))
+    found.append((of_search(study), numbers(study)))
+    if privacy.l is not None:
+        found.append((DIVERSITY_OF_TWO if two else DIVERSITY, {"large": LARGE}))
+        if moves_within_l(study):
+            found.append((SLACK, {"steps": ", ".join(map(str, steps_of(privacy.l)))}))
+    if privacy.k_insider is not None:
+        found.append((MERGED, {"fewest": privacy.k_insider}))
+    return [*found, (INSIDER, {"cap": privacy.k})]
+
+
+def moves_within_l(study: Study) -> bool:
+    """Whether records move once l is kept: two parties would read each other's sensitive values from it."""
+    return schedule_of(study) == "guarded" and len(study.parties) > 2
 
 
 def numbers(study: Study) -> dict[str, object]:

@@ -1,14 +1,20 @@
 """The paper's own turn: one search by ring ANDs for each removal that changes the mover's own closure.
 
-Source    Tassa & Gudes, steps 5 to 18 and section 4.2, with the AND of Algorithm 2. The same labels as `exact`, kept to
-          compare with on small tables: thousands of calls of 2m hops each, one after the other.
-Opens     to everyone: which cluster the mover looks at, and its closure without that record. So the others count a
-          part of the mover's records, and `exact` counts how often a closure is a single record of others.
+Source    Tassa & Gudes, steps 5 to 18 and section 4.2, with the AND of Algorithm 2; kept to compare with on small
+          tables: thousands of calls of 2m hops each, one after the other.
+Sweeps    randomised (section 8.2.3): in each, a party examines a random part of its records, from where it stopped
+          before, so that nobody can count them. The paper then stops once n records were examined in all without a
+          move, which may be one party's records twice and another's not at all. Here sweeps end once every party has
+          examined all of its own since anything changed: a bit of each, joined by an AND. With parts of 100% the
+          labels are those of `exact`.
+Opens     to everyone: which cluster the mover looks at, and its closure without that record; the ledger counts how
+          often a closure is a single record of others.
 Not       nobody may collude: a player's two neighbours in the ring read its bits.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
@@ -16,6 +22,7 @@ from msgspec import Meta
 
 from covey.anonymize.kernels import lowest_above
 from covey.anonymize.problem import Ints, Longs
+from covey.crypto.rng import Stream
 from covey.errors import PeerError
 from covey.protocols.cluster.agree import agree
 from covey.protocols.cluster.divide import Openings
@@ -27,6 +34,9 @@ from covey.secure import rings
 from covey.secure.descent import NOTHING
 from covey.wire import Channel, Count, Message
 
+SWEEPS = 24
+"""Twice as many as `exact` has: a sweep may examine half of the records."""
+
 
 class Removal(Message, tag="cluster.removal"):
     """The mover asks for a cluster's closure without one of its records, below these nodes; or it is done."""
@@ -37,30 +47,56 @@ class Removal(Message, tag="cluster.removal"):
     """The node from which to search in each column, four bytes each; NOTHING where it is known to stay."""
 
 
-async def paper_turn(
-    channel: Channel, ground: Ground, codes: Ints, label: Longs, state: Clusters, mover: str, openings: Openings
-) -> Clusters:
-    """The clusters after the mover's turn; its own label array is changed in place."""
-    await agree(channel.at("agree"), state.digest())
-    said = channel.at("state")
-    if channel.me != mover:
-        await _answer_all(channel, ground, codes, label, state, mover, openings)
-        return read_state(await said.receive(mover, State), ground, state, mover, said.step)
-    message = write_state(ground, await _move_all(channel, ground, codes, label, state, openings))
-    await said.broadcast(message)
-    return read_state(message, ground, state, mover, said.step)
+class Parts:
+    """One party's randomised sweeps: where it stopped, and how much it has examined since anything changed."""
+
+    most = SWEEPS
+
+    def __init__(self, lowest: int = 50, highest: int = 150) -> None:
+        """Each sweep examines between these percentages of the own records."""
+        self.lowest, self.highest = lowest, highest
+        self._next = 0
+        self._quiet = 0
+
+    async def turn(
+        self, channel: Channel, ground: Ground, codes: Ints, label: Longs, state: Clusters, mover: str,
+        openings: Openings,
+    ) -> Clusters:  # fmt: skip
+        """The clusters after the mover's turn; its own label array is changed in place."""
+        await agree(channel.at("agree"), state.digest())
+        said = channel.at("state")
+        if channel.me != mover:
+            await _answer_all(channel, ground, codes, label, state, mover, openings)
+            return read_state(await said.receive(mover, State), ground, state, mover, said.step)
+        examined = self._examined(codes.shape[1], channel.rng.stream("part"))
+        message = write_state(ground, await _move_all(channel, ground, codes, label, state, openings, examined))
+        await said.broadcast(message)
+        return read_state(message, ground, state, mover, said.step)
+
+    async def ended(self, channel: Channel, records: int, changed: bool) -> bool:
+        """Whether everyone has examined all of its records since anything changed."""
+        self._quiet = 0 if changed else self._quiet
+        return bool((await rings.conjoin(channel, np.array([self._quiet >= records]))).all())
+
+    def _examined(self, records: int, stream: Stream) -> list[int]:
+        percent = self.lowest + stream.below(self.highest - self.lowest + 1)
+        number = -(-records * percent // 100)
+        first, self._next = self._next, (self._next + number) % max(records, 1)
+        self._quiet += number
+        return [(first + place) % records for place in range(number)]
 
 
 async def _move_all(
-    channel: Channel, ground: Ground, codes: Ints, label: Longs, state: Clusters, openings: Openings
-) -> Clusters:
+    channel: Channel, ground: Ground, codes: Ints, label: Longs, state: Clusters, openings: Openings,
+    examined: Sequence[int],
+) -> Clusters:  # fmt: skip
     """The mover's loop over its records."""
     forest = ground.forest
     sizes, boxes = state.sizes.copy(), state.boxes.copy()
     price = np.where(sizes > 0, ground.costs(boxes), 0)
     rules = Rules(0, len(sizes), ground.monotone)
     asked = 0
-    for record in range(codes.shape[1]):
+    for record in examined:
         own = int(label[record])
         alone, limit, shrunk = sizes[own] == 1, ENDLESS, boxes[own].copy()
         if not alone:

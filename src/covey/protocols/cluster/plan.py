@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from covey.hierarchy import Hierarchy
 from covey.protocols.cluster import leaks
 from covey.protocols.protocol import Forecast
-from covey.secure import conjunction, threshold
+from covey.secure import conjunction, rings, threshold
 from covey.secure.declare import Cost
 from covey.study import Study
 
@@ -21,6 +21,8 @@ NODES = 45  # below a cluster's box, in all columns
 PREPARED = 2  # levels for which tests are prepared together
 SWEEPS = 3
 EXACT_SWEEPS = 9
+PAPER_SWEEPS = 12
+STEPS = 2  # levels of a search, each one AND around the ring
 EXACT_NODES = 90  # the mean over all sweeps: random clusters' boxes are wide
 TREE_NODES = 257  # of all quasi columns' hierarchies
 
@@ -67,6 +69,19 @@ EXACT_COST = Cost(
 """The same for the exact schedule."""
 
 
+def _calls(rows: int, parties: int) -> int:
+    """The paper's searches: about four of five records matter to their party's own closure, in each sweep."""
+    return PAPER_SWEEPS * rows * 4 // 5 * STEPS
+
+
+PAPER_COST = Cost(
+    rounds=lambda rows, parties: _calls(rows, parties) * rings.AND_COST.rounds(parties, 1),
+    messages=lambda rows, parties: _calls(rows, parties) * rings.AND_COST.messages(parties, 1),
+    bytes=lambda rows, parties: _calls(rows, parties) * rings.AND_COST.bytes(parties, EXACT_NODES // 8),
+)
+"""The same for the paper's rings, by the number of rows."""
+
+
 def _breadth(study: Study) -> float:
     """How much larger this study's trees are than those of the runs that the figures come from."""
     nodes = sum(column.hierarchy.nodes for column in study.quasi if isinstance(column.hierarchy, Hierarchy))
@@ -75,16 +90,26 @@ def _breadth(study: Study) -> float:
 
 def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
     """What a run costs and teaches."""
-    parties, k = len(study.parties), study.privacy.k
-    exact = leaks.schedule_of(study) == "exact"
-    clusters = max(1, int(sum(rows.values()) / ((0.8 if exact else 1.6) * k)))
-    cost, sweeps = (EXACT_COST, EXACT_SWEEPS) if exact else (COST, SWEEPS)
-    learned = tuple(leaks.of_search(study).sentences("holder", **leaks.numbers(study)))
+    parties, k, schedule = len(study.parties), study.privacy.k, leaks.schedule_of(study)
+    records = sum(rows.values())
+    clusters = max(1, int(records / ((1.6 if schedule == "guarded" else 0.8) * k)))
+    cost = COST if schedule == "guarded" else EXACT_COST
+    rounds, messages = cost.rounds(parties, clusters, k), cost.messages(parties, clusters, k)
     size = int(cost.bytes(parties, clusters, k) * _breadth(study))
+    seconds = 2.0 + records * clusters * (SWEEPS if schedule == "guarded" else EXACT_SWEEPS) * 5e-9
+    if schedule == "paper":
+        rounds, messages, size = (
+            part(records, parties) for part in (PAPER_COST.rounds, PAPER_COST.messages, PAPER_COST.bytes)
+        )
+    learned = tuple(
+        sentence
+        for leakage, numbers in leaks.before(study)
+        for sentence in leakage.sentences("holder", **numbers)
+    )  # fmt: skip
     return Forecast(
-        rounds=cost.rounds(parties, clusters, k),
-        messages=cost.messages(parties, clusters, k),
+        rounds=rounds,
+        messages=messages,
         bytes=size,
-        seconds=2.0 + sum(rows.values()) * clusters * sweeps * 5e-9 + size / parties * 4e-8,
+        seconds=seconds + size / parties * 4e-8 + messages / parties * 2e-4,
         learns={party.name: learned for party in study.parties},
     )
