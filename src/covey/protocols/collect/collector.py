@@ -78,8 +78,8 @@ async def make_index(seat: Seat, terms: Terms, enrolment: keys.Enrolment) -> Cip
     theirs = await gather(
         *(index.receive(channel, terms, name, count, number) for number, name in enumerate(enrolment.handles))
     )
-    streams = channel.rng.stream("own"), channel.rng.stream("fresh")
-    return await asyncio.to_thread(index.build, terms, enrolment.opening.key, theirs, *streams)
+    own = index.draw(terms, channel.rng.stream("own"), terms.b + terms.grid.cells)
+    return await asyncio.to_thread(index.build, terms, enrolment.opening.key, theirs, own, channel.rng.stream("fresh"))
 
 
 async def read_answers(

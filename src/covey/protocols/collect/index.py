@@ -62,11 +62,10 @@ async def receive(channel: Channel, terms: Terms, handle: str, respondents: int,
     return Ciphertexts(message.first, message.second)
 
 
-def build(terms: Terms, key: Points, theirs: list[Ciphertexts], numbers: Stream, fresh: Stream) -> Ciphertexts:
-    """The index, from everyone's numbers in the order of respondents, and the collector's own."""
+def build(terms: Terms, key: Points, theirs: list[Ciphertexts], own: Longs, fresh: Stream) -> Ciphertexts:
+    """The index, from everyone's numbers in the order of respondents, and the collector's own: b first, then the cells'."""
     beginnings = Ciphertexts.join([part.slice(len(part) - 1, len(part)) for part in theirs]).total()
     steps = Ciphertexts.join([part.slice(0, len(part) - 1) for part in theirs])
-    own = draw(terms, numbers, terms.b + terms.grid.cells)
     before, mine = int(own[: terms.b].sum()), np.cumsum(own[terms.b :])
     begun = Ciphertexts.join([steps.slice(0, 1).plus(beginnings), steps.slice(1, len(steps))])
     return rerandomise(begun.running_totals().plus_numbers((mine + before).tolist()), key, fresh)

@@ -10,8 +10,8 @@ ENROLMENT = Leakage(
     everyone=("that {respondents} respondents took part",),
     roles={
         "respondent": (
-            "if it was one of {trustees} trustees: the others' names, and ciphertexts to blind and to open for the "
-            "collector, which say nothing to it",
+            "those who were among the {trustees} trustees: the other trustees' names, and ciphertexts to blind and to "
+            "open for the collector, which say nothing to them",
         ),
     },
 )
@@ -19,7 +19,7 @@ POSITIONS = Leakage(
     roles={
         "collector": (
             "each respondent's position on a line through {cells} cells, by name: who stands before whom, and about "
-            "how far apart; this is more than the paper admits",
+            "how far apart",
             "{ties}",
         ),
     }
@@ -69,7 +69,7 @@ ROWS = Leakage(
             "the release, and by name which of its classes each respondent is in; which of the class's rows is whose "
             "stays hidden",
         ),
-        "respondent": ("how many respondents share its class, and nothing of what they answered",),
+        "respondent": ("how many respondents share one's class, and nothing of what they answered",),
     }
 )
 
