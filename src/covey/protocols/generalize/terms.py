@@ -8,6 +8,7 @@ from typing import Literal, cast
 from covey.anonymize import ALGORITHMS
 from covey.anonymize.datafly import Ties
 from covey.errors import InputError
+from covey.protocols import columns
 from covey.study import Study
 
 Leaking = Literal["matrix", "one-sided", "threshold"]
@@ -59,7 +60,7 @@ class Terms:
                     f'"{leakage}" cannot be kept with it: leave leakage out, or take another variant'
                 )
             leakage = "matrix"
-        _require_listed(study)
+        columns.require_listed(study)
         observer, partner = (party.name for party in study.holders)
         recipients = [party.name for party in study.parties if party.role == "recipient"]
         if len(recipients) > 1:
@@ -87,12 +88,3 @@ class Terms:
         if self.leakage != "auto":
             return self.leakage
         return "threshold" if people * groups <= MOST_ENCRYPTED else "one-sided"
-
-
-def _require_listed(study: Study) -> None:
-    for column in study.quasi:
-        if not column.closed:
-            raise InputError(
-                f"column {column.name!r}: protocol 'generalize' needs a hierarchy that lists the whole domain; "
-                "give it a file, or min, max and steps, or its values"
-            )

@@ -1,0 +1,443 @@
+"""Generalize: modes that publish the same, local anonymizers, variants, termination, and studies that it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from benchmarks import generalize as adult
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.protocols.generalizers import lay_out
+
+import covey
+from covey.anonymize.build import build
+from covey.anonymize.datafly import datafly
+from covey.anonymize.problem import Partition
+from covey.errors import InputError, Unmet
+from covey.party import audit
+from covey.party.data import load_table
+from covey.party.deal import deal, seed_of
+from covey.party.in_process import simulate
+from covey.party.plan import make_plan
+from covey.protocols import find
+from covey.protocols.generalize import clear, ideal, local, terms
+from covey.protocols.generalize.local import Local
+from covey.protocols.generalize.terms import Terms
+from covey.sources.release import arrange, canonical_csv
+from covey.study import Study
+from covey.table import Table
+from covey.testing.generalize_cases import (
+    GENERALIZE_CASES,
+    Person,
+    draw_people,
+    stream_of,
+    study_of,
+    tables_of,
+    trial_of,
+)
+from covey.testing.harness import answers, lines, run
+
+ADULT = Path(__file__).resolve().parents[3] / "shared" / "data" / "adult"
+LOCALS = ("datafly", "peel", "sequential", "mondrian", "hilbert")
+FEW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def some_tables(seed: int = 1, people: int = 40, **asked: object) -> tuple[Study, dict[str, Table]]:
+    study = study_of(**asked)  # type: ignore[arg-type]
+    return study, tables_of(study, draw_people(stream_of(seed, "tables"), people))
+
+
+def ledger_of(study: Study, tables: dict[str, Table], name: str) -> list[str]:
+    """What a party learned in a run."""
+    return covey.simulate(study, {party: frame_of(table) for party, table in tables.items()}, seed=1).ledger[name]
+
+
+# -- modes
+
+
+def test_every_mode_publishes_the_same_and_says_less() -> None:
+    releases, tags = {}, {}
+    for mode in ("matrix", "one-sided", "threshold"):
+        study, tables = some_tables(options=f'leakage = "{mode}"')
+        ends = run(trial_of(study, tables))
+        releases[mode] = {canonical_csv(end.finished.release) for end in ends.values() if end.finished is not None}
+        tags[mode] = {line.tag for line in lines(ends) if line.tag.startswith("generalize.")}
+    assert releases["matrix"] == releases["one-sided"] == releases["threshold"]
+    assert "generalize.grouped" in tags["matrix"] & tags["one-sided"]
+    assert tags["threshold"] == {f"generalize.{tag}" for tag in ("shape", "key", "bits", "tests", "fits", "lost")}
+
+
+def test_auto_hides_what_the_size_allows_and_the_ledger_counts_the_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    study, tables = some_tables(k=2, people=30, options='local = "mondrian"')
+    rounds = clear.follow(Terms.of(study), tables).rounds
+    smaller = [min(found.groups) for found in rounds]
+    assert smaller[0] > smaller[-1]
+    monkeypatch.setattr(terms, "MOST_ENCRYPTED", 30 * smaller[1])
+    numbers = next(line for line in ledger_of(study, tables, "clinic") if "in numbers" in line)
+    ends = run(trial_of(study, tables))
+    assert "1 one-sided" in numbers
+    assert "threshold" in numbers
+    by_step = {line.step: line.tag for line in lines(ends) if line.step.startswith("round/")}
+    assert by_step["round/1/groups"] == "generalize.grouped"
+    assert "round/2/groups" not in by_step
+
+
+@pytest.mark.parametrize(
+    ("people", "groups", "mode"), [(1000, 100, "threshold"), (1000, 101, "one-sided"), (50_001, 2, "one-sided")]
+)
+def test_auto_goes_by_people_times_the_smaller_number_of_groups(people: int, groups: int, mode: str) -> None:
+    assert Terms.of(study_of()).leaking(people, groups) == mode
+
+
+def test_the_plan_says_which_mode_and_why() -> None:
+    found = make_plan(study_of(k=3), {"clinic": 2000, "billing": 1500}, 0.03, 1e7)
+    said = " ".join(found.forecast.mind)
+    assert "with 1,500 people: a round in which one party has at most 66 groups is compared under encryption" in said
+    assert "clinic learns the counts" in said
+    assert found.forecast.rounds > 5
+    one_sided = make_plan(study_of(options='leakage = "one-sided"'), {"clinic": 90, "billing": 90}, 0.03, 1e7)
+    learned = one_sided.forecast.learns
+    assert any("shares with each of the other party's" in line for line in learned["clinic"])
+    assert not any("shares with each of the other party's" in line for line in learned["billing"])
+    with_recipient = make_plan(study_of(recipient=True), {"clinic": 90, "billing": 90}, 0.03, 1e7)
+    assert with_recipient.forecast.learns["registry"] == ()
+
+
+# -- own columns
+
+
+@pytest.mark.parametrize("name", LOCALS)
+def test_any_local_anonymizer_gives_groups_of_k_that_only_grow_together(name: str) -> None:
+    study, tables = some_tables(people=60, k=4, options=f'local = "{name}"')
+    own = Local.of(tables["clinic"], Terms.of(study))
+    assert own.levels.shape == (2, 60)
+    before, steps = own.groups(), 0
+    assert np.bincount(before).min() >= 4
+    while own.step():
+        after, steps = own.groups(), steps + 1
+        merged = [set(after[before == each]) for each in np.unique(before)]
+        assert all(len(into) == 1 for into in merged), "a group was torn apart"
+        before = after
+    assert set(before) == {0}
+    assert steps <= sum(tree.height for tree in own.trees)
+
+
+@pytest.mark.parametrize("name", LOCALS[1:])
+def test_a_run_with_another_local_anonymizer_is_the_ideal_and_keeps_k(name: str) -> None:
+    study, tables = some_tables(people=40, k=3, options=f'local = "{name}"\nleakage = "matrix"')
+    trial = trial_of(study, tables)
+    assert answers(trial, run(trial)) == trial.ideal
+    figures = ideal(study, tables).figures
+    assert figures is not None
+    assert figures.k_reached >= 3
+
+
+def test_whom_a_local_anonymizer_withheld_is_suppressed_with_the_smallest_classes() -> None:
+    partition = Partition(np.arange(6), np.array([0, 0, 0, 1, 1, 1]), np.array([1, 1, 1, 2, 1, 1]), np.zeros((2, 1)))
+    own = np.array([0, 0, 0, 1, 1, 1, 1, -1])
+    assert local._with_all(own, partition, 3).tolist() == [-1, -1, -1, 1, 1, 1, 1, -1]
+    assert local._with_all(own[:-1], partition, 3).tolist() == own[:-1].tolist()
+    assert local._with_all(np.full(3, -1), partition, 3).tolist() == [-1, -1, -1]
+
+
+def test_a_column_that_matters_more_is_lifted_later_and_one_that_does_not_matter_first() -> None:
+    text = """
+[study]
+name = "weights"
+protocol = "generalize"
+partition = "vertical"
+[privacy]
+k = 2
+[columns.id]
+role = "key"
+[columns.one]
+role = "quasi"
+hierarchy = { min = 0, max = 15, steps = [4] }
+WEIGHT
+[columns.two]
+role = "quasi"
+hierarchy = { min = 0, max = 7, steps = [4] }
+[columns.three]
+role = "quasi"
+hierarchy = { min = 0, max = 7, steps = [4] }
+[parties.a]
+columns = ["one", "two"]
+[parties.b]
+columns = ["three"]
+"""
+    numbers = [str(n) for n in range(16)]
+    frame = pa.table({"id": numbers, "one": numbers, "two": [str(n % 8) for n in range(16)]})
+    lifted = {}
+    for weight in ("", "weight = 4.0", "weight = 0"):
+        study = Study.parse(text.replace("WEIGHT", weight))
+        table = load_table(study, "a", frame)
+        assert table is not None
+        start = Local(table.trees, table.codes, tuple(c.weight for c in table.quasi), "first",
+                      np.zeros((2, 16), np.int64), np.ones(16, dtype=bool))  # fmt: skip
+        lifted[weight] = start.most_distinct()
+    assert lifted == {"": (0, 16 * 1024), "weight = 4.0": (1, 8 * 1024), "weight = 0": (0, local.MOST_DISTINCT)}
+
+
+# -- rounds
+
+
+PEOPLE = st.lists(
+    st.tuples(st.integers(0, 15), st.sampled_from("FM"), st.just("flu"), st.integers(0, 15), st.sampled_from("ab")),
+    min_size=4,
+    max_size=40,
+)
+
+
+@FEW
+@given(PEOPLE, st.sampled_from(["paper", "datafly", "finished-cells"]), st.sampled_from(["datafly", "mondrian"]))
+def test_a_run_ends_within_its_bound_and_every_class_has_k(people: list[Person], variant: str, own: str) -> None:
+    study = study_of(k=3, options=f'variant = "{variant}"\nlocal = "{own}"')
+    tables = tables_of(study, {f"P{n:02}": person for n, person in enumerate(people)})
+    agreed = Terms.of(study)
+    left = [sum(tree.height for tree in table.trees) for table in tables.values()]
+    course = clear.follow(agreed, tables)
+    assert len(course.rounds) <= agreed.cap
+    if variant == "paper":
+        assert len(course.rounds) <= 1 + min(left)
+    classes = course.label[course.label >= 0]
+    assert np.bincount(classes)[np.unique(classes)].min() >= 3
+    assert int(course.withheld.sum()) < 3
+    assert variant == "finished-cells" or not course.withheld.any()
+
+
+def datafly_levels(study: Study, tables: dict[str, Table]) -> list[int]:
+    """Where Datafly stops on the pooled table, the first party's columns first."""
+    ordered = [tables[name] for name in Terms.of(study).owners]
+    pooled = replace(
+        ordered[0],
+        quasi=tuple(column for table in ordered for column in table.quasi),
+        trees=tuple(tree for table in ordered for tree in table.trees),
+        codes=np.concatenate([table.codes for table in ordered]),
+        key=None,
+    )
+    found: Sequence[int] = datafly(build(pooled).problem).notes["levels"]  # type: ignore[assignment]
+    return list(found)
+
+
+def test_simulating_datafly_is_never_more_general_than_datafly_and_not_always_the_same() -> None:
+    """The paper says that it is the same. Each side begins at its own stop, so it may end before Datafly gets there."""
+    study, stream, differs = study_of_four(), stream_of(1, "four"), 0
+    for number in range(40):
+        cells = {name: [str(min(stream.below(m), stream.below(m))) for _ in range(60)] for name, m in FOUR.items()}
+        ids = {"id": [f"P{n}" for n in range(60)]}
+        tables = {}
+        for party, names in {"a": ("c0", "c1"), "b": ("c2", "c3")}.items():
+            table = load_table(study, party, pa.table({**ids, **{name: cells[name] for name in names}}))
+            assert table is not None
+            tables[party] = table
+        course = clear.follow(Terms.of(study), tables)
+        mine = [int(row[0]) for name in Terms.of(study).owners for row in course.locals[name].levels]
+        pooled = datafly_levels(study, tables)
+        assert all(one <= other for one, other in zip(mine, pooled, strict=True)), f"table {number}"
+        differs += mine != pooled
+    assert 0 < differs < 40
+
+
+FOUR = {"c0": 8, "c1": 6, "c2": 8, "c3": 6}
+
+
+def study_of_four() -> Study:
+    """Four columns of small numbers, two at each party."""
+    steps = {8: "[2, 4]", 6: "[3]"}
+    listed = "".join(
+        f'[columns.{name}]\nrole = "quasi"\nhierarchy = {{ min = 0, max = {most - 1}, steps = {steps[most]} }}\n'
+        for name, most in FOUR.items()
+    )
+    head = '[study]\nname = "four"\nprotocol = "generalize"\npartition = "vertical"\n[privacy]\nk = 5\n'
+    parties = '[parties.a]\ncolumns = ["c0", "c1"]\n[parties.b]\ncolumns = ["c2", "c3"]\n'
+    return Study.parse(f'{head}[protocol]\nvariant = "datafly"\n[columns.id]\nrole = "key"\n{listed}{parties}')
+
+
+def test_finished_cells_lose_less_than_the_paper_s_rounds() -> None:
+    losses: dict[str, float] = {}
+    for variant in ("paper", "finished-cells"):
+        study, tables = some_tables(seed=3, people=200, k=3, options=f'variant = "{variant}"')
+        figures = ideal(study, tables).figures
+        assert figures is not None
+        losses[variant] = figures.loss["lm"] or 0.0
+    assert losses["finished-cells"] < losses["paper"]
+
+
+def test_who_is_left_over_is_withheld_and_counts_as_lost() -> None:
+    """Seven alike at both parties, and one who is alone on the way up at either."""
+    people: dict[str, Person] = {f"P{n}": (1, "F", "flu", 1, "a") for n in range(7)}
+    people["Q"] = (1, "F", "none", 15, "a")
+    people["R"] = (1, "F", "none", 15, "a")
+    people["S"] = (15, "F", "none", 15, "a")
+    study = study_of(k=2, options='variant = "finished-cells"')
+    tables = tables_of(study, people)
+    trial = trial_of(study, tables)
+    ends = run(trial)
+    assert answers(trial, ends) == trial.ideal
+    figures = ideal(study, tables).figures
+    assert figures is not None
+    assert (figures.rows + figures.withheld, figures.withheld) == (10, 10 - figures.rows)
+    told = any("left over and withheld" in line for line in ledger_of(study, tables, "clinic"))
+    assert told == bool(figures.withheld)
+
+
+# -- the release
+
+
+def test_the_loss_is_in_the_ledger_before_anyone_approves() -> None:
+    study, tables = some_tables()
+    said = ledger_of(study, tables, "billing")
+    figures = ideal(study, tables).figures
+    assert figures is not None
+    loss = next(place for place, line in enumerate(said) if f"({figures.loss['lm']:.4f} of 1, by LM)" in line)
+    assert loss < next(place for place, line in enumerate(said) if "approved the release" in line)
+
+
+def test_only_the_recipient_gets_the_release_and_the_loss_is_told_to_nobody_else() -> None:
+    study, tables = some_tables(recipient=True)
+    ends = run(trial_of(study, tables))
+    released = {name: end.finished.release is not None for name, end in ends.items() if end.finished is not None}
+    assert released == {"billing": False, "clinic": False, "registry": True}
+    assert not any("LM" in line for line in ledger_of(study, tables, "clinic"))
+    assert not any(line.tag == "generalize.lost" for line in lines(ends))
+
+
+def test_too_much_suppression_is_no() -> None:
+    people: dict[str, Person] = {f"P{n}": (n, "FM"[n % 2], "flu", 15 - n, "ab"[n // 2 % 2]) for n in range(16)}
+    study = study_of(k=9)
+    result = ideal(replace(study, suppression=1.0), tables_of(study, people))
+    assert result.figures is not None
+    assert result.figures.classes == 1
+    with pytest.raises(Unmet, match=r"16 of 16 records would be suppressed, more than suppression = 0.5 allows"):
+        ideal(replace(study, suppression=0.5), tables_of(study, people))
+
+
+def test_a_party_without_quasi_columns_fits_at_once() -> None:
+    text = """
+[study]
+name = "codes"
+protocol = "generalize"
+partition = "vertical"
+[privacy]
+k = 2
+[columns.id]
+role = "key"
+[columns.age]
+role = "quasi"
+hierarchy = { min = 0, max = 15, steps = [4] }
+[columns.code]
+role = "plain"
+[parties.a]
+columns = ["age"]
+[parties.b]
+columns = ["code"]
+"""
+    study = Study.parse(text)
+    ids = [f"P{n}" for n in range(8)]
+    data = {
+        "a": pa.table({"id": ids, "age": [str(n) for n in range(8)]}),
+        "b": pa.table({"id": ids, "code": [f"c{n % 3}" for n in range(8)]}),
+    }
+    release = covey.simulate(study, data, seed=1)
+    assert sorted(release.table["age"].to_pylist()) == ["[0, 3]"] * 4 + ["[4, 7]"] * 4
+    assert release.summary["k_reached"] == 4
+
+
+@pytest.mark.parametrize("recipient", ["", '[parties.registry]\nrole = "recipient"\n'], ids=["two", "three"])
+@pytest.mark.parametrize("options", ["", 'leakage = "one-sided"', 'variant = "datafly"', 'variant = "finished-cells"'])
+def test_an_audit_finds_the_declared_messages_and_equal_ledgers(options: str, recipient: str, tmp_path: Path) -> None:
+    path = lay_out(tmp_path / "study", options=options)
+    path.write_text(path.read_text() + recipient)
+    data = {name: str(path.parent / f"{name}.csv") for name in ("p1", "p2")}
+    simulate(Study.load(path), data, seed=seed_of(1), out=tmp_path / "out")
+    found = audit.audit([tmp_path / "out"])
+    assert [(each.scripted, each.wrong) for each in found] == [(True, ())] * (3 if recipient else 2)
+
+
+def frame_of(table: Table) -> pa.Table:
+    """The table's cells again."""
+    quasi = zip(table.quasi, table.trees, table.codes, strict=True)
+    cells = {column.name: [tree.labels[code] for code in own] for column, tree, own in quasi}
+    cells |= {values.column.name: [values.labels[code] for code in values.codes] for values in table.carried}
+    assert table.key is not None
+    return pa.table({**cells, "patient": [table.key.labels[code] for code in table.key.codes]})
+
+
+def test_every_type_of_message_is_reached_by_the_smallest_runs() -> None:
+    tags = {line.tag for case in GENERALIZE_CASES for line in lines(run(case.smallest()))}
+    own = {"sizes", "grouped", "resized", "regrouped", "verdict", "done", "key", "bits", "tests", "fits", "shape"}
+    assert {f"generalize.{tag}" for tag in (*own, "distinct", "lost")} <= tags
+
+
+# -- studies
+
+
+def refused(**asked: object) -> str:
+    with pytest.raises(InputError) as told:
+        find("generalize").judge(study_of(**asked))  # type: ignore[arg-type]
+    return str(told.value)
+
+
+@pytest.mark.parametrize("leakage", ["one-sided", "threshold"])
+def test_finished_cells_cannot_hide_the_counts(leakage: str) -> None:
+    said = refused(options=f'variant = "finished-cells"\nleakage = "{leakage}"')
+    assert f'leakage = "{leakage}" cannot be kept with it' in said
+
+
+@pytest.mark.parametrize("option", ['local = "kmeans"', 'variant = "other"', 'ties = "none"', 'leakage = "none"'])
+def test_an_option_that_does_not_exist_is_refused_with_its_line(option: str) -> None:
+    with pytest.raises(InputError, match=option.split(" ", maxsplit=1)[0]):
+        study_of(options=option)
+
+
+def test_l_is_refused_where_the_study_is_read() -> None:
+    with pytest.raises(InputError, match="protocol 'generalize' cannot enforce l"):
+        Study.parse(small_text().replace("k = 5", "k = 5\nl = 2"))
+
+
+def small_text() -> str:
+    """A study of two columns."""
+    return (
+        '[study]\nname = "t"\nprotocol = "generalize"\npartition = "vertical"\n[privacy]\nk = 5\n'
+        '[columns.id]\nrole = "key"\n'
+        '[columns.a]\nrole = "quasi"\nhierarchy = { min = 0, max = 9, steps = [5] }\n[columns.s]\nrole = "sensitive"\n'
+        '[parties.x]\ncolumns = ["a"]\n[parties.y]\ncolumns = ["s"]\n'
+    )
+
+
+def test_a_domain_that_is_not_listed_and_a_second_recipient_are_refused() -> None:
+    study = Study.parse(small_text().replace("hierarchy = { min = 0, max = 9, steps = [5] }", 'hierarchy = "flat"'))
+    with pytest.raises(InputError, match=r"column 'a': .* needs a hierarchy that lists the whole domain"):
+        find("generalize").judge(study)
+    two = '[parties.r]\nrole = "recipient"\n[parties.q]\nrole = "recipient"\n'
+    with pytest.raises(InputError, match="recipient"):
+        find("generalize").judge(Study.parse(small_text() + two))
+
+
+def test_fewer_people_in_common_than_k_is_no() -> None:
+    study, tables = some_tables(people=4, k=3)
+    few = {name: table.select(np.arange(4)[: 4 if name == "clinic" else 2]) for name, table in tables.items()}
+    with pytest.raises(Unmet, match="fewer than k = 3"):
+        ideal(study, few)
+
+
+# -- Adult
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not ADULT.exists(), reason="Adult is looked for in ../shared/data/adult")
+@pytest.mark.parametrize("options", ["", 'variant = "finished-cells"'])
+def test_adult_is_the_ideal_and_passes_the_judge(options: str) -> None:
+    study = adult.study_of(20, options)
+    data = deal(study, adult.people())
+    release = covey.simulate(study, data, seed=1)
+    tables = {name: load_table(study, name, frame) for name, frame in data.items()}
+    expected = ideal(study, {name: table for name, table in tables.items() if table is not None})
+    assert expected.release is not None
+    assert canonical_csv(release.table) == canonical_csv(arrange(expected.release, {c.name for c in study.quasi}))
+    assert covey.verify(release.table, study).answer
