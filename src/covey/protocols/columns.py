@@ -101,8 +101,7 @@ async def meet(seat: Seat, channel: Channel, *roles: str) -> Common | None:
     holder lacks some.
     """
     study, names = seat.study, holders(seat.study)
-    numbers: dict[str, object] = {"holders": len(names), "leader": names[0]}
-    seat.book.learns(_to(roles, MEETING), **numbers)
+    seat.book.learns(meeting_of(roles), **meeting_numbers(study))
     if seat.party not in names:
         seat.book.learns(MET, common=await _told(channel.at("met"), names))
         return None
@@ -130,6 +129,17 @@ async def _told(channel: Channel, names: Sequence[str]) -> int:
         reason = f"the holders differ in how many records they have in common: {', '.join(map(str, told))}"
         raise PeerError(party=names[-1], step=channel.step, reason=reason)
     return told[0]
+
+
+def meeting_of(roles: Sequence[str] = ()) -> Leakage:
+    """What meeting teaches the holders, whom the protocol calls by these names."""
+    return _to(roles, MEETING)
+
+
+def meeting_numbers(study: Study) -> dict[str, object]:
+    """What its sentences mention."""
+    names = holders(study)
+    return {"holders": len(names), "leader": names[0]}
 
 
 def keys_of(table: Table, party: str) -> list[str]:

@@ -28,6 +28,7 @@ from covey.errors import Aborted, InputError, Unmet
 from covey.protocols import rows
 from covey.protocols.cluster import clear, diverse, exact, guarded, leaks, paper, plan, release, repair, site
 from covey.protocols.cluster.agree import agree
+from covey.protocols.cluster.columns.declare import with_columns
 from covey.protocols.cluster.divide import Openings
 from covey.protocols.cluster.ground import Clusters, Ground, lay_ground, require_listed
 from covey.protocols.cluster.ranges import Tests
@@ -258,3 +259,4 @@ PROTOCOL = Protocol(
     ideal=ideal,
     judge=_judge,
 )
+PROTOCOL = with_columns(PROTOCOL)

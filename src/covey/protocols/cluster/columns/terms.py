@@ -1,0 +1,112 @@
+"""What follows from the study alone: who plays what, how large a block is, and in which units costs are counted.
+
+A price is a number of units below `CAP`; a holder's share of it is at most `CAP` over the number of holders, and what
+is forbidden costs another `CAP`. So a price stays below 2 CAP = 2^23, and below 2^32 once it is scaled by less than
+`SCALE`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.anonymize.problem import Longs
+from covey.crypto.rng import Rng, spell
+from covey.crypto.secret import Secret
+from covey.errors import InputError
+from covey.measures import node_costs
+from covey.protocols import columns
+from covey.study import Study
+from covey.table import Table
+
+CAP = 1 << 22
+SCALE = 1 << 9
+BLOCK = 100
+"""A block has this many times k records, or more."""
+_FINEST = 16
+
+Shares = NDArray[np.uint32]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The study's terms, the same for everyone."""
+
+    study: Study
+    holders: tuple[str, ...]
+    pivot: str
+    evaluator: str | None
+    bits: int
+    """A cell that is fully lost, in a column of weight 1, costs 2^bits units."""
+
+    @classmethod
+    def of(cls, study: Study) -> Terms:
+        """The pivot is who keeps l, or else the first holder that the study names."""
+        evaluator = next((party.name for party in study.parties if party.role == "evaluator"), None)
+        pivot = keeper(study) or study.holders[0].name
+        largest = 4 * study.privacy.k * sum(_dearest(study))
+        bits = max(0, min(_FINEST, int(math.log2(CAP / largest))))
+        return cls(study, columns.holders(study), pivot, evaluator, bits)
+
+    @property
+    def k(self) -> int:
+        return self.study.privacy.k
+
+    @property
+    def share(self) -> int:
+        """The most that one holder's part of a price may be."""
+        return CAP // len(self.holders)
+
+    @property
+    def fewest(self) -> int | None:
+        """How many records a block has at the least; None where the table stays one block."""
+        return None if self.study.options.get("schedule") == "exact" else BLOCK * self.k
+
+    def costs(self, table: Table) -> tuple[Longs, ...]:
+        """What each node of each own column costs, in units."""
+        weights = _weights(self.study)
+        found = []
+        for column, tree, codes in zip(table.quasi, table.trees, table.codes, strict=True):
+            counts = np.bincount(codes, minlength=tree.codes).astype(np.int64)
+            cost = node_costs(tree, self.study.measure, counts) * weights[column.name] * 2**self.bits
+            found.append(np.rint(cost).astype(np.int64))
+        return tuple(found)
+
+
+def keeper(study: Study) -> str | None:
+    """Who has the sensitive columns, where l is asked for. Raises InputError where several have."""
+    if study.privacy.l is None:
+        return None
+    names = {column.name for column in study.sensitive}
+    owners = [party.name for party in study.holders if names & set(party.columns or ())]
+    if len(owners) > 1:
+        raise InputError(
+            f"[privacy] l: the sensitive columns are with {' and '.join(map(repr, owners))}; with columns split, "
+            "protocol 'cluster' keeps l where one party has all of them"
+        )
+    return owners[0] if owners else None
+
+
+def draws(ids: Sequence[str]) -> Rng:
+    """Draws that every holder makes alike: the first clusters, the order of records, the halves of a split."""
+    content = hashlib.sha256(spell("covey columns/1", *(own.encode() for own in ids)))
+    return Rng(Secret(content.digest()))
+
+
+def _weights(study: Study) -> dict[str, float]:
+    mean = sum(column.weight for column in study.quasi) / len(study.quasi)
+    return {column.name: column.weight / mean for column in study.quasi}
+
+
+def _dearest(study: Study) -> list[float]:
+    """The most that a cell of each column can cost."""
+    weights = _weights(study)
+    entropy = study.measure in ("em", "em-monotone")
+    return [
+        weights[column.name] * (math.log2(max(column.tree().codes, 2)) if entropy else 1.0) for column in study.quasi
+    ]
