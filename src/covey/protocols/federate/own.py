@@ -103,7 +103,7 @@ class Own:
             raise InputError(f"column {column!r}: {len(codes) - len(np.unique(codes)):,} rows repeat an id")
         row = np.full(len(ids), -1, dtype=np.int64)
         row[codes] = np.arange(table.rows)
-        own = derive(key, "dummy users", terms.study.study_hash)
+        own = derive(key, "dummy users")  # not the study's hash: other terms must not make other dummies
         axes = tuple(Axis.of(column, tree) for column, tree in zip(table.quasi, table.trees, strict=True))
         return cls(terms, table, axes, row, _marks(own, ids), own, _exact(terms, table))
 
