@@ -27,9 +27,10 @@ class Roster:
         certificates: dict[str, Certificate] = {}
         for party in study.parties:
             if party.certificate is None:
+                section = "[authority]" if party.role == "authority" else f"[parties.{party.name}]"
                 raise InputError(
                     f"party {party.name!r} has no certificate in the study; "
-                    f'put its PARTY.pem beside the study and add certificate = "certs/{party.name}.pem"'
+                    f'put its PARTY.pem beside the study and add certificate = "certs/{party.name}.pem" to {section}'
                 )
             content = study.files.get(party.certificate.as_posix())
             if content is None:

@@ -35,6 +35,7 @@ from covey.wire.thread import on_own_thread
 from covey.wire.tls import connect
 
 WAIT_SECONDS = 3600.0
+INTERRUPTED = "interrupted; run the same command again to go on"
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ async def _meet(job: Job, part: Part) -> AsyncIterator[Link]:
         async with _dial(job, part) as link:
             yield link
     except asyncio.CancelledError:
-        raise Aborted("interrupted; run the same command again to go on", resumable=True) from None
+        raise Aborted(INTERRUPTED, resumable=True) from None
 
 
 @asynccontextmanager
