@@ -20,13 +20,14 @@ import numpy as np
 from tests.unit.crypto import core_svp
 
 from covey.crypto import gentry_ramzan, pir
+from covey.crypto.asmuth_bloom import deal_asmuth_bloom
 from covey.crypto.elgamal import Logarithms, encrypt, opened, rerandomise
 from covey.crypto.group import powers
 from covey.crypto.paillier import Ciphertexts
 from covey.crypto.rng import Rng
 from covey.crypto.sodium import cores
 from covey.crypto.threshold import CommitteeKey, Dealer, Trustee
-from covey.crypto.threshold_paillier import Primes, deal_asmuth_bloom, deal_shamir
+from covey.crypto.threshold_paillier import Primes, deal_shamir
 from covey.secure import committee
 from covey.testing.network import seed_of
 from covey.testing.parties import run_parties

@@ -1,18 +1,15 @@
 """Paillier's key in n parts of which any t open. A dealer makes it, knows everything, and has to be trusted to forget.
 
-Two ways to cut it. `ShamirKey` (Fouque, Poupard and Stern 2000; Damgård and Jurik 2001) shares d = 0 mod m, 1 mod N by
-a polynomial modulo N m, where N = (2 p' + 1)(2 q' + 1) and m = p' q'. A part is c^(2 D s_i) with D = n!, so that the
-weights of interpolation are whole numbers and nobody has to invert modulo the unknown m; any t parts will do, and a
-proof says that a part is right. `AsmuthBloomKey` (Kaya and Selçuk 2007, which the paper on collection takes) shares
-D = e lambda by its remainders modulo coprime numbers m_1 < … < m_n; the set of trustees has to be fixed before they
-compute, and nothing shows which part is wrong, only that one is.
+Source    Fouque, Poupard and Stern 2000; Damgård and Jurik 2001. With N = (2 p' + 1)(2 q' + 1) and m = p' q', a secret
+          d = 0 mod m, 1 mod N is shared by a polynomial modulo N m. A part is c^(2 D s_i) with D = n!, so that the
+          weights of interpolation are whole numbers and nobody has to invert modulo the unknown m.
+Security  any t parts open, fewer say nothing. A proof (Chaum and Pedersen's in a group of hidden order) says that a
+          part was made with the share: one for a whole batch, with weights from a hash. It leaves signs open, and
+          only squares of a part are used.
+Not       the dealer knows the factors; `covey.crypto.threshold` needs no dealer. D grows with the committee's size.
 
-The committee with a dealer is the paper's; `covey.crypto.threshold` needs none. Encryption, sums and new randomness are
-those of `covey.crypto.paillier`, under `public`.
-
-Asmuth-Bloom hides as follows: the secret modulus is m_0 = N lambda, the exponent of the whole group, so that
-y = D + A m_0 opens as D does, and t - 1 shares fix y modulo a product P of t - 1 moduli only. They are checked to have
-m_0 2^120 P < m_1 … m_t: then more than 2^120 values of A go with each D, alike but for one.
+Encryption, sums and new randomness are those of `covey.crypto.paillier`, under `public`. The paper on collection cuts
+the key in another way: `covey.crypto.asmuth_bloom`.
 """
 
 from __future__ import annotations
@@ -35,9 +32,6 @@ from covey.errors import InputError
 CHALLENGE_BITS = 128
 SLACK_BITS = 128
 """A response hides its secret within 2^-SLACK_BITS."""
-
-HIDING_BITS = 120
-"""Asmuth-Bloom: t - 1 shares leave the secret within about 2^-HIDING_BITS of uniform."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +65,20 @@ class Primes:
         return "Primes(…)"
 
 
-# ---- Shamir over the integers modulo N m
+def pack_counts(threshold: int, trustees: int) -> bytes:
+    """What stands before a key on the wire."""
+    return bytes([threshold, trustees])
+
+
+def unpack_counts(raw: bytes) -> tuple[int, int, bytes]:
+    """The two counts before a key. Raises `ValueError` where there are none that could be."""
+    if len(raw) < 3:
+        raise ValueError("a committee's key begins with its threshold and its size")
+    try:
+        check_threshold(raw[0], raw[1])
+    except InputError as error:
+        raise ValueError(str(error)) from None
+    return raw[0], raw[1], raw[2:]
 
 
 @dataclass(frozen=True)
@@ -90,6 +97,24 @@ class ShamirKey:
         for value in (self.base, *self.checks):
             if not 1 < value < self.public.square or gmpy2.gcd(value, self.public.n) != 1:
                 raise InputError("what proofs are checked against are elements of the key's group")
+
+    def pack(self) -> bytes:
+        """The threshold, the number of trustees, the key, the base and the checks."""
+        width = self.public.width
+        numbers = b"".join(bytes(value.to_bytes(width, "little")) for value in (self.base, *self.checks))
+        return pack_counts(self.threshold, self.trustees) + self.public.pack() + numbers
+
+    @classmethod
+    def unpack(cls, raw: bytes) -> ShamirKey:
+        """A key from the wire, checked. Raises `ValueError` for anything else."""
+        threshold, trustees, rest = unpack_counts(raw)
+        width = len(rest) // (trustees + 2)
+        try:
+            public = PublicKey.unpack(rest[:width])
+            base, *checks = public.accept(Residues(rest[width:], public.width)).values
+            return cls(public, threshold, base, tuple(checks))
+        except InputError as error:
+            raise ValueError(str(error)) from None
 
     @property
     def trustees(self) -> int:
@@ -125,7 +150,7 @@ class ShamirKey:
         self._checked(list(parts))
         if len(parts) != self.threshold:
             raise InputError(f"{len(parts)} parts of an opening, {self.threshold} are needed: no more, no fewer")
-        _alike(parts)
+        check_lengths(parts)
         n, square, factorial = self.public.n, self.public.square, self.factorial
         unscale = gmpy2.invert(mpz(4 * factorial * factorial), n)
         weights = {place: 2 * _whole_weight(place, list(parts), factorial) for place in parts}
@@ -237,6 +262,10 @@ class ShamirTrustee:
         challenge = key._challenge(self.place, ciphertexts, values, commitments, context)
         return ShamirPart(values, commitments, nonce + challenge * secret)
 
+    def reveal(self) -> bytes:
+        """The share itself: for the dealer to hand over, and nothing else."""
+        return bytes(self._share.to_bytes(self.key.public.width, "little"))
+
     def __repr__(self) -> str:
         return f"ShamirTrustee({self.place}, …)"
 
@@ -275,128 +304,7 @@ def _whole_weight(place: int, places: Sequence[int], factorial: int) -> int:
     return weight
 
 
-def _alike(parts: Mapping[int, Sequence[mpz]]) -> None:
+def check_lengths(parts: Mapping[int, Sequence[mpz]]) -> None:
+    """Raises `InputError` unless all parts are of as many ciphertexts."""
     if len({len(part) for part in parts.values()}) != 1:
         raise InputError("the parts of an opening have as many numbers as there are ciphertexts")
-
-
-# ---- Asmuth-Bloom
-
-
-@dataclass(frozen=True)
-class AsmuthBloomKey:
-    """What everyone may know: the key to encrypt under, the threshold, the shares' moduli, and how to scale."""
-
-    public: PublicKey
-    threshold: int
-    moduli: tuple[mpz, ...]
-    scale: mpz
-    """What L(c^D) has to be multiplied by: the inverse of D modulo N, for g = 1 + N."""
-
-    def __post_init__(self) -> None:
-        check_threshold(self.threshold, self.trustees)
-        if not 0 < self.scale < self.public.n or gmpy2.gcd(self.scale, self.public.n) != 1:
-            raise InputError("the scale of a key is an invertible number below its modulus")
-        if any(low >= high for low, high in zip(self.moduli, self.moduli[1:], strict=False)):
-            raise InputError("the shares' moduli rise from place to place")
-        if math.prod(self.moduli) != math.lcm(*map(int, self.moduli)):
-            raise InputError("no two of the shares' moduli have a factor in common")
-        if not self._hides():
-            raise InputError("the shares' moduli are too small, or too far apart, to hide a secret from t - 1 shares")
-
-    @property
-    def trustees(self) -> int:
-        """How many hold a share."""
-        return len(self.moduli)
-
-    def combine(self, parts: Mapping[int, Sequence[mpz]], ciphertexts: Ciphertexts) -> list[int]:
-        """The numbers, from the parts of exactly those trustees for whom they were made.
-
-        The parts' exponents add up to y + delta M with delta < threshold: M is taken off until the outcome is 1 mod N.
-        """
-        places = self.checked(list(parts))
-        _alike({0: ciphertexts.values, **parts})
-        n, square = self.public.n, self.public.square
-        whole = math.prod(self.moduli[place - 1] for place in places)
-        numbers = []
-        for ciphertext, *values in zip(ciphertexts.values, *parts.values(), strict=True):
-            product = mpz(1)
-            for value in values:
-                product = product * value % square
-            back = gmpy2.powmod(ciphertext, -whole, square)
-            tries = 0
-            while product % n != 1:
-                if tries == self.threshold - 1:
-                    raise InputError("the parts of the opening do not fit together: at least one is wrong")
-                product, tries = product * back % square, tries + 1
-            numbers.append(int((product - 1) // n * self.scale % n))
-        return numbers
-
-    def checked(self, places: Sequence[int]) -> list[int]:
-        """The places of exactly `threshold` trustees."""
-        if len(set(places)) != self.threshold or len(places) != self.threshold:
-            raise InputError(f"{len(places)} trustees, {self.threshold} are needed: no more, no fewer, no one twice")
-        if any(not 1 <= place <= self.trustees for place in places):
-            raise InputError(f"a trustee's place lies between 1 and {self.trustees}")
-        return list(places)
-
-    def _hides(self) -> bool:
-        """The condition of the module's docstring, with N^2 in place of N lambda, which is smaller and secret."""
-        lowest = math.prod(self.moduli[: self.threshold])
-        highest = math.prod(self.moduli[self.trustees - self.threshold + 1 :])
-        return bool((self.public.n**2 << HIDING_BITS) * highest < lowest)
-
-
-class AsmuthBloomTrustee:
-    """One share of a key that a dealer cut."""
-
-    __slots__ = ("_share", "key", "place")
-
-    def __init__(self, place: int, share: mpz, key: AsmuthBloomKey) -> None:
-        if not 1 <= place <= key.trustees or not 0 <= share < key.moduli[place - 1]:
-            raise InputError(f"no share of place {place}")
-        self.place, self.key, self._share = place, key, share
-
-    def unlock(self, ciphertexts: Ciphertexts, places: Sequence[int]) -> tuple[mpz, ...]:
-        """This trustee's part of an opening by exactly those trustees, this one among them."""
-        key = self.key
-        if ciphertexts.key != key.public:
-            raise InputError("these ciphertexts are under another key")
-        if self.place not in key.checked(places):
-            raise InputError(f"the trustee at place {self.place} is not among those who open")
-        modulus = key.moduli[self.place - 1]
-        others = math.prod(key.moduli[place - 1] for place in places) // modulus
-        exponent = self._share * gmpy2.invert(others, modulus) % modulus * others
-        return tuple(gmpy2.powmod_sec(value, exponent, key.public.square) for value in ciphertexts.values)
-
-    def __repr__(self) -> str:
-        return f"AsmuthBloomTrustee({self.place}, …)"
-
-
-def deal_asmuth_bloom(primes: Primes, threshold: int, trustees: int, stream: Stream) -> list[AsmuthBloomTrustee]:
-    """Shares for that many trustees, the one at place 1 first."""
-    check_threshold(threshold, trustees)
-    n = primes.public.n
-    exponent = 2 * primes.m  # lambda, the least common multiple of p - 1 and q - 1
-    order = n * exponent
-    moduli = _coprime(2 * primes.public.bits + SLACK_BITS, trustees)
-    while True:
-        multiple = mpz(1 + stream.below(int(n) - 1))
-        if gmpy2.gcd(multiple, n) == 1:
-            break
-    secret = multiple * exponent % order
-    key = AsmuthBloomKey(primes.public, threshold, tuple(moduli), gmpy2.invert(secret, n))
-    bound = (math.prod(moduli[:threshold]) - secret) // order
-    hidden = secret + order * stream.below(int(bound))
-    return [AsmuthBloomTrustee(place, hidden % modulus, key) for place, modulus in enumerate(moduli, start=1)]
-
-
-def _coprime(bits: int, count: int) -> list[mpz]:
-    """The lowest numbers from 2^bits + 1 on that have no factor in common."""
-    found: list[mpz] = []
-    candidate = (mpz(1) << bits) + 1
-    while len(found) < count:
-        if all(gmpy2.gcd(candidate, other) == 1 for other in found):
-            found.append(candidate)
-        candidate += 2
-    return found

@@ -19,7 +19,8 @@ from covey.table import build, read
 from covey.testing import canaries
 from covey.testing.cluster_cases import CLUSTER_CASES
 from covey.testing.collect_cases import COLLECT
-from covey.testing.committee_cases import COMMITTEE
+from covey.testing.columns_cases import COLUMNS_CASES
+from covey.testing.committee_cases import COMMITTEE_CASES
 from covey.testing.federate_cases import FEDERATE_CASES
 from covey.testing.generalize_cases import GENERALIZE_CASES
 from covey.testing.network import seed_of
@@ -381,7 +382,16 @@ JOIN = Case(
     _marked_join,
 )
 
-BLOCKS = (SUM, CONJUNCTION, ANCESTOR, SHUFFLE, ALIGN, CARDINALITY, JOIN, COMMITTEE, *SHARING_CASES)
-PROTOCOLS = (COUNT, COLLECT, *FEDERATE_CASES, *GENERALIZE_CASES, *CLUSTER_CASES, *PEEL_CASES, *SUPPRESS_CASES)
+BLOCKS = (SUM, CONJUNCTION, ANCESTOR, SHUFFLE, ALIGN, CARDINALITY, JOIN, *COMMITTEE_CASES, *SHARING_CASES)
+PROTOCOLS = (
+    COUNT,
+    COLLECT,
+    *FEDERATE_CASES,
+    *GENERALIZE_CASES,
+    *CLUSTER_CASES,
+    *COLUMNS_CASES,
+    *PEEL_CASES,
+    *SUPPRESS_CASES,
+)
 
 CASES: dict[str, Case] = {case.name: case for case in (*BLOCKS, *PROTOCOLS)}

@@ -19,19 +19,11 @@ from gmpy2 import mpz
 from tests.conftest import ROOT
 
 from covey.crypto import paillier
+from covey.crypto.asmuth_bloom import HIDING_BITS, AsmuthBloomKey, AsmuthBloomTrustee, _coprime, deal_asmuth_bloom
 from covey.crypto.paillier import Ciphertexts
 from covey.crypto.residues import Residues
 from covey.crypto.rng import Rng, Stream
-from covey.crypto.threshold_paillier import (
-    HIDING_BITS,
-    AsmuthBloomTrustee,
-    Primes,
-    ShamirPart,
-    ShamirTrustee,
-    _coprime,
-    deal_asmuth_bloom,
-    deal_shamir,
-)
+from covey.crypto.threshold_paillier import Primes, ShamirKey, ShamirPart, ShamirTrustee, deal_shamir
 from covey.errors import InputError
 from covey.testing.network import seed_of
 
@@ -251,12 +243,13 @@ def test_secrets_do_not_print() -> None:
 
 @pytest.fixture(scope="module")
 def opening() -> tuple[list[ShamirTrustee], Ciphertexts, ShamirPart]:
+    before = paillier._accepted["tiny"]
     paillier._accepted["tiny"] = True
     try:
         trustees, ciphertexts = shamir(), hidden()
         return trustees, ciphertexts, trustees[0].unlock(ciphertexts, stream("opening"), "here", 5)
     finally:
-        paillier._accepted["tiny"] = False
+        paillier._accepted["tiny"] = before
 
 
 Opening = tuple[list[ShamirTrustee], Ciphertexts, ShamirPart]
@@ -351,6 +344,27 @@ def test_a_part_that_passes_the_wire_is_the_same_and_bad_bytes_do_not(opening: O
     for wrong in (Residues(zero, public.width), Residues(large, public.width), Residues(b"1234", 4)):
         with pytest.raises(InputError):
             ShamirPart.read(key, wrong, proof)
+
+
+def test_keys_that_pass_the_wire_are_the_same_and_bad_bytes_are_refused() -> None:
+    for key in (shamir()[0].key, asmuth_bloom()[0].key):
+        raw = key.pack()
+        kind: type[ShamirKey] | type[AsmuthBloomKey] = type(key)
+        assert kind.unpack(raw) == key
+        half = key.public.bits // 8
+        for bad in (
+            b"",
+            raw[:2],
+            raw[:-1],
+            raw + b"\0",
+            bytes([0]) + raw[1:],
+            bytes([7]) + raw[1:],
+            raw[:1] + bytes([2]) + raw[2:],
+            raw[:2] + bytes(half) + raw[2 + half :],
+            raw[:-half] + bytes(half) if isinstance(key, AsmuthBloomKey) else raw[: -2 * half] + bytes(2 * half),
+        ):
+            with pytest.raises(ValueError, match=r"\w"):
+                kind.unpack(bad)
 
 
 def test_wrong_parts_do_not_combine() -> None:
