@@ -18,6 +18,7 @@ from covey.protocols.cluster import diverse, divide, guarded, regroup, repair, s
 from covey.protocols.cluster.ground import Clusters, Ground
 from covey.protocols.cluster.kernels import close_own, count_below, go_below
 from covey.protocols.cluster.sweep import NO_UNITS, SLOTS, Units, find_critical, sweep_guarded
+from covey.protocols.cluster.turn import Memory
 from covey.secure import ancestor
 from covey.secure.descent import NOTHING
 from covey.study import Study
@@ -56,10 +57,11 @@ def moved(
     _, clusters, order = next(iter(ordered.values()))
     if any(own.places.shape[1] for own in units.values()):
         units = {name: own._replace(left=own.left[order]) for name, own in units.items()}
+    memory = {name: Memory() for name in hands}
     for _ in range(guarded.SWEEPS):
         before = guarded.total_cost(ground, clusters)
         for mover in sorted(hands):
-            clusters = turn(ground, hands, labels, clusters, mover, units[mover])
+            clusters = turn(ground, hands, labels, clusters, mover, units[mover], memory[mover])
         clusters = close(ground, hands, labels, clusters)
         if before - guarded.total_cost(ground, clusters) < max(1, before // guarded.GAIN):
             break
@@ -138,7 +140,9 @@ def stands_apart(ground: Ground, rows: divide.Asked, own: list[Longs], cells: in
     return divide.all_but_one(ground, rows, heavy, fine)
 
 
-def turn(ground: Ground, hands: Hands, labels: Labels, clusters: Clusters, mover: str, units: Units) -> Clusters:
+def turn(
+    ground: Ground, hands: Hands, labels: Labels, clusters: Clusters, mover: str, units: Units, memory: Memory
+) -> Clusters:
     """One party's turn with the closures of the others' records at hand."""
     rules = guarded.rules_for(ground, hands[mover].shape[1], len(clusters))
     asked = np.flatnonzero(clusters.sizes > ground.k)
@@ -153,8 +157,12 @@ def turn(ground: Ground, hands: Hands, labels: Labels, clusters: Clusters, mover
         own[mover] = ground.local(left[asked])
         answers[slot, asked] = ground.flat(ancestor.ideal(ground.trees, own, ground.local(clusters.boxes[asked])))
     sizes, boxes = clusters.sizes.copy(), clusters.boxes.copy()
-    sweep_guarded(ground.forest, hands[mover], labels[mover], sizes, boxes, critical.record, answers, rules, units)
-    return Clusters(sizes, boxes)
+    memory.touched = sweep_guarded(
+        ground.forest, hands[mover], labels[mover], sizes, boxes, critical.record, answers, rules, units,
+        memory.fresh(clusters),
+    )  # fmt: skip
+    memory.left = Clusters(sizes, boxes)
+    return memory.left
 
 
 def pruned(ground: Ground, study: Study, hands: Hands) -> Ground:

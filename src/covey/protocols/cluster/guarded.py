@@ -15,7 +15,7 @@ from covey.protocols.cluster.ground import Clusters, Ground
 from covey.protocols.cluster.ranges import Tests
 from covey.protocols.cluster.regroup import keep_better, put_together
 from covey.protocols.cluster.sweep import NO_UNITS, Rules, Units
-from covey.protocols.cluster.turn import guarded_turn
+from covey.protocols.cluster.turn import Memory, guarded_turn
 from covey.protocols.protocol import Pace
 from covey.wire import Channel
 
@@ -54,10 +54,11 @@ async def move_records(
     """Each own record's cluster, and the clusters, after sweeps of everyone's turns until one gains little."""
     label, clusters, order = in_order(ground, label, clusters)
     units = units if not units.places.shape[1] else units._replace(left=units.left[order])
+    memory = Memory()
     for sweep in range(SWEEPS):
         before = total_cost(ground, clusters)
         at = channel.at("sweep", sweep)
-        clusters = await move(at, ground, codes, label, clusters, units, pace, sweep, openings)
+        clusters = await move(at, ground, codes, label, clusters, units, memory, pace, sweep, openings)
         if before - total_cost(ground, clusters) < max(1, before // GAIN):
             break
     return label, clusters
@@ -87,14 +88,14 @@ async def divide_anew(
 
 
 async def move(
-    channel: Channel, ground: Ground, codes: Ints, label: Longs, clusters: Clusters, units: Units, pace: Pace,
-    sweep: int, openings: Openings,
+    channel: Channel, ground: Ground, codes: Ints, label: Longs, clusters: Clusters, units: Units, memory: Memory,
+    pace: Pace, sweep: int, openings: Openings,
 ) -> Clusters:  # fmt: skip
     """Everyone's turn, one after the other, and the closures of all clusters; changes own labels in place."""
     rules = rules_for(ground, codes.shape[1], len(clusters))
     for place, mover in enumerate(channel.parties):
         with channel.at("turn", place) as turn:
-            clusters = await guarded_turn(turn, ground, codes, label, clusters, mover, rules, units, openings)
+            clusters = await guarded_turn(turn, ground, codes, label, clusters, mover, rules, units, memory, openings)
         pace.reach(sweep * len(channel.parties) + place + 1)
     with channel.at("close") as closing:
         return await close_jointly(

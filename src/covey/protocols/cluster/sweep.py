@@ -9,12 +9,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from covey.anonymize.compiled import jit
 from covey.anonymize.kernels import Forest, lowest_above
 from covey.anonymize.problem import Ints, Longs
 from covey.protocols.cluster.kernels import Children, above, above_both, child_place, close_own
 from covey.secure.descent import NOTHING
+
+Bits = NDArray[np.bool_]
 
 SLOTS = 2
 ENDLESS = 2**62
@@ -146,6 +149,27 @@ def addition(trees: Forest, codes: Ints, record: int, size: int, box: Ints, limi
 
 
 @jit
+def best_fresh(
+    trees: Forest, codes: Ints, record: int, own: int, sizes: Longs, boxes: Ints, price: Longs, limit: int,
+    rules: Rules, units: Units, fresh: Longs,
+) -> tuple[int, int]:  # fmt: skip
+    """The same among these clusters alone, which are in ascending order."""
+    found = -1
+    for place in range(np.searchsorted(fresh, own - rules.window), len(fresh)):
+        other = fresh[place]
+        if other > own + rules.window:
+            break
+        if other == own or sizes[other] == 0 or (rules.monotone and price[other] >= limit):
+            continue
+        if not may_join(units, record, other):
+            continue
+        more = addition(trees, codes, record, sizes[other], boxes[other], limit, rules.monotone)
+        if more < limit:
+            found, limit = other, more
+    return found, limit
+
+
+@jit
 def best_cluster(
     trees: Forest, codes: Ints, record: int, own: int, sizes: Longs, boxes: Ints, price: Longs, limit: int,
     rules: Rules, units: Units,
@@ -175,12 +199,13 @@ def box_price(trees: Forest, box: Ints) -> int:
 @jit
 def sweep_guarded(
     trees: Forest, codes: Ints, label: Longs, sizes: Longs, boxes: Ints, critical: Longs, answers: Ints, rules: Rules,
-    units: Units,
-) -> int:  # fmt: skip
-    """Moves own records where that lowers the loss for sure; changes label, sizes, boxes, units; returns the moves.
+    units: Units, fresh: Bits,
+) -> Bits:  # fmt: skip
+    """Moves own records where that lowers the loss for sure; changes label, sizes, boxes, units; who was touched.
 
     `answers` has for each critical record the joint closure without it, NOTHING where it was not asked: there the
-    cluster's box is taken to stay, which only overestimates.
+    cluster's box is taken to stay, which only overestimates. A record whose cluster is not `fresh`, that is as it was
+    when the record was last examined, looks at fresh clusters alone: the others were not better then.
     """
     columns = codes.shape[0]
     joined = np.full(boxes.shape, NOTHING, np.int32)  # the closure of own records that joined in this turn
@@ -188,7 +213,8 @@ def sweep_guarded(
     for cluster in range(len(sizes)):
         price[cluster] = box_price(trees, boxes[cluster])
     shrunk = np.empty(columns, np.int32)
-    moves = 0
+    touched = np.zeros(len(sizes), np.bool_)
+    changed = np.flatnonzero(fresh)
     for record in range(codes.shape[1]):
         own = label[record]
         if sizes[own] <= rules.keep or (price[own] == 0 and sizes[own] > 1) or not may_leave(units, record, own):
@@ -196,10 +222,16 @@ def sweep_guarded(
         without(trees, critical, answers, joined, boxes, record, own, shrunk)
         after = 0 if sizes[own] == 1 else (sizes[own] - 1) * box_price(trees, shrunk)
         limit = ENDLESS if sizes[own] == 1 else sizes[own] * price[own] - after
-        target, _ = best_cluster(trees, codes, record, own, sizes, boxes, price, limit, rules, units)
+        if fresh[own]:
+            target, _ = best_cluster(trees, codes, record, own, sizes, boxes, price, limit, rules, units)
+        else:
+            target, _ = best_fresh(trees, codes, record, own, sizes, boxes, price, limit, rules, units, changed)
         if target < 0:
             continue
-        moves += 1
+        if not (fresh[own] and fresh[target]):
+            fresh[own] = fresh[target] = True
+            changed = np.flatnonzero(fresh)
+        touched[own] = touched[target] = True
         pay(units, record, own, target)
         label[record] = target
         sizes[own] -= 1
@@ -212,7 +244,7 @@ def sweep_guarded(
             joined[target, column] = trees.offsets[column] + code if node == NOTHING else above(trees, node, code)
         price[own] = box_price(trees, shrunk)
         price[target] = box_price(trees, boxes[target])
-    return moves
+    return touched
 
 
 @jit

@@ -7,7 +7,10 @@ Guarded   only what a removal would leave is opened, to the party whose turn it 
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
+from numpy.typing import NDArray
 
 from covey.anonymize.problem import Ints, Longs
 from covey.errors import PeerError
@@ -20,6 +23,23 @@ from covey.secure import ancestor
 from covey.secure.descent import NOTHING
 from covey.wire import Channel, Message, Vector, gather
 
+Bits = NDArray[np.bool_]
+
+
+@dataclass
+class Memory:
+    """What a party remembers from its last turn: the clusters as it left them, and which ones it had touched."""
+
+    left: Clusters | None = None
+    touched: Bits = field(default_factory=lambda: np.zeros(0, dtype=bool))
+
+    def fresh(self, clusters: Clusters) -> Bits:
+        """Which clusters have changed since the own records were last examined."""
+        if self.left is None:
+            return np.ones(len(clusters), dtype=bool)
+        same = (clusters.sizes == self.left.sizes) & (clusters.boxes == self.left.boxes).all(axis=1)
+        return np.asarray(self.touched | ~same)
+
 
 class State(Message, tag="cluster.state"):
     """The clusters after the sender's turn: sizes, and the nodes of their boxes, four bytes each."""
@@ -30,7 +50,7 @@ class State(Message, tag="cluster.state"):
 
 async def guarded_turn(
     channel: Channel, ground: Ground, codes: Ints, label: Longs, clusters: Clusters, mover: str, rules: Rules,
-    units: Units, openings: Openings,
+    units: Units, memory: Memory, openings: Openings,
 ) -> Clusters:  # fmt: skip
     """The clusters after the mover's turn; its own label array is changed in place.
 
@@ -56,8 +76,10 @@ async def guarded_turn(
     if found is not None:
         answers[:, asked] = ground.flat(found).reshape(SLOTS, len(asked), ground.columns)
     sizes, boxes = clusters.sizes.copy(), clusters.boxes.copy()
-    sweep_guarded(ground.forest, codes, label, sizes, boxes, critical.record, answers, rules, units)
-    moved = Clusters(sizes, boxes)
+    memory.touched = sweep_guarded(
+        ground.forest, codes, label, sizes, boxes, critical.record, answers, rules, units, memory.fresh(clusters)
+    )
+    moved = memory.left = Clusters(sizes, boxes)
     await state.broadcast(write_state(ground, moved))
     return moved
 
