@@ -64,18 +64,26 @@ def _opened(sentence: str) -> str:
     return sentence.replace("!r}", "}").replace("{", "(").replace("}", ")")
 
 
+_SPLITS = {"horizontal": "rows split", "vertical": "columns split", "respondents": "a row each"}
+
+
 def _compare(chosen: list[Protocol]) -> None:
+    """A few lines for each, so that eighty columns are enough."""
     from rich.console import Console
+    from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("protocol", "what it does", "split", "needs", "the release goes to"):
-        table.add_column(heading)
+    console = Console(highlight=False)
     for each in chosen:
-        table.add_row(each.name, Text(each.about), ", ".join(each.partitions), Text(each.needs), each.released_to)
-    Console().print(table)
-    typer.echo("\ncovey protocols NAME tells what one guarantees, what it leaks and its options.")
+        split = " or ".join(_SPLITS[partition] for partition in each.partitions)
+        console.print(Text.assemble((each.name, "bold"), f": {split}; the release goes to {each.released_to}"))
+        lines = Table.grid(padding=(0, 1))
+        for heading, text in (("does", each.about), ("needs", each.needs), ("keeps", each.guarantees)):
+            lines.add_row(Text(heading, "dim"), Text(text))
+        console.print(Padding(lines, (0, 0, 0, 2)))
+        console.print()
+    console.print("covey protocols NAME tells what one leaks, and its options.")
 
 
 def _explain(protocol: Protocol) -> None:
