@@ -13,10 +13,10 @@ part. Not       a collector that cheats: that makes up respondents or keys, or h
 from __future__ import annotations
 
 from covey.protocols.collect.clear import ideal
-from covey.protocols.collect.collector import collector
+from covey.protocols.collect.collecting import collector
 from covey.protocols.collect.leaks import LEAKAGE
 from covey.protocols.collect.plan import foresee
-from covey.protocols.collect.respondent import respondent
+from covey.protocols.collect.responding import respondent
 from covey.protocols.collect.terms import OPTIONS, Terms, hub_of
 from covey.protocols.protocol import Protocol, Role
 from covey.study import Study

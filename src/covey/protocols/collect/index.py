@@ -63,7 +63,7 @@ async def receive(channel: Channel, terms: Terms, handle: str, respondents: int,
 
 
 def build(terms: Terms, key: Points, theirs: list[Ciphertexts], own: Longs, fresh: Stream) -> Ciphertexts:
-    """The index, from everyone's numbers in the order of respondents, and the collector's own: b first, then the cells'."""
+    """The index, from everyone's numbers in the order of respondents, and the collector's: b first, then the cells'."""
     beginnings = Ciphertexts.join([part.slice(len(part) - 1, len(part)) for part in theirs]).total()
     steps = Ciphertexts.join([part.slice(0, len(part) - 1) for part in theirs])
     before, mine = int(own[: terms.b].sum()), np.cumsum(own[terms.b :])

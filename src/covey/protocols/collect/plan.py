@@ -16,11 +16,12 @@ from covey.protocols.collect.submit import MOST_MIXERS, row_size
 from covey.protocols.collect.terms import Terms, hub_of, trees_of
 from covey.protocols.protocol import Forecast
 from covey.study import Study
+from covey.wire import FRAME_BYTES
 
 RESPONDENTS = "respondents"
 """The name by which a plan and a simulation know everyone but the collector."""
 SIMULATED = 600
-_FRAME = 120
+_FRAME = FRAME_BYTES + 50
 
 
 def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
