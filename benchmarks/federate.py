@@ -55,7 +55,8 @@ def study_text(alpha: float, schedule: str) -> str:
         f'[columns.{name}]\nrole = "quasi"\nmissing = "error"\nhierarchy = "{name}.csv"\n' for name in (*FIRST, *SECOND)
     )
     rest = '[columns.salary-class]\nrole = "sensitive"\nmissing = "error"\nvalues = ["<=50K", ">50K"]\n'
-    named = f"[parties.gym]\ncolumns = {json.dumps(FIRST)}\n[parties.bank]\ncolumns = {json.dumps([*SECOND, 'salary-class'])}\n"
+    has = {"gym": FIRST, "bank": (*SECOND, "salary-class")}
+    named = "".join(f"[parties.{name}]\ncolumns = {json.dumps(columns)}\n" for name, columns in has.items())
     key = '[columns.uid]\nrole = "key"\n'
     return f'{head}{options}{key}{columns}{rest}{named}[parties.researcher]\nrole = "recipient"\n'
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,6 +13,10 @@ from covey.protocols.federate.own import Bits, Longs, Own
 from covey.protocols.federate.terms import Terms
 
 INFEASIBLE = "k or delta cannot be kept even if everyone is in one class; nothing was released"
+
+
+Test = Callable[[Terms, Own, Own, list[Longs]], bool]
+"""Whether groups may stand as they are; experiments may use another than `keeps`."""
 
 
 @dataclass(frozen=True)
@@ -43,17 +47,17 @@ class Division:
     """The sizes of the groups that were tested for exact values, each time."""
 
 
-def divide(terms: Terms, first: Own, second: Own) -> Division:
+def divide(terms: Terms, first: Own, second: Own, test: Test | None = None) -> Division:
     """Cuts groups in two as long as both halves keep k and delta. Raises Unmet if not even everyone does."""
-    everyone = Group("", np.arange(len(terms.population)))
-    if not keeps(terms, first, second, [everyone.members]):
+    everyone, good = Group("", np.arange(len(terms.population))), test or keeps
+    if not good(terms, first, second, [everyone.members]):
         raise Unmet(INFEASIBLE)
     division = Division([])
     level = [everyone]
     while level:
         steps, below = [], []
         for group in level:
-            step, halves = turn(terms, first, second, group)
+            step, halves = turn(terms, first, second, group, good)
             steps.append(step)
             if halves is None:
                 division.leaves.append(group)
@@ -67,7 +71,7 @@ def divide(terms: Terms, first: Own, second: Own) -> Division:
     return division
 
 
-def turn(terms: Terms, first: Own, second: Own, group: Group) -> tuple[Step, list[Group] | None]:
+def turn(terms: Terms, first: Own, second: Own, group: Group, good: Test) -> tuple[Step, list[Group] | None]:
     """One group: who divides it, where, and whether both halves keep what is asked for."""
     ranges = first.spread(group.members), second.spread(group.members)
     leads = ranges[0][0] >= ranges[1][0]
@@ -85,7 +89,7 @@ def turn(terms: Terms, first: Own, second: Own, group: Group) -> tuple[Step, lis
     ) + score.of_other(terms, size, cuts.upper, int(theirs.sum()), (upper & theirs).sum(axis=1))
     above = upper[int(np.argmax(scores))]
     halves = [Group(group.path + side, group.members[half]) for side, half in (("0", ~above), ("1", above))]
-    kept = keeps(terms, first, second, [half.members for half in halves])
+    kept = good(terms, first, second, [half.members for half in halves])
     return Step(size, leads, len(cuts), kept), halves if kept else None
 
 

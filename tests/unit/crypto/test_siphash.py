@@ -1,0 +1,34 @@
+"""The keyed function behind dummy users is SipHash-2-4."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from covey.crypto.siphash import keyed, siphash
+from covey.testing.network import seed_of
+
+LOW, HIGH = 0x0706050403020100, 0x0F0E0D0C0B0A0908
+EIGHT = 0x0706050403020100
+"""The authors' key, and their message of eight bytes."""
+
+
+def test_the_authors_vector() -> None:
+    assert siphash(LOW, HIGH, np.array([EIGHT], np.uint64)).tolist() == [0x93F5F5799A932462]
+
+
+def test_many_words_are_hashed_one_by_one() -> None:
+    words = np.arange(50, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    one_by_one = [int(siphash(LOW, HIGH, words[place : place + 1])[0]) for place in range(50)]
+    assert siphash(LOW, HIGH, words).tolist() == one_by_one
+
+
+def test_labels_and_secrets_make_other_functions() -> None:
+    words = np.arange(100, dtype=np.uint64)
+    found = [
+        keyed(seed_of(secret), words, *labels).tolist()
+        for secret in (1, 2)
+        for labels in (("seat", "0"), ("seat", "01"))
+    ]
+    assert len({tuple(each) for each in found}) == 4
+    assert len(set(found[0])) == 100
+    assert keyed(seed_of(1), words, "seat", "0").tolist() == found[0]
