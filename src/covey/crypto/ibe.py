@@ -244,17 +244,17 @@ class Recipient:
         """The recipient that our own `raw` stands for; never from outside."""
         return cls(GT.deserialize(raw[:GT_BYTES]), G1.deserialize(raw[GT_BYTES:]))
 
-    def seal(self, numbers: Sequence[int | None], stream: Stream) -> Ciphertexts:
-        """Each number encrypted; for None a number that nobody knows, uniform.
+    def seal(self, numbers: Sequence[int], stream: Stream, known: Sequence[int] | None = None) -> Ciphertexts:
+        """Each number encrypted; where `known` is given and zero, a number that nobody knows, uniform.
 
-        The mask generates GT, so that an independent power of it is an unknown number, masked.
+        The mask generates GT, so that an independent power of it is an unknown number, masked. How long it takes tells
+        neither which numbers are unknown nor which are equal; only a zero costs less than others.
         """
         fresh, other = draw(stream, len(numbers)), draw(stream, len(numbers))
-        masks = self._mask.powers(
-            [independent if number is None else t for number, t, independent in zip(numbers, fresh, other, strict=True)]
-        )
-        held = encoded(number or 0 for number in numbers)
-        return self._with(fresh, [left * right for left, right in zip(held, masks, strict=True)])
+        kept = [1] * len(numbers) if known is None else known
+        masks = self._mask.powers([t if keep else u for t, u, keep in zip(fresh, other, kept, strict=True)])
+        held = [left * right for left, right in zip(encoded(numbers), masks, strict=True)]
+        return self._with(fresh, held)
 
     def rerandomised(self, sealed: Ciphertexts, stream: Stream) -> Ciphertexts:
         """The same numbers in ciphertexts that nobody without the key, or our randomness, can tell from new ones."""
@@ -266,11 +266,10 @@ class Recipient:
 
 
 def encoded(numbers: Iterable[int]) -> list[GT]:
-    """The numbers as elements of GT; a zero, and a number that occurs again, cost nothing."""
+    """The numbers as elements of GT; zeros cost nothing, all others the same, equal ones too."""
     listed = [number % pairing.ORDER for number in numbers]
-    distinct = [number for number in dict.fromkeys(listed) if number]
-    known = {0: pairing.ONE, **dict(zip(distinct, _root().powers(distinct), strict=True))}
-    return [known[number] for number in listed]
+    powers = iter(_root().powers([number for number in listed if number]))
+    return [next(powers) if number else pairing.ONE for number in listed]
 
 
 @cache

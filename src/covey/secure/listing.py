@@ -119,9 +119,7 @@ def _do(encryption: Encryption[B], job: AnyJob) -> bytes:
 
 def seal(encryption: Encryption[B], job: Seal, rng: Rng) -> B:
     """A chunk of a list."""
-    numbers = read_numbers(job.numbers)
-    listed = [number if known else None for number, known in zip(numbers, job.known, strict=True)]
-    return encryption.seal(listed, rng.stream("seal"))
+    return encryption.seal(read_numbers(job.numbers), rng.stream("seal"), job.known)
 
 
 def test(encryption: Encryption[B], job: Test, rng: Rng) -> B:

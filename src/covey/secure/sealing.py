@@ -69,8 +69,8 @@ class Encryption(Interface[B]):
         """Ciphertexts from outside. Raises `InputError` unless all of them are well-formed."""
         ...
 
-    def seal(self, numbers: Sequence[int | None], stream: Stream) -> B:
-        """Each number encrypted; for None a number that nobody knows."""
+    def seal(self, numbers: Sequence[int], stream: Stream, known: Sequence[int] | None = None) -> B:
+        """Each number encrypted; where `known` is given and zero, one that nobody knows."""
         ...
 
     def rerandomised(self, sealed: B, stream: Stream) -> B:
@@ -108,9 +108,9 @@ class Waters:
         """Ciphertexts from outside."""
         return ibe.Ciphertexts.read(raw, stream)
 
-    def seal(self, numbers: Sequence[int | None], stream: Stream) -> ibe.Ciphertexts:
+    def seal(self, numbers: Sequence[int], stream: Stream, known: Sequence[int] | None = None) -> ibe.Ciphertexts:
         """Each number encrypted."""
-        return self._recipient.seal(numbers, stream)
+        return self._recipient.seal(numbers, stream, known)
 
     def rerandomised(self, sealed: ibe.Ciphertexts, stream: Stream) -> ibe.Ciphertexts:
         """The same numbers again."""
@@ -139,8 +139,9 @@ class Pairs:
         return Pairs(self.inner.plus(other.inner))
 
     def plus_numbers(self, numbers: Sequence[int]) -> Pairs:
-        """Ciphertexts of the numbers with these known ones added."""
-        return Pairs(self.inner.plus_numbers(numbers))
+        """Ciphertexts of the numbers with these known ones added, none zero; equal ones cost what others do."""
+        added = self.inner.second.plus(generator_times(Scalars.of(numbers)))
+        return Pairs(elgamal.Ciphertexts(self.inner.first, added))
 
     def scaled(self, by: Sequence[int]) -> Pairs:
         """Ciphertexts of the multiples."""
@@ -177,16 +178,17 @@ class ElGamal:
         halves = np.frombuffer(raw, np.uint8).reshape(-1, 2, 32)
         return Pairs(elgamal.Ciphertexts(Points(halves[:, 0].tobytes()), Points(halves[:, 1].tobytes())))
 
-    def seal(self, numbers: Sequence[int | None], stream: Stream) -> Pairs:
-        """Each number encrypted; an unknown one is a random point."""
-        fresh = Scalars.draw(stream, len(numbers))
-        masks = self._key.times(fresh) if self._secret is None else generator_times(fresh.times(self._secret))
-        known = [place for place, number in enumerate(numbers) if number is not None]
-        sealed = masks.take(known).plus(group.powers(numbers[place] or 0 for place in known))
-        unknown = generator_times(Scalars.draw(stream, len(numbers) - len(known)))
-        order = np.empty(len(numbers), dtype=np.int64)
-        order[[*known, *(place for place, number in enumerate(numbers) if number is None)]] = np.arange(len(numbers))
-        return Pairs(elgamal.Ciphertexts(generator_times(fresh), Points.join([sealed, unknown]).take(order)))
+    def seal(self, numbers: Sequence[int], stream: Stream, known: Sequence[int] | None = None) -> Pairs:
+        """Each number encrypted. With the secret half a mask and its number are one multiple of the generator."""
+        fresh, other = self.draw(stream, len(numbers)), self.draw(stream, len(numbers))
+        kept = [1] * len(numbers) if known is None else known
+        masks = [t if keep else u for t, u, keep in zip(fresh, other, kept, strict=True)]
+        if self._secret is None:
+            second = self._key.times(Scalars.of(masks)).plus(group.powers(numbers))
+        else:
+            secret = int.from_bytes(self._secret.reveal(), "little")
+            second = generator_times(Scalars.of(secret * t + m for t, m in zip(masks, numbers, strict=True)))
+        return Pairs(elgamal.Ciphertexts(generator_times(Scalars.of(fresh)), second))
 
     def rerandomised(self, sealed: Pairs, stream: Stream) -> Pairs:
         """The same numbers again."""

@@ -72,7 +72,7 @@ def test_ciphertexts_add_up_are_scaled_and_re_randomised(north: Recipient, key: 
 
 
 def test_an_unknown_number_is_never_zero_and_never_the_same(north: Recipient, key: IdentityKey) -> None:
-    opened = key.opened(north.seal([None] * 6, stream("unknown")))
+    opened = key.opened(north.seal([0] * 6, stream("unknown"), bytes(6)))
     assert len({element.serialize() for element in opened}) == 6
     assert not any(element.is_one() for element in opened)
 

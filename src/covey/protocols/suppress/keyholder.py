@@ -101,11 +101,11 @@ async def _send_list(run: Run, channel: Channel, entries: list[Entry] | None, ch
 
     async def write(at: Channel, number: int) -> None:
         first, last = number * chunk, min((number + 1) * chunk, length)
+        part = [(run.filler, k)] * (last - first) if entries is None else entries[first:last]
+        numbers = [each for what, _ in part for each in (what, *[0] * (k - 1))]
+        known = bytes(each for _, rows in part for each in (1, *(j <= rows for j in range(1, k))))
         if entries is None:
-            numbers, known = [0] * (k * (last - first)), bytes(k * (last - first))
-        else:
-            numbers = [each for what, _ in entries[first:last] for each in (what, *[0] * (k - 1))]
-            known = bytes(each for _, rows in entries[first:last] for each in (1, *(j <= rows for j in range(1, k))))
+            known = bytes(len(known))
         job = listing.Seal(run.encryption, run.seed(at, "seal", number), listing.spell_numbers(numbers), known)
         await at.send(run.peer, Sealed(await run.do(at, job)))
 
