@@ -135,7 +135,7 @@ async def release(
     _note(seat, leaks.chance(await asyncio.to_thread(expect, terms, trees, nodes, line.sizes)))
     classes = []
     for members in answers.members_of(line.order, line.group):
-        names = sorted((enrolment.handles[number] for number in members), key=lambda name: enrolment.letters[name].data)
+        names = named(enrolment, members)
         classes.append((names, submit.Class.of(channel, [enrolment.letters[name] for name in names])))
     for names, _ in classes:
         company = submit.Company([enrolment.letters[name] for name in names])
@@ -147,6 +147,11 @@ async def release(
     number = np.repeat(published.number, [len(part) for part in rows])
     columns = {column.name: [row[place] for row in cells] for place, column in enumerate(carried(study))}
     return result(study, tuple(trees), published, known, Rows(number, columns))
+
+
+def named(enrolment: keys.Enrolment, members: Sequence[int]) -> list[str]:
+    """A class's members in the order in which they are told of each other: by their random keys."""
+    return sorted((enrolment.handles[number] for number in members), key=lambda name: enrolment.letters[name].data)
 
 
 def expect(terms: Terms, trees: Sequence[Hierarchy], nodes: Ints, sizes: Longs) -> attack.Success:

@@ -20,7 +20,7 @@ from msgspec import Meta
 
 from covey.crypto.elgamal import KeyShare
 from covey.crypto.group import POINT_BYTES, Point, Points
-from covey.crypto.rng import Label, spell
+from covey.crypto.rng import Label, Stream, spell
 from covey.crypto.seal import BODY_OVERHEAD, OVERHEAD, Sealed, seal, unseal
 from covey.errors import InputError, PeerError
 from covey.protocols.collect.keys import Enrolment, Membership
@@ -95,7 +95,7 @@ async def hand_in(channel: Channel, terms: Terms, hub: str, membership: Membersh
     size = row_size(terms, len(own.mixers) - depth)
     batch = await receive(at.at("pass"), hub, len(own.keys), size)
     mixed = peel(at, hub, batch, membership.letters, (*context, depth))
-    await send(at.at("pass"), hub, mixed.take(channel.rng.stream("order").permutation(len(mixed))))
+    await send(at.at("pass"), hub, permuted(mixed, channel.rng.stream("order")))
 
 
 async def gather_rows(
@@ -127,6 +127,11 @@ def peel(channel: Channel, hub: str, batch: Sealed, own: KeyShare, context: tupl
         return Sealed.parse(unseal(batch, own.surrender(), *context))
     except InputError as error:
         raise PeerError(party=hub, step=channel.step, reason=f"it passed on what is no row: {error}") from None
+
+
+def permuted(batch: Sealed, stream: Stream) -> Sealed:
+    """The rows in random order."""
+    return batch.take(stream.permutation(len(batch)))
 
 
 def row_size(terms: Terms, layers: int) -> int:
