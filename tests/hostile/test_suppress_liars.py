@@ -1,0 +1,144 @@
+"""A party of `suppress` that does not keep to the protocol is named, and the run ends before it publishes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+import pytest
+
+from covey.crypto.ibe import IdentityKey, Master
+from covey.crypto.rng import Rng
+from covey.errors import Aborted, PeerError
+from covey.protocols.suppress.messages import Issued, Rows, Sealed, Sizes, Tuples
+from covey.testing.cases import CASES
+from covey.testing.harness import run
+from covey.testing.network import seed_of
+from covey.wire import Channel, Message, Vector
+
+M = TypeVar("M", bound=Message)
+Lie = Callable[[Channel, Message], Message]
+MASTER = Master(Rng(seed_of(9)).stream("another authority"))
+
+
+def told(scheme: str, liar: str, lie: Lie, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the others say of a party whose messages are changed; nobody has a release."""
+    honest = Channel.send
+
+    async def send(self: Channel, to: str, message: Message) -> None:
+        await honest(self, to, lie(self, message) if self.me == liar else message)
+
+    monkeypatch.setattr(Channel, "send", send)
+    ends = run(CASES[f"suppress by {scheme}"].smallest(), seed=4)
+    assert all(end.finished is None for end in ends.values())
+    return [str(end.error) for name, end in ends.items() if name != liar and isinstance(end.error, PeerError)]
+
+
+def changed(kind: type[M], step: str, change: Callable[[M], Message]) -> Lie:
+    """The lie that changes one kind of message at one step."""
+
+    def lie(channel: Channel, message: Message) -> Message:
+        return change(message) if isinstance(message, kind) and channel.step.startswith(step) else message
+
+    return lie
+
+
+def words(*numbers: int) -> Vector:
+    return Vector(np.array(numbers, dtype=np.uint64))
+
+
+LISTS = {
+    "a chunk that is too short": ("north", "test", lambda m: Sealed(m.items[:-1]), "bytes of ciphertexts"),
+    "a chunk that is too long": ("north", "list", lambda m: Sealed(m.items * 2), "bytes of ciphertexts"),
+    "a damaged element of phase 1": ("north", "test", lambda m: Sealed(flipped(m.items)), "test/0/0"),
+    "a damaged element of phase 2": ("north", "list", lambda m: Sealed(flipped(m.items)), "list/0"),
+    "zeros for ciphertexts": ("north", "list", lambda m: Sealed(bytes(len(m.items))), "list/0"),
+    "a damaged answer of phase 1": ("south", "answer", lambda m: Sealed(flipped(m.items)), "answer"),
+    "a damaged answer of phase 2": ("south", "compare", lambda m: Sealed(flipped(m.items)), "compare/0"),
+    "too few answers": ("south", "compare", lambda m: Sealed(m.items[: len(m.items) // 2]), "bytes of ciphertexts"),
+}
+
+
+def flipped(raw: bytes) -> bytes:
+    return bytes([raw[0] ^ 1]) + raw[1:]
+
+
+@pytest.mark.parametrize("scheme", ["elgamal", "waters"])
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_that_is_none_is_refused(name: str, scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    liar, step, change, reason = LISTS[name]
+    (sentence,) = told(scheme, liar, changed(Sealed, step, change), monkeypatch)
+    assert liar in sentence and reason in sentence
+
+
+TUPLES: dict[str, tuple[Callable[[Tuples], Message], str]] = {
+    "a value that the study does not list": (lambda m: Tuples(["99", "F"], words(2), False), "no tuple of the study"),
+    "the sign of suppression": (lambda m: Tuples(["*", "*"], words(2), False), "no tuple of the study"),
+    "a tuple twice": (lambda m: Tuples(["1", "F", "1", "F"], words(2, 2), False), "or twice"),
+    "out of order": (lambda m: Tuples(["2", "F", "1", "F"], words(2, 2), False), "or twice"),
+    "a count below k": (lambda m: Tuples(["1", "F"], words(1), False), "no tuple of the study"),
+    "more rows than it has": (lambda m: Tuples(["1", "F", "2", "F"], words(3, 3), False), "more rows"),
+    "cells without counts": (lambda m: Tuples(["1", "F"], words(), False), "due length"),
+    "more to come, of which nothing comes": (lambda m: Tuples([], words(), True), "due length"),
+}
+
+
+@pytest.mark.parametrize("name", TUPLES)
+def test_a_list_of_frequent_tuples_that_is_none_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    change, reason = TUPLES[name]
+    (sentence,) = told("elgamal", "north", changed(Tuples, "frequent", change), monkeypatch)
+    assert "'north'" in sentence and "frequent" in sentence and reason in sentence
+
+
+def test_rows_other_than_those_of_the_named_classes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    for change in (
+        lambda m: Rows(words(*[0] * len(m.classes)), m.cells),
+        lambda m: Rows(words(*[99] * len(m.classes)), m.cells),
+        lambda m: Rows(m.classes, m.cells[:-1]),
+    ):
+        with monkeypatch.context() as patch:
+            (sentence,) = told("elgamal", "south", changed(Rows, "rows", change), patch)
+        assert "'south'" in sentence and "rows" in sentence
+
+
+def test_tuples_that_are_not_k_anonymous_with_ours_are_never_published(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The paper's fallback, the exchange of both tables, is not run: there is nothing that a liar could gain by it."""
+    lie = changed(Tuples, "kept", lambda m: Tuples(["4", "F"], words(1), False))
+    assert told("elgamal", "north", lie, monkeypatch) == []
+    ends = run(CASES["suppress by elgamal"].smallest(), seed=4)
+    errors = [end.error for end in ends.values()]
+    assert any(isinstance(error, Aborted) and "not k-anonymous together" in str(error) for error in errors)
+
+
+def test_an_authority_that_issues_another_name_s_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def rename(message: Issued) -> Issued:
+        return Issued("north@clinics/2026-10", message.parameters, message.key)
+
+    sentences = told("waters", "authority", changed(Issued, "issue", rename), monkeypatch)
+    assert sentences and all("another name than" in sentence for sentence in sentences)
+
+
+def test_a_key_that_does_not_fit_the_parameters_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    stranger = MASTER.issue("north@clinics/2026-11", Rng(seed_of(9)).stream("key"))
+
+    def exchange(message: Issued) -> Issued:
+        return Issued(message.name, message.parameters, IdentityKey.unpack(stranger.pack()))
+
+    sentences = told("waters", "authority", changed(Issued, "issue", exchange), monkeypatch)
+    assert sentences and all("is not that of" in sentence for sentence in sentences)
+
+
+def test_an_authority_that_tells_the_two_different_parameters_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def split(message: Issued) -> Issued:
+        if not message.name.startswith("north"):
+            return message
+        return Issued(message.name, MASTER.parameters, MASTER.issue(message.name, Rng(seed_of(9)).stream("split")))
+
+    sentences = told("waters", "authority", changed(Issued, "issue", split), monkeypatch)
+    assert sentences and all("other parameters" in sentence for sentence in sentences)
+
+
+def test_a_party_that_claims_more_rows_than_it_shows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    lie = changed(Sizes, "sizes", lambda m: Sizes(m.rows + 5000, m.parameters))
+    assert len(told("elgamal", "south", lie, monkeypatch)) <= 1  # the lists are not as long as due, on either side
