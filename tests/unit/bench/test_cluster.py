@@ -1,0 +1,53 @@
+"""The experiment of `cluster`: it runs on what ships, and judges what it measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from covey.bench import cluster, find
+from covey.bench.census import census
+from covey.bench.experiment import Findings, Setting
+
+QUICK = Setting(quick=True, adult=None)
+
+
+@pytest.fixture(scope="module")
+def findings() -> Findings:
+    """The experiment on the shipped sample, as small as can be."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cluster, "scale_of", lambda setting, table: cluster.Scale((200, 300), (10, 20), (10, 20), 150))
+        return find("cluster").run(QUICK)
+
+
+def test_without_adult_it_runs_on_the_sample_and_says_so(findings: Findings) -> None:
+    assert any("the sample hospitals" in note for note in findings.notes)
+
+
+def test_every_row_of_a_table_has_as_many_cells_as_its_head(findings: Findings) -> None:
+    assert len(findings.tables) == 3
+    for table in findings.tables:
+        assert table.rows
+        assert {len(row) for row in table.rows} == {len(table.head)}
+
+
+def test_curves_have_a_point_for_each_n_or_k(findings: Findings) -> None:
+    assert {len(curve.points) for plot in findings.plots for curve in plot.curves} == {2}
+
+
+def test_each_claim_of_the_paper_is_judged(findings: Findings) -> None:
+    judged = {claim.where: claim.holds for claim in findings.claims}
+    assert {"Figure 3, section 9.1", "Figure 6", "Figures 7 and 8", "section 8.2.1"} <= set(judged)
+    assert judged["section 8.2.1"] == "no"  # the exact schedule shows exact records on any table
+
+
+def test_the_guarded_schedule_shows_no_exact_record_and_the_exact_one_does(findings: Findings) -> None:
+    shown: dict[str, int] = {}
+    for row in findings.tables[2].rows:
+        shown[str(row[0])] = shown.get(str(row[0]), 0) + int(row[-1] or 0)
+    assert shown["guarded"] == 0 < shown["exact"]
+
+
+def test_the_whole_of_adult_is_preferred(adult: Path) -> None:
+    assert "8 quasi columns" in census(Setting(quick=True, adult=adult)).about
