@@ -301,7 +301,7 @@ def test_what_is_opened_later_was_blinded_by_every_helper(monkeypatch: pytest.Mo
 
 
 def test_runs_on_other_people_in_the_same_classes_look_the_same_to_everyone(seen: Seen) -> None:
-    """Sizes, counts and order of messages follow from positions' order and boxes alone (as with the harness's twins)."""
+    """Sizes, counts and order of messages follow from positions' order and boxes alone (as of the harness's twins)."""
     one, other = trial_of(study_of(4, k=4), [(1, "F", "good")] * 4), trial_of(study_of(4, k=4), [(2, "F", "bad")] * 4)
     shapes = [
         sorted(
