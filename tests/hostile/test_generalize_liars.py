@@ -11,7 +11,7 @@ from tests.hostile.test_elements import POINTS
 from tests.protocols.generalizers import run_rounds
 
 from covey.crypto.elgamal import KeyShare, encrypt
-from covey.crypto.group import Points, hash_to_group
+from covey.crypto.group import Points, Scalars, generator_times, hash_to_group
 from covey.errors import Aborted, CoveyError, PeerError
 from covey.protocols.generalize import compare, hidden, rounds
 from covey.protocols.generalize.compare import Done, Found, Grouped, Hand, Regrouped, Resized, Sizes, Verdict
@@ -263,22 +263,38 @@ async def take_bits(channel: Channel) -> Points:
     return key
 
 
-def test_more_zeros_than_pairs_of_groups_are_refused() -> None:
+DUE = hidden.due_tests(PEOPLE, 4, 4)
+
+
+@pytest.mark.parametrize("hits", [15, 17])
+def test_more_or_fewer_marks_than_pairs_of_groups_are_refused(hits: int) -> None:
     async def liar(channel: Channel) -> None:
         key = await take_bits(channel)
-        zeros = encrypt([0] * 32, key, channel.rng.stream("zeros"))
-        await lists.send(channel.at("tests"), "fair", hidden.Tests, [zeros.first, zeros.second])
+        marks = generator_times(Scalars.of(range(1000, 1032)))
+        tests = encrypt([*range(1000, 1000 + hits), *range(1, DUE - hits + 1)], key, channel.rng.stream("tests"))
+        await lists.send(channel.at("tests"), "fair", hidden.Tests, [tests.first, tests.second])
+        await lists.send(channel.at("marks"), "fair", hidden.Marks, [marks])
 
-    names(hidden_against(liar), "32 pairs of groups share too few, of 16")
+    names(hidden_against(liar), f"{hits} of its points are among the tests, expected one for each of 16")
 
 
 def test_fewer_tests_than_are_due_are_refused() -> None:
     async def liar(channel: Channel) -> None:
         key = await take_bits(channel)
-        tests = encrypt([5] * 31, key, channel.rng.stream("tests"))
+        tests = encrypt([5] * (DUE - 1), key, channel.rng.stream("tests"))
         await lists.send(channel.at("tests"), "fair", hidden.Tests, [tests.first, tests.second])
 
-    names(hidden_against(liar), "a list of 31 rows, expected 32")
+    names(hidden_against(liar), f"a list of {DUE - 1} rows, expected {DUE}")
+
+
+def test_a_mark_that_stands_twice_is_refused() -> None:
+    async def liar(channel: Channel) -> None:
+        key = await take_bits(channel)
+        tests = encrypt([5] * DUE, key, channel.rng.stream("tests"))
+        await lists.send(channel.at("tests"), "fair", hidden.Tests, [tests.first, tests.second])
+        await lists.send(channel.at("marks"), "fair", hidden.Marks, [generator_times(Scalars.of([7] * 32))])
+
+    names(hidden_against(liar), "an element is repeated")
 
 
 def test_an_encryptor_that_sends_fewer_bits_is_refused() -> None:

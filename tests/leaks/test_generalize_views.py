@@ -6,7 +6,7 @@ sees the other party's table. What it makes up is compared with what the parties
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -26,10 +26,10 @@ from tests.protocols.generalizers import (
 from covey.crypto.commutative import BlindingKey
 from covey.crypto.elgamal import Ciphertexts, KeyShare, encrypt, opened
 from covey.crypto.group import POINT_BYTES, Points, Scalar, Scalars, generator_times, hash_to_group
-from covey.crypto.rng import Rng, derive
+from covey.crypto.rng import Rng, Stream, derive
 from covey.protocols.generalize import compare, hidden, leaks
 from covey.protocols.generalize.cells import Cells, laid_out
-from covey.protocols.generalize.clear import follow
+from covey.protocols.generalize.clear import Round, follow
 from covey.protocols.generalize.compare import Grouped, Regrouped
 from covey.protocols.generalize.local import Local
 from covey.protocols.generalize.terms import Terms
@@ -37,9 +37,7 @@ from covey.study import Study
 from covey.table import Table
 from covey.testing.generalize_cases import draw_people, stream_of, study_of, tables_of
 from covey.testing.network import seed_of
-from covey.testing.parties import run_parties
 from covey.testing.spent import heard, shapes
-from covey.wire import Channel
 
 Longs = NDArray[np.int64]
 
@@ -274,41 +272,71 @@ def test_in_one_sided_mode_the_partner_never_has_both_lists() -> None:
     assert {verdict.counts for verdict in verdicts} == {bytes(32)}
 
 
-def zeros_of(outcomes: Outcomes, encryptor: str, adder: str) -> Iterator[Points]:
-    """What the encryptor's tests hold, round by round, opened with its key, which the test may know."""
-    steps = {entry.header.step for entry in outcomes[encryptor].notebook.received_entries}
-    for step in sorted(step.removesuffix("/tests") for step in steps if step.endswith("/tests")):
-        share = KeyShare(Rng(derive(seed_of(0), encryptor)).child("step", step).child("hidden").stream("key"))
-        number = int(step.split("/")[1])
-        message = heard(outcomes[encryptor], adder, hidden.Tests)[number - 1]
-        half = len(message.points) // 2
-        tests = Ciphertexts(message.points.slice(0, half), message.points.slice(half, 2 * half))
-        yield opened(tests, [share.unlock(tests)])
+def opened_tests(outcomes: Outcomes, encryptor: str, adder: str) -> tuple[Points, Points]:
+    """What the encryptor's tests of the first round hold, opened with its key, and the marks."""
+    share = KeyShare(Rng(derive(seed_of(0), encryptor)).child("step", "round/1").child("hidden").stream("key"))
+    message = heard(outcomes[encryptor], adder, hidden.Tests)[0]
+    half = len(message.points) // 2
+    tests = Ciphertexts(message.points.slice(0, half), message.points.slice(half, 2 * half))
+    return opened(tests, [share.unlock(tests)]), heard(outcomes[encryptor], adder, hidden.Marks)[0].points
 
 
-def test_the_encryptor_sees_one_zero_for_each_bad_pair_and_random_points_else() -> None:
-    study, tables, outcomes = wide_run('leakage = "threshold"')
-    course = follow(Terms.of(study), tables)
-    found = next(iter(course.rounds))
-    encryptor, adder = ("clinic", "billing") if found.groups[0] <= found.groups[1] else ("billing", "clinic")
-    seen = next(zeros_of(outcomes, encryptor, adder))
-    assert len(seen) == found.groups[0] * found.groups[1] * 2
-    assert int(seen.identities().sum()) == found.cells.bad(3) > 0
-    others = [point for point, zero in zip(seen, seen.identities(), strict=True) if not zero]
-    assert len(set(others)) == len(others)  # equal differences look different: each has a factor of its own
-    small = set(generator_times(Scalars.of([n for n in range(-60, 61) if n])))
-    assert not small & set(others)
-
-
-def test_the_adder_sees_ciphertexts_alone() -> None:
-    study, tables, outcomes = wide_run('leakage = "threshold"')
+def roles_of(study: Study, tables: dict[str, Table]) -> tuple[Round, str, str]:
+    """The first round, its encryptor and its adder."""
     found = follow(Terms.of(study), tables).rounds[0]
-    adder = "billing" if found.groups[0] <= found.groups[1] else "clinic"
-    encryptor = "clinic" if adder == "billing" else "billing"
+    fewer = found.groups[0] <= found.groups[1]
+    return found, *(("clinic", "billing") if fewer else ("billing", "clinic"))
+
+
+def test_the_encryptor_finds_one_mark_for_each_pair_and_random_points_else() -> None:
+    study, tables, outcomes = wide_run('leakage = "threshold"')
+    found, encryptor, adder = roles_of(study, tables)
+    seen, marks = opened_tests(outcomes, encryptor, adder)
+    pairs = found.groups[0] * found.groups[1]
+    assert found.cells.bad(3) > 0
+    assert len(seen) == hidden.due_tests(60, min(found.groups), max(found.groups))
+    assert len(set(seen)) == len(seen)  # equal differences look different: each has a factor of its own
+    assert len(set(marks)) == len(marks) == 2 * pairs
+    assert len(set(seen) & set(marks)) == pairs
+    small = set(generator_times(Scalars.of([n for n in range(-60, 61) if n])))
+    assert not small & set(seen)
+    assert not seen.identities().any()
+
+
+def test_how_many_pairs_are_too_small_does_not_show_in_what_the_encryptor_finds() -> None:
+    """The marks that are found stand at random among all, whether every pair is too small or none."""
+    places: dict[int, list[int]] = {}
+    for k in (2, 9):  # counts of 3: none is too small, or all are
+        places[k] = []
+        for seed in range(40):
+            share, marks, tests = returned_for(np.array([3] * 8), np.array([8] * 8), k, seed)
+            seen = set(opened(tests, [share.unlock(tests)]))
+            places[k] += [place for place, mark in enumerate(marks) if mark in seen]
+        assert len(places[k]) == 8 * 40
+    spread = [np.bincount(np.array(places[k]) // 4, minlength=4) for k in (2, 9)]
+    for counts in spread:  # 80 to each quarter
+        assert abs(counts - 80).max() < 5 * np.sqrt(80)
+
+
+def returned_for(counts: Longs, sizes: Longs, k: int, seed: int) -> tuple[KeyShare, Points, Ciphertexts]:
+    """The tests and the shuffled marks of some counts."""
+    rng = Rng(seed_of(seed))
+    share = KeyShare(rng.stream("key"))
+    encrypted = encrypt(counts.tolist(), share.public, rng.stream("counts"))
+    large, small = (generator_times(Scalars.draw(rng.stream(name), len(counts))) for name in ("large", "small"))
+    tests = hidden.tested(encrypted, sizes, large, small, share.public, k, rng)
+    marks = Points.join([large, small])
+    return share, marks.take(rng.stream("marks").permutation(len(marks))), tests
+
+
+def test_the_adder_sees_ciphertexts_and_the_outcome_alone() -> None:
+    study, tables, outcomes = wide_run('leakage = "threshold"')
+    found, encryptor, adder = roles_of(study, tables)
     bits = heard(outcomes[adder], encryptor, hidden.Bits)[0].points
     assert len(set(bits)) == len(bits) == 2 * 60 * (min(found.groups) - 1)
     tags = {entry.header.tag for entry in outcomes[adder].notebook.received_entries}
-    assert tags <= {"generalize.shape", "generalize.key", "generalize.bits", "generalize.fits", "covey.public-key"}
+    compared = {"match.ask", "match.reply", "match.result"}
+    assert tags - compared == {"generalize.shape", "generalize.key", "generalize.bits", "covey.public-key"}
 
 
 def guesses_right(rerandomise: Callable[[Ciphertexts, Points], Ciphertexts]) -> bool:
@@ -338,23 +366,19 @@ def test_what_the_adder_returns_was_re_randomised_and_shuffled(monkeypatch: pyte
     calls: list[int] = []
     real = hidden.rerandomise
 
-    def watched(ciphertexts: Ciphertexts, key: Points, stream: object) -> Ciphertexts:
+    def watched(ciphertexts: Ciphertexts, key: Points, stream: Stream) -> Ciphertexts:
         calls.append(len(ciphertexts))
-        return real(ciphertexts, key, stream)  # type: ignore[arg-type]
+        return real(ciphertexts, key, stream)
 
     monkeypatch.setattr(hidden, "rerandomise", watched)
-
-    async def role(channel: Channel) -> list[bool]:
-        share = KeyShare(channel.rng.stream("key"))
-        own = encrypt([0, 1, 2, 3, 9], share.public, channel.rng.stream("counts"))
-        tests = hidden.tested(own, share.public, 4, channel.at("tests"))
-        return [bool(zero) for zero in opened(tests, [share.unlock(tests)]).identities()]
-
-    answers = run_parties({"a": role, "b": role})
-    zeros = [outcome.unwrap() for outcome in answers.values()]
-    assert calls == [15, 15]
-    assert [sum(each) for each in zeros] == [3, 3]
-    assert zeros[0] != zeros[1]  # in other places
+    orders = set()
+    for seed in range(3):
+        share, marks, tests = returned_for(np.array([0, 1, 2, 5]), np.array([5, 5, 5, 5]), 4, seed)
+        known = set(marks)
+        orders.add(tuple(place for place, own in enumerate(opened(tests, [share.unlock(tests)])) if own in known))
+    assert calls == [24, 24, 24]
+    assert len(orders) == 3
+    assert (0, 7, 14, 23) not in orders  # where they would stand in order
 
 
 def test_groups_are_numbered_by_their_values_and_never_sent_in_that_order(

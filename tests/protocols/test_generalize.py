@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,7 +25,9 @@ from covey.party.deal import deal, seed_of
 from covey.party.in_process import simulate
 from covey.party.plan import make_plan
 from covey.protocols import find
-from covey.protocols.generalize import clear, ideal, local, terms
+from covey.protocols.generalize import clear, hidden, ideal, local, terms
+from covey.protocols.generalize.cells import Cells, Longs
+from covey.protocols.generalize.compare import Hand
 from covey.protocols.generalize.local import Local
 from covey.protocols.generalize.terms import Terms
 from covey.sources.release import arrange, canonical_csv
@@ -41,6 +43,8 @@ from covey.testing.generalize_cases import (
     trial_of,
 )
 from covey.testing.harness import answers, lines, run
+from covey.testing.parties import run_parties
+from covey.wire import Channel
 
 ADULT = Path(__file__).resolve().parents[3] / "shared" / "data" / "adult"
 LOCALS = ("datafly", "peel", "sequential", "mondrian", "hilbert")
@@ -69,7 +73,7 @@ def test_every_mode_publishes_the_same_and_says_less() -> None:
         tags[mode] = {line.tag for line in lines(ends) if line.tag.startswith("generalize.")}
     assert releases["matrix"] == releases["one-sided"] == releases["threshold"]
     assert "generalize.grouped" in tags["matrix"] & tags["one-sided"]
-    assert tags["threshold"] == {f"generalize.{tag}" for tag in ("shape", "key", "bits", "tests", "fits", "lost")}
+    assert tags["threshold"] == {f"generalize.{tag}" for tag in ("shape", "key", "bits", "tests", "marks", "lost")}
 
 
 def test_auto_hides_what_the_size_allows_and_the_ledger_counts_the_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,6 +110,32 @@ def test_the_plan_says_which_mode_and_why() -> None:
     assert not any("shares with each of the other party's" in line for line in learned["billing"])
     with_recipient = make_plan(study_of(recipient=True), {"clinic": 90, "billing": 90}, 0.03, 1e7)
     assert with_recipient.forecast.learns["registry"] == ()
+
+
+def test_a_hidden_round_finds_what_the_counts_say_however_many_pairs_are_too_small() -> None:
+    stream, outcomes = stream_of(1, "hidden"), set()
+    for _ in range(12):
+        labels = {name: np.sort(stream.words_below(3, 14).astype(np.int64)) for name in ("a", "b")}
+        labels["b"] = labels["b"][stream.permutation(14)] if stream.below(3) else labels["a"]
+        labels = {name: np.unique(label, return_inverse=True)[1] for name, label in labels.items()}
+        bad = Cells.of(labels["a"], labels["b"]).bad(3)
+        outcomes.add(bad)
+        found = run_parties({name: one_side(labels, name) for name in labels})
+        assert {outcome.unwrap() for outcome in found.values()} == {bad == 0}
+    assert 0 in outcomes
+    assert len(outcomes) > 3
+
+
+def one_side(labels: dict[str, Longs], name: str) -> Callable[[Channel], Awaitable[bool]]:
+    other = "b" if name == "a" else "a"
+    groups = {each: int(label.max()) + 1 for each, label in labels.items()}
+    hand = Hand([b"%d" % n for n in range(14)], labels[name], groups[name], groups[other], 1)
+
+    async def play(channel: Channel) -> bool:
+        side = hidden.encryptor if name == "a" else hidden.adder
+        return (await side(channel.at("round", 1), other, hand, 3)).compatible
+
+    return play
 
 
 # -- own columns
@@ -370,7 +400,7 @@ def frame_of(table: Table) -> pa.Table:
 
 def test_every_type_of_message_is_reached_by_the_smallest_runs() -> None:
     tags = {line.tag for case in GENERALIZE_CASES for line in lines(run(case.smallest()))}
-    own = {"sizes", "grouped", "resized", "regrouped", "verdict", "done", "key", "bits", "tests", "fits", "shape"}
+    own = {"sizes", "grouped", "resized", "regrouped", "verdict", "done", "key", "bits", "tests", "marks", "shape"}
     assert {f"generalize.{tag}" for tag in (*own, "distinct", "lost")} <= tags
 
 

@@ -1,16 +1,19 @@
-"""A round's comparison under encryption: one party learns how many pairs of groups share too few people, no more.
+"""A round's comparison under encryption: both parties learn whether their groups fit together, and no count.
 
-Source    Jiang and Clifton have no such mode; ours, after the note on their counts: one-hot rows, added up by group.
+Source    ours, after the note on the paper's counts: one-hot rows, added up by group; then one test for all pairs.
 Roles     the encryptor, with fewer groups, and the adder.
 Steps     1. The encryptor sends for each person, in the order of the alignment, bits that say its group: ElGamal in the
              exponent under a key of this round. The last group needs no bit: it is what is left.
           2. The adder adds up the bits of the people of each of its groups: an encrypted count c for each pair.
-          3. It returns, for each pair and each j from 1 to k - 1, a ciphertext of (c - j) times a random factor,
-             re-randomised; all of them shuffled. Of each pair at most one is zero, and one is if 0 < c < k.
-          4. The encryptor counts the zeros and says whether there were any.
-Security  the adder sees ciphertexts alone. The encryptor sees zeros and random points: their number, and the numbers of
-          groups, which both say beforehand. Without the re-randomisation it could test a guess of who is in a group,
-          because it knows the randomness that it had put in.
+          3. Of each pair it draws two random points: one stands for `large enough`, one for `too small`. For each
+             number j that c could be, from none to all people of its group, it returns the fitting point plus (c - j)
+             times a random factor, re-randomised; all of them shuffled. It also names all points, in random order.
+          4. The encryptor opens everything: of each pair it finds one of the two points, at j = c, and random points
+             else. It adds up what it found; the adder adds up what stands for `large enough`. A private comparison of
+             the two sums (`secure.match`) says whether they are equal, and then no pair is too small.
+Security  the adder sees ciphertexts alone. The encryptor finds one point for each pair whatever its count is, and
+          cannot tell which of the two it is: how many pairs are too small, and which, stays hidden. Without
+          re-randomisation it could test a guess of who is in a group: it knows the randomness that it had put in.
 """
 
 from __future__ import annotations
@@ -18,11 +21,12 @@ from __future__ import annotations
 import numpy as np
 
 from covey.crypto.elgamal import Ciphertexts, KeyShare, encrypt, opened, rerandomise
-from covey.crypto.group import Point, Points, Scalars
+from covey.crypto.group import Point, Points, Scalars, generator_times
+from covey.crypto.rng import Rng
 from covey.errors import PeerError
 from covey.protocols.generalize.cells import Longs
 from covey.protocols.generalize.compare import Found, Hand
-from covey.secure import lists
+from covey.secure import lists, match
 from covey.secure.lists import Elements
 from covey.wire import Channel, Message
 
@@ -41,13 +45,16 @@ class Bits(Elements, tag="generalize.bits"):
 
 
 class Tests(Elements, tag="generalize.tests"):
-    """For each pair of groups and each number from 1 to k - 1 whether the count is that, behind a random factor."""
+    """For each pair of groups and each number that its count could be a ciphertext, in random order."""
 
 
-class Fits(Message, tag="generalize.fits"):
-    """Whether no pair of groups shares too few people."""
+class Marks(Elements, tag="generalize.marks"):
+    """The two points of each pair, in random order."""
 
-    compatible: bool
+
+def due_tests(people: int, encrypted: int, added: int) -> int:
+    """How many tests are returned: each of the adder's groups shares none to all of its people with each other."""
+    return encrypted * (people + added)
 
 
 async def encryptor(channel: Channel, adder: str, hand: Hand, k: int) -> Found:
@@ -58,15 +65,17 @@ async def encryptor(channel: Channel, adder: str, hand: Hand, k: int) -> Found:
     bits = encrypt(hot.astype(int).ravel().tolist(), share.public, rng.stream("bits"))
     await channel.at("key").send(adder, Key(share.public))
     await lists.send(channel.at("bits"), adder, Bits, [bits.first, bits.second])
-    due = hand.groups * hand.theirs * (k - 1)
+    due = due_tests(len(hand.ids), hand.groups, hand.theirs)
     first, second = await lists.receive(channel.at("tests"), adder, Tests, columns=HALVES, due=due)
+    pairs = hand.groups * hand.theirs
+    [marks] = await lists.receive(channel.at("marks"), adder, Marks, due=2 * pairs)
     tests = Ciphertexts(first, second)
-    bad = int(opened(tests, [share.unlock(tests)]).identities().sum())
-    if bad > hand.groups * hand.theirs:
-        reason = f"{bad} pairs of groups share too few, of {hand.groups * hand.theirs}"
+    known = set(marks)
+    found = {point for point in opened(tests, [share.unlock(tests)]) if point in known}
+    if len(found) != pairs:
+        reason = f"{len(found)} of its points are among the tests, expected one for each of {pairs} pairs of groups"
         raise PeerError(party=adder, step=channel.at("tests").step, reason=reason)
-    await channel.at("verdict").send(adder, Fits(bad == 0))
-    return Found(bad == 0)
+    return await _compare(channel.at("equal"), marks.take([place for place, own in enumerate(marks) if own in found]))
 
 
 async def adder(channel: Channel, encryptor: str, hand: Hand, k: int) -> Found:
@@ -76,9 +85,32 @@ async def adder(channel: Channel, encryptor: str, hand: Hand, k: int) -> Found:
     due = len(hand.ids) * width
     first, second = await lists.receive(channel.at("bits"), encryptor, Bits, columns=HALVES, due=due)
     counts = added_up(Ciphertexts(first, second), hand.label, hand.groups, width)
-    tests = tested(counts, key, k, channel)
+    sizes = np.repeat(np.bincount(hand.label, minlength=hand.groups), hand.theirs)
+    rng = channel.rng.child("hidden")
+    large, small = (generator_times(Scalars.draw(rng.stream(name), len(counts))) for name in ("large", "small"))
+    tests = tested(counts, sizes, large, small, key, k, rng)
     await lists.send(channel.at("tests"), encryptor, Tests, [tests.first, tests.second])
-    return Found((await channel.at("verdict").receive(encryptor, Fits)).compatible)
+    marks = Points.join([large, small])
+    shuffled = marks.take(rng.stream("marks").permutation(len(marks)))
+    await lists.send(channel.at("marks"), encryptor, Marks, [shuffled])
+    return await _compare(channel.at("equal"), large)
+
+
+async def _compare(channel: Channel, points: Points) -> Found:
+    """Whether both parties' points have the same sum: all that either learns."""
+    equal = await match.matches(channel, [_total(points).data])
+    if equal is None:
+        raise TypeError("both parties learn the outcome")
+    return Found(bool(equal[0]))
+
+
+def _total(points: Points) -> Points:
+    """The sum, by halves."""
+    while len(points) > 1:
+        half = len(points) // 2
+        added = points.slice(0, half).plus(points.slice(half, 2 * half))
+        points = Points.join([added, points.slice(2 * half, len(points))])
+    return points
 
 
 def added_up(bits: Ciphertexts, label: Longs, groups: int, width: int) -> Ciphertexts:
@@ -111,12 +143,16 @@ def _rest(counts: Ciphertexts, people: int) -> Ciphertexts:
 _MINUS = Scalars.of([-1])
 
 
-def tested(counts: Ciphertexts, key: Points, k: int, channel: Channel) -> Ciphertexts:
-    """For each count and each j below k a random multiple of the difference, in random order."""
-    rng = channel.rng.child("hidden")
-    pairs = len(counts)
-    each = counts.take(np.repeat(np.arange(pairs), k - 1))
-    differences = each.plus_numbers([-number for number in range(1, k)] * pairs)
-    hidden = differences.scaled(Scalars.draw(rng.stream("factors"), len(differences)))
+def tested(
+    counts: Ciphertexts, sizes: Longs, large: Points, small: Points, key: Points, k: int, rng: Rng
+) -> Ciphertexts:
+    """The tests of all counts, in random order; `sizes` has the most that each count can be."""
+    pair = np.repeat(np.arange(len(counts)), sizes + 1)
+    number = np.concatenate([np.arange(size + 1) for size in sizes.tolist()])
+    differences = counts.take(pair).plus_numbers((-number).tolist())
+    hidden = differences.scaled(Scalars.draw(rng.stream("factors"), len(pair)))
     fresh = rerandomise(hidden, key, rng.stream("fresh"))
-    return fresh.take(rng.stream("order").permutation(len(fresh)))
+    too_small = (number > 0) & (number < k)
+    marks = Points.join([large, small]).take(pair + len(counts) * too_small)
+    marked = Ciphertexts(fresh.first, fresh.second.plus(marks))
+    return marked.take(rng.stream("order").permutation(len(marked)))

@@ -26,11 +26,7 @@ _FITS = "in each round the number of the other party's groups, and whether the t
 
 MATRIX = _both(_FITS, _SIZES, *_COUNTS)
 ONE_SIDED = Leakage(roles={"observer": (_FITS, _SIZES, *_COUNTS), "partner": (_FITS, _SIZES)})
-THRESHOLD = _both(
-    _FITS,
-    "in how many pairs of groups, one of each party, there were from 1 to {most} people, in rounds in which it had the "
-    "fewer groups (or as many, and is named first); not in which pairs, and no other count",
-)
+THRESHOLD = _both(_FITS)
 AUTO = Leakage(
     roles={
         "observer": (
@@ -68,9 +64,7 @@ def before(terms: Terms) -> list[tuple[Leakage, dict[str, object]]]:
     kind = {"auto": AUTO, "matrix": MATRIX, "one-sided": ONE_SIDED, "threshold": THRESHOLD}[terms.leakage]
     finishing = terms.variant == "finished-cells"
     small = "; in later rounds of those who were left, so also of few" if finishing else f", all of {terms.k} or more"
-    lines: list[tuple[Leakage, dict[str, object]]] = [
-        (kind, {"small": small, "most": terms.k - 1, "limit": f"{MOST_ENCRYPTED:,}"})
-    ]
+    lines: list[tuple[Leakage, dict[str, object]]] = [(kind, {"small": small, "limit": f"{MOST_ENCRYPTED:,}"})]
     if terms.variant == "datafly":
         lines.append((DATAFLY, {}))
     if finishing:

@@ -10,10 +10,11 @@ import numpy as np
 from covey.crypto.group import POINT_BYTES
 from covey.protocols import columns
 from covey.protocols.generalize import clear, leaks
+from covey.protocols.generalize.hidden import due_tests
 from covey.protocols.generalize.rounds import Round, encryptor_of
 from covey.protocols.generalize.terms import MOST_ENCRYPTED, Terms
 from covey.protocols.protocol import Forecast, Line
-from covey.secure import align, approval, join, lists
+from covey.secure import align, approval, join, lists, match
 from covey.secure.declare import Cost
 from covey.study import Study
 from covey.table import Table
@@ -89,10 +90,15 @@ def add_round(bill: Bill, terms: Terms, found: Round, *, last: bool) -> None:
         case "threshold":
             encryptor = encryptor_of(terms, found.groups)
             adder = partner if encryptor == observer else observer
-            bits, tests = people * (min(found.groups) - 1), found.groups[0] * found.groups[1] * (terms.k - 1)
+            bits, tests = people * (min(found.groups) - 1), due_tests(people, min(found.groups), max(found.groups))
             bill.send(encryptor, adder, 1 + lists.messages(bits, 2), SMALL_BYTES + 32 + lists.size(bits, 2))
+            marks = 2 * found.groups[0] * found.groups[1]
             bill.send(adder, encryptor, lists.messages(tests, 2), lists.size(tests, 2))
-            bill.send(encryptor, adder, 1, SMALL_BYTES)
+            bill.send(adder, encryptor, lists.messages(marks), lists.size(marks))
+            asker, keyholder = sorted(owners)
+            bill.send(asker, keyholder, match.COST.messages(1), match.COST.bytes(1))
+            bill.send(keyholder, asker, 0, 0)
+            bill.send(asker, keyholder, 0, 0)
     if terms.variant == "datafly" and not last:
         bill.exchange(*owners, messages=2, size=2 * SMALL_BYTES)
 
@@ -185,7 +191,8 @@ _COMPARED: Mapping[str, tuple[tuple[str, str], ...]] = {
     ),
     "threshold": (
         ("key", "generalize.key"), ("bits", "generalize.bits"), ("tests", "generalize.tests"),
-        ("verdict", "generalize.fits"),
+        ("marks", "generalize.marks"),
+        ("equal/ask", "match.ask"), ("equal/reply", "match.reply"), ("equal/result", "match.result"),
     ),
 }  # fmt: skip
 
@@ -298,8 +305,8 @@ def _mind(terms: Terms, people: int, rounds: Sequence[Round]) -> tuple[str, ...]
         shows = sum(found.leaking == "one-sided" for found in rounds)
         lines.append(
             f'leakage = "auto" with {people:,} people: a round in which one party has at most {most:,} groups is '
-            f"compared under encryption and shows one party only how many pairs of groups are too small; with more "
-            f"groups that would take too long, and the round is one-sided: {terms.observer} learns the counts. "
+            f"compared under encryption and shows nothing but whether the tables fit; with more groups that would "
+            f"take too long, and the round is one-sided: {terms.observer} learns the counts. "
             f"Expected: {hides} hidden, {shows} one-sided, {len(rounds) - hides - shows} decided by a single group"
         )
     if terms.variant != "paper":

@@ -19,7 +19,7 @@ MOST_ENCRYPTED = 100_000
 
 OPTIONS = {
     "leakage": '"auto" (default): threshold while people times the smaller number of groups is at most 10^5, else '
-    'one-sided; "threshold": only how many pairs of groups share too few people, and only to one party; "one-sided": '
+    'one-sided; "threshold": both learn whether all pairs of groups are large enough, and nothing else; "one-sided": '
     'the first party alone learns how many people each pair of groups shares; "matrix": both do, as in the paper',
     "local": 'how each party makes its own columns k-anonymous first: "datafly" (default), "peel", "sequential", '
     '"mondrian" or "hilbert"',
