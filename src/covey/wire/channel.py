@@ -290,9 +290,9 @@ class Channel:
         now = asyncio.get_running_loop().time()
         what = f"{tag_of(kind)} at {self._where}"
         silence = self._session.silence
-        if now - max(begun, self._session.link.heard(sender)) >= silence:
+        if now >= max(begun, self._session.link.heard(sender)) + silence:  # the deadline's own sum, or rounding differs
             gone = f"no sign of life from party {sender!r} for {silence:g} s, waiting for {what}"
             raise Aborted(f"{gone}; start again to go on", resumable=True)
-        if now - begun >= patience:
+        if now >= begun + patience:
             late = f"party {sender!r} did not send {what} within {patience:g} s"
             raise Aborted(f"{late}; start again to go on", resumable=True)
