@@ -119,7 +119,7 @@ def judge(trial: Trial, ends: Mapping[str, End], folder: Path, victim: str | Non
         elif end.error is None and not end.killed:
             yield f"{name} neither finished nor said why not"
         release = folder / name / RELEASE
-        if release.exists() and release.read_bytes() != trial.ideal[name]:
+        if release.exists() and trial.written(release.read_bytes()) != trial.ideal[name]:
             yield f"{name} has a release that is not the ideal's, or a part of one"
         if end.error is not None and not _is_late(end) and release.exists():
             yield f"{name} stopped and has a release"

@@ -43,6 +43,8 @@ class Trial:
     answer: Callable[[str, Finished], object]
     """A party's answer, in the same form."""
     cost: Spent | None = None
+    written: Callable[[bytes], object] = lambda content: content
+    """What a release file's content is in that form."""
 
     @property
     def names(self) -> tuple[str, ...]:
