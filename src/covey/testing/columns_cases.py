@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
+import pyarrow.csv
 
 from covey.crypto.rng import Rng, Stream
 from covey.party.data import load_table
@@ -119,10 +121,15 @@ def judged(trial: Trial) -> Trial:
     def answer(name: str, finished: Finished) -> object:
         return None if finished.release is None else say(finished.release)
 
+    def written(content: bytes) -> object:
+        names = pyarrow.csv.read_csv(io.BytesIO(content)).column_names
+        texts = pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()))
+        return say(pyarrow.csv.read_csv(io.BytesIO(content), convert_options=texts))
+
     tables = {name: table for name, table in trial.tables.items() if table is not None}
     release = trial.protocol.ideal(trial.study, tables).release
     due = None if release is None else say(release)
-    return replace(trial, ideal=dict.fromkeys(trial.ideal, due), answer=answer)
+    return replace(trial, ideal=dict.fromkeys(trial.ideal, due), answer=answer, written=written)
 
 
 def draw_people(stream: Stream, count: int) -> list[Person]:
