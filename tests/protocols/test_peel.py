@@ -32,6 +32,7 @@ from covey.crypto.field import F61
 from covey.errors import InputError, Unmet
 from covey.measures import integer_costs
 from covey.party.data import load_table
+from covey.party.plan import make_plan
 from covey.protocols import of_study, peel
 from covey.protocols.peel import clear, nodes
 from covey.protocols.peel import visit as visits
@@ -376,3 +377,21 @@ def test_a_plan_foresees_the_order_of_the_cost_and_warns_of_repeated_releases() 
         assert forecast.rounds / 4 < int(str(real.summary["rounds"])) < 4 * forecast.rounds
         assert forecast.bytes / 4 < int(str(real.summary["bytes"])) < 4 * forecast.bytes
         assert any("count them" in line for line in forecast.mind)
+
+
+def test_a_plan_recommends_waves_on_a_slow_line_and_visits_on_a_fast_one() -> None:
+    rows = dict.fromkeys(names_of(3), 20_000)
+    slow = make_plan(study_of(3, k=10), rows, 2.0, 1e7)
+    assert slow.advice is not None
+    assert 'mode = "wave"' in slow.advice
+    assert "the ledger says more" in slow.advice
+    assert list(slow.choices) == ['mode = "visit"', 'mode = "skip"', 'mode = "wave"']
+    assert slow.choices['mode = "wave"'] < slow.choices['mode = "visit"'] == slow.seconds
+    fast = make_plan(study_of(3, k=10, options='mode = "wave"'), rows, 0.0, 1e9)
+    assert fast.advice is not None
+    assert 'mode = "visit"' in fast.advice
+    assert "teaches less" in fast.advice
+    assert make_plan(study_of(3, k=10), rows, 0.0, 1e9).advice is None
+    between_two = make_plan(study_of(2, k=10), dict.fromkeys(names_of(2), 100), 0.0, 1e9)
+    assert 'mode = "skip"' not in between_two.choices
+    assert between_two.describe()["advice"] is None

@@ -76,6 +76,8 @@ def _render(made: Plan, latency: str, bandwidth: str) -> None:
     typer.echo(f"  rounds    {forecast.rounds:,}")
     typer.echo(f"  traffic   {size(forecast.bytes)} in {forecast.messages:,} messages, all parties together")
     typer.echo(f"  time      about {made.seconds:.1f} s at {latency} and {bandwidth}, people's answers not included")
+    if made.advice is not None:
+        typer.echo(f"  advice    {made.advice}")
     alike: dict[tuple[str, ...], list[str]] = {}
     for name, sentences in forecast.learns.items():
         alike.setdefault(sentences, []).append(name)
@@ -83,4 +85,8 @@ def _render(made: Plan, latency: str, bandwidth: str) -> None:
         typer.echo(f"{', '.join(names)} will {'each ' if len(names) > 1 else ''}learn")
         for sentence in sentences:
             typer.echo(f"  {sentence}")
-    typer.echo("and the release" + (f"\nmind: {'; '.join(forecast.mind)}" if forecast.mind else ""))
+    given = [party.name for party in made.study.parties if made.protocol.receives(made.study, party.name)]
+    everyone = len(given) == len(made.study.parties) and made.study.partition != "respondents"
+    typer.echo("and the release" if everyone else f"and {', '.join(given)} the release")
+    for sentence in forecast.mind:
+        typer.echo(f"mind: {sentence}")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from covey.protocols import Forecast, Protocol, of_study
 from covey.study import Study
 
 _HANDSHAKE_ROUNDS = 9
 """TCP, TLS, the greeting, hello, nonce, confirm, keys; the farewell and the seal."""
+
+BEARABLE_SECONDS = 30.0
+"""No choice that takes less is too slow."""
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,22 @@ class Plan:
     rows: Mapping[str, int]
     forecast: Forecast
     seconds: float
+    choices: Mapping[str, float] = field(default_factory=dict)
+    """Seconds under other options, what teaches least first."""
+
+    @property
+    def advice(self) -> str | None:
+        """A better choice on this network, in a sentence; None where the study's own is as good."""
+        if not self.choices:
+            return None
+        bearable = max(2 * min(self.choices.values()), BEARABLE_SECONDS)
+        best = next(name for name, seconds in self.choices.items() if seconds <= bearable)
+        if best == self.forecast.chosen:
+            return None
+        names = list(self.choices)
+        why = "teaches less" if names.index(best) < names.index(self.forecast.chosen) else "the ledger says more"
+        took = f"about {self.choices[best]:.0f} s instead of {self.choices[self.forecast.chosen]:.0f} s"
+        return f"on this network take {best}: {took}, and {why}"
 
     def describe(self) -> dict[str, object]:
         """The plan for programs."""
@@ -34,6 +53,8 @@ class Plan:
             "bytes": self.forecast.bytes,
             "learns": {name: list(sentences) for name, sentences in self.forecast.learns.items()},
             "mind": list(self.forecast.mind),
+            "choices": {name: round(seconds, 2) for name, seconds in self.choices.items()},
+            "advice": self.advice,
         }
 
 
@@ -42,5 +63,10 @@ def make_plan(study: Study, rows: Mapping[str, int], latency: float, bandwidth: 
     protocol = of_study(study)
     forecast = protocol.foresee(study, rows)
     lines = max(1, len(study.parties) * (len(study.parties) - 1))
-    network = (forecast.rounds + _HANDSHAKE_ROUNDS) * latency + forecast.bytes / lines / bandwidth
-    return Plan(study, protocol, rows, forecast, network + forecast.seconds)
+
+    def seconds(under: Forecast) -> float:
+        network = (under.rounds + _HANDSHAKE_ROUNDS) * latency + under.bytes / lines / bandwidth
+        return network + under.seconds
+
+    choices = {name: seconds(other) for name, other in forecast.choices.items()}
+    return Plan(study, protocol, rows, forecast, seconds(forecast), choices)

@@ -119,6 +119,10 @@ class Forecast:
     learns: Mapping[str, tuple[str, ...]]
     mind: tuple[str, ...] = ()
     """What to think of before a run: sentences that no ledger repeats."""
+    choices: Mapping[str, Forecast] = field(default_factory=dict)
+    """The same under other options, as a study would spell them, what teaches least first."""
+    chosen: str = ""
+    """The one of these that the study has."""
 
 
 @dataclass(frozen=True)

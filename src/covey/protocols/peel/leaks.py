@@ -44,6 +44,18 @@ SHARED = Leakage(
         "more; of those that fall short not for which party",
     )
 )
+LEFTOVER = Leakage(
+    everyone=(
+        "of each record that is left over at the end which class it joins and how far that class's labels are widened "
+        "for it; not whose it is, as long as one other mixer is honest",
+    )
+)
+LEFTOVER_OF_TWO = Leakage(
+    everyone=(
+        "of each record that is left over at the end which class it joins and how far that class's labels are widened "
+        "for it, and with two parties also whose it is: what is not ours is the other's",
+    )
+)
 COUNTED = Leakage(
     everyone=(
         "in numbers: {tests} bits of buckets and tuples; {heavy} hashed buckets with {k} or more records, of which "
@@ -75,6 +87,8 @@ def before(terms: Terms, nodes: int) -> list[tuple[Leakage, dict[str, object]]]:
         lines.append((SHARED, {"many": terms.none_or_many, "k": k}))
     if terms.most_of_one is not None:
         lines.append((INSIDER, {"most": terms.most_of_one, "k": k}))
+    if terms.merge:
+        lines.append((LEFTOVER_OF_TWO if terms.two else LEFTOVER, {}))
     return lines
 
 

@@ -20,27 +20,8 @@ from covey.protocols.peel.release import Published
 from covey.protocols.peel.tuples import Ints, Longs
 from covey.protocols.protocol import Seat
 from covey.secure import shuffle
-from covey.secure.declare import Leakage
 from covey.study import Study
 from covey.wire import Channel
-
-LEAKAGE = Leakage(
-    everyone=(
-        "of each of {rows} records that were left over which class it joins and how far that class's labels are "
-        "widened for it; not whose it is, as long as one other mixer is honest",
-    )
-)
-LEAKAGE_OF_TWO = Leakage(
-    everyone=(
-        "of each of {rows} records that were left over which class it joins and how far that class's labels are "
-        "widened for it, and with two parties also whose it is: what is not ours is the other's",
-    )
-)
-
-
-def leakage(parties: int) -> Leakage:
-    """What a run among that many teaches."""
-    return LEAKAGE_OF_TWO if parties == 2 else LEAKAGE
 
 
 @dataclass(frozen=True)
@@ -52,13 +33,15 @@ class Joined:
 
 
 async def join(seat: Seat, published: Published, trees: Sequence[Hierarchy], mine: Joined, rows: int) -> Joined:
-    """What becomes of all `rows` records that are left over, of which some are this party's."""
+    """What becomes of all `rows` records that are left over, of which some are this party's.
+
+    The ledger has said before what this teaches (`leaks.LEFTOVER`).
+    """
     named = zip(mine.klass.tolist(), mine.boxes.tolist(), strict=True)
     submitted = [msgspec.msgpack.encode((klass, box)) for klass, box in named]
     channel = seat.channel.at("leftover")
     counts, length = dict.fromkeys(channel.parties, rows), 16 + 5 * len(trees)
     mixed = await shuffle.mix(channel.at("mix"), submitted, counts=counts, length=length)
-    seat.book.learns(leakage(len(channel.parties)), rows=rows)
     opened = await shuffle.open_rows(channel.at("open"), mixed, approved=True)
     if len(opened) != rows:
         raise _somebody(channel, f"{len(opened)} records joined a class, expected {rows}")
