@@ -1,0 +1,225 @@
+"""Respondents, trustees and collectors that lie: each lie is refused with the liar's name, and nothing is released."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from covey.crypto.elgamal import Ciphertexts, encrypt
+from covey.crypto.group import Points, Scalars
+from covey.crypto.seal import Sealed
+from covey.errors import CoveyError, PeerError
+from covey.protocols.collect import answers, collecting, fetch, index, keys, post, responding, submit, zeros
+from covey.testing.collect_cases import HUB, study_of, trial_of
+from covey.testing.harness import answers as answers_of
+from covey.testing.harness import run
+from covey.testing.trial import Trial
+from covey.wire import Channel
+
+PEOPLE = [(1, "F", "good"), (2, "F", "bad"), (29, "M", "fair"), (30, "M", "good")]
+
+
+def lied(trial: Trial) -> dict[str, CoveyError]:
+    """How everyone's run ended: nobody may have finished."""
+    ends = run(trial)
+    assert all(end.finished is None for end in ends.values())
+    return {name: end.error for name, end in ends.items() if end.error is not None}
+
+
+def small(privacy: str = "") -> Trial:
+    return trial_of(study_of(4, k=2, privacy=privacy, note=True), PEOPLE)
+
+
+def blamed(errors: dict[str, CoveyError], victim: str) -> str:
+    """What the one who noticed says; it must be the others' fault."""
+    error = errors[victim]
+    assert isinstance(error, PeerError), error
+    return str(error)
+
+
+def twisted(monkeypatch: pytest.MonkeyPatch, module: object, name: str, twist: Callable[..., object]) -> None:
+    """Lets one function lie: `twist` gets the original's answer and its arguments."""
+    original = getattr(module, name)
+
+    def lying(*arguments: object) -> object:
+        return twist(original(*arguments), *arguments)
+
+    monkeypatch.setattr(module, name, lying)
+
+
+def test_a_respondent_with_too_few_numbers_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def shorter(made: Ciphertexts, *arguments: object) -> Ciphertexts:
+        return made.slice(0, len(made) - 1) if arguments[3] == 2 else made
+
+    twisted(monkeypatch, index, "contribute", shorter)
+    said = blamed(lied(small()), HUB)
+    assert "'r02'" in said and "halves of numbers" in said
+
+
+def test_a_respondent_with_too_many_marks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def longer(seat, terms, hub, membership) -> None:  # type: ignore[no-untyped-def]
+        if seat.party != "r01":
+            await original(seat, terms, hub, membership)
+            return
+        await fetch.read(seat.channel.at("fetch"), terms, hub, 0)
+        made = encrypt([1] * 99, membership.key, seat.channel.rng.stream("lie"))
+        await seat.channel.at("answers").send(hub, answers.Answers(made.first, made.second))
+
+    original = responding.answer
+    monkeypatch.setattr(responding, "answer", longer)
+    said = blamed(lied(small()), HUB)
+    assert "'r01'" in said and "halves of marks" in said
+
+
+def test_a_position_that_no_cell_has_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def elsewhere(made: Ciphertexts, *arguments: object) -> Ciphertexts:
+        return made.plus_numbers([1 << 40] + [0] * (len(made) - 1))
+
+    twisted(monkeypatch, answers, "answer", elsewhere)
+    said = blamed(lied(small()), HUB)
+    assert "a position that no cell has" in said
+
+
+def test_a_trustee_whose_part_is_wrong_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    from covey.crypto.threshold import Part, Trustee
+
+    original = Trustee.unlock
+
+    def wrong(self: Trustee, first: Points, *rest: object) -> Part:
+        part = original(self, first, *rest)  # type: ignore[arg-type]
+        return Part(part.points.times(Scalars.of([2])), part.proof) if self.place == 2 else part
+
+    monkeypatch.setattr(Trustee, "unlock", wrong)
+    said = blamed(lied(small()), HUB)
+    assert "was not made with its share" in said
+
+
+def test_a_collector_that_hands_out_an_index_of_another_length_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    twisted(monkeypatch, index, "spell", lambda raw, *_: raw[:-64])
+    assert "an index of" in blamed(lied(small()), "r00")
+
+
+def test_an_entry_that_is_no_ciphertext_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    twisted(monkeypatch, index, "spell", lambda raw, *_: b"\xff" * len(raw))
+    assert "is no ciphertext" in blamed(lied(small()), "r00")
+
+
+def test_a_collector_that_makes_classes_below_k_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lonely(enrolment: keys.Enrolment, members: list[int]) -> list[str]:
+        return [enrolment.handles[members[0]]]
+
+    monkeypatch.setattr(collecting, "named", lonely)
+    errors = lied(small())
+    assert any("fewer than 2 members" in str(error) for error in errors.values())
+
+
+def test_a_collector_that_names_a_member_twice_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def doubled(enrolment: keys.Enrolment, members: list[int]) -> list[str]:
+        return [enrolment.handles[members[0]]] * 2
+
+    monkeypatch.setattr(collecting, "named", doubled)
+    errors = lied(small())
+    assert any("named twice" in str(error) for error in errors.values())
+
+
+def test_a_collector_that_opens_something_else_than_every_position_first_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    original = collecting.open_positions
+
+    async def single(tester, terms, enrolment, given):  # type: ignore[no-untyped-def]
+        await tester.open(given[0].slice(0, 1))  # one respondent's position, alone
+        return await original(tester, terms, enrolment, given)
+
+    monkeypatch.setattr(collecting, "open_positions", single)
+    errors = lied(small())
+    assert any("every position once, and first" in str(error) for error in errors.values())
+
+
+def test_a_collector_that_repeats_a_ciphertext_in_an_opening_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = collecting.open_positions
+
+    async def repeated(tester, terms, enrolment, given):  # type: ignore[no-untyped-def]
+        return await original(tester, terms, enrolment, [given[0]] * len(given))
+
+    monkeypatch.setattr(collecting, "open_positions", repeated)
+    errors = lied(small())
+    assert any("repeated" in str(error) for error in errors.values())
+
+
+def test_a_mixer_that_replaces_a_row_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def doubling(batch: Sealed, *_: object) -> Sealed:
+        return Sealed.join([batch.slice(0, 1)] * len(batch))
+
+    twisted(monkeypatch, submit, "permuted", doubling)
+    errors = lied(small())
+    assert any("a row occurs twice" in str(error) for error in errors.values())
+
+
+def test_a_mixer_that_passes_on_noise_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def noisy(batch: Sealed, *_: object) -> Sealed:
+        return Sealed(batch.heads, [bytes(len(body)) for body in batch.bodies])
+
+    twisted(monkeypatch, submit, "permuted", noisy)
+    errors = lied(small())
+    assert any("cannot be read" in str(error) or "no row" in str(error) for error in errors.values())
+
+
+def test_a_row_that_the_study_does_not_know_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    import msgspec
+
+    monkeypatch.setattr(submit, "spell_row", lambda *_: msgspec.msgpack.encode(["splendid", "note"]))
+    said = blamed(lied(small()), HUB)
+    assert "does not list" in said and "splendid" not in said
+
+
+def test_a_key_without_its_secret_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = keys.join
+
+    async def unproved(channel: Channel, hub: str) -> keys.Membership:
+        if channel.me != "r03":
+            return await original(channel, hub)
+        own = keys.KeyShare(channel.rng.stream("lie"))
+        await channel.at("enrol").send(hub, keys.Enrolled(own.public, bytes(64)))
+        return await original(channel, hub)
+
+    monkeypatch.setattr(keys, "join", unproved)
+    said = blamed(lied(small()), HUB)
+    assert "'r03'" in said and "does not prove" in said
+
+
+def test_a_letter_that_was_altered_on_its_way_does_not_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def meddling(channel: Channel, members: tuple[str, ...], letters: int) -> None:
+        original_send = Channel.send
+
+        async def send(self: Channel, to: str, message: object) -> None:
+            if isinstance(message, post.Parcel) and self.me == HUB:
+                message = post.Parcel(message.sealed[:-1] + bytes([message.sealed[-1] ^ 1]))
+            await original_send(self, to, message)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(Channel, "send", send)
+        await original(channel, members, letters)
+
+    original = post.carry
+    monkeypatch.setattr(post, "carry", meddling)
+    errors = lied(small())
+    assert any("does not open" in str(error) for error in errors.values())
+
+
+def test_groups_that_are_not_the_numbers_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = Channel.send
+
+    async def send(self: Channel, to: str, message: object) -> None:
+        if isinstance(message, zeros.Task) and message.sizes:
+            message = zeros.Task(message.what, message.number, [*message.sizes, 1])
+        await original(self, to, message)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Channel, "send", send)
+    errors = lied(small(privacy="l = 1.2"))
+    assert any("groups" in str(error) for error in errors.values())
+
+
+def test_the_run_that_all_these_lies_are_told_in_ends_well_without_them() -> None:
+    trial = small(privacy="l = 1.2")
+    assert answers_of(trial, run(trial)) == trial.ideal
