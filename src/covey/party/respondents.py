@@ -43,6 +43,7 @@ from covey.study import Study
 from covey.study.study import Party
 from covey.table import Table, build, read
 from covey.wire import Bytes32, Channel, Link, Message, Recorder, StarNetwork, gather, open_channel
+from covey.wire.depth import first_cause
 
 PATIENCE = 24 * 3600.0
 CONSENT = Leakage(roles={"collector": ("that every respondent agreed to hand in its row",)})
@@ -180,6 +181,11 @@ class Survey:
                     await self._respond(name, link)
             except CoveyError as error:
                 ends[name] = error
+            except BaseExceptionGroup as failures:
+                cause = first_cause(failures)
+                if not isinstance(cause, CoveyError):
+                    raise
+                ends[name] = cause
             finally:
                 await link.close()
 
