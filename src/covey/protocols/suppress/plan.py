@@ -123,12 +123,12 @@ def _mind(terms: Terms, keyholder: int, comparer: int) -> tuple[str, ...]:
     mine, other = terms.encryption, _OTHERWISE[terms.encryption]
     without = " (no authority)" if other == "elgamal" else " (with an authority, which could open what it sees)"
     lines = [
-        "time and traffic are for tables in which no tuple occurs k times at one party; only rare rows cost, and where "
-        f"one row in ten is rare it is {said(mine, 0.1)}",
-        f'encryption = "{other}"{without} would take {said(other, 1.0)}, and {said(other, 0.1)}',
-        f"a tuple is suppressed whole, and unless both tables together are {terms.k}-anonymous as they stand, "
-        f"{terms.k} rows of the keyholder always are; peel and cluster lose less where columns have hierarchies",
+        "time and traffic are for tables in which no tuple occurs k times at one party; only rare rows cost: with one "
+        f"row in ten rare it is {said(mine, 0.1)}",
+        f'encryption = "{other}"{without} would take {said(other, 1.0)}; with one row in ten rare {said(other, 0.1)}',
+        f"a tuple is suppressed whole, and unless both tables together are {terms.k}-anonymous as they stand, at least "
+        f"{terms.k} rows of the party that holds the key; peel and cluster lose less where columns have hierarchies",
     ]
     if terms.encryption == "waters":
-        lines.append("the authority can open everything that it sees: see to it that it is nobody of these two parties")
+        lines.append("the authority can open all ciphertexts that it sees: neither of the two parties should run it")
     return tuple(lines)
