@@ -20,6 +20,7 @@ def judge(release: dict[str, object]) -> list[dict[str, float]]:
             "k": int(anonymity.k_anonymity(data, quasi)),
             "distinct": int(anonymity.l_diversity(data, quasi, [name])),
             "entropy": int(anonymity.entropy_l_diversity(data, quasi, [name])),
+            "alpha": float(anonymity.alpha_k_anonymity(data, quasi, [name])[0]),
             "t": float(anonymity.t_closeness(data, quasi, [name])),
         })  # fmt: skip
     return found

@@ -84,7 +84,9 @@ def run_exact(ground: Ground, tables: Mapping[str, Table]) -> Found:
     async def role(channel: Channel) -> tuple[Longs, Clusters]:
         me = channel.me
         choices = noted[me].choices(channel)
-        return await exact.search(channel, ground, tables[me].codes, records, Still(), openings[me], choices, exact.Whole())
+        return await exact.search(
+            channel, ground, tables[me].codes, records, Still(), openings[me], choices, exact.Whole()
+        )
 
     ends = {name: end.unwrap() for name, end in run_parties(dict.fromkeys(tables, role)).items()}
     first = next(iter(ends.values()))[1]

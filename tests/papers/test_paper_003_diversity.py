@@ -1,0 +1,174 @@
+"""Paper 003's section 6.1, l-diversity: kept by every class, as our judge and pyCANON find."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.papers.test_pycanon import Release, ask, pycanon  # noqa: F401 - a fixture
+
+from covey.anonymize.problem import Longs
+from covey.errors import Aborted, Unmet
+from covey.party.data import load_table
+from covey.party.deal import deal, seed_of, write_hands
+from covey.party.in_process import simulate as simulate_here
+from covey.party.simulate import Setting, simulate
+from covey.protocols import cluster
+from covey.protocols.cluster import clear, diverse, ranges
+from covey.protocols.cluster.ground import Clusters, Ground, lay_ground
+from covey.study import Study
+from covey.table import Table
+from covey.testing import harness
+from covey.testing.hospitals import SITES, Person, draw_people, stream_of, study_of, trial_of
+from covey.verify import verify
+
+QUASI = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass")
+
+
+def occupation_study(adult: Path, wanted: float, parties: int = 3, k: int = 10) -> Study:
+    """Adult with occupation as the sensitive column."""
+    lines = (adult / "occupation.csv").read_text(encoding="utf-8").splitlines()
+    values = ", ".join(f'"{line.split(";")[0]}"' for line in lines)
+    columns = "".join(f'[columns.{name}]\nrole = "quasi"\nhierarchy = "{name}.csv"\n' for name in QUASI)
+    (adult / "joint.toml").write_text(
+        '[study]\nname = "adult"\nprotocol = "cluster"\npartition = "horizontal"\n'
+        f"[privacy]\nk = {k}\nl = {wanted}\n{columns}"
+        f'[columns.occupation]\nrole = "sensitive"\nvalues = [{values}]\n'
+        + "".join(f"[parties.p{number}]\n" for number in range(parties))
+    )
+    return Study.load(adult / "joint.toml")
+
+
+def hands_of(adult: Path, study: Study, rows: int | None = None) -> dict[str, pa.Table]:
+    hands = deal(study, str(adult / "adult.csv"), seed=seed_of(1))
+    return {name: hand.slice(0, None if rows is None else rows // len(hands)) for name, hand in hands.items()}
+
+
+def judged(path: Path, study: Study, wanted: float, judge: Path) -> None:
+    """Our judge and pyCANON find k, and no value in more than 1/l of a class."""
+    verdict = verify(path, study)
+    assert verdict.answer
+    assert verdict.k >= study.privacy.k
+    (theirs,) = ask(judge, [Release(path, study, {"occupation": "text"})])[0]
+    assert theirs["k"] == verdict.k
+    assert theirs["alpha"] <= 1 / wanted + 1e-9
+    assert theirs["distinct"] >= wanted
+
+
+@pytest.mark.parametrize("wanted", [2, 3])
+def test_our_judge_and_pycanon_find_l_in_a_part_of_adult(
+    adult: Path,
+    pycanon: Path,  # noqa: F811
+    wanted: int,
+) -> None:
+    study = occupation_study(adult, wanted)
+    released = simulate_here(study, hands_of(adult, study, 1500), seed=1)
+    released.save(adult / "out")
+    judged(adult / "out" / "release.csv", study, wanted, pycanon)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wanted", [2, 3])
+def test_our_judge_and_pycanon_find_l_in_the_whole_of_adult(
+    adult: Path,
+    pycanon: Path,  # noqa: F811
+    wanted: int,
+) -> None:
+    study = occupation_study(adult, wanted)
+    hands = write_hands(hands_of(adult, study), adult / "hands")
+    simulate(study, hands, adult / "run", Setting(seed=seed_of(1)))
+    judged(adult / "run" / "release.csv", study, wanted, pycanon)
+
+
+def in_the_clear(adult: Path, wanted: int, rows: int) -> tuple[float, float]:
+    """The loss with l after merging, and after moves within l."""
+    study = occupation_study(adult, wanted)
+    tables: dict[str, Table] = {}
+    for name, hand in hands_of(adult, study, rows).items():
+        table = load_table(study, name, hand)
+        assert table is not None
+        tables[name] = table
+    ground = lay_ground(study, tables["p0"].trees, None)
+    hands = {name: table.codes for name, table in tables.items()}
+    labels, clusters = clear.search(ground, hands, False)
+    watches = {n: diverse.Watch.of(wanted, cluster.sensitive(study, table)) for n, table in tables.items()}
+    losses = [
+        ground.loss(clear.diversified(ground, hands, dict(labels), clusters, watches, moves)[1])
+        for moves in (False, True)
+    ]
+    return losses[0], losses[1]
+
+
+def test_a_class_that_makes_up_for_what_another_lacks_is_worth_the_way(
+    adult: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    merged, moved = in_the_clear(adult, 3, 3000)
+    monkeypatch.setattr(diverse, "FIRST", 1)
+    monkeypatch.setattr(diverse, "NEAR", 1)
+    nearest, _ = in_the_clear(adult, 3, 3000)
+    assert moved < merged < nearest
+
+
+def test_records_move_within_l_and_the_run_equals_the_ideal() -> None:
+    study = study_of("cluster", k=4, privacy="l = 2")
+    trial = trial_of(study, draw_people(stream_of(4, "within l"), SITES, 30, 40))
+    ends = harness.run(trial)
+    assert harness.answers(trial, ends) == trial.ideal
+    steps = {line.step for line in harness.lines(ends)}
+    assert any(step.startswith("cluster/mend/within/sweep/0/turn") for step in steps)
+
+
+def test_units_of_slack_add_up_to_what_there_is_and_no_party_has_more_than_its_part() -> None:
+    random = np.random.default_rng(5)
+    levels = random.integers(0, 40, (30, 5))
+    for parties in (3, 4, 10):
+        dealt = [diverse.deal_units(levels, parties, place) for place in range(parties)]
+        assert np.array_equal(np.sum(dealt, axis=0), levels)
+        assert all((part <= -(-levels // parties)).all() and (part >= levels // parties).all() for part in dealt)
+
+
+def test_slack_is_what_a_class_can_still_take() -> None:
+    watch = diverse.Watch.of(1.5, [(np.array([0, 0, 1, 1, 1]), 2)])  # l = 3 / 2: two of three at most
+    assert watch.slack(np.zeros(5, dtype=np.int64), 1).tolist() == [[2 * 5 - 3 * 2, 2 * 5 - 3 * 3]]
+    assert (watch.leaving, watch.joining) == (2, 1)
+
+
+def test_an_infeasible_l_ends_a_run_and_names_the_largest_feasible_one() -> None:
+    people: dict[str, list[Person]] = {name: [(age, "F", "flu") for age in range(3)] for name in SITES}
+    people["east"].append((4, "M", "none"))
+    feasible = trial_of(study_of("cluster", privacy="l = 1.1"), people)
+    study = study_of("cluster", privacy="l = 1.2")
+    frames = {name: pa.table({"patient": ["x"] * table.rows, **_columns(table)}) for name, table in _tables(feasible)}
+    with pytest.raises(Unmet, match=r"l = 1\.2 cannot be kept: .* reach 1\.11; lower l to that"):
+        simulate_here(study, frames, seed=1)
+    assert simulate_here(study_of("cluster", privacy="l = 1.1"), frames, seed=1).summary["l_reached"] >= 1.1
+
+
+def _tables(trial: harness.Trial) -> list[tuple[str, Table]]:
+    return [(name, table) for name, table in trial.tables.items() if table is not None]
+
+
+def _columns(table: Table) -> dict[str, list[str]]:
+    cells = {
+        column.name: [tree.labels[code] for code in table.codes[place]]
+        for place, (column, tree) in enumerate(zip(table.quasi, table.trees, strict=True))
+    }
+    return cells | {each.column.name: [each.labels[code] for code in each.codes] for each in table.carried}
+
+
+def test_classes_that_do_not_keep_l_are_never_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parties that do not merge what falls short: it shows when the classes are opened, and everyone stops."""
+    study = study_of("cluster", k=4, privacy="l = 2")
+    trial = trial_of(study, draw_people(stream_of(4, "within l"), SITES, 30, 40))
+
+    async def lazy(
+        tests: ranges.Tests, ground: Ground, watch: diverse.Watch, label: Longs, clusters: Clusters
+    ) -> tuple[Longs, Clusters]:
+        return label, clusters
+
+    monkeypatch.setattr(diverse, "merge_short", lazy)
+    ends = harness.run(trial)
+    assert all(isinstance(end.error, Aborted) and end.finished is None for end in ends.values())
+    assert any("do not keep l = 2" in str(end.error) for end in ends.values())
