@@ -154,6 +154,63 @@ def test_the_statistics_tell_a_view_whose_masks_are_missing() -> None:
     assert len(tables) == 3
 
 
+def examined_view(outcomes: Outcomes, me: str, peer: str) -> dict[str, list[Words]]:
+    """What a party heard from a peer at the examinations, and what was opened there."""
+    openings = opened(outcomes, pure.Part, F61)
+    return {
+        "shares": [message.shares.words for message in heard(outcomes[me], peer, pure.Shares)],
+        "part": [message.parts.words for message in heard(outcomes[me], peer, pure.Part)],
+        "spread": openings[0::2],  # each examination opens spreads, then the pure ones' tuples
+        "hidden": openings[1::2],
+    }
+
+
+def examined_by_simulator(real: Mapping[str, list[Words]], seed: int) -> dict[str, list[Words]]:
+    """The same, made up from lengths, from which buckets are pure, and from the pure ones' tuples: one limb each."""
+    random = np.random.default_rng(seed)
+
+    def draw(size: int) -> Words:
+        return random.integers(1, F61.prime, size, dtype=np.uint64)
+
+    view = {kind: [draw(len(row)) for row in real[kind]] for kind in ("shares", "part")}
+    view["spread"] = [np.where(row == 0, np.uint64(0), draw(len(row))) for row in real["spread"]]
+    view["hidden"] = []
+    for row, known in zip(real["hidden"], tuples_in(real), strict=True):
+        factor = draw(len(row) // 2)
+        view["hidden"].append(np.concatenate([factor, F61.multiply(factor, known)]))
+    return view
+
+
+def tuples_in(view: Mapping[str, list[Words]]) -> list[Words]:
+    """What the functionality answers for pure buckets: their tuples, the ratios of what was opened."""
+    halves = [(row[: len(row) // 2], row[len(row) // 2 :]) for row in view["hidden"]]
+    return [F61.multiply(second, F61.inverse(first)) if len(first) else first for first, second in halves]
+
+
+def examined_statistics(view: Mapping[str, list[Words]]) -> dict[str, object]:
+    flat = {kind: np.concatenate(rows) for kind, rows in view.items()}
+    counts = np.concatenate([row[: len(row) // 2] for row in view["hidden"]])
+    return {
+        "lengths": {kind: [len(row) for row in rows] for kind, rows in view.items()},
+        "zeros": [np.flatnonzero(row == 0).tolist() for row in view["spread"]],
+        "tuples": [row.tolist() for row in tuples_in(view)],
+        **{kind: looks_uniform(flat[kind], F61) for kind in ("shares", "part")},
+        "spreads": looks_uniform(flat["spread"][flat["spread"] != 0], F61, 64),
+        "counts": looks_uniform(counts, F61, 64),
+    }
+
+
+def test_a_simulator_makes_the_view_of_an_examination_without_the_others_records() -> None:
+    outcomes, _ = run(rows=100, k=2)
+    real = examined_view(outcomes, "p0", "p1")
+    made_up = examined_by_simulator(real, seed=7)
+    assert examined_statistics(real) == examined_statistics(made_up)
+    assert all(value is True for value in examined_statistics(real).values() if isinstance(value, bool))
+    assert sum(map(len, real["spread"])) > 60
+    bare = dict(real, hidden=[np.minimum(row, np.uint64(99)) for row in real["hidden"]])
+    assert examined_statistics(bare)["counts"] is False
+
+
 def test_two_others_who_swap_their_records_leave_the_third_one_the_same_openings() -> None:
     study, people = study_of(3, k=3, options="buckets = 1"), draw_people(3, 80, 4)
     swapped = {"p0": people["p0"], "p1": people["p2"], "p2": people["p1"]}
