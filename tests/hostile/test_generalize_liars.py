@@ -13,13 +13,17 @@ from tests.protocols.generalizers import run_rounds
 from covey.crypto.elgamal import KeyShare, encrypt
 from covey.crypto.group import Points, Scalars, generator_times, hash_to_group
 from covey.errors import Aborted, CoveyError, PeerError
-from covey.protocols.generalize import compare, hidden, rounds
+from covey.party.progress import Progress
+from covey.protocols import Proposal, Seat, columns
+from covey.protocols.generalize import compare, hidden, release, rounds
 from covey.protocols.generalize.compare import Done, Found, Grouped, Hand, Regrouped, Resized, Sizes, Verdict
 from covey.protocols.generalize.local import Local
 from covey.protocols.generalize.rounds import Distinct, Shape
 from covey.protocols.generalize.terms import Terms
 from covey.secure import lists
+from covey.secure.declare import Leakage
 from covey.testing.generalize_cases import draw_people, stream_of, study_of, tables_of
+from covey.testing.network import seed_of
 from covey.testing.parties import run_parties
 from covey.wire import Channel, Count, Message, Vector
 
@@ -343,7 +347,81 @@ def test_a_party_at_its_root_stays_there() -> None:
     local = Local.of(tables_of(study, draw_people(stream_of(4), 20))["clinic"], Terms.of(study))
     while local.step():
         pass
-    assert local.at_every_root().all()
+    assert (local.nodes == np.array([[tree.root] for tree in local.trees])).all()
     assert local.most_distinct() == (-1, 0)
     assert not local.step()
     assert set(local.groups().tolist()) == {0}
+
+
+# -- the release
+
+
+class Notes:
+    """A ledger that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.numbers: list[object] = []
+
+    def learns(self, leakage: Leakage, **numbers: object) -> None:
+        self.numbers.append(numbers)
+
+
+async def nobody_asks(proposal: Proposal) -> None:
+    raise TypeError(f"nothing is to be approved here: {proposal}")
+
+
+def test_a_party_that_says_it_loses_more_than_there_is_is_refused() -> None:
+    study = study_of(k=2)
+    tables = tables_of(study, draw_people(stream_of(4), 20))
+
+    async def fair(channel: Channel) -> Found:
+        local = Local.of(tables["clinic"], Terms.of(study))
+        local.pool[:] = False
+        seat = Seat(study, "clinic", None, channel, Progress("clinic", ()), Notes(), nobody_asks, seed_of(9))
+        await release.preview(seat, channel.at("round", 1), local)
+        return Found(compatible=True)
+
+    async def liar(channel: Channel) -> None:
+        await channel.send("fair", release.Lost(20 * len(study.quasi) * release.UNIT + 1))
+
+    names(against(liar, fair), "it says that it loses more than there is")
+
+
+@pytest.mark.parametrize("told", [{"clinic": 1, "billing": 0}, {"clinic": 3, "billing": 3}])
+def test_owners_who_differ_in_whom_they_left_out_or_leave_out_k_are_refused(told: dict[str, int]) -> None:
+    study = study_of(k=3, recipient=True)
+
+    def owner(name: str) -> Callable[[Channel], Awaitable[object]]:
+        async def tell(channel: Channel) -> object:
+            await channel.at("left").send("registry", release.Left(told[name]))
+            return await channel.at("until the end").receive("registry", Shape)
+
+        return tell
+
+    async def registry(channel: Channel) -> object:
+        return await release.hear_of_left(channel.at("left"), Terms.of(study))
+
+    outcomes = run_parties({"clinic": owner("clinic"), "billing": owner("billing"), "registry": registry})
+    error = outcomes["registry"].error
+    assert isinstance(error, PeerError)
+    assert f"the owners leave out {told['clinic']} and {told['billing']} people" in str(error)
+
+
+def test_owners_who_differ_in_how_many_records_met_are_refused() -> None:
+    study = study_of(k=3, recipient=True)
+
+    def owner(common: int) -> Callable[[Channel], Awaitable[object]]:
+        async def tell(channel: Channel) -> object:
+            await channel.at("meet", "met").send("registry", columns.Met(common))
+            return await channel.at("until the end").receive("registry", Shape)
+
+        return tell
+
+    async def registry(channel: Channel) -> object:
+        seat = Seat(study, "registry", None, channel, Progress("registry", ()), Notes(), nobody_asks, seed_of(9))
+        return await columns.meet(seat, channel.at("meet"), "observer", "partner")
+
+    outcomes = run_parties({"clinic": owner(8), "billing": owner(7), "registry": registry})
+    error = outcomes["registry"].error
+    assert isinstance(error, PeerError)
+    assert "the holders differ in how many records they have in common" in str(error)

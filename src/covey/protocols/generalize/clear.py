@@ -24,8 +24,6 @@ class Round:
     people: int
     groups: tuple[int, int]
     cells: Cells
-    moved: bool = False
-    """Whether the parties went on to another round."""
 
 
 @dataclass
@@ -55,8 +53,7 @@ def follow(terms: Terms, tables: Mapping[str, Table]) -> Course:
     while True:
         mine, theirs = first.groups(), second.groups()
         cells = Cells.of(mine, theirs)
-        found = Round(len(mine), (int(mine.max()) + 1, int(theirs.max()) + 1), cells)
-        course.rounds.append(found)
+        course.rounds.append(Round(len(mine), (int(mine.max()) + 1, int(theirs.max()) + 1), cells))
         if terms.variant == "finished-cells":
             done = cells.done(terms.k)
             first.settle(done)
@@ -66,7 +63,6 @@ def follow(terms: Terms, tables: Mapping[str, Table]) -> Course:
         elif cells.bad(terms.k) == 0:
             first.pool[:] = second.pool[:] = False
             return course
-        found.moved = True
         move(terms, first, second)
 
 

@@ -94,11 +94,6 @@ class Local:
         """These people of the pool keep their levels and leave it."""
         self.pool[np.flatnonzero(self.pool)[done]] = False
 
-    def at_every_root(self) -> Bits:
-        """Whose cells all say nothing."""
-        roots = np.array([tree.root for tree in self.trees])
-        return np.asarray((self.nodes == roots[:, np.newaxis]).all(axis=0))
-
 
 def anonymized(table: Table, terms: Terms) -> Longs:
     """The levels, columns x people, at which the party's own columns are k-anonymous."""
