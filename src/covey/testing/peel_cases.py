@@ -45,6 +45,43 @@ def _twins() -> tuple[Trial, Trial]:
 PEEL = Case("peel", _draw, _smallest, _twins, lambda: marked(study_of("peel", k=50)), quick=6)
 
 
+ASKED = (
+    ("", 'leftover = "merge"'),
+    ("l = 1.5", 'mode = "visit"'),
+    ("k_insider = 2", 'insider = "none-or-many"'),
+    ("k_insider = 1", 'leftover = "merge"\nmode = "wave"'),
+    ("l = 1.25", 'mode = "wave"'),
+)
+"""What a study may ask for besides k, and how."""
+
+
+def _draw_asked(seed: int) -> Trial:
+    privacy, options = ASKED[seed % len(ASKED)]
+    people = draw_people(stream_of(seed, "peel", "asked"), SITES, 6, 12)
+    return trial_of(study_of("peel", privacy=privacy, options=f"{options}\nbuckets = 1"), people)
+
+
+def _smallest_asked() -> Trial:
+    """One of five is left over, and joins a class."""
+    people: dict[str, list[Person]] = {
+        "east": [(1, "F", "flu"), (12, "M", "none")],
+        "north": [(1, "F", "none"), (12, "M", "ulcer")],
+        "south": [(7, "F", "flu")],
+    }
+    return trial_of(study_of("peel", k=2, options='leftover = "merge"'), people)
+
+
+def _twins_asked() -> tuple[Trial, Trial]:
+    """The same joint table dealt otherwise, with classes that have to be diverse."""
+    people = draw_people(stream_of(5, "peel", "twins asked"), SITES, 8, 8)
+    turned = {"east": people["south"], "north": people["east"], "south": people["north"]}
+    study = study_of("peel", privacy="l = 1.5")
+    return trial_of(study, people), trial_of(study, turned)
+
+
+PEEL_ASKED = Case("peel, asked for more", _draw_asked, _smallest_asked, _twins_asked, quick=5)
+
+
 def _draw_two(seed: int) -> Trial:
     study = study_of("peel", TWO, options=f'mode = "{("visit", "wave")[seed % 2]}"\nbuckets = 1')
     return trial_of(study, draw_people(stream_of(seed, "peel", "two"), TWO, 3, 15))
@@ -103,4 +140,4 @@ THRESHOLD = Case(
     ),
 )
 
-PEEL_CASES = (PEEL, PEEL_OF_TWO, THRESHOLD)
+PEEL_CASES = (PEEL, PEEL_ASKED, PEEL_OF_TWO, THRESHOLD)
