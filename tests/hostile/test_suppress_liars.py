@@ -142,3 +142,9 @@ def test_an_authority_that_tells_the_two_different_parameters_is_found(monkeypat
 def test_a_party_that_claims_more_rows_than_it_shows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     lie = changed(Sizes, "sizes", lambda m: Sizes(m.rows + 5000, m.parameters))
     assert len(told("elgamal", "south", lie, monkeypatch)) <= 1  # the lists are not as long as due, on either side
+
+
+def test_a_party_that_claims_a_number_of_rows_beyond_reason_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    lie = changed(Sizes, "sizes", lambda m: Sizes(1 << 40, m.parameters))
+    (sentence,) = told("elgamal", "south", lie, monkeypatch)
+    assert "'south'" in sentence and "more than 2,000,000 rows" in sentence

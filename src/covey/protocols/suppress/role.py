@@ -7,7 +7,7 @@ import numpy as np
 from covey.crypto.group import Point, Scalar, generator_times
 from covey.crypto.ibe import Master, Recipient
 from covey.crypto.rng import Rng
-from covey.errors import PeerError, Unmet
+from covey.errors import InputError, PeerError, Unmet
 from covey.protocols.protocol import Proposal, Result, Seat
 from covey.protocols.rows import carried
 from covey.protocols.suppress import comparer, keyholder, leaks
@@ -29,6 +29,9 @@ from covey.protocols.suppress.terms import AUTHORITY, Terms
 from covey.secure.crew import Crew
 from covey.secure.sealing import ElGamal, Waters
 from covey.wire import Channel, gather
+
+MOST_ROWS = 2_000_000
+"""Rows of a party at most, where the study does not say how many there may be."""
 
 
 async def authority(seat: Seat) -> Result:
@@ -55,6 +58,11 @@ async def authority(seat: Seat) -> Result:
 async def holder(seat: Seat) -> Result:
     """A holder of rows. Raises Unmet for fewer than k rows in all, Aborted where the outcome is not k-anonymous."""
     terms, own = Terms.of(seat.study), Own.of(seat.records)
+    if own.rows > (seat.study.rows_at_most or MOST_ROWS):
+        raise InputError(
+            f"this party has {own.rows:,} rows, more than {seat.study.rows_at_most or MOST_ROWS:,}: raise rows_at_most "
+            "in [study], for both parties"
+        )
     channel = seat.channel.among(*terms.holders)
     (peer,) = channel.peers
 
@@ -69,6 +77,9 @@ async def holder(seat: Seat) -> Result:
             step="issue",
             reason=f"it gave party {peer!r} other parameters than us, or {peer!r} says so",
         )
+    most = seat.study.rows_at_most or MOST_ROWS
+    if theirs.rows > most:  # lists as long as that would have to be made before it could be found a lie
+        raise PeerError(party=peer, step="sizes", reason=f"it says that it has more than {most:,} rows")
     rows = {channel.me: own.rows, peer: theirs.rows}
     if sum(rows.values()) < terms.k:
         raise Unmet(f"the parties together have fewer than k = {terms.k} rows; nothing can be released")

@@ -13,6 +13,8 @@ from covey.study import Study
 AUTHORITY = "authority"
 """The name of the party that issues identity keys."""
 
+MOST_K = 4096
+
 OPTIONS = {
     "encryption": '"waters": to identities, whose keys an authority issues (default, the paper\'s); "elgamal": with a '
     "key of the session, without an authority, several times cheaper",
@@ -41,6 +43,8 @@ class Terms:
             raise InputError(
                 f"protocol 'suppress' needs 2 parties with data of their own; there are {len(study.holders)}"
             )
+        if study.privacy.k > MOST_K:
+            raise InputError(f"protocol 'suppress' takes k up to {MOST_K:,}: each tuple is listed with k ciphertexts")
         first, second = (party.name for party in study.holders)
         epoch = study.options.get("epoch", "1")
         if not isinstance(epoch, str) or not 0 < len(epoch) <= 64:
