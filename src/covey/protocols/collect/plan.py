@@ -69,7 +69,7 @@ def warnings(terms: Terms, respondents: int, success: Success | None) -> list[st
         f"next to a respondent whose cell it knows it is higher: {near} cells' distance; no b helps against that",
         f"from all positions and the released classes together it guessed the exact cell of {percent(success.all)} of "
         f"{sample}; from the classes alone of {percent(success.alone)}",
-        "a coarser grid, a higher k, and a rho that begins near 0 make these figures smaller; try them with this plan",
+        "a higher k and a rho that begins near 0 make these chances smaller; in a coarser grid a guess says less",
     ]
     if terms.b < needed:
         found.append(

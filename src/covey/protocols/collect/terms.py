@@ -24,14 +24,15 @@ OPEN_CELL_BYTES = 48
 
 OPTIONS = {
     "grid": 'the cells that the curve runs through: "auto" (default) takes each column at the finest level of its '
-    f"hierarchy that keeps the product at or below {AUTO_CELLS:,}; or the most cells, a number. Fewer leak less",
+    f"hierarchy that keeps the product at or below {AUTO_CELLS:,}; or the most cells, a number. In fewer, wider cells a "
+    "guess says less",
     "rho": "the range [low, high] of the random numbers that positions are made of (default [0, 300]); the wider it is "
     "for its mean, the less a distance says",
     "b": "how many random numbers precede the first cell (default 200); hides where the line begins, not distances",
     "jitter": "true hides which respondents share a cell, as far as order allows; needs low > 0 in rho (default false)",
     "committee": "how many respondents open ciphertexts together with the collector (default 5); a majority is needed",
     "cut": 'how the line is cut into classes: "fall" (default) or "hansen-mukherjee"',
-    "scheme": '"elgamal" (default): keys without a dealer; "paillier": the paper\'s, with a dealer, for the index',
+    "scheme": '"elgamal": keys without a dealer and small ciphertexts (the only one so far)',
 }
 
 
@@ -72,6 +73,8 @@ class Terms:
         jitter = study.options.get("jitter", False)
         if not isinstance(jitter, bool):
             raise InputError("[protocol] jitter must be true or false")
+        if study.options.get("scheme", "elgamal") != "elgamal":
+            raise InputError('[protocol] scheme = "paillier" is not part of this version; leave it out')
         if jitter and low == 0:
             raise InputError(
                 "[protocol] jitter = true needs rho = [low, high] with low of 1 or more: ties are hidden below 2 low"
