@@ -221,5 +221,6 @@ def test_calls_that_make_no_sense_are_refused_at_once() -> None:
         key = deal_shamir(primes, 2, 2, channel.rng.stream("s"))[0].key
         return await dealt_committee.unlock(channel, key, {"b": 1}, Ciphertexts(key.public, []))
 
-    for role in (dealer_is_opener, too_high, too_few):
-        assert isinstance(run_parties(dict.fromkeys("abc", role))["a"].error, InputError)
+    for role, reason in ((dealer_is_opener, "different parties"), (too_high, "2 of 1"), (too_few, "2 open")):
+        error = run_parties(dict.fromkeys("abc", role))["a"].error
+        assert isinstance(error, InputError) and reason in str(error)

@@ -228,7 +228,7 @@ def test_moduli_that_would_not_hide_are_refused() -> None:
     ):
         with pytest.raises(InputError, match=reason):
             replace(key, moduli=tuple(bad))
-    for scale in (mpz(0), key.public.n, primes().p):
+    for scale in (mpz(0), key.public.n, primes().p, key.scale + key.public.n, key.scale - key.public.n):
         with pytest.raises(InputError, match="scale"):
             replace(key, scale=scale)
 
