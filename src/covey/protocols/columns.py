@@ -48,7 +48,7 @@ Cells: TypeAlias = tuple[str, ...]
 
 MEETING = (
     "which of its own ids all {holders} holders of columns have, and nothing about the other ids",
-    "how many ids {leader} has; {leader} also how many each other holder has",
+    "how many ids {leader} has or, if it is {leader}, how many each other holder has",
 )
 MET = Leakage(everyone=("that {common} records are common to all holders of columns",))
 LEAKAGE = Leakage(everyone=("the release: {rows} rows in no order, without ids{pairing}",))
@@ -105,7 +105,7 @@ async def meet(seat: Seat, channel: Channel, *roles: str) -> Common | None:
     if seat.party not in names:
         seat.book.learns(MET, common=await _told(channel.at("met"), names))
         return None
-    ids = keys_of(seat.records, seat.party)
+    ids = keys_of(seat.records, f"party {seat.party!r}")
     among = channel.among(*names)
     aligned = await align.align(among.at("align"), ids)
     seat.book.learns(MET, common=len(aligned))
@@ -142,18 +142,18 @@ def meeting_numbers(study: Study) -> dict[str, object]:
     return {"holders": len(names), "leader": names[0]}
 
 
-def keys_of(table: Table, party: str) -> list[str]:
+def keys_of(table: Table, where: str) -> list[str]:
     """The key of each row. Raises InputError, without quoting one, where a key repeats or is missing."""
     if table.key is None:
-        raise InputError(f"party {party!r}: its table has no key column to join by")
+        raise InputError(f"{where}: has no key column to join by")
     name, counts = table.key.column.name, table.key.counts()
     lacking = int(counts[[label == MISSING for label in table.key.labels]].sum())
     if lacking:
-        raise InputError(f"party {party!r}: column {name!r} has no key in {lacking:,} rows; remove them or fill it in")
+        raise InputError(f"{where}: column {name!r} has no key in {lacking:,} rows; remove them or fill it in")
     if counts.max(initial=0) > 1:
         repeated = int(counts[counts > 1].sum())
         raise InputError(
-            f"party {party!r}: in column {name!r}, {repeated:,} rows share their key with another row; "
+            f"{where}: in column {name!r}, {repeated:,} rows share their key with another row; "
             "each person may stand in one row only"
         )
     return [table.key.labels[code] for code in table.key.codes.tolist()]

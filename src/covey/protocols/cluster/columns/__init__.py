@@ -1,6 +1,6 @@
 """Cluster with columns split: holders of different columns of the same people publish one table by local recoding.
 
-Source    Tassa & Gudes, Algorithm 4 and section 6.1, in a hundredth of its rounds (`search`). The division into
+Source    Tassa & Gudes, Algorithm 4 and section 6.1, in a hundredth of its rounds (`algorithm`). The division into
           blocks, the batches and the evaluator are ours; where we depart from the paper, the module concerned says so.
 Roles     holders of columns, two or more; one of them is the pivot: the first of the study, or who has the sensitive
           columns where l is asked for. Optionally an evaluator, a party without data.
@@ -26,9 +26,9 @@ from covey.errors import InputError, Unmet
 from covey.protocols import columns
 from covey.protocols.cluster.agree import agree
 from covey.protocols.cluster.columns import clear, leaks, least, plan, release
-from covey.protocols.cluster.columns.converse import converse
+from covey.protocols.cluster.columns.algorithm import search
+from covey.protocols.cluster.columns.conversation import converse
 from covey.protocols.cluster.columns.own import Own
-from covey.protocols.cluster.columns.search import search
 from covey.protocols.cluster.columns.terms import Terms, draws, keeper
 from covey.protocols.protocol import Result, Role, Seat
 from covey.secure import coin

@@ -19,12 +19,17 @@ _DIVISION = (
 _DIVERSITY = ("which cuts of the table were given up because a part would not have kept l",)
 _OPENED_OF_TWO = (
     "what each record would cost each cluster in the other holder's columns: from that it can tell which people share "
-    "the other's values exactly, before anything is generalized, and with one of them known, that person's values for "
-    "all of them",
+    "the other's values exactly, before anything is generalized; if it knows the values of one of them, it knows them "
+    "of all",
 )
 _OPENED = (
     "what each record would cost each cluster in the {others} other holders' columns together: from that it can tell "
-    "which people share all of their values exactly, before anything is generalized",
+    "which people share all of their values exactly, before anything is generalized; if it knows the values of one of "
+    "them, it knows them of all",
+)
+_CLASSES = (
+    "of each of its own people the class in the release, and with it the others' generalized values, and which exact "
+    "values occur in that class",
 )
 _EVALUATOR = (
     "how many records and clusters are compared at each step, and in each comparison the order of unnamed prices and "
@@ -56,8 +61,9 @@ def numbers(terms: Terms) -> dict[str, object]:
 
 
 def of_release(terms: Terms, rows: int) -> tuple[Leakage, dict[str, object]]:
-    """What the opening teaches."""
-    return columns.LEAKAGE, {"rows": rows, "pairing": columns.pairing(terms.study)}
+    """What the opening teaches: everyone the release, a holder also in which class each of its people is."""
+    both = Leakage(columns.LEAKAGE.everyone, dict.fromkeys(HOLDERS, _CLASSES))
+    return both, {"rows": rows, "pairing": columns.pairing(terms.study)}
 
 
 def mind(terms: Terms) -> tuple[str, ...]:

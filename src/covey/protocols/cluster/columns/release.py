@@ -18,7 +18,7 @@ from covey.anonymize.problem import Ints, Longs
 from covey.errors import Aborted, PeerError, Unmet
 from covey.protocols import columns
 from covey.protocols.cluster.columns import leaks
-from covey.protocols.cluster.columns.converse import receive, send
+from covey.protocols.cluster.columns.conversation import receive, send
 from covey.protocols.cluster.columns.terms import Terms
 from covey.protocols.columns import Cells, Opened
 from covey.protocols.protocol import Figures, Proposal, Result, Seat
@@ -87,7 +87,8 @@ class Part:
 async def publish(seat: Seat, channel: Channel, terms: Terms, mine: Part | None, known: Figures) -> Result:
     """Asks for approval, shows our part to everyone, if we have one, and puts all parts together."""
     leakage, numbers = leaks.of_release(terms, known.rows)
-    await seat.approve(Proposal(opens=tuple(leakage.sentences("holder", **numbers)), figures=known))
+    role = "evaluator" if mine is None else "holder"
+    await seat.approve(Proposal(opens=tuple(leakage.sentences(role, **numbers)), figures=known))
     seat.book.learns(leakage, **numbers)
     parts = {} if mine is None else {channel.me: mine}
 

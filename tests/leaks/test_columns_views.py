@@ -1,0 +1,156 @@
+"""What is seen when columns are split: a pivot reads who is alike elsewhere; beside an evaluator it cannot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from covey.anonymize.problem import Longs
+from covey.protocols import columns
+from covey.protocols.cluster.columns import attack, least
+from covey.protocols.cluster.columns.attack import Sight
+from covey.protocols.cluster.columns.course import Batch, Course
+from covey.protocols.cluster.columns.own import Own
+from covey.protocols.cluster.columns.terms import Shares
+from covey.table import group
+from covey.testing.columns_cases import draw_people, stream_of, study_of, trial_of
+from covey.testing.harness import run
+from covey.testing.trial import Trial
+
+
+@dataclass
+class Spy:
+    """Listens at the pivot, or at the evaluator: its own shares, the sums it makes, and what all holders know."""
+
+    asked: list[tuple[Longs, Longs, Longs, Shares]] = field(default_factory=list)
+    sums: list[Shares] = field(default_factory=list)
+    chosen: list[tuple[Batch, Longs]] = field(default_factory=list)
+
+    def listen(self, patch: pytest.MonkeyPatch) -> None:
+        prices, add_up, accept = Own.prices, least.add_up, Course.accept
+
+        def heard_prices(own: Own, records: Longs, starts: Longs, candidates: Longs) -> Shares:
+            shares = prices(own, records, starts, candidates)
+            if own.pivot:
+                self.asked.append((records, starts, candidates, shares))
+            return shares
+
+        def heard_sums(parts: list[Shares]) -> Shares:
+            total = add_up(parts)
+            if self.asked and len(self.sums) < len(self.asked) and len(total) == len(self.asked[-1][3]):
+                self.sums.append(total)
+            return total
+
+        def heard_choice(course: Course, batch: Batch, target: Longs) -> object:
+            if not self.chosen or not np.array_equal(self.chosen[-1][0].records, batch.records):
+                self.chosen.append((batch, target))
+            return accept(course, batch, target)
+
+        patch.setattr(Own, "prices", heard_prices)
+        patch.setattr(least, "add_up", heard_sums)
+        patch.setattr(Course, "accept", heard_choice)
+
+    def sights(self, *, own: bool) -> list[Sight]:
+        """The batches as who adds up would read them; `own` says that it has shares to subtract."""
+        return [
+            Sight.of(records, starts, candidates, total, shares if own else np.zeros_like(shares))
+            for (records, starts, candidates, shares), total in zip(self.asked, self.sums, strict=True)
+        ]
+
+
+def spied(evaluator: bool, monkeypatch: pytest.MonkeyPatch) -> tuple[Spy, Trial]:
+    """A run of 240 people whose pivot, or evaluator, is listened to."""
+    study = study_of(k=6, evaluator=evaluator)
+    trial = trial_of(study, draw_people(stream_of(1, "attack"), 240))
+    spy = Spy()
+    with monkeypatch.context() as patch:
+        spy.listen(patch)
+        ends = run(trial)
+    assert all(end.error is None for end in ends.values())
+    return spy, trial
+
+
+def elsewhere(trial: Trial) -> Longs:
+    """Each common record's values at the office, as one number."""
+    tables = {name: table for name, table in trial.tables.items() if table is not None}
+    office = columns.common_rows(trial.study, tables)["office"]
+    return group([*office.codes], office.rows)[0]
+
+
+def test_the_pivot_reads_which_people_are_alike_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ledger says that it can; this is how."""
+    spy, trial = spied(False, monkeypatch)
+    claimed, compared = attack.alike(spy.sights(own=True))
+    found = attack.score(claimed, compared, elsewhere(trial))
+    assert found.precision > 0.95 and found.recall > 0.99 and found.base < 0.2
+
+
+def test_the_evaluator_cannot_say_whom_its_prices_are_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It knows even, here, who is examined in which step, and takes rows and candidates in the order it gets them."""
+    spy, trial = spied(True, monkeypatch)
+    claimed, compared = attack.alike(spy.sights(own=False))
+    found = attack.score(claimed, compared, elsewhere(trial))
+    assert found.claims < 20 or found.precision < 2 * found.base
+    assert found.recall < 0.05
+
+
+def test_the_pivot_beside_an_evaluator_has_nothing_but_the_choices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two people that go to one cluster at the same time it may guess that they are alike, as of any cluster's."""
+    spy, trial = spied(True, monkeypatch)
+    truth = elsewhere(trial)
+    claimed: attack.Pairs = set()
+    compared: attack.Pairs = set()
+    for batch, target in spy.chosen:
+        names = batch.records.tolist()
+        for one in range(len(names)):
+            for other in range(one):
+                pair = (min(names[one], names[other]), max(names[one], names[other]))
+                compared.add(pair)
+                if target[one] == target[other]:
+                    claimed.add(pair)
+    found = attack.score(claimed, compared, truth)
+    assert found.precision < 0.8 and found.recall < 0.2
+
+
+@pytest.mark.parametrize("evaluator", [False, True])
+def test_whoever_adds_up_gets_uniform_shares(evaluator: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[Shares] = []
+    add_up = least.add_up
+
+    def heard(parts: list[Shares]) -> Shares:
+        taken.append(parts[-1])
+        return add_up(parts)
+
+    monkeypatch.setattr(least, "add_up", heard)
+    run(trial_of(study_of(k=6, evaluator=evaluator), draw_people(stream_of(2, "uniform"), 200)))
+    octets = np.concatenate(taken).view(np.uint8)
+    counts = np.bincount(octets, minlength=256)
+    expected = counts.sum() / 256
+    assert ((counts - expected) ** 2 / expected).sum() < 400  # 255 degrees of freedom: one in 10^8 exceeds it
+
+
+def test_no_disguise_is_worn_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[bytes] = []
+    draw = least.Disguise.draw
+
+    def heard(seed: least.Secret, starts: Longs) -> least.Disguise:
+        drawn.append(seed.reveal())
+        return draw(seed, starts)
+
+    monkeypatch.setattr(least.Disguise, "draw", heard)
+    run(trial_of(study_of(evaluator=True), draw_people(stream_of(4, "worn"), 40)))
+    assert len(set(drawn)) * 2 == len(drawn)  # both holders draw each, once
+
+
+def test_the_ledger_says_what_the_pivot_can_do_and_that_an_evaluator_prevents_it() -> None:
+    from covey.protocols.cluster.columns import leaks
+    from covey.protocols.cluster.columns.terms import Terms
+
+    alone, judged = Terms.of(study_of()), Terms.of(study_of(evaluator=True))
+    pivot = " ".join(leaks.of_search(alone).sentences("pivot", **leaks.numbers(alone)))
+    assert "which people share the other's values exactly" in pivot
+    assert "exactly" not in " ".join(leaks.of_search(alone).sentences("holder", **leaks.numbers(alone)))
+    assert "exactly" not in " ".join(leaks.of_search(judged).sentences("pivot", **leaks.numbers(judged)))
+    assert "unnamed prices" in " ".join(leaks.of_search(judged).sentences("evaluator", **leaks.numbers(judged)))

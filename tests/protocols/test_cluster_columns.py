@@ -1,0 +1,383 @@
+"""Cluster with columns split: what it releases, what each step may not do, and whom it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from covey.anonymize.problem import Longs
+from covey.crypto.rng import Rng
+from covey.errors import InputError, PeerError, StudyError, Unmet
+from covey.protocols import columns, find, of_study
+from covey.protocols.cluster.columns import clear, course, least
+from covey.protocols.cluster.columns import conversation as conversing
+from covey.protocols.cluster.columns.algorithm import search
+from covey.protocols.cluster.columns.asking import Say, Tell, least_of
+from covey.protocols.cluster.columns.course import Course
+from covey.protocols.cluster.columns.own import Own, parts_of, row_starts
+from covey.protocols.cluster.columns.terms import CAP, SCALE, Terms, draws
+from covey.study import Study
+from covey.testing.columns_cases import THREE, TWO, draw_people, judged, stream_of, study_of, tables_of, trial_of
+from covey.testing.harness import answers, run, spent
+from covey.testing.network import seed_of
+from covey.testing.parties import run_parties
+from covey.testing.trial import Trial
+from covey.verify import verify
+from covey.wire import Channel
+
+FOUR = {"clinic": ("ill",), "home": ("age", "sex"), "insurer": ("stay",), "office": ("income",)}
+
+
+def release_of(trial: Trial) -> object:
+    finished = next(iter(run(trial).values())).finished
+    assert finished is not None and finished.release is not None
+    return finished.release
+
+
+# -- what comes out
+
+
+@pytest.mark.parametrize("split", [TWO, THREE, FOUR], ids=["two", "three", "four"])
+@pytest.mark.parametrize("schedule", ["guarded", "exact"])
+def test_any_number_of_holders_release_what_a_trusted_party_would(
+    split: Mapping[str, tuple[str, ...]], schedule: str
+) -> None:
+    study = study_of(split, k=4, schedule=schedule)
+    trial = trial_of(study, draw_people(stream_of(1, "any"), 90))
+    assert answers(trial, run(trial)) == trial.ideal
+
+
+def test_the_split_of_columns_does_not_change_the_release_much() -> None:
+    """Prices are rounded the same whoever has a column: two, three and four holders find the same classes."""
+    people = draw_people(stream_of(2, "split"), 120)
+    losses = [
+        find("cluster").ideal(study, tables_of(study, people)).figures for study in map(study_of, (TWO, THREE, FOUR))
+    ]
+    lm = [float(figures.loss["lm"] or 0) for figures in losses if figures is not None]
+    assert max(lm) < 1.15 * min(lm)
+
+
+@pytest.mark.parametrize("evaluator", [False, True])
+@pytest.mark.parametrize("schedule", ["guarded", "exact"])
+def test_every_class_keeps_k_and_l(evaluator: bool, schedule: str) -> None:
+    study = study_of(THREE, k=4, privacy="l = 2", schedule=schedule, evaluator=evaluator)
+    trial = trial_of(study, draw_people(stream_of(3, "diverse"), 150))
+    verdict = verify(release_of(trial), study)  # type: ignore[arg-type]
+    assert verdict.answer, verdict.sentence()
+
+
+def test_l_that_all_records_together_do_not_reach_is_refused_with_what_would_be() -> None:
+    people = [
+        (*person[:4], "flu" if place % 3 else "none") for place, person in enumerate(draw_people(stream_of(4), 30))
+    ]
+    study = study_of(privacy="l = 2")
+    with pytest.raises(Unmet, match=r"l = 2 cannot be kept: all common records together reach 1\.5"):
+        trial_of(study, people)
+    ends = run(Trial(study, find("cluster"), tables_of(study, people), {}, lambda name, finished: None))
+    assert "l = 2 cannot be kept" in str(ends["clinic"].error)
+
+
+@pytest.mark.parametrize("evaluator", [False, True])
+def test_exact_values_of_two_holders_are_permuted_within_each_class(evaluator: bool) -> None:
+    people = draw_people(stream_of(6, "two"), 60)
+    study = study_of(k=6, note="office", evaluator=evaluator)
+    trial = trial_of(study, people)
+    trial = judged(trial) if evaluator else trial
+    ends = run(trial)
+    assert answers(trial, ends) == trial.ideal
+    finished = ends["clinic"].finished
+    assert finished is not None and finished.release is not None
+    together = set(zip(finished.release["ill"].to_pylist(), finished.release["note"].to_pylist(), strict=True))
+    true = {(person[4], f"note {place}") for place, person in enumerate(people)}
+    assert len(together & true) < 0.7 * len(people)
+    assert {note for _, note in together} == {note for _, note in true}
+
+
+def test_both_forms_lose_about_the_same() -> None:
+    people = draw_people(stream_of(7, "forms"), 200)
+    losses = []
+    for evaluator in (False, True):
+        finished = run(trial_of(study_of(k=5, evaluator=evaluator), people))["clinic"].finished
+        assert finished is not None and finished.figures is not None
+        losses.append(float(finished.figures.loss["lm"] or 0))
+    assert max(losses) < 1.1 * min(losses)
+
+
+def test_the_loss_is_that_of_centralized_sequential_clustering() -> None:
+    from covey.anonymize import anonymize
+    from covey.anonymize.build import build
+    from covey.party.data import load_table
+
+    people = draw_people(stream_of(8, "loss"), 900)
+    study = study_of(THREE, k=6)
+    ours = find("cluster").ideal(study, tables_of(study, people)).figures
+    whole = replace(study, partition=None, parties=(replace(study.parties[0], columns=None),))
+    frames = {"id": [str(place) for place in range(900)]}
+    for place, name in enumerate(("age", "sex", "income", "stay", "ill")):
+        frames[name] = [str(person[place]) for person in people]
+    import pyarrow as pa
+
+    table = load_table(whole, study.parties[0].name, pa.table(frames))
+    assert table is not None and ours is not None
+    problem = build(table).problem
+    central = float(np.mean([anonymize(problem, "sequential", seed=seed).loss(problem) for seed in range(3)]))
+    assert float(ours.loss["lm"] or 0) < 1.05 * central
+
+
+@pytest.mark.parametrize("split", [TWO, THREE], ids=["two", "three"])
+@pytest.mark.parametrize("evaluator", [False, True])
+def test_the_plan_foresees_what_a_run_costs(split: Mapping[str, tuple[str, ...]], evaluator: bool) -> None:
+    study = study_of(split, k=5, evaluator=evaluator)
+    rows = 900
+    forecast = find("cluster").foresee(study, dict.fromkeys(split, rows))
+    real = spent(run(trial_of(study, draw_people(stream_of(9, "plan"), rows))))
+    for foreseen, was in (
+        (forecast.rounds, real.rounds),
+        (forecast.messages, real.messages),
+        (forecast.bytes, real.bytes),
+    ):
+        assert was / 2.5 < foreseen < 2.5 * was
+
+
+# -- the search
+
+
+def owners(study: Study, count: int, seed: int) -> tuple[dict[str, Own], Rng]:
+    tables = columns.common_rows(study, tables_of(study, draw_people(stream_of(seed, "search"), count)))
+    terms = Terms.of(study)
+    return {name: Own.of(terms, table, name) for name, table in tables.items()}, draws(["x"])
+
+
+def total_cost(own: Mapping[str, Own]) -> int:
+    """What all clusters cost, all holders together."""
+    return sum(int((part.state.cost * part.state.size).sum()) for part in own.values() if part.state is not None)
+
+
+def test_every_move_of_a_batch_lowers_the_cost_by_exactly_what_was_computed() -> None:
+    own, drawn = owners(study_of(THREE, k=6), 120, 1)
+    label = drawn.stream("start").words_below(20, 120).astype(np.int64)
+    run_of = Course.of(label, np.zeros(120, dtype=np.int64), 6, drawn)
+    run_of.begin()
+    for part in own.values():
+        part.group(run_of.label)
+    moves = 0
+    while (batch := run_of.next_batch()) is not None:
+        shares = [part.prices(batch.records, batch.starts, batch.candidates) for part in own.values()]
+        total = least.add_up(shares).astype(np.int64)
+        places = least_of(batch.starts, total.astype(np.uint32))
+        price = {int(record): int(total[start + place] - total[start] % CAP) for record, start, place in
+                 zip(batch.records, batch.starts[:-1], places, strict=True)}  # fmt: skip
+        for record, target in run_of.accept(batch, batch.candidates[batch.starts[:-1] + places]):
+            before = total_cost(own)
+            for part in own.values():
+                part.move(record, target)
+            assert total_cost(own) - before == price[record]
+            moves += 1
+    assert moves > 50
+
+
+def test_looking_only_at_what_has_changed_changes_no_decision(monkeypatch: pytest.MonkeyPatch) -> None:
+    def searched() -> Longs:
+        own, drawn = owners(study_of(k=5), 150, 2)
+        return clear.play(
+            {name: search(part, name, drawn if name == "x" else draws(["x"])) for name, part in own.items()}
+        )
+
+    quick = searched()
+
+    def everything(self: Course, records: Longs, alive: Longs) -> tuple[Longs, Longs]:
+        rows = [np.concatenate([[self.label[record]], alive[alive != self.label[record]]]) for record in records]
+        return np.full(len(records), len(alive)), np.concatenate(rows)
+
+    monkeypatch.setattr(Course, "compare", everything)
+    assert np.array_equal(searched(), quick)
+
+
+def test_a_batch_touches_no_cluster_twice_and_puts_the_rest_off() -> None:
+    run_of = Course(np.repeat(np.arange(4), 5), np.zeros(20, dtype=np.int64), 4, np.arange(20))
+    run_of.begin()
+    batch = run_of.next_batch()
+    assert batch is not None and len(batch.records) == 20
+    made = list(run_of.accept(batch, np.where(run_of.label[batch.records] == 3, 3, 3)))
+    assert len(made) == 1
+    late = run_of.waiting[0]
+    assert len(late) == 14  # five of cluster 3 stay, one of the others has moved
+
+
+def test_small_children_are_put_together_and_no_part_is_too_small() -> None:
+    assert parts_of(np.array([50, 3, 40, 4]), 10) is not None
+    part = parts_of(np.array([50, 3, 40, 4]), 10)
+    assert part is not None and part.tolist() == [0, 1, 1, 1]  # 7 are too few alone: the smaller large one takes them
+    part = parts_of(np.array([50, 6, 40, 4]), 10)
+    assert part is not None and part.tolist() == [0, 2, 1, 2]
+    assert parts_of(np.array([50, 3]), 10) is None and parts_of(np.array([5, 5]), 10) is None
+
+
+# -- who adds up
+
+
+def test_a_disguise_hides_order_and_numbers_and_is_undone() -> None:
+    widths = np.array([5, 1, 9, 3])
+    starts = row_starts(widths)
+    stream = Rng(seed_of(1)).stream("prices")
+    parts = [stream.words_below(CAP // 2, int(starts[-1])).astype(np.uint32) for _ in range(2)]
+    plain = least_of(starts, least.add_up(parts))
+    seen = set()
+    for number in range(30):
+        disguise = least.Disguise.draw(seed_of(number), starts)
+        worn = [disguise.wear(part, noisy=place == 0) for place, part in enumerate(parts)]
+        answer = least_of(row_starts(disguise.widths), least.add_up(worn))
+        assert np.array_equal(disguise.undo(answer), plain)
+        assert sorted(disguise.within.tolist()) == list(range(int(starts[-1])))
+        seen.add(tuple(answer.tolist()))
+    assert len(seen) > 20  # the places that the evaluator names say nothing
+
+
+def test_on_equal_terms_a_record_stays_under_any_disguise() -> None:
+    starts = row_starts([6, 6])
+    shares = np.full(12, 1000, dtype=np.uint32)
+    for number in range(50):
+        disguise = least.Disguise.draw(seed_of(number), starts)
+        answer = least_of(row_starts(disguise.widths), disguise.wear(shares, noisy=True))
+        assert disguise.undo(answer).tolist() == [0, 0]
+
+
+def test_the_largest_price_fits_under_the_largest_scale() -> None:
+    assert (2 * CAP - 1) * (SCALE - 1) + SCALE < 2**32
+
+
+def asked(*, evaluator: bool, reply: list[int]) -> dict[str, object]:
+    """A question whose answer is a lie."""
+    terms = Terms.of(study_of(evaluator=evaluator))
+    starts, shares = row_starts([3, 3]), np.arange(6, dtype=np.uint32)
+    liar = terms.evaluator or terms.pivot
+
+    async def role(channel: Channel) -> object:
+        at = channel.at("ask")
+        if channel.me != liar:
+            seed = seed_of(1) if evaluator else None
+            return await least.least(at, terms, seed, starts, shares)
+        peers = [name for name in terms.holders if name != liar]
+        if evaluator:
+            await least.receive_rows(at, terms.pivot)
+        for name in peers:
+            await least.receive(at, name, least.Shared, 6)
+        for name in peers:
+            await at.send(name, least.Chosen(np.array(reply, dtype="<u4").tobytes()))
+        return None
+
+    names = [*terms.holders, *([terms.evaluator] if terms.evaluator else [])]
+    return {name: outcome.error for name, outcome in run_parties(dict.fromkeys(names, role)).items()}
+
+
+@pytest.mark.parametrize("reply", [[3, 0], [0, 2**32 - 1], [0], [0, 0, 0], []])
+@pytest.mark.parametrize("evaluator", [False, True])
+def test_a_place_that_no_row_has_is_refused_by_name(evaluator: bool, reply: list[int]) -> None:
+    errors = asked(evaluator=evaluator, reply=reply)
+    error = errors["office"]
+    assert isinstance(error, PeerError) and error.party == ("judge" if evaluator else "clinic") and error.step == "ask"
+
+
+@pytest.mark.parametrize("widths", [b"\x01\x00\x00", b"\x00\x00\x00\x00", b"\xff\xff\xff\xff"])
+def test_the_evaluator_refuses_rows_that_are_none(widths: bytes) -> None:
+    terms = Terms.of(study_of(evaluator=True))
+
+    async def role(channel: Channel) -> object:
+        if channel.me == "judge":
+            return await least.receive_rows(channel.at("ask"), terms.pivot)
+        if channel.me == terms.pivot:
+            await channel.at("ask").send("judge", least.Rows(widths))
+        return None
+
+    error = run_parties(dict.fromkeys(("clinic", "judge", "office"), role))["judge"].error
+    assert isinstance(error, PeerError) and error.party == "clinic"
+
+
+@pytest.mark.parametrize("part", [[0, 0, 0, 1], [0, 0, 0, 0], [0, 0, 2, 2]])
+def test_a_cut_with_a_part_that_is_too_small_is_refused_by_name(part: list[int]) -> None:
+    terms = Terms.of(study_of())
+    question = Tell(np.array([1]), np.array([4]), 256, 2, (None,))
+
+    async def role(channel: Channel) -> object:
+        mine = (np.array(part),) if channel.me == "office" else (None,)
+        return await conversing.tell(channel.at("cut"), terms, replace(question, mine=mine))
+
+    error = run_parties(dict.fromkeys(("clinic", "office"), role))["clinic"].error
+    assert isinstance(error, PeerError) and error.party == "office" and error.step == "cut"
+
+
+def test_a_label_beyond_its_bound_is_refused_by_name() -> None:
+    terms = Terms.of(study_of())
+
+    async def role(channel: Channel) -> object:
+        mine = np.array([0, 700]) if channel.me == "clinic" else None
+        return await conversing.say(channel.at("say"), terms, Say(2, 600, mine))
+
+    error = run_parties(dict.fromkeys(("clinic", "office"), role))["office"].error
+    assert isinstance(error, PeerError) and error.party == "clinic"
+
+
+# -- studies
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"privacy": "k_insider = 2"}, "k_insider is for rows split"),
+        ({"privacy": 'l = 2\ndiversity = "distinct"'}, "keeps l by frequency"),
+        ({"schedule": "paper"}, "'exact' is the paper's algorithm"),
+    ],
+)
+def test_what_columns_split_cannot_do_is_said_before_anything_runs(change: dict[str, str], says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        of_study(study_of(TWO, **change))  # type: ignore[arg-type]
+
+
+def test_sensitive_columns_of_two_holders_and_l_are_refused() -> None:
+    study = study_of({"clinic": ("age", "ill"), "office": ("sex", "income", "stay")}, privacy="l = 2", note="office")
+    column = replace(study.column("note"), role=study.column("ill").role)
+    both = replace(study, columns=(*(each for each in study.columns if each.name != "note"), column))
+    with pytest.raises(InputError, match="the sensitive columns are with 'clinic' and 'office'"):
+        of_study(both)
+
+
+def test_two_evaluators_are_one_too_many() -> None:
+    study = study_of(evaluator=True)
+    with pytest.raises(InputError, match="one is enough"):
+        of_study(replace(study, parties=(*study.parties, replace(study.parties[-1], name="other"))))
+
+
+def test_a_domain_that_the_study_does_not_list_is_refused() -> None:
+    study = study_of()
+    from covey.hierarchy.opened import Flat
+
+    opened = replace(study.column("sex"), hierarchy=Flat(), values=None)
+    with pytest.raises(
+        InputError, match=r"column 'sex': protocol 'cluster' needs a hierarchy that lists the whole domain"
+    ):
+        of_study(replace(study, columns=tuple(opened if each.name == "sex" else each for each in study.columns)))
+
+
+def test_a_column_of_two_parties_and_one_of_nobody_are_named_with_their_lines() -> None:
+    with pytest.raises(StudyError) as refused:
+        study_of({"clinic": ("age", "sex", "ill"), "office": ("sex", "income")})
+    assert "'sex' is listed by 'clinic' too" in str(refused.value)
+    assert "no party lists column 'stay'" in str(refused.value)
+
+
+def test_a_rerun_of_the_same_people_finds_the_same_release_whatever_the_seed() -> None:
+    trial = trial_of(study_of(k=4), draw_people(stream_of(5, "rerun"), 60))
+    assert answers(trial, run(trial, seed=1)) == answers(trial, run(trial, seed=2))
+
+
+def test_the_pivot_is_the_first_of_the_study_or_who_keeps_l() -> None:
+    assert Terms.of(study_of({"office": ("age", "sex", "income", "stay"), "clinic": ("ill",)})).pivot == "office"
+    keeps = study_of({"office": ("age", "sex", "income", "stay"), "clinic": ("ill",)}, privacy="l = 2")
+    assert Terms.of(keeps).pivot == "clinic"
+
+
+def test_the_evaluator_is_ready_for_the_largest_batch() -> None:
+    assert course.MOST < least.LARGEST
