@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from covey.errors import InputError
+from covey.protocols.columns import keys_of
 from covey.study import Study
 from covey.table import Table, build, read
 
@@ -25,4 +26,7 @@ def load_table(study: Study, party: str, data: Data | None) -> Table | None:
     columns = study.held_by(party)
     source = connect(data)
     reading = read(source.batches([column.name for column in columns]), columns, source.name)
-    return build(reading, study)
+    table = build(reading, study)
+    if study.partition == "vertical":
+        keys_of(table, source.name)
+    return table
