@@ -24,8 +24,8 @@ OPEN_CELL_BYTES = 48
 
 OPTIONS = {
     "grid": 'the cells that the curve runs through: "auto" (default) takes each column at the finest level of its '
-    f"hierarchy that keeps the product at or below {AUTO_CELLS:,}; or the most cells, a number. In fewer, wider cells a "
-    "guess says less",
+    f"hierarchy that keeps the product at or below {AUTO_CELLS:,}; or a number, the most cells. The wider, the "
+    "less a guess says",
     "rho": "the range [low, high] of the random numbers that positions are made of (default [0, 300]); the wider it is "
     "for its mean, the less a distance says",
     "b": "how many random numbers precede the first cell (default 200); hides where the line begins, not distances",
