@@ -282,18 +282,31 @@ def test_a_wrong_part_with_a_proof_of_its_own_is_noticed(opening: Opening) -> No
     assert not trustees[0].key.holds(1, ciphertexts, forged, "here", 5)
 
 
+def proved(trustee: ShamirTrustee, ciphertexts: Ciphertexts, values: Sequence[mpz]) -> ShamirPart:
+    """A part with these values and a proof made for them with the trustee's real share."""
+    key, square = trustee.key, primes().public.square
+    secret, nonce = key.factorial * trustee._share, mpz(stream("nonce").below(1 << 500))
+    base, _ = key._combined(1, ciphertexts, values, ("here", 5))
+    commitments = (gmpy2.powmod(key.base, nonce, square), gmpy2.powmod(base, nonce, square))
+    challenge = key._challenge(1, ciphertexts, values, commitments, ("here", 5))
+    return ShamirPart(tuple(values), commitments, nonce + challenge * secret)
+
+
 def test_two_numbers_that_are_wrong_in_opposite_ways_are_noticed(opening: Opening) -> None:
     """Without weights from a hash, errors that cancel out in the product would pass with a new proof."""
     trustees, ciphertexts, part = opening
     key, square = trustees[0].key, primes().public.square
+    assert key.holds(1, ciphertexts, proved(trustees[0], ciphertexts, part.values), "here", 5)
     values = list(part.values)
     values[0], values[1] = values[0] * 4 % square, values[1] * gmpy2.invert(4, square) % square
-    secret, nonce = key.factorial * trustees[0]._share, mpz(stream("nonce").below(1 << 500))
-    base, _ = key._combined(1, ciphertexts, values, ("here", 5))
-    commitments = (gmpy2.powmod(key.base, nonce, square), gmpy2.powmod(base, nonce, square))
-    challenge = key._challenge(1, ciphertexts, values, commitments, ("here", 5))
-    remade = ShamirPart(tuple(values), commitments, nonce + challenge * secret)
-    assert not key.holds(1, ciphertexts, remade, "here", 5)
+    assert not key.holds(1, ciphertexts, proved(trustees[0], ciphertexts, values), "here", 5)
+
+
+def test_a_number_has_one_form_only(opening: Opening) -> None:
+    """The same residue plus the modulus, with a new proof: right in every respect but that."""
+    trustees, ciphertexts, part = opening
+    values = [part.values[0] + primes().public.square, *part.values[1:]]
+    assert not trustees[0].key.holds(1, ciphertexts, proved(trustees[0], ciphertexts, values), "here", 5)
 
 
 def test_a_bent_proof_is_refused(opening: Opening) -> None:
