@@ -1,8 +1,8 @@
 """The cryptography of `collect`: operations a second, beside the paper's own (Paillier, Gentry-Ramzan) and broadcast.
 
 Each figure is CPU of one core, which a busy machine changes little; arrays of points and blocks of retrieval are spread
-over all cores. `python -m benchmarks.collect_crypto elgamal|committee|pir|paillier|gentry|security` runs a part; what
-was measured before is kept beside it in benchmarks/results/collect_crypto.json.
+over all cores. `python -m benchmarks.collect_crypto elgamal|committee|pir|paillier2048|paillier3072|gentry|security`
+runs a part; what was measured before is kept beside it in benchmarks/results/collect_crypto.json.
 """
 
 from __future__ import annotations
@@ -47,16 +47,17 @@ Row = dict[str, object]
 
 
 def run(parts: list[str] | None = None) -> list[Row]:
-    """Measures the parts, prints their rows and keeps them beside what was measured before."""
-    kept: list[Row] = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
+    """Measures the parts, prints their rows and keeps them, after each part, beside what was measured before."""
+    kept: list[Row] = []
     for part in parts or list(PARTS):
-        kept = [row for row in kept if row["part"] != part]
+        rows: list[Row] = []
         for row in PARTS[part]():
             print("; ".join(f"{name}: {value}" for name, value in row.items()), flush=True)
-            kept.append({"part": part, **row})
-    order = list(PARTS)
-    kept.sort(key=lambda row: order.index(str(row["part"])))
-    RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
+            rows.append({"part": part, **row})
+        before: list[Row] = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
+        kept = [row for row in before if row["part"] != part] + rows
+        kept.sort(key=lambda row: list(PARTS).index(str(row["part"])))
+        RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
     return kept
 
 
@@ -181,19 +182,15 @@ def _pir() -> Iterator[Row]:
         yield row
 
 
-def _paillier() -> Iterator[Row]:
-    for bits in (2048, 3072):
-        rng = Rng(seed_of(bits))
-        primes, cpu = timed(partial(Primes.draw, bits, rng.stream("primes")))
-        yield {"what": f"{bits} bits: two safe primes", "CPU s": round(cpu, 1)}
-        hidden, cpu = timed(partial(primes.public.encrypt, [5] * 50, rng.stream("x")))
-        yield {
-            "what": f"{bits} bits: encryption, 50 with a table that is made first",
-            "CPU ms each": round(20 * cpu, 2),
-        }
-        for threshold, trustees in ((5, 9), (10, 19)):
-            yield _shamir(primes, hidden.slice(0, 2), threshold, trustees, rng.child(threshold))
-            yield _asmuth_bloom(primes, hidden.slice(0, 2), threshold, trustees, rng.child("asmuth", threshold))
+def _paillier(bits: int) -> Iterator[Row]:
+    rng = Rng(seed_of(bits))
+    primes, cpu = timed(partial(Primes.draw, bits, rng.stream("primes")))
+    yield {"what": f"{bits} bits: two safe primes", "CPU s": round(cpu, 1)}
+    hidden, cpu = timed(partial(primes.public.encrypt, [5] * 50, rng.stream("x")))
+    yield {"what": f"{bits} bits: encryption, 50 with a table that is made first", "CPU ms each": round(20 * cpu, 2)}
+    for threshold, trustees in ((5, 9), (10, 19)):
+        yield _shamir(primes, hidden.slice(0, 2), threshold, trustees, rng.child(threshold))
+        yield _asmuth_bloom(primes, hidden.slice(0, 2), threshold, trustees, rng.child("asmuth", threshold))
 
 
 def _shamir(primes: Primes, hidden: Ciphertexts, threshold: int, trustees: int, rng: Rng) -> Row:
@@ -266,7 +263,8 @@ PARTS: dict[str, Callable[[], Iterator[Row]]] = {
     "elgamal": _elgamal,
     "committee": _committee,
     "pir": _pir,
-    "paillier": _paillier,
+    "paillier2048": partial(_paillier, 2048),
+    "paillier3072": partial(_paillier, 3072),
     "gentry": _gentry,
     "security": _security,
 }
