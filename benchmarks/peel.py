@@ -2,7 +2,7 @@
 
 `tls`: the parties are processes over TLS, with and without latency, and the release is compared with the trusted
 party's. `growth`: larger tables like Adult, all parties in one process over memory. The table is looked for beside the
-project (shared/data/adult). `python -m benchmarks.peel loss|tls|growth|insider` runs a part, `python -m benchmarks.peel
+project (shared/data/adult). `python -m benchmarks.peel loss|tls|growth|memory|insider` runs a part, `… benchmarks.peel
 tls 10:3:wave:0` one point of it (k, parties, mode, latency in ms); what was measured before is kept beside it.
 """
 
@@ -162,6 +162,27 @@ def one_growth(text: str) -> Row:
     }  # fmt: skip
 
 
+def measure_memory(asked: list[str]) -> Iterator[Row]:
+    """The same table with more and more buckets: what grows is the number of tests alone."""
+    for text in asked or ["1", "4", "16", "64"]:
+        yield _in_process_of_its_own("one-memory", text)
+
+
+def one_memory(text: str) -> Row:
+    """One run of three parties in this process on 10,000 rows."""
+    study = study_of(10, 3, f'mode = "wave"\nbuckets = {text}')
+    data = deal(study, resampled(10_000), seed=seed_of(1))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    release = covey.simulate(study, data, seed=1)
+    numbers = next(line for line in release.ledger["p0"] if "in numbers" in line)
+    return {
+        "k": 10, "parties": 3, "mode": "wave", "rows": 10_000, "buckets per record": int(text),
+        "tests": int(numbers.partition("in numbers: ")[2].split()[0]),
+        "MB of memory, all parties": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3),
+        "MB of these before the run": round(before / 1e3),
+    }  # fmt: skip
+
+
 def resampled(rows: int) -> pa.Table:
     """Rows of Adult drawn anew, a tenth of the cells each from its column alone."""
     whole = pyarrow.csv.read_csv(ADULT / "adult.csv", parse_options=pyarrow.csv.ParseOptions(delimiter=";"))
@@ -257,6 +278,7 @@ PARTS: dict[str, Callable[[list[str]], Iterator[Row]]] = {
     "loss": lambda asked: measure_loss(),
     "tls": measure_tls,
     "growth": measure_growth,
+    "memory": measure_memory,
     "insider": lambda asked: measure_insider(),
 }
 
@@ -281,7 +303,7 @@ def _keep(part: str, row: Row) -> None:
 
 
 if __name__ == "__main__":
-    ONE = {"one-tls": one_tls, "one-growth": one_growth}
+    ONE = {"one-tls": one_tls, "one-growth": one_growth, "one-memory": one_memory}
     if sys.argv[1:] and sys.argv[1] in ONE:
         print(json.dumps(ONE[sys.argv[1]](sys.argv[2])))
     else:

@@ -34,17 +34,19 @@ from covey.measures import integer_costs
 from covey.party.data import load_table
 from covey.party.plan import make_plan
 from covey.protocols import of_study, peel
-from covey.protocols.peel import clear, nodes
+from covey.protocols.peel import clear, find, nodes, supply
 from covey.protocols.peel import visit as visits
 from covey.protocols.peel.nodes import RARE, WITHHELD, Marginals, synthesize, to_open
 from covey.protocols.peel.terms import Terms
 from covey.protocols.peel.tuples import Grid, buckets, marks, match, siphash
-from covey.secure import coin
+from covey.secure import coin, threshold
+from covey.secure.threshold import Prepared
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
 from covey.table import group
 from covey.testing.network import seed_of
 from covey.testing.spent import spent
+from covey.wire import Channel
 
 MODES = ("visit", "skip", "wave")
 
@@ -224,6 +226,43 @@ def test_few_tests_are_prepared_that_nobody_needs() -> None:
     study = study_of(3, k=3)
     done = visit(study, tables_of(study, draw_people(3, 300, 4)))["p0"].unwrap()
     assert done.openings.tests <= done.made <= 1.6 * done.openings.tests
+
+
+def test_no_more_tests_are_in_memory_than_the_stock_however_many_a_run_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supply, "STOCK", 500)
+    monkeypatch.setattr(supply, "BATCH", 64)
+    monkeypatch.setattr(supply, "SMALLEST", 16)
+    monkeypatch.setattr(find, "CHUNK", 200)
+    held: list[int] = []
+    prepare = threshold.prepare
+
+    async def noted(channel: Channel, bound: int, width: int) -> Prepared:
+        made = await prepare(channel, bound, width)
+        if channel.me == "p0":
+            held.append(width)
+        return made
+
+    taken = supply.Supply.take
+    most: list[int] = []
+
+    async def counted(self: supply.Supply, width: int) -> Prepared:
+        found = await taken(self, width)
+        if self.channel.me == "p0":
+            most.append(self.made - self._taken + width)
+        return found
+
+    monkeypatch.setattr(threshold, "prepare", noted)
+    monkeypatch.setattr(supply.Supply, "take", counted)
+    needed = []
+    for rows in (40, 300):
+        held.clear()
+        most.clear()
+        study = study_of(3, k=3, options='mode = "wave"\nbuckets = 16')
+        needed.append(visit(study, tables_of(study, draw_people(3, rows, 1)))["p0"].unwrap().openings.tests)
+        assert sum(held) >= needed[-1]
+        assert max(held) <= 64
+        assert max(most) <= 500 + 200
+    assert needed[1] > 2 * 700
 
 
 def test_fewer_records_than_k_end_the_run_with_the_answer_no() -> None:
