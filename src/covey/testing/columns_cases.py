@@ -181,10 +181,10 @@ def _mirrored(people: Sequence[Person]) -> list[Person]:
 
 
 def _twins(evaluator: bool) -> tuple[Trial, Trial]:
-    """The same people, all of whose values are others, but as far apart as before."""
+    """The same people, all of whose values are others, but as far apart as before; too few of them to be divided."""
     people = draw_people(stream_of(5, "twins"), 24)
     people = [(age, sex, income, stay, "none") for age, sex, income, stay, _ in people]
-    study = study_of(evaluator=evaluator)
+    study = study_of(k=13, evaluator=evaluator)
     other = [(*person[:4], "none") for person in _mirrored(people)]
     pair = trial_of(study, people), trial_of(study, other)
     return (judged(pair[0]), judged(pair[1])) if evaluator else pair

@@ -144,7 +144,7 @@ def sweep_once(own: Own, course: Course, sweep: int) -> Search:
     moved = np.zeros(course.blocks, dtype=np.int64)
     while (batch := course.next_batch()) is not None:
         shares = own.prices(batch.records, batch.starts, batch.candidates)
-        places = yield Least(batch.starts, shares, "moves", sweep)
+        places = yield Least(batch.starts, shares, "moves", sweep, batch)
         for record, target in course.accept(batch, batch.candidates[batch.starts[:-1] + places]):
             own.move(record, target)
             moved[course.block[target]] += 1

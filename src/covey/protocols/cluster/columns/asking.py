@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from covey.anonymize.compiled import jit
 from covey.anonymize.problem import Longs
+from covey.protocols.cluster.columns.course import Batch
 from covey.protocols.cluster.columns.terms import Shares
 
 Totals = NDArray[np.uint32]
@@ -26,6 +27,8 @@ class Least:
     shares: Shares
     phase: str
     done: int = 0
+    batch: Batch | None = None
+    """Whom the rows are about, in a batch of moves: what every holder knows, and nobody else."""
 
 
 @dataclass(frozen=True)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from covey.anonymize.problem import Longs
-from covey.protocols.cluster.columns.asking import Least, Say, Search, Tell, least_of
+from covey.protocols.cluster.columns.asking import Least, Question, Say, Search, Tell, least_of
+
+Watch = Callable[[Mapping[str, Question]], None]
+"""Is shown every question as each holder puts it, before it is answered."""
 
 
-def play(searches: Mapping[str, Search]) -> Longs:
+def play(searches: Mapping[str, Search], watch: Watch = lambda questions: None) -> Longs:
     """Each record's class. Holders in the order of their names; the search of each is driven to its end."""
     names = sorted(searches)
     questions = {name: next(searches[name]) for name in names}
     while True:
         first = questions[names[0]]
+        watch(questions)
         if isinstance(first, Least):
             asked = [question for question in questions.values() if isinstance(question, Least)]
             answer = least_of(first.starts, np.sum([each.shares for each in asked], axis=0, dtype=np.uint32))
