@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,7 @@ from covey.measures import lm
 from covey.party.data import load_table
 from covey.party.deal import deal, seed_of, write_hands
 from covey.party.simulate import Setting, simulate
+from covey.protocols import find
 from covey.protocols.peel import clear, marginals
 from covey.protocols.peel.nodes import list_nodes, study_seed
 from covey.protocols.peel.terms import Terms
@@ -86,21 +88,27 @@ def loss_of(tables: list[Table], k: int, study: Study) -> tuple[float, int]:
     return float(np.dot(per_class, sizes)) + records - sum(sizes), records
 
 
-def measure_loss() -> Iterator[Row]:
-    """Peel among m parties, whose release is the pooled one's, and parties alone whose releases are put together."""
-    for k in (10, 50):
-        for parties in (3, 5, 10):
-            for skew in (None, "age"):
-                study = study_of(k, parties)
-                tables = hands(study, skew)
-                joint, records = loss_of(list(tables.values()), k, study)
-                alone = sum(loss_of([table], k, study)[0] for table in tables.values())
-                yield {
-                    "k": k, "parties": parties, "dealt": skew or "at random",
-                    "peel": round(joint / records, 4), "peel alone, put together": round(alone / records, 4),
-                    "ARX pooled, from baselines": ARX_POOLED[k],
-                    "ARX alone, from baselines": None if skew else ARX_ALONE[k][parties],
-                }  # fmt: skip
+def measure_loss(asked: list[str]) -> Iterator[Row]:
+    """Peel's release, which is the pooled one's, cluster's, and parties alone whose releases are put together.
+
+    Points are k, parties and how rows are dealt, as in `10:3:random` or `50:5:age`.
+    """
+    every = [f"{k}:{parties}:{dealt}" for k in (10, 50) for parties in (3, 5, 10) for dealt in ("random", "age")]
+    for text in asked or every:
+        k, parties, dealt = int(text.split(":")[0]), int(text.split(":")[1]), text.split(":")[2]
+        skew = None if dealt == "random" else dealt
+        study = study_of(k, parties)
+        tables = hands(study, skew)
+        joint, records = loss_of(list(tables.values()), k, study)
+        alone = sum(loss_of([table], k, study)[0] for table in tables.values())
+        clustered = find("cluster").ideal(replace(study, protocol="cluster", options={}), tables).figures
+        yield {
+            "k": k, "parties": parties, "dealt": skew or "at random", "peel": round(joint / records, 4),
+            "cluster": None if clustered is None else round(float(clustered.loss["lm"] or 0.0), 4),
+            "peel alone, put together": round(alone / records, 4),
+            "ARX pooled, from baselines": ARX_POOLED[k],
+            "ARX alone, from baselines": None if skew else ARX_ALONE[k][parties],
+        }  # fmt: skip
 
 
 def measure_tls(asked: list[str]) -> Iterator[Row]:
@@ -275,7 +283,7 @@ def _relatives(own: NDArray[np.int32], domains: list[int], number: int, seed: Se
 
 
 PARTS: dict[str, Callable[[list[str]], Iterator[Row]]] = {
-    "loss": lambda asked: measure_loss(),
+    "loss": measure_loss,
     "tls": measure_tls,
     "growth": measure_growth,
     "memory": measure_memory,
