@@ -123,7 +123,7 @@ def _judge(study: Study) -> None:
 
 PROTOCOL = Protocol(
     name="generalize",
-    about="one k-anonymous table from columns that sit with two parties, by generalizing whole columns",
+    about="one k-anonymous table from columns that sit with two parties, generalized until they fit together",
     source="Jiang & Clifton, Privacy-Preserving Distributed k-Anonymity, DPP2GA",
     partitions=("vertical",),
     needs="two parties with columns of the same people and a key in common; hierarchies that list their whole domains",

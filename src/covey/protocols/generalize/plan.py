@@ -259,6 +259,8 @@ def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
             sentences += [line.format(holders=2, leader=columns.holders(study)[0]) for line in columns.MEETING]
         for leakage, numbers in leaks.before(terms):
             sentences += leakage.sentences(role, **numbers)
+        if terms.recipient is None:
+            sentences.append("before it approves, what the release will lose, and so the other party's part of that")
         learned[party.name] = tuple(sentences)
     return Forecast(
         rounds=bill.rounds,
