@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from covey.protocols.cluster import guarded, ranges
+from covey.protocols.cluster import divide, guarded, ranges
 from covey.protocols.cluster.divide import Openings
 from covey.protocols.cluster.ground import Clusters, Ground, lay_ground
 from covey.protocols.cluster.turn import State
@@ -42,15 +42,18 @@ def ground_and_tables(people: Mapping[str, list[Person]]) -> tuple[Ground, dict[
     return lay_ground(study, tables["a"].trees, None), tables
 
 
-def searched(people: Mapping[str, list[Person]], seed: int = 0) -> dict[str, Outcome[Clusters]]:
-    """The guarded search alone; every party's notebook has all that it was sent."""
+def searched(
+    people: Mapping[str, list[Person]], seed: int = 0, *, strict: bool = False, openings: Openings | None = None
+) -> dict[str, Outcome[Clusters]]:
+    """The guarded search alone; every party's notebook has all that it was sent. Openings are those of party a."""
     ground, tables = ground_and_tables(people)
     records = sum(table.rows for table in tables.values())
 
     async def role(channel: Channel) -> Clusters:
         codes = tables[channel.me].codes
         tests = ranges.Tests(channel.at("tests"))
-        return (await guarded.search(channel, tests, ground, codes, records, Still(), Openings()))[1]
+        mine = openings if openings is not None and channel.me == "a" else Openings()
+        return (await guarded.search(channel, tests, ground, codes, records, Still(), mine, strict=strict))[1]
 
     return run_parties(dict.fromkeys(NAMES, role), seed=seed)
 
@@ -96,6 +99,36 @@ def test_every_state_that_is_said_has_clusters_of_k_or_more() -> None:
     assert states
     assert all(int(state.sizes.words.min()) >= K for state in states)
     assert all(int(state.sizes.words.sum()) == 180 for state in states)
+
+
+def test_the_strict_schedule_opens_the_numbers_of_parts_that_are_formed_and_of_no_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """So opened sets are nested, and what is left of one without those within has k records or more, or none."""
+    cuts: list[tuple[int, list[int]]] = []
+    carry_out, search = divide.carry_out, guarded.search
+
+    def watched(ground: Ground, clusters: Clusters, may_cut: divide.Bits, cut: divide.Cut) -> divide.Plan:
+        for place in np.flatnonzero(cut.column >= 0):
+            cell = place * ground.columns + cut.column[place]
+            parts = cut.count[cut.separate & (cut.asked.cell == cell)].tolist()
+            cuts.append((int(clusters.sizes[cut.asked.clusters[place]]), parts))
+        return carry_out(ground, clusters, may_cut, cut)
+
+    async def begun(*work: object, **kind: object) -> object:
+        monkeypatch.setattr(divide, "carry_out", watched)  # not before: the ideal cuts too
+        return await search(*work, **kind)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(guarded, "search", begun)
+    openings = Openings()
+    found = searched(drawn(3), strict=True, openings=openings)["a"].unwrap()
+    assert len(found) > 5
+    assert len(cuts) > 3 * 3  # by three parties, alike
+    assert openings.counts == sum(len(parts) for _, parts in cuts) // 3
+    for whole, parts in cuts:
+        rest = whole - sum(parts)
+        assert min(parts) >= K
+        assert rest == 0 or rest >= K
 
 
 def test_a_party_cannot_tell_which_of_the_others_has_what() -> None:

@@ -60,6 +60,8 @@ STUDIES = {
     "l of two": study_of("cluster", PAIR, privacy="l = 2"),
     "insider": study_of("cluster", k=4, privacy="k_insider = 3"),
     "insider of two": study_of("cluster", PAIR, privacy="k_insider = 2"),
+    "strict": study_of("cluster", options='schedule = "strict"', privacy="l = 1.5"),
+    "strict of two": study_of("cluster", PAIR, options='schedule = "strict"'),
     "shuffled": study_of("cluster", note=True),
     "shuffled, sizes public": study_of("cluster", note=True, head='sizes = "public"'),
     "entropy": study_of("cluster", privacy='[utility]\nmeasure = "em"'),

@@ -61,7 +61,7 @@ OPTION_VALUES: dict[tuple[str, str], tuple[str, ...]] = {
     ("generalize", "local"): ("datafly", "peel", "sequential", "mondrian", "hilbert"),
     ("generalize", "variant"): ("paper", "datafly", "finished-cells"),
     ("generalize", "ties"): ("first", "last"),
-    ("cluster", "schedule"): ("guarded", "exact", "paper"),
+    ("cluster", "schedule"): ("guarded", "strict", "exact", "paper"),
     ("federate", "schedule"): ("level", "paper"),
     ("federate", "score"): ("weighted", "paper"),
     ("federate", "presence"): ("quasi", "sensitive"),

@@ -29,13 +29,15 @@ Hands = Mapping[str, Ints]
 Labels = dict[str, Longs]
 
 
-def search(ground: Ground, hands: Hands, reaches_two: bool) -> tuple[Labels, Clusters]:
-    """Each party's labels and the clusters, as the guarded schedule finds them."""
+def search(ground: Ground, hands: Hands, reaches_two: bool, strict: bool = False) -> tuple[Labels, Clusters]:
+    """Each party's labels and the clusters, as the guarded (or the strict) schedule finds them."""
     labels: Labels = {name: np.zeros(codes.shape[1], dtype=np.int64) for name, codes in hands.items()}
     records = sum(codes.shape[1] for codes in hands.values())
     clusters = Clusters(np.array([records]), ground.flat(np.array([[tree.root for tree in ground.trees]])))
     clusters = close(ground, hands, labels, clusters)
-    labels, clusters, _ = cut_all(ground, hands, labels, clusters, reaches_two, favoured=False)
+    labels, clusters, _ = cut_all(ground, hands, labels, clusters, reaches_two, favoured=False, nested=strict)
+    if strict:
+        return labels, clusters
     for _ in range(guarded.REGROUPINGS):
         groups = regroup.put_together(ground, clusters)
         together = {name: groups.number[label] for name, label in labels.items()}
@@ -94,7 +96,14 @@ def close(ground: Ground, hands: Hands, labels: Labels, clusters: Clusters) -> C
 
 
 def cut_all(
-    ground: Ground, hands: Hands, labels: Labels, clusters: Clusters, reaches_two: bool, *, favoured: bool
+    ground: Ground,
+    hands: Hands,
+    labels: Labels,
+    clusters: Clusters,
+    reaches_two: bool,
+    *,
+    favoured: bool,
+    nested: bool = False,
 ) -> tuple[Labels, Clusters, Longs]:
     """Division with open counts. Between two parties a count reaches k only if both have half of it."""
     labels, origin = dict(labels), np.arange(len(clusters))
@@ -111,9 +120,9 @@ def cut_all(
         apart = stands_apart(ground, rows, own, boxes.size, reaches_two)
         count = np.where(apart, np.sum(own, axis=0), 0)
         favour = divide.favour_of(clusters, asked, ground.columns, favoured)
-        scores = divide.scores(ground, rows, apart, count, clusters.sizes[asked], boxes) * favour
-        best = scores.argmax(axis=1)
-        column = np.where(scores[np.arange(len(asked)), best] > 0, best, -1)
+        sizes = clusters.sizes[asked]
+        seen = rough(ground, own, apart, np.repeat(sizes, ground.columns)[rows.cell], reaches_two) if nested else count
+        column = divide.best_cuts(ground, rows, apart, seen, sizes, boxes, favour)
         may_cut[asked[column < 0]] = False
         if (column >= 0).any():
             plan = divide.carry_out(ground, clusters, may_cut, divide.Cut(rows, column, apart, count))
@@ -126,17 +135,24 @@ def cut_all(
     return labels, clusters, origin
 
 
+def reaches(counts: list[Longs], bound: int, two: bool) -> Bits:
+    """Which joint counts reach a bound; between two parties both need half of it."""
+    return np.asarray(np.min(counts, axis=0) >= -(-bound // 2) if two else np.sum(counts, axis=0) >= bound)
+
+
+def rough(ground: Ground, own: list[Longs], apart: Bits, whole: Longs, two: bool) -> Longs:
+    """About how many records the children that stand apart have."""
+    level = np.where(apart, ground.k, 0)
+    for step in divide.doublings(ground.k):
+        level[(level == step // 2) & (whole >= step) & reaches(own, step, two)] = step
+    return divide.about(level, whole)
+
+
 def stands_apart(ground: Ground, rows: divide.Asked, own: list[Longs], cells: int, reaches_two: bool) -> Bits:
     """Which children become parts of their own: heavy ones, but for the one that a rest of fewer than k takes in."""
-
-    def reaches(counts: list[Longs]) -> Bits:
-        if reaches_two:
-            return np.asarray(np.min(counts, axis=0) >= -(-ground.k // 2))
-        return np.asarray(np.sum(counts, axis=0) >= ground.k)
-
-    heavy = reaches(own)
-    rest = [np.bincount(rows.cell, weights=np.where(heavy, 0, each), minlength=cells) for each in own]
-    fine = reaches([each.astype(np.int64) for each in rest]) | (np.sum(rest, axis=0) == 0)
+    heavy = reaches(own, ground.k, reaches_two)
+    rest = [np.bincount(rows.cell, weights=np.where(heavy, 0, each), minlength=cells).astype(np.int64) for each in own]
+    fine = reaches(rest, ground.k, reaches_two) | (np.sum(rest, axis=0) == 0)
     return divide.all_but_one(ground, rows, heavy, fine)
 
 

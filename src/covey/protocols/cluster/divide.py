@@ -29,6 +29,8 @@ from covey.wire import Channel
 Bits = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 
+ROUGHEST = 1 << 14
+"""The largest doubling of k that is tested for a rough count."""
 _FRACTION = 16  # bits after the point of a logarithm
 _FIXED = int(0.3 * (1 << _FRACTION))  # what a cut costs besides the bits of size that it spends: measured on Adult
 
@@ -80,10 +82,12 @@ async def divide(
     openings: Openings,
     *,
     favoured: bool = False,
+    nested: bool = False,
 ) -> tuple[Longs, Clusters, Longs]:
     """Each own record's group, the groups, and the one that each was cut from, after cutting as long as a cut helps.
 
-    If `favoured`, some columns' cuts are favoured at random, the same at every party.
+    If `favoured`, some columns' cuts are favoured at random, the same at every party. If `nested`, cuts are chosen by
+    rough counts, and only of those that are carried out are the numbers opened: opened sets are then nested.
     """
     label = label.copy()
     may_cut = np.ones(len(clusters), dtype=bool)
@@ -92,7 +96,7 @@ async def divide(
     while (asked := np.flatnonzero(may_cut & (clusters.sizes >= 2 * ground.k))).size:
         with channel.at("level", level) as at:
             favour = favour_of(clusters, asked, ground.columns, favoured)
-            cut = await _find_cuts(at, tests, ground, codes, label, clusters, asked, favour, openings)
+            cut = await _find_cuts(at, tests, ground, codes, label, clusters, asked, favour, openings, nested)
             may_cut[asked[cut.column < 0]] = False
             if (cut.column >= 0).any():
                 plan = carry_out(ground, clusters, may_cut, cut)
@@ -131,6 +135,7 @@ async def _find_cuts(
     asked: Longs,
     favour: Floats,
     openings: Openings,
+    nested: bool,
 ) -> Cut:
     boxes = clusters.boxes[asked]
     rows = Asked.of(ground, asked, boxes)
@@ -142,16 +147,58 @@ async def _find_cuts(
     heavy = await tests.reaches(own, ground.k)
     openings.tests += len(heavy)
     apart = await _may_stand_apart(tests, ground, rows, own, heavy, boxes.size)
+    sizes = clusters.sizes[asked]
+    if not nested:
+        count = await _open_counts(channel, own, apart, openings)
+        return Cut(rows, best_cuts(ground, rows, apart, count, sizes, boxes, favour), apart, count)
+    rough = await _rough_counts(tests, ground, own, apart, np.repeat(sizes, ground.columns)[rows.cell], openings)
+    column = best_cuts(ground, rows, apart, rough, sizes, boxes, favour)
+    chosen = apart & (column[rows.cell // ground.columns] == rows.cell % ground.columns)
+    return Cut(rows, column, apart, await _open_counts(channel, own, chosen, openings))
+
+
+async def _open_counts(channel: Channel, own: Longs, which: Bits, openings: Openings) -> Longs:
+    """The joint counts of these children, 0 elsewhere."""
     count = np.zeros(len(own), dtype=np.int64)
-    places = np.flatnonzero(apart)
+    places = np.flatnonzero(which)
     opened = await secure_sum.total(channel.at("count"), own[places].astype(np.uint64))
     count[places] = opened.astype(np.int64)
     openings.counts += len(places)
     openings.saw(count[places])
-    worth = scores(ground, rows, apart, count, clusters.sizes[asked], boxes) * favour
+    return count
+
+
+async def _rough_counts(
+    tests: Tests, ground: Ground, own: Longs, apart: Bits, whole: Longs, openings: Openings
+) -> Longs:
+    """About how many records these children have: which doubling of k each reaches, and not the number."""
+    level = np.where(apart, ground.k, 0)
+    for step in doublings(ground.k):
+        here = np.flatnonzero((level == step // 2) & (whole >= step))
+        if not len(here):
+            break
+        level[here[await tests.reaches(own[here], step)]] = step
+        openings.tests += len(here)
+    return about(level, whole)
+
+
+def doublings(k: int) -> list[int]:
+    """The bounds by which rough counts are found."""
+    return [k << power for power in range(1, 32) if k << power <= ROUGHEST]
+
+
+def about(level: Longs, whole: Longs) -> Longs:
+    """What a count is taken for that reaches this doubling of k and not the next."""
+    return np.asarray(np.minimum(level + 2 * level // 5, whole), dtype=np.int64)
+
+
+def best_cuts(
+    ground: Ground, rows: Asked, apart: Bits, count: Longs, sizes: Longs, boxes: Ints, favour: Floats
+) -> Longs:
+    """The column of each group's best cut, -1 where none helps."""
+    worth = scores(ground, rows, apart, count, sizes, boxes) * favour
     best = worth.argmax(axis=1)
-    column = np.where(worth[np.arange(len(asked)), best] > 0, best, -1)
-    return Cut(rows, column, apart, count)
+    return np.asarray(np.where(worth[np.arange(len(best)), best] > 0, best, -1), dtype=np.int64)
 
 
 async def _may_stand_apart(tests: Tests, ground: Ground, rows: Asked, own: Longs, heavy: Bits, cells: int) -> Bits:

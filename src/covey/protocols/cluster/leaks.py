@@ -23,6 +23,26 @@ GUARDED = Leakage(
         "they hold",
     )
 )
+STRICT = Leakage(
+    everyone=(
+        "of each group of {twice} records or more on the way to the classes, and for each column, which nodes below "
+        "the group's own have fewer than {k} records, and of the others which doubling of {k} they reach, not how many "
+        "they have",
+        "the size and the closure of every group that is formed, all of {k} records or more; groups are nested, so "
+        "that no difference of sizes is of fewer",
+        "nothing more on the way, as long as no more than {colluders} of the {parties} parties put together what "
+        "they hold",
+    )
+)
+STRICT_OF_TWO = Leakage(
+    everyone=(
+        "of each group of {twice} records or more on the way to the classes, and for each column, below which nodes "
+        "both parties have {half} records or more, and which doublings of that",
+        "the size and the closure of every group that is formed, all of {k} records or more, and with that the other "
+        "party's number of records in each",
+        "in which groups the other party has no record, and the other's own closure where it has none itself",
+    )
+)
 GUARDED_OF_TWO = Leakage(
     everyone=(
         "of each group of {twice} records or more on the way to the classes, and for each column, below which nodes "
@@ -116,6 +136,8 @@ def of_search(study: Study) -> Leakage:
     two = len(study.parties) == 2
     if schedule_of(study) == "guarded":
         return GUARDED_OF_TWO if two else GUARDED
+    if schedule_of(study) == "strict":
+        return STRICT_OF_TWO if two else STRICT
     if schedule_of(study) == "paper":
         return PAPER
     return EXACT_OF_TWO if two else EXACT

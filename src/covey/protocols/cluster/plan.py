@@ -18,6 +18,7 @@ from covey.study import Study
 LEVELS = 68  # of the first division and of all regroupings together
 TESTS = 120  # per cluster
 NODES = 45  # below a cluster's box, in all columns
+STRICT_LEVELS = 18
 PREPARED = 2  # levels for which tests are prepared together
 SWEEPS = 3
 EXACT_SWEEPS = 9
@@ -50,6 +51,14 @@ def _messages(parties: int, clusters: int, k: int) -> int:
 
 COST = Cost(rounds=_rounds, messages=_messages, bytes=_bytes)
 """Estimates for the guarded schedule: the data decide how deep the division goes and how many sweeps move records."""
+
+
+STRICT_COST = Cost(
+    rounds=lambda parties, clusters, k: STRICT_LEVELS * 20 + 8,
+    messages=lambda parties, clusters, k: STRICT_LEVELS * 15 * parties * (parties - 1),
+    bytes=lambda parties, clusters, k: _bytes(parties, clusters, k) // 6,
+)
+"""The same for the strict schedule, which divides once and moves nothing."""
 
 
 def _exact_rounds(parties: int, clusters: int, k: int) -> int:
@@ -92,11 +101,12 @@ def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
     """What a run costs and teaches."""
     parties, k, schedule = len(study.parties), study.privacy.k, leaks.schedule_of(study)
     records = sum(rows.values())
-    clusters = max(1, int(records / ((1.6 if schedule == "guarded" else 0.8) * k)))
-    cost = COST if schedule == "guarded" else EXACT_COST
+    divides = schedule in ("guarded", "strict")
+    clusters = max(1, int(records / ((1.6 if divides else 0.8) * k)))
+    cost = STRICT_COST if schedule == "strict" else COST if divides else EXACT_COST
     rounds, messages = cost.rounds(parties, clusters, k), cost.messages(parties, clusters, k)
     size = int(cost.bytes(parties, clusters, k) * _breadth(study))
-    seconds = 2.0 + records * clusters * (SWEEPS if schedule == "guarded" else EXACT_SWEEPS) * 5e-9
+    seconds = 2.0 + records * clusters * {"guarded": SWEEPS, "strict": 0}.get(schedule, EXACT_SWEEPS) * 5e-9
     if schedule == "paper":
         rounds, messages, size = (
             part(records, parties) for part in (PAPER_COST.rounds, PAPER_COST.messages, PAPER_COST.bytes)
