@@ -170,16 +170,9 @@ def _draw(seed: int) -> Trial:
 
 
 def _smallest() -> Trial:
-    """Both divide, exact values are tested, and classes reach the recipient."""
-    return trial_of(
-        study_of(8, options='presence = "sensitive"\ncandidates = 2', delta=0.99),
-        {
-            GYM: {"u0": ("1", "F"), "u1": ("2", "F"), "u2": ("17", "M"), "u3": ("18", "M"), "u4": ("1", "F"),
-                  "u5": ("18", "M")},
-            INSURER: {"u0": ("1", "50", "no"), "u1": ("2", "51", "yes"), "u2": ("1", "90", "no"),
-                      "u3": ("2", "91", "yes"), "u6": ("1", "50", "no"), "u7": ("2", "91", "yes")},
-        },
-    )  # fmt: skip
+    """Both divide, exact values join two groups again, and a class reaches the recipient."""
+    study = study_of(12, options='presence = "sensitive"\ncandidates = 2', delta=0.99)
+    return trial_of(study, draw_users(Rng(seed_of(12)).stream("smallest"), 12, 6, 3))
 
 
 def _twins() -> tuple[Trial, Trial]:
