@@ -328,7 +328,7 @@ def test_a_label_beyond_its_bound_is_refused_by_name() -> None:
     [
         ({"privacy": "k_insider = 2"}, "k_insider is for rows split"),
         ({"privacy": 'l = 2\ndiversity = "distinct"'}, "keeps l by frequency"),
-        ({"schedule": "paper"}, "'exact' is the paper's algorithm"),
+        ({"schedule": "paper"}, "is for rows split; with columns split there are 'guarded', and 'exact'"),
     ],
 )
 def test_what_columns_split_cannot_do_is_said_before_anything_runs(change: dict[str, str], says: str) -> None:

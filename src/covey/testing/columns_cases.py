@@ -213,13 +213,13 @@ def _marked(evaluator: bool) -> Marked:
     return Marked(judged(trial) if evaluator else trial, texts={"everyone": words})
 
 
-COLUMNS = Case("cluster-columns", _draw, lambda: _smallest(False), lambda: _twins(False), lambda: _marked(False), 12)
+COLUMNS = Case("cluster-columns", _draw, lambda: _smallest(False), lambda: _twins(False), lambda: _marked(False), 6)
 EVALUATED = Case(
     "cluster-columns-evaluated",
     _draw_judged,
     lambda: judged(_smallest(True)),
     lambda: _twins(True),
     lambda: _marked(True),
-    12,
+    6,
 )
 COLUMNS_CASES = (COLUMNS, EVALUATED)

@@ -128,9 +128,11 @@ def judge(study: Study) -> None:
     for asked, name in ((privacy.site_l, "site_l"), (privacy.k_insider, "k_insider")):
         if asked is not None:
             raise InputError(f"[privacy] {name} is for rows split among parties; with columns split, leave it out")
-    if study.options.get("schedule") == "paper":
+    schedule = study.options.get("schedule", "guarded")
+    if schedule not in ("guarded", "exact"):
         raise InputError(
-            "[protocol] schedule = \"paper\" is for rows split; with columns split, 'exact' is the paper's algorithm"
+            f"[protocol] schedule = {schedule!r} is for rows split; with columns split there are 'guarded', and "
+            "'exact' for the paper's algorithm"
         )
     if sum(party.role == "evaluator" for party in study.parties) > 1:
         raise InputError('[parties] more than one has role = "evaluator"; one is enough')
