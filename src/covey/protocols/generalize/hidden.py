@@ -58,7 +58,7 @@ def due_tests(people: int, encrypted: int, added: int) -> int:
 
 
 async def encryptor(channel: Channel, adder: str, hand: Hand, k: int) -> Found:
-    """The side with fewer groups: sends encrypted bits, and counts the zeros that come back."""
+    """The side with fewer groups: sends encrypted bits, and adds up the marks that it finds in what comes back."""
     rng = channel.rng.child("hidden")
     share = KeyShare(rng.stream("key"))
     hot = hand.label[:, np.newaxis] == np.arange(hand.groups - 1)
