@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from covey.errors import Aborted, InputError
+from covey.errors import Aborted, InputError, Unmet
 
 if TYPE_CHECKING:
     from covey.study import Study
@@ -67,11 +67,28 @@ def simulate(
                 many.simulate(agreed, given, out, many.Setting(key, late, wide, display.show, display.notice))
     except KeyboardInterrupt:
         raise Aborted("interrupted; nothing was released", resumable=False) from None
+    except Unmet as error:
+        raise _explained(agreed, given, error) from None
     summary = json.loads((out / "summary.json").read_bytes())
     if as_json:
         typer.echo(json.dumps(summary, indent=2, ensure_ascii=False))
     else:
         render(summary, out)
+
+
+def _explained(study: Study, data: dict[str, str], error: Unmet) -> Unmet:
+    """What a trusted party would say, where it says more: a simulation has everyone's data, and no secrets."""
+    from covey.party.data import load_table
+    from covey.protocols import of_study
+
+    if study.partition == "respondents":
+        return error
+    tables = {name: load_table(study, name, path) for name, path in data.items()}
+    try:
+        of_study(study).ideal(study, {name: table for name, table in tables.items() if table is not None})
+    except Unmet as more:
+        return more if str(more).startswith(str(error)) else error
+    return error
 
 
 def parties_data(given: list[str]) -> dict[str, str]:

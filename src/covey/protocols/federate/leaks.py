@@ -15,6 +15,14 @@ MEETING = Leakage(
         )
     }
 )
+PAPER_MEETING = Leakage(
+    roles={
+        PROVIDER: (
+            "whether all of the population as one class would keep k and delta, and how many users both providers have "
+            "in common in all if these are k or more",
+        )
+    }
+)
 DIVISION = Leakage(
     roles={
         PROVIDER: (
@@ -48,9 +56,9 @@ RELEASE = Leakage(roles={PROVIDER: ("nothing by the release, which goes to the r
 PAPER = Leakage(
     roles={
         PROVIDER: (
-            "how many users both providers have in common in all, and in each half of a cut that was tested and kept "
-            "k; of cuts in groups that it divides the number of the other's users above each; how many users the other "
-            "has in each group",
+            "how many users both providers have in common in each half of a cut that was tested and kept k; of cuts in "
+            "groups that it divides the number of the other's users above each; how many users the other has in each "
+            "group",
         )
     }
 )
@@ -69,6 +77,11 @@ LEAKAGE = Leakage(
     },
 )
 """Of a run on the level schedule."""
+
+
+def of_meeting(terms: Terms) -> Leakage:
+    """What the providers learn before anything is divided."""
+    return MEETING if terms.by_level else PAPER_MEETING
 
 
 def before(terms: Terms) -> list[Leakage]:

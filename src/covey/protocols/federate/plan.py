@@ -47,7 +47,7 @@ def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
     )
     products = 2 * population * len(steps)
     seconds = population * SECONDS_PER_MEMBER + products * SECONDS_PER_PRODUCT + digits * SECONDS_PER_DIGIT
-    lines = [leaks.MEETING, *leaks.before(terms), leaks.READY, leaks.of_release(terms)]
+    lines = [leaks.of_meeting(terms), *leaks.before(terms), leaks.READY, leaks.of_release(terms)]
     learned = {
         party.name: tuple(line for part in lines for line in part.sentences(leaks.role_of(terms, party.name)))
         for party in study.parties

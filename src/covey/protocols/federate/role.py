@@ -27,14 +27,12 @@ async def provider(seat: Seat) -> Result:
     own = Own.of(terms, seat.records, seat.lasting)
 
     seat.pace.phase("membership")
-    seat.book.learns(leaks.MEETING)
+    seat.book.learns(leaks.of_meeting(terms))
     pair = await pairs.meet(channel.at("meet"), own, peer)
     if terms.by_level:
         pair = await pairs.enrol(channel.at("enrol"), pair)
 
     seat.pace.phase("division")
-    for leakage in leaks.before(terms):
-        seat.book.learns(leakage)
     leaves = await divide(seat, channel.at("divide"), pair)
     if terms.sensitive:
         leaves = await keep_exact_values(channel.at("exact"), pair, leaves)
@@ -59,6 +57,8 @@ async def divide(seat: Seat, channel: Channel, pair: Pair) -> list[Group]:
         feasible = await paper.is_feasible(at, pair, everyone)
     if not feasible:
         raise Unmet(INFEASIBLE)
+    for leakage in leaks.before(pair.terms):
+        seat.book.learns(leakage)
     leaves, groups = [], [everyone]
     while groups:
         if isinstance(pair, CountingPair):
@@ -95,7 +95,7 @@ async def recipient(seat: Seat) -> Result:
     terms = Terms.of(seat.study)
     channel = seat.channel.at("federate")
     seat.pace.phase("membership")
-    seat.book.learns(leaks.MEETING)
+    seat.book.learns(leaks.of_meeting(terms))
     seat.pace.phase("division")
     for leakage in leaks.before(terms):
         seat.book.learns(leakage)

@@ -1,0 +1,135 @@
+"""What a provider sees of `federate` does not tell the other's users from its dummy users, and what does is said."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from covey.crypto.rng import Rng, derive
+from covey.protocols.federate import clear
+from covey.protocols.federate.own import Own
+from covey.protocols.federate.pair import Membership
+from covey.protocols.federate.terms import Terms
+from covey.testing.federate_cases import GYM, INSURER, draw_users, study_of, tables_of, trial_of
+from covey.testing.harness import lines, run
+from covey.testing.leaks import Tape
+from covey.testing.network import seed_of
+from covey.wire import frame as frames
+from covey.wire.message import decode, tag_of
+
+PEOPLE, RUNS = 240, 60
+Features = list[tuple[tuple[str, ...], bool]]
+
+
+def seen_in_a_run(seed: int, *, together: bool) -> Features:
+    """For each user of the insurer's: its own values, the side of every cut that the gym made, and is it the gym's?
+
+    `together`: people's stay goes with their age, so that the insurer's column foretells the gym's.
+    """
+    stream = Rng(seed_of(seed)).stream("people")
+    study = study_of(PEOPLE, k=3, delta=0.9, options="alpha = 1")
+    users = {name: dict(own) for name, own in draw_users(stream, PEOPLE, 80, 60).items()}
+    for uid in users[INSURER]:
+        if together:
+            age = users[GYM][uid][0] if uid in users[GYM] else str(stream.below(20))
+            users[INSURER][uid] = (str(int(age) // 2), *users[INSURER][uid][1:])
+    tables, terms = tables_of(study, users), Terms.of(study)
+    first, second = (Own.of(terms, tables[name], derive(seed_of(seed), name)) for name in (terms.first, terms.second))
+    groups, sides = [clear.Group("", np.arange(PEOPLE))], defaultdict(str)
+    while groups:
+        group = groups.pop()
+        step, halves = clear.turn(terms, first, second, group, clear.keeps)
+        if halves is None:
+            continue
+        groups += halves
+        if step.first_divides:
+            for half in halves:
+                for member in half.members.tolist():
+                    sides[member] += half.path[-1]
+    found = []
+    for member in second.holding(np.arange(PEOPLE)).tolist():
+        uid = terms.population[member]
+        stay, weight, ill = users[INSURER][uid]
+        features = (
+            sides[member][:1],
+            f"{int(stay) // 5}{sides[member][:1]}",
+            f"{int(weight) // 40}{ill}",
+            sides[member][:3],
+        )
+        found.append((features, bool(first.member[member])))
+    return found
+
+
+def auc(*, together: bool) -> float:
+    """A naive Bayes classifier trained on two thirds of the runs, judged on the rest."""
+    runs = [seen_in_a_run(seed, together=together) for seed in range(RUNS)]
+    counted: defaultdict[tuple[int, str], NDArray[np.float64]] = defaultdict(lambda: np.ones(2))
+    for features, real in (each for one in runs[: 2 * RUNS // 3] for each in one):
+        for place, value in enumerate(features):
+            counted[place, value][int(real)] += 1
+    judged = [each for one in runs[2 * RUNS // 3 :] for each in one]
+    odds = np.array([sum(np.log(counted[p, v][1] / counted[p, v][0]) for p, v in enumerate(f)) for f, _ in judged])
+    real = np.array([real for _, real in judged])
+    ranks = odds.argsort(kind="stable").argsort(kind="stable") + 1.0
+    for value in np.unique(odds):
+        same = odds == value
+        ranks[same] = ranks[same].mean()
+    positives = int(real.sum())
+    return float((ranks[real].sum() - positives * (positives + 1) / 2) / (positives * (len(real) - positives)))
+
+
+def test_dummy_users_are_told_from_real_ones_no_better_than_by_a_coin() -> None:
+    assert auc(together=False) == pytest.approx(0.5, abs=0.035)
+
+
+def test_columns_that_go_together_tell_some_dummy_users_as_the_docs_say() -> None:
+    """The limit of the method: dummy values are drawn without regard to the other provider's columns."""
+    assert 0.55 < auc(together=True) < 0.95
+
+
+def trial_with_a_tape() -> tuple[Tape, dict[str, set[bytes]]]:
+    trial = trial_of(study_of(30, options="candidates = 3"), draw_users(Rng(seed_of(4)).stream("x"), 30, 12, 6))
+    tape = Tape(trial.names)
+    run(trial, network=tape)
+    sent: dict[str, set[bytes]] = {GYM: set(), INSURER: set()}
+    for sender, _, frame in tape.frames:
+        letter = frames.read(frames.split(frame)[1])
+        if letter.header.tag == tag_of(Membership):
+            numbers = decode(Membership, bytes(letter.payload)).numbers
+            width = numbers.width
+            sent[sender] |= {numbers.data[at : at + width] for at in range(0, len(numbers.data), width)}
+    return tape, sent
+
+
+def test_membership_ciphertexts_never_reappear() -> None:
+    tape, sent = trial_with_a_tape()
+    assert {name: len(own) for name, own in sent.items()} == {GYM: 30, INSURER: 30}
+    for _, _, frame in tape.frames:
+        letter = frames.read(frames.split(frame)[1])
+        if letter.header.tag == tag_of(Membership):
+            continue
+        payload = bytes(letter.payload)
+        assert not any(ciphertext in payload for own in sent.values() for ciphertext in own)
+
+
+def test_a_second_run_divides_alike_and_says_nothing_alike() -> None:
+    """The same keys and data: the halves are the same, and no ciphertext is."""
+    trial = trial_of(study_of(30, options="candidates = 3"), draw_users(Rng(seed_of(4)).stream("x"), 30, 12, 6))
+    first, second = (lines(run(trial, seed=seed)) for seed in (1, 2))
+    shape = [(line.sender, line.recipient, line.step, line.tag, line.size) for line in first]
+    assert shape == [(line.sender, line.recipient, line.step, line.tag, line.size) for line in second]
+    assert not {line.digest for line in first if "federate/divide" in line.step} & {line.digest for line in second}
+
+
+def test_the_recipient_hears_of_no_id_and_of_no_group_on_the_way() -> None:
+    tape, _ = trial_with_a_tape()
+    tags = {
+        frames.read(frames.split(frame)[1]).header.tag
+        for _, recipient, frame in tape.frames
+        if recipient == "researcher"
+    }
+    ours = {tag for tag in tags if tag.startswith(("federate", "compare", "cardinality"))}
+    assert ours == {"federate.ready", "federate.boxes", "federate.veils", "federate.veiled"}

@@ -1,0 +1,331 @@
+"""`federate`: what a study must say, what dummy users are, what ends a run, and who gets what."""
+
+from __future__ import annotations
+
+import dataclasses
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from covey import samples
+from covey.cli import app
+from covey.crypto import paillier
+from covey.crypto.rng import Rng
+from covey.errors import Aborted, InputError, Unmet
+from covey.protocols import federate
+from covey.protocols.federate import clear, plan, score
+from covey.protocols.federate.own import Own
+from covey.protocols.federate.terms import Terms
+from covey.study import Study
+from covey.testing import federate_cases
+from covey.testing.federate_cases import (
+    CURIOUS,
+    GYM,
+    INSURER,
+    draw_users,
+    lasting_of,
+    owns_of,
+    study_of,
+    tables_of,
+    trial_of,
+)
+from covey.testing.harness import answers, lines, run
+from covey.testing.network import seed_of
+from covey.testing.trial import Trial
+
+POPULATION = 60
+
+
+def some_users(seed: int = 1, common: int = 24, extra: int = 12) -> dict[str, dict[str, tuple[str, ...]]]:
+    drawn = draw_users(Rng(seed_of(seed)).stream("users"), POPULATION, common, extra)
+    return {name: {uid: tuple(row) for uid, row in own.items()} for name, own in drawn.items()}
+
+
+# -- the study
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ('[columns.sex]\nrole = "quasi"', '[columns.sex]\nrole = "plain"', "published as they are"),
+        ('values = ["no", "yes"]\n', "", "list its values"),
+        ("range = [40, 120]\n", "", "public range"),
+        ('hierarchy = "flat"\nvalues = ["F", "M"]', 'hierarchy = "flat"', "list its domain"),
+        ("bits = 256", "bits = 1000", "3072"),
+        ("bits = 256", "bits = 256\nalpha = 1.5", "alpha"),
+        ("bits = 256", "bits = 256\ncandidates = -1", "candidates"),
+        ("delta = 0.9", "", "needs a delta"),
+        ('population = "population.csv"\n', "", "population"),
+    ],
+)
+def test_a_study_that_cannot_be_run_is_refused_with_what_to_change(
+    tmp_path: Path, old: str, new: str, reason: str
+) -> None:
+    text = federate_cases._STUDY.format(k=2, delta="delta = 0.9", options='presence = "sensitive"', bits=256)
+    assert old in text
+    (tmp_path / "population.csv").write_text("u0\nu1\n")
+    with pytest.raises(InputError, match=reason):
+        federate.PROTOCOL.judge(Study.parse(text.replace(old, new), tmp_path))
+
+
+def test_a_population_with_an_id_twice_is_refused(tmp_path: Path) -> None:
+    study = study_of(4)
+    doubled = dataclasses.replace(study, files={"population.csv": b"u0\nu1\nu0\n"})
+    with pytest.raises(InputError, match="more than once"):
+        Terms.of(doubled)
+    with pytest.raises(InputError, match="lists 0 ids"):
+        Terms.of(dataclasses.replace(study, files={"population.csv": b"\n\n"}))
+
+
+def test_the_populations_content_is_part_of_the_studys_hash() -> None:
+    study = study_of(4)
+    other = dataclasses.replace(study, files={"population.csv": b"u0\nu1\nu2\nu4\n"})
+    assert study.study_hash != other.study_hash
+
+
+def test_rows_of_strangers_and_repeated_ids_are_refused_without_being_quoted() -> None:
+    study = study_of(4)
+    terms = Terms.of(study)
+    users = {GYM: {"u0": ("1", "F"), "u77": ("2", "M")}, INSURER: {"u0": ("1", "50", "no")}}
+    with pytest.raises(InputError, match="1 rows have an id that the population does not list") as caught:
+        Own.of(terms, tables_of(study, users)[GYM], lasting_of(GYM))
+    assert "u77" not in str(caught.value)
+    table = tables_of(study, {GYM: {"u0": ("1", "F"), "u1": ("2", "M")}})[GYM]
+    with pytest.raises(InputError, match="1 rows repeat an id"):
+        Own.of(terms, table.select(np.array([0, 1, 1])), lasting_of(GYM))
+
+
+def test_keys_that_protect_nothing_are_refused_outside_of_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(paillier._accepted, "tiny", False)
+    with pytest.raises(InputError, match="2048 or 3072"):
+        federate.PROTOCOL.judge(study_of(4))
+    federate.PROTOCOL.judge(study_of(4, bits=2048))
+
+
+# -- dummy users
+
+
+def own_of(users: dict[str, dict[str, tuple[str, ...]]], name: str = GYM) -> Own:
+    terms, first, second = owns_of(study_of(POPULATION), users)
+    return first if name == terms.first else second
+
+
+def test_dummy_users_have_values_of_existing_users_of_their_group() -> None:
+    own = own_of(some_users())
+    group = np.arange(0, POPULATION, 2)
+    rows, mine = own.rows(group, "01"), own.row[own.holding(group)]
+    assert set(rows.tolist()) <= set(mine.tolist())
+    real = own.row[group] >= 0
+    assert np.array_equal(rows[real], own.row[group][real])
+
+
+def test_a_second_run_makes_the_same_dummy_users_and_another_path_or_key_others() -> None:
+    own, again = own_of(some_users()), own_of(some_users())
+    group = np.arange(POPULATION)
+    assert np.array_equal(own.rows(group, "0"), again.rows(group, "0"))
+    assert not np.array_equal(own.rows(group, "0"), own.rows(group, "1"))
+    other = Own.of(own.terms, own.table, seed_of(99))
+    assert not np.array_equal(own.rows(group, "0"), other.rows(group, "0"))
+
+
+def test_other_terms_make_the_same_dummy_users() -> None:
+    users = some_users()
+    group = np.arange(POPULATION)
+    found = [
+        owns_of(study_of(POPULATION, k=k, delta=delta), users)[1].rows(group, "")
+        for k, delta in ((2, 0.9), (3, 0.9), (2, 0.8))
+    ]
+    assert all(np.array_equal(found[0], each) for each in found)
+
+
+def test_one_user_more_changes_few_dummy_users() -> None:
+    users = some_users(common=20)
+    own = own_of(users)
+    new = next(f"u{n}" for n in range(POPULATION) if f"u{n}" not in users[GYM])
+    more = own_of({**users, GYM: {**users[GYM], new: ("3", "F")}})
+    group = np.arange(POPULATION)
+    before, after = own.rows(group, ""), more.rows(group, "")
+    assert int((before != after).sum()) <= 8  # the new one, and those who have its values now
+
+
+def test_dummy_values_follow_the_existing_users() -> None:
+    """Over many groups every existing user is copied about as often as any other."""
+    own = own_of(some_users())
+    group = np.arange(POPULATION)
+    dummies = own.row[group] < 0
+    copied = np.bincount(np.concatenate([own.rows(group, format(n, "b"))[dummies] for n in range(300)]))
+    expected = copied.mean()
+    assert copied.min() > 0.6 * expected
+    assert copied.max() < 1.5 * expected
+
+
+# -- the cut
+
+
+def test_candidates_are_quantiles_with_both_sides_and_the_most_even_first() -> None:
+    terms = Terms.of(study_of(4, options="candidates = 4"))
+    values = np.repeat(np.arange(10), 10)
+    cuts = score.candidates(terms, values)
+    assert len(cuts) == 4
+    assert ((cuts.upper > 0) & (cuts.upper < 100)).all()
+    uneven = np.abs(100 - 2 * cuts.upper)
+    assert (np.diff(uneven) >= 0).all()
+    everything = score.candidates(dataclasses.replace(terms, candidates=0), values)
+    assert sorted(everything.codes.tolist()) == list(range(1, 10))
+
+
+def test_a_group_of_one_value_has_no_candidates() -> None:
+    assert len(score.candidates(Terms.of(study_of(4)), np.full(7, 3))) == 0
+
+
+def test_alpha_of_one_takes_the_median() -> None:
+    users = some_users()
+    terms, first, second = owns_of(study_of(POPULATION, options="alpha = 1\ncandidates = 0"), users)
+    step, halves = clear.turn(terms, first, second, clear.Group("", np.arange(POPULATION)), lambda *_: True)
+    assert step.candidates > 1
+    assert halves is not None
+    sizes = [len(half.members) for half in halves]
+    assert sum(sizes) == POPULATION
+
+
+# -- feasibility
+
+
+def counts(common: int, extra: int, delta: str) -> bool:
+    terms = dataclasses.replace(Terms.of(study_of(4)), delta=Fraction(delta))
+    return not clear.exceeds(terms, common, common + extra)
+
+
+def test_the_root_is_tested_too() -> None:
+    assert not counts(1200, 600, "0.6")
+    assert counts(1200, 600, "0.667")
+    assert counts(1200, 1200, "0.5")
+
+
+def infeasible() -> tuple[Study, dict[str, dict[str, tuple[str, ...]]]]:
+    return study_of(POPULATION, delta=0.5, options="alpha = 1"), some_users(common=20, extra=10)
+
+
+def test_below_the_roots_share_nothing_is_released_and_one_bit_is_said() -> None:
+    study, users = infeasible()
+    tables = tables_of(study, users)
+    trial = Trial(
+        study, federate.PROTOCOL, {**tables, CURIOUS: None}, dict.fromkeys((GYM, INSURER, CURIOUS)), lambda *_: None
+    )
+    ends = run(trial)
+    for name in (GYM, INSURER):
+        error = ends[name].error
+        assert isinstance(error, Unmet)
+        assert error.exit_code == 1
+        assert str(error) == clear.INFEASIBLE
+        assert not any(digit in str(error) for digit in "0123456789")
+    assert isinstance(ends[CURIOUS].error, Aborted)
+    assert ends[CURIOUS].error.exit_code == 1
+    assert all(end.finished is None for end in ends.values())
+
+
+def test_a_simulation_ends_with_exit_1_and_names_the_smallest_delta(tmp_path: Path) -> None:
+    """A real run says one bit; a simulation has both tables anyway."""
+    study, users = infeasible()
+    (tmp_path / "population.csv").write_bytes(study.files["population.csv"])
+    text = federate_cases._STUDY.format(k=2, delta="delta = 0.5", options="alpha = 1", bits=256)
+    (tmp_path / "study.toml").write_text(text)
+    call = ["simulate", str(tmp_path / "study.toml"), "--in-process", "--out", str(tmp_path / "out")]
+    for name, own in users.items():
+        columns = [column.name for column in study.held_by(name)]
+        rows = [",".join((uid, *cells)) for uid, cells in own.items()]
+        (tmp_path / f"{name}.csv").write_text("\n".join([",".join(columns), *rows]) + "\n")
+        call += ["--data", f"{name}={tmp_path / name}.csv"]
+    found = CliRunner().invoke(app, call)
+    assert isinstance(found.exception, Unmet) or found.exit_code == 1
+    said = str(found.exception) if isinstance(found.exception, Unmet) else found.output
+    assert "delta must be 0.6667 or more" in said
+    assert not list(tmp_path.rglob("release.csv"))
+
+
+def test_the_trusted_party_names_the_smallest_delta() -> None:
+    study, users = infeasible()
+    with pytest.raises(Unmet, match=r"delta must be 0.6667 or more"):
+        federate.ideal(study, tables_of(study, users))
+    with pytest.raises(Unmet, match="fewer than k users are common"):
+        federate.ideal(study_of(POPULATION, k=50), tables_of(study, users))
+
+
+def test_a_delta_of_just_the_roots_share_releases_everyone_as_one_class() -> None:
+    study, users = study_of(POPULATION, delta=0.5, options="alpha = 1"), some_users(common=12, extra=12)
+    found = federate.ideal(study, tables_of(study, users))
+    assert found.figures is not None
+    assert found.figures.rows == 12
+
+
+# -- the release
+
+
+def test_every_class_keeps_k_and_delta_on_both_sides() -> None:
+    for seed in range(6):
+        terms, first, second = owns_of(study_of(POPULATION, k=3, delta=0.8), some_users(seed))
+        division = clear.divide(terms, first, second)
+        assert sum(len(group.members) for group in division.leaves) == POPULATION
+        assert clear.keeps(terms, first, second, [group.members for group in division.leaves])
+
+
+def test_exact_values_keep_delta_where_asked_for() -> None:
+    users = some_users(3)
+    terms, first, second = owns_of(study_of(POPULATION, options='presence = "sensitive"', delta=0.85), users)
+    division = clear.divide(terms, first, second)
+    assert all(clear.keeps_exactly(terms, first, second, group.members) for group in division.leaves)
+    loose = clear.divide(dataclasses.replace(terms, sensitive=False), first, second)
+    assert any(not clear.keeps_exactly(terms, first, second, group.members) for group in loose.leaves)
+
+
+def test_the_recipient_alone_gets_the_release_and_figures() -> None:
+    trial = trial_of(study_of(POPULATION), some_users())
+    ends = run(trial)
+    assert answers(trial, ends) == trial.ideal
+    for name in (GYM, INSURER):
+        finished = ends[name].finished
+        assert finished is not None
+        assert finished.release is None
+    assert ends[CURIOUS].finished is not None
+    assert ends[CURIOUS].finished.release is not None
+
+
+def test_both_schedules_release_the_same() -> None:
+    users = some_users(5, common=10, extra=6)
+    found = [
+        run(trial_of(study_of(POPULATION, options=f'schedule = "{schedule}"\ncandidates = 3'), users))
+        for schedule in ("level", "paper")
+    ]
+    releases = [ends[CURIOUS].finished.release for ends in found if ends[CURIOUS].finished is not None]
+    assert releases[0] is not None
+    assert releases[0].equals(releases[1])
+
+
+def test_a_level_takes_the_same_number_of_messages_however_many_groups_it_has() -> None:
+    ends = run(trial_of(study_of(POPULATION), some_users()))
+    steps: dict[str, int] = {}
+    for line in lines(ends):
+        parts = line.step.split("/")
+        if parts[:2] == ["federate", "divide"] and parts[2].isdigit():
+            steps[parts[2]] = steps.get(parts[2], 0) + 1
+    assert len(steps) >= 3
+    assert max(steps.values()) <= 2 * (1 + 1 + 1 + 4 * 3 + 6 + 1) + 4
+
+
+def test_with_alpha_of_one_no_number_of_users_is_told() -> None:
+    ends = run(trial_of(study_of(POPULATION, options="alpha = 1"), some_users()))
+    tags = {line.tag for line in lines(ends)}
+    assert "federate.above" not in tags
+    assert "federate.scores" not in tags
+
+
+def test_the_plan_is_near_a_run_on_the_sample(tmp_path: Path) -> None:
+    folder = samples.copy("providers", tmp_path / "sample")
+    study = Study.load(folder / "study.toml")
+    forecast = plan.foresee(study, {"gym": 1708, "insurer": 1750})
+    assert 100 < forecast.rounds < 400
+    assert 4e6 < forecast.bytes < 12e6
+    assert set(forecast.learns) == {"gym", "insurer", "researcher"}
