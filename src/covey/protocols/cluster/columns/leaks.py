@@ -70,8 +70,8 @@ def mind(terms: Terms) -> tuple[str, ...]:
     """What to think of before a run."""
     if terms.evaluator is not None:
         return (
-            f"{terms.evaluator} must not put together what it sees with any holder: agree on that in writing, and let "
-            "it be nobody's subsidiary",
+            f"{terms.evaluator} must not put together what it sees with any holder: agree on that in writing, and "
+            "choose a party that none of them controls",
         )
     return (
         f"without an evaluator {terms.pivot} learns which people share the others' exact values; a party without data, "
