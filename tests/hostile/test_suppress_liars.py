@@ -78,7 +78,7 @@ TUPLES: dict[str, tuple[Callable[[Tuples], Message], str]] = {
     "a tuple twice": (lambda m: Tuples(["1", "F", "1", "F"], words(2, 2), False), "or twice"),
     "out of order": (lambda m: Tuples(["2", "F", "1", "F"], words(2, 2), False), "or twice"),
     "a count below k": (lambda m: Tuples(["1", "F"], words(1), False), "no tuple of the study"),
-    "more rows than it has": (lambda m: Tuples(["1", "F", "2", "F"], words(3, 3), False), "more rows"),
+    "more rows than it has": (lambda m: Tuples(["1", "F", "2", "F"], words(2, 2), False), "more rows"),
     "cells without counts": (lambda m: Tuples(["1", "F"], words(), False), "due length"),
     "more to come, of which nothing comes": (lambda m: Tuples([], words(), True), "due length"),
 }

@@ -33,7 +33,7 @@ class Bounds:
     @classmethod
     def of(cls, terms: Terms, rows: tuple[int, int], named: tuple[int, int]) -> Bounds:
         """From both parties' rows, the keyholder's first, and from how many of them have tuples that were named."""
-        return cls(terms.k, terms.k if rows[0] >= terms.k else 0, rows[0] - named[0], rows[1] - named[1], terms.domain)
+        return cls(terms.k, terms.given_up(rows[0]), rows[0] - named[0], rows[1] - named[1], terms.domain)
 
     def _capped(self, length: int) -> int:
         return length if self.domain is None else min(length, self.domain)

@@ -39,7 +39,7 @@ class Pace:
     compare: float
 
 
-PACE = {"waters": Pace(0.19, 1.75, 0.26, 0.37, 0.75), "elgamal": Pace(0.06, 0.12, 0.03, 0.13, 0.31)}
+PACE = {"waters": Pace(0.20, 1.47, 0.28, 0.34, 0.65), "elgamal": Pace(0.04, 0.07, 0.02, 0.11, 0.26)}
 WIDTH = {"waters": Waters.width, "elgamal": ElGamal.width}
 
 

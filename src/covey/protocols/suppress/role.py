@@ -58,29 +58,12 @@ async def authority(seat: Seat) -> Result:
 async def holder(seat: Seat) -> Result:
     """A holder of rows. Raises Unmet for fewer than k rows in all, Aborted where the outcome is not k-anonymous."""
     terms, own = Terms.of(seat.study), Own.of(seat.records)
-    if own.rows > (seat.study.rows_at_most or MOST_ROWS):
-        raise InputError(
-            f"this party has {own.rows:,} rows, more than {seat.study.rows_at_most or MOST_ROWS:,}: raise rows_at_most "
-            "in [study], for both parties"
-        )
     channel = seat.channel.among(*terms.holders)
     (peer,) = channel.peers
 
     seat.pace.phase("keys")
     issued = await _issued(seat, terms) if terms.encryption == "waters" else None
-    digest = bytes(32) if issued is None else issued.parameters.digest
-    seat.book.learns(leaks.COUNTS, **leaks.numbers(terms))
-    theirs = (await channel.at("sizes").exchange(Sizes(own.rows, digest)))[peer]
-    if theirs.parameters != digest:
-        raise PeerError(
-            party=AUTHORITY,
-            step="issue",
-            reason=f"it gave party {peer!r} other parameters than us, or {peer!r} says so",
-        )
-    most = seat.study.rows_at_most or MOST_ROWS
-    if theirs.rows > most:  # lists as long as that would have to be made before it could be found a lie
-        raise PeerError(party=peer, step="sizes", reason=f"it says that it has more than {most:,} rows")
-    rows = {channel.me: own.rows, peer: theirs.rows}
+    rows = await _sizes(seat, channel, own.rows, issued)
     if sum(rows.values()) < terms.k:
         raise Unmet(f"the parties together have fewer than k = {terms.k} rows; nothing can be released")
     parts = terms.parts(rows)
@@ -90,16 +73,14 @@ async def holder(seat: Seat) -> Result:
     given_up = own.given_up(terms.k) if holds_key and own.rows >= terms.k else np.zeros(own.rows, dtype=bool)
     remaining = own.remaining(given_up)
     named = {own.labels[place]: int(remaining[place]) for place in np.flatnonzero(remaining >= terms.k).tolist()}
-    known, encryption, key = await _meet(seat, channel, terms, parts, named, rows[peer], issued)
+    known = await _name(seat, channel, named, rows[peer] - (0 if holds_key else terms.given_up(rows[peer])))
     sums = {channel.me: sum(named.values()), peer: sum(known.values())}
     bounds = Bounds.of(terms, (rows[parts[0]], rows[parts[1]]), (sums[parts[0]], sums[parts[1]]))
+    encryption, key = await _encryption(channel, terms, parts[0], issued)
 
     seat.book.learns(leaks.KEPT, **leaks.numbers(terms))
-    crew = Crew(FUNCTION, None if bounds.ciphertexts >= WORTH_A_CREW else 0)
-    async with crew:
-        run = Run(
-            seat, terms, channel, peer, own, known, bounds, crew, encryption.raw, encryption.width, encryption.order
-        )
+    async with Crew(FUNCTION, None if bounds.ciphertexts >= WORTH_A_CREW else 0) as crew:
+        run = Run(seat, terms, channel, peer, own, known, bounds, crew, encryption)
         if holds_key:
             keeps = await keyholder.keep(run, key, given_up, remaining)
             kept, told = await _tell_first(run, keeps, rows[peer])
@@ -124,34 +105,55 @@ async def _issued(seat: Seat, terms: Terms) -> Issued:
     return issued
 
 
-async def _meet(
-    seat: Seat,
-    channel: Channel,
-    terms: Terms,
-    parts: tuple[str, str],
-    named: dict[Labels, int],
-    rows: int,
-    issued: Issued | None,
-) -> tuple[dict[Labels, int], Waters | ElGamal, bytes]:
-    """Both name their frequent tuples; the peer's, the encryption under the keyholder's key, and that key, if ours."""
+async def _sizes(seat: Seat, channel: Channel, own: int, issued: Issued | None) -> dict[str, int]:
+    """Both parties' numbers of rows. Raises PeerError for too many, or if the authority told the two different things.
+
+    A list is as long as the rows that a peer says it has: it would have to be made before that could be found a lie.
+    """
     (peer,) = channel.peers
-    holds_key = parts[0] == channel.me
+    most = seat.study.rows_at_most or MOST_ROWS
+    if own > most:
+        raise InputError(f"this party has more than {most:,} rows; raise rows_at_most in [study], for both parties")
+    digest = bytes(32) if issued is None else issued.parameters.digest
+    seat.book.learns(leaks.COUNTS, **leaks.numbers(Terms.of(seat.study)))
+    theirs = (await channel.at("sizes").exchange(Sizes(own, digest)))[peer]
+    if theirs.parameters != digest:
+        reason = f"it gave party {peer!r} other parameters than us, or {peer!r} says so"
+        raise PeerError(party=AUTHORITY, step="issue", reason=reason)
+    if theirs.rows > most:
+        raise PeerError(party=peer, step="sizes", reason=f"it says that it has more than {most:,} rows")
+    return {channel.me: own, peer: theirs.rows}
+
+
+async def _name(seat: Seat, channel: Channel, named: dict[Labels, int], rows: int) -> dict[Labels, int]:
+    """Both name the tuples of which they have k rows by themselves; the peer's, of at most so many rows."""
+    (peer,) = channel.peers
 
     async def tell() -> dict[Labels, int]:
         await send_tuples(channel.at("frequent"), peer, named)
         return {}
 
-    _, known = await gather(tell(), receive_tuples(channel.at("frequent"), peer, seat.study, rows, terms.k))
+    hear = receive_tuples(channel.at("frequent"), peer, seat.study, rows, seat.study.privacy.k)
+    _, known = await gather(tell(), hear)
+    return known
+
+
+async def _encryption(
+    channel: Channel, terms: Terms, keyholder: str, issued: Issued | None
+) -> tuple[Waters | ElGamal, bytes]:
+    """The encryption under the keyholder's key, and that key where it is ours."""
+    (peer,) = channel.peers
+    ours = keyholder == channel.me
     if issued is not None:
-        recipient = Recipient.of(issued.parameters, terms.name_of(parts[0]))
-        return known, Waters(recipient), issued.key.pack() if holds_key else b""
+        recipient = Recipient.of(issued.parameters, terms.name_of(keyholder))
+        return Waters(recipient), issued.key.pack() if ours else b""
     at = channel.at("key")
-    if not holds_key:
-        return known, ElGamal((await at.receive(peer, Offered)).key), b""
+    if not ours:
+        return ElGamal((await at.receive(peer, Offered)).key), b""
     secret = Scalar.fresh(at.rng.stream("elgamal"))
     public = Point(generator_times(secret).data)
     await at.send(peer, Offered(public))
-    return known, ElGamal(public, secret), secret.reveal()
+    return ElGamal(public, secret), secret.reveal()
 
 
 async def _tell_first(run: Run, keeps: Bits, rows: int) -> tuple[Half, Kept]:

@@ -15,6 +15,7 @@ from covey.protocols.suppress.own import Labels, Own, number_of
 from covey.protocols.suppress.terms import Terms
 from covey.secure import listing
 from covey.secure.crew import Crew
+from covey.secure.sealing import ElGamal, Waters
 from covey.wire import Channel, gather
 
 WORTH_A_CREW = 6000
@@ -36,24 +37,27 @@ class Run:
     """The tuples that the peer has named, with their numbers of rows."""
     bounds: Bounds
     crew: Crew
-    encryption: bytes
-    width: int
-    """Bytes of a ciphertext."""
-    order: int
+    public: Waters | ElGamal
+    """The encryption under the keyholder's key; with ElGamal's, the keyholder's own has the secret half too."""
+
+    @property
+    def encryption(self) -> bytes:
+        """The same for a job."""
+        return self.public.raw
 
     def number(self, labels_key: bytes) -> int:
         """The number that stands for a tuple."""
-        return number_of("qi", labels_key, self.order)
+        return number_of("qi", labels_key, self.public.order)
 
     @property
     def filler(self) -> int:
         """Stands for no tuple, in a list of the keyholder's and in both lists of phase 1: the paper's Lambda."""
-        return number_of("L", b"", self.order)
+        return number_of("L", b"", self.public.order)
 
     @property
     def other_filler(self) -> int:
         """Stands for no tuple in the comparer's bins: Lambda', which equals nothing."""
-        return number_of("L'", b"", self.order)
+        return number_of("L'", b"", self.public.order)
 
     def seed(self, channel: Channel, *labels: str | int) -> bytes:
         """A job's seed."""
@@ -69,8 +73,8 @@ class Run:
     async def hear(self, channel: Channel, ciphertexts: int) -> bytes:
         """The peer's next chunk, of so many ciphertexts. Raises PeerError for another length."""
         items = (await channel.receive(self.peer, Sealed)).items
-        if len(items) != ciphertexts * self.width:
-            reason = f"{len(items):,} bytes of ciphertexts, where {ciphertexts * self.width:,} are due"
+        if len(items) != ciphertexts * self.public.width:
+            reason = f"{len(items):,} bytes of ciphertexts, where {ciphertexts * self.public.width:,} are due"
             raise PeerError(party=self.peer, step=channel.step, reason=reason)
         return items
 

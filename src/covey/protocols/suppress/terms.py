@@ -65,6 +65,10 @@ class Terms:
         first, second = self.holders
         return (second, first) if rows[first] < self.k <= rows[second] else (first, second)
 
+    def given_up(self, rows: int) -> int:
+        """How many rows a keyholder with so many gives up."""
+        return self.k if rows >= self.k else 0
+
     def name_of(self, party: str) -> str:
         """What a party is called towards the authority."""
         return name_of(party, self.study, self.epoch)
