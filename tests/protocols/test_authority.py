@@ -17,6 +17,7 @@ from covey.party.authority import ENDED, LOG, Service, next_folder, serve
 from covey.party.run import Job, run_party
 from covey.party.session import Finished
 from covey.party.simulate import free_ports
+from covey.study import Study
 
 NAMES = ("north", "south", "authority")
 ROWS = {"north": "aab", "south": "bcc"}
@@ -179,6 +180,28 @@ def test_a_party_may_not_be_called_as_the_authority_is(place: Place) -> None:
     study.write_text(study.read_text() + "[parties.authority]\n")
     with pytest.raises(InputError, match=r"this name is that of \[authority\]"):
         serve(place.service())
+
+
+def test_only_waters_encryption_brings_the_authority_in() -> None:
+    text = _STUDY.format(epoch="1") + "[parties.north]\n[parties.south]\n"
+    study = Study.parse(text)
+    assert [(party.name, party.role) for party in study.parties] == [
+        ("north", None),
+        ("south", None),
+        ("authority", "authority"),
+    ]
+    assert [party.name for party in study.holders] == ["north", "south"]
+    addressed = Study.parse(text + '[authority]\naddress = "127.0.0.1:7700"\n')
+    assert addressed.study_hash == study.study_hash and addressed.roster_hash != study.roster_hash
+    without = Study.parse(text.replace('epoch = "1"', 'encryption = "elgamal"'))
+    assert [party.name for party in without.parties] == ["north", "south"]
+
+
+def test_a_roster_without_the_authority_s_certificate_says_where_it_belongs(place: Place) -> None:
+    study = place.folder / "north" / "study.toml"
+    study.write_text(study.read_text().replace('certificate = "certs/authority.pem"\n', ""))
+    with pytest.raises(InputError, match=r"'authority' has no certificate.*\[authority\]"):
+        run_party(place.job("north", "out"))
 
 
 def test_the_command_says_what_is_wrong_with_its_call(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
