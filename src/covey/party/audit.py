@@ -102,6 +102,6 @@ def _ledgers_apart(cases: Sequence[Case]) -> list[tuple[Case, str]]:
 def _audited(folder: Path, case: Case | None, wrong: Sequence[str]) -> Audited:
     if case is None:
         return Audited(folder, "", False, 0, tuple(wrong), False, {})
-    scripted = case.protocol.script is not None
+    scripted = case.protocol.script is not None and case.protocol.script(case.study) is not None
     signers = {name: own.fingerprint for name, own in sorted(case.certificates.items())}
     return Audited(folder, case.party, case.finished, len(case.read.said), tuple(wrong), scripted, signers)

@@ -27,9 +27,10 @@ def strays(study: Study, protocol: Protocol, messages: Iterable[Message], *, fin
     for message in messages:
         by_place[message.sender, message.recipient, message.step].append(message)
     found = [sentence for place, said in by_place.items() for sentence in _out_of_order(place, said)]
-    if protocol.script is None:
+    declared = None if protocol.script is None else protocol.script(study)
+    if declared is None:
         return found
-    lines = (_KEYS, *protocol.script(study))
+    lines = (_KEYS, *declared)
     for place, said in sorted(by_place.items()):
         found += _undeclared(study, protocol, lines, place, said, finished)
     if finished:

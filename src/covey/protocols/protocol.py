@@ -168,5 +168,5 @@ class Protocol:
     judge: Callable[[Study], None] = lambda study: None
     """Raises InputError for a study that the protocol cannot run."""
     release: Literal["records", "counts"] = "records"
-    script: Callable[[Study], tuple[Line, ...]] | None = None
-    """What an audit holds transcripts to; None where only a replay can tell."""
+    script: Callable[[Study], tuple[Line, ...] | None] | None = None
+    """What an audit holds transcripts of a study to; None where only a replay can tell."""
