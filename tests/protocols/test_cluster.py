@@ -7,6 +7,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,7 @@ import pytest
 
 from covey.errors import InputError, PeerError, Unmet
 from covey.party.in_process import simulate
+from covey.party.script import strays
 from covey.protocols import cluster, of_study, rows
 from covey.protocols.cluster import clear, repair
 from covey.protocols.cluster.agree import agree
@@ -23,6 +25,7 @@ from covey.protocols.cluster.sweep import Rules
 from covey.protocols.cluster.turn import State, read_state, write_state
 from covey.study import Study
 from covey.testing import harness
+from covey.testing.cluster_cases import CLUSTER_CASES
 from covey.testing.hospitals import ILLS, SITES, Person, draw_people, stream_of, study_of, trial_of
 from covey.testing.parties import run_parties
 from covey.testing.trial import Trial
@@ -260,3 +263,15 @@ def test_every_value_of_the_sensitive_column_survives() -> None:
 
 def test_the_protocol_is_listed() -> None:
     assert of_study(STUDIES["three"]) is cluster.PROTOCOL
+
+
+def test_every_message_is_declared_in_the_script_and_one_that_is_not_is_found() -> None:
+    trials = [drawn(1, study, 8, 14) for name, study in STUDIES.items() if name in ("l", "two", "shuffled", "strict")]
+    trials += [case.smallest() for case in CLUSTER_CASES]
+    for trial in trials:
+        said = harness.lines(harness.run(trial))
+        assert strays(trial.study, trial.protocol, said, finished=True) == []
+    shown = next(line for line in said if line.tag == "cluster.state")
+    moved = [replace(line, step="cluster/elsewhere") if line is shown else line for line in said]
+    odd = strays(trial.study, trial.protocol, moved, finished=True)
+    assert any("declares no 'cluster.state' there" in sentence for sentence in odd)

@@ -33,6 +33,7 @@ from covey.protocols.cluster.columns.declare import with_columns
 from covey.protocols.cluster.divide import Openings
 from covey.protocols.cluster.ground import Clusters, Ground, lay_ground, require_listed
 from covey.protocols.cluster.ranges import Tests
+from covey.protocols.cluster.script import script
 from covey.protocols.protocol import Protocol, Result, Seat
 from covey.secure import sum as secure_sum
 from covey.study import Study
@@ -248,7 +249,7 @@ PROTOCOL = Protocol(
     released_to="every party",
     options={
         "schedule": "guarded: nothing of fewer than k records is opened on the way (default); strict: nor can it be "
-        "computed from what is opened, at a tenth more loss and in fewer rounds; exact: the paper's own "
+        "computed from what is opened, in fewer rounds, at a fifth more loss or so; exact: the paper's own "
         "labels, which opens others' exact records at times; paper: the paper's own rings and randomised sweeps, to "
         "compare with on tables of a few hundred rows",
     },
@@ -260,5 +261,6 @@ PROTOCOL = Protocol(
     foresee=plan.foresee,
     ideal=ideal,
     judge=_judge,
+    script=script,
 )
 PROTOCOL = with_columns(PROTOCOL)

@@ -5,7 +5,8 @@ fewer. A record leaves only a cluster of more than k, and the closure without it
 
 Strict    the first division alone, whose opened sets are nested: any two of them are apart, or one contains the other
           and k records or more besides, or is it. So no sum or difference of opened numbers is of fewer than k
-          records; regrouping and moves, which open overlapping ones, are left out. It costs a tenth of loss and more.
+          records; regrouping and moves, which open overlapping ones, are left out. On Adult it loses a quarter more
+          at k = 10, a sixth at 50.
 """
 
 from __future__ import annotations
