@@ -24,6 +24,7 @@ from covey.protocols.federate import clear, leaks, plan
 from covey.protocols.federate.own import Own
 from covey.protocols.federate.release import result
 from covey.protocols.federate.role import provider, recipient
+from covey.protocols.federate.script import script
 from covey.protocols.federate.terms import OPTIONS, Terms
 from covey.protocols.protocol import Protocol, Result, Role
 from covey.study import Study
@@ -85,4 +86,5 @@ PROTOCOL = Protocol(
     foresee=plan.foresee,
     ideal=ideal,
     judge=_judge,
+    script=script,
 )
