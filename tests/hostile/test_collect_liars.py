@@ -58,9 +58,9 @@ def test_a_respondent_with_too_few_numbers_is_named(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_respondent_with_too_many_marks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def longer(seat, terms, hub, membership) -> None:  # type: ignore[no-untyped-def]
+    async def longer(seat, terms, hub, membership, key) -> None:  # type: ignore[no-untyped-def]
         if seat.party != "r01":
-            await original(seat, terms, hub, membership)
+            await original(seat, terms, hub, membership, key)
             return
         await fetch.read(seat.channel.at("fetch"), terms, hub, 0)
         made = encrypt([1] * 99, membership.key, seat.channel.rng.stream("lie"))

@@ -11,10 +11,12 @@ import pytest
 from tests.protocols.collectors import Seen, anyone, drawn_positions, finished, ranks, seen
 
 from covey import samples
+from covey.crypto import paillier
 from covey.errors import InputError, Unmet
 from covey.measures import lm
 from covey.party.respondents import load_rows, simulate
 from covey.protocols.collect import attack, clear
+from covey.protocols.collect import terms as terms_module
 from covey.protocols.collect.bounds import Search
 from covey.protocols.collect.divide import cut_line, merge
 from covey.protocols.collect.grid import Grid, choose_levels
@@ -294,3 +296,36 @@ def test_the_simulated_attack_follows_rho_and_knows_that_b_does_not_help_against
     assert narrow.all > fine.all > fine.both > fine.alone
     assert narrow.anchors[10] > fine.anchors[10] > fine.anchors[100]
     assert abs(few.anchors[10] - fine.anchors[10]) < 0.03  # b helps not against anchors
+
+
+# -- the other scheme
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dealt key that is made in no time, and protects nothing."""
+    monkeypatch.setitem(paillier._accepted, "tiny", True)
+    monkeypatch.setattr(terms_module, "DEALT_BITS", 256)
+
+
+DEALT = 'grid = 16\ncommittee = 3\nscheme = "paillier"'
+
+
+@pytest.mark.usefixtures("tiny")
+def test_under_a_dealt_key_the_release_is_the_same() -> None:
+    people = [
+        (1, "F", "good"),
+        (2, "F", "bad"),
+        (1, "F", "fair"),
+        (29, "M", "fair"),
+        (30, "M", "good"),
+        (28, "M", "bad"),
+    ]
+    trial = trial_of(study_of(6, protocol=DEALT), people)
+    assert answers(trial, finished(trial)) == trial.ideal
+
+
+@pytest.mark.usefixtures("tiny")
+def test_a_dealt_key_needs_someone_who_deals() -> None:
+    ends = run(without_ideal(study_of(3, k=2, protocol=DEALT), anyone(1, 3)))
+    assert isinstance(ends[HUB].error, Unmet) and "to deal the key" in str(ends[HUB].error)

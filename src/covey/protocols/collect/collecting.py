@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from covey.crypto.elgamal import Ciphertexts, Logarithms
+from covey.crypto.paillier import Ciphertexts as DealtCiphertexts
 from covey.errors import PeerError, Unmet
 from covey.hierarchy import Hierarchy
-from covey.protocols.collect import answers, attack, bounds, diverse, fetch, index, keys, leaks, submit
+from covey.protocols.collect import answers, attack, bounds, dealt, diverse, fetch, index, keys, leaks, submit
 from covey.protocols.collect.answers import Layout
 from covey.protocols.collect.divide import cut_line
 from covey.protocols.collect.grid import Ints, Longs
@@ -20,6 +21,7 @@ from covey.protocols.collect.zeros import Tester
 from covey.protocols.peel.release import Published, figures, result
 from covey.protocols.protocol import Proposal, Result, Seat
 from covey.protocols.rows import Rows, carried
+from covey.secure.dealt_committee import Key as DealtKey
 from covey.secure.declare import Leakage
 from covey.wire import gather
 
@@ -51,16 +53,23 @@ async def collector(seat: Seat) -> Result:
 
     seat.pace.phase("keys")
     _note(seat, leaks.enrolment(terms, respondents))
-    enrolment = await keys.enrol(seat.channel.at("keys"), terms.committee)
+    enrolment = await keys.enrol(seat.channel.at("keys"), terms.committee, deals=terms.dealt)
+    if terms.dealt:
+        seat.book.learns(leaks.DEALT)
+    key = await dealt.found(seat.channel.at("dealt"), enrolment) if terms.dealt else None
 
     seat.pace.phase("index")
-    made = await make_index(seat, terms, enrolment)
+    made = await make_index(seat, terms, enrolment, key)
 
     seat.pace.phase("positions", respondents)
-    given = await read_answers(seat, terms, layout, enrolment, made)
+    given, hidden = await read_answers(seat, terms, layout, enrolment, made, key)
     tester = Tester(seat.channel.at("helper"), enrolment.opening)
     _note(seat, leaks.positions(terms))
-    positions = await open_positions(tester, terms, enrolment, given)
+    if key is None:
+        positions = await open_positions(tester, terms, enrolment, given)
+    else:
+        positions = await dealt.open_positions(seat.channel.at("open"), key, enrolment, hidden)
+    check_positions(terms, enrolment, positions)
 
     seat.pace.phase("classes")
     line, sums = await divide(seat, terms, layout, tester, positions, given)
@@ -72,42 +81,50 @@ async def collector(seat: Seat) -> Result:
     return await release(seat, terms, trees, enrolment, line, nodes)
 
 
-async def make_index(seat: Seat, terms: Terms, enrolment: keys.Enrolment) -> Ciphertexts:
-    """The encrypted index, from everyone's random numbers and our own."""
+async def make_index(seat: Seat, terms: Terms, enrolment: keys.Enrolment, key: DealtKey | None) -> bytes:
+    """The encrypted index, from everyone's random numbers and our own, an entry after the other."""
     channel, count = seat.channel.at("numbers"), len(enrolment.handles)
+    own = index.draw(terms, channel.rng.stream("own"), terms.b + terms.grid.cells)
+    if key is not None:
+        return await dealt.make_index(channel, terms, key.public, enrolment.handles, own)
     theirs = await gather(
         *(index.receive(channel, terms, name, count, number) for number, name in enumerate(enrolment.handles))
     )
-    own = index.draw(terms, channel.rng.stream("own"), terms.b + terms.grid.cells)
-    return await asyncio.to_thread(index.build, terms, enrolment.opening.key, theirs, own, channel.rng.stream("fresh"))
+    fresh = channel.rng.stream("fresh")
+    return index.spell(await asyncio.to_thread(index.build, terms, enrolment.opening.key, theirs, own, fresh))
 
 
 async def read_answers(
-    seat: Seat, terms: Terms, layout: Layout, enrolment: keys.Enrolment, made: Ciphertexts
-) -> list[Ciphertexts]:
-    """Everyone reads its entry of the index, and answers."""
+    seat: Seat, terms: Terms, layout: Layout, enrolment: keys.Enrolment, made: bytes, key: DealtKey | None
+) -> tuple[list[Ciphertexts], list[DealtCiphertexts]]:
+    """Everyone reads its entry of the index, and answers; with a dealt key, positions come by themselves."""
     channel, done = seat.channel.at("answers"), iter(range(1, len(enrolment.handles) + 1))
 
-    async def answer(name: str) -> Ciphertexts:
+    async def answer(name: str) -> tuple[Ciphertexts, DealtCiphertexts | None]:
+        position = None if key is None else await dealt.receive(channel.at("position"), name, key.public)
         given = await answers.receive(channel, name, layout)
         seat.pace.reach(next(done))
-        return given
+        return given, position
 
-    return await fetch.serve(seat.channel.at("fetch"), terms, made, enrolment.handles, answer)
+    both = await fetch.serve(seat.channel.at("fetch"), terms, made, enrolment.handles, answer)
+    return [given for given, _ in both], [position for _, position in both if position is not None]
 
 
 async def open_positions(
     tester: Tester, terms: Terms, enrolment: keys.Enrolment, given: Sequence[Ciphertexts]
 ) -> Longs:
-    """Everyone's position. Raises PeerError naming a respondent whose position no cell can have."""
+    """Everyone's position, with the committee's help and our own key."""
     points = await tester.open(Ciphertexts.join([own.slice(0, 1) for own in given]))
     logarithms = await asyncio.to_thread(Logarithms.for_many, terms.largest_image + 1, len(given))
-    positions = await asyncio.to_thread(logarithms.of, points)
+    return await asyncio.to_thread(logarithms.of, points)
+
+
+def check_positions(terms: Terms, enrolment: keys.Enrolment, positions: Longs) -> None:
+    """Raises PeerError naming a respondent whose position no cell can have."""
     least = 2 * terms.low * (terms.b + 1)
     for name, position in zip(enrolment.handles, positions.tolist(), strict=True):
-        if position < least:
+        if not least <= position <= terms.largest_image:
             raise PeerError(party=name, step="positions", reason="it answered a position that no cell has")
-    return positions
 
 
 async def divide(

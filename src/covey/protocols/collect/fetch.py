@@ -22,11 +22,9 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from covey.crypto import pir
-from covey.crypto.elgamal import Ciphertexts
 from covey.crypto.rng import Stream, spell
-from covey.errors import InputError, PeerError
-from covey.protocols.collect import index as indices
-from covey.protocols.collect.terms import BROADCAST_CELLS, Terms
+from covey.errors import PeerError
+from covey.protocols.collect.terms import BROADCAST_CELLS, DEALT_BITS, Terms
 from covey.wire import Channel, Message, gather
 
 T = TypeVar("T")
@@ -42,7 +40,7 @@ LARGEST_PIECE = 12 << 20
 class Index(Message, tag="collect.index"):
     """The whole index, an entry after the other."""
 
-    entries: Annotated[bytes, Meta(max_length=BROADCAST_CELLS * indices.ENTRY_BYTES)]
+    entries: Annotated[bytes, Meta(max_length=BROADCAST_CELLS * DEALT_BITS // 4)]
 
 
 class Hint(Message, tag="collect.hint"):
@@ -64,15 +62,14 @@ class Reply(Message, tag="collect.reply"):
 
 
 async def serve(
-    channel: Channel, terms: Terms, index: Ciphertexts, handles: Sequence[str], then: Callable[[str], Awaitable[T]]
+    channel: Channel, terms: Terms, content: bytes, handles: Sequence[str], then: Callable[[str], Awaitable[T]]
 ) -> list[T]:
     """Lets everyone read; `then` is awaited for each before its lot is over, and its answers are returned."""
-    content = indices.spell(index)
     size = QUERY_LOT if terms.private_retrieval else LOT
     lots = [handles[start : start + size] for start in range(0, len(handles), size)]
     turn = asyncio.Semaphore(1)
     if terms.private_retrieval:
-        shape = pir.shape_of(terms.grid.cells, indices.ENTRY_BYTES)
+        shape = pir.shape_of(terms.grid.cells, terms.entry_bytes)
         table = await asyncio.to_thread(pir.Table, content, shape)
         hint = (await asyncio.to_thread(table.hint, pir.Matrix(seed_of(channel), shape))).astype("<u4").tobytes()
 
@@ -92,15 +89,15 @@ async def serve(
     return [answer for part in answers for answer in part]
 
 
-async def read(channel: Channel, terms: Terms, hub: str, cell: int) -> Ciphertexts:
+async def read(channel: Channel, terms: Terms, hub: str, cell: int) -> bytes:
     """The entry of our cell."""
     if not terms.private_retrieval:
         content = (await channel.receive(hub, Index)).entries
-        due = terms.grid.cells * indices.ENTRY_BYTES
+        due = terms.grid.cells * terms.entry_bytes
         if len(content) != due:
             raise PeerError(party=hub, step=channel.step, reason=f"an index of {len(content)} bytes, expected {due}")
-        return _entry(channel, hub, content, cell)
-    shape = pir.shape_of(terms.grid.cells, indices.ENTRY_BYTES)
+        return content[cell * terms.entry_bytes : (cell + 1) * terms.entry_bytes]
+    shape = pir.shape_of(terms.grid.cells, terms.entry_bytes)
     hint = await _hint(channel, hub, shape)
     asked = await _desk().ask(seed_of(channel), shape, cell, channel.rng.stream("query"))
     await channel.send(hub, Query(asked.queries.astype("<u4").tobytes()))
@@ -109,7 +106,7 @@ async def read(channel: Channel, terms: Terms, hub: str, cell: int) -> Ciphertex
         reason = f"a reply of {len(words)} bytes, expected {shape.answer_bytes}"
         raise PeerError(party=hub, step=channel.step, reason=reason)
     [record] = pir.recover(asked, hint, _words(words)[np.newaxis, :])
-    return _entry(channel, hub, record, 0)
+    return record
 
 
 def seed_of(channel: Channel) -> bytes:
@@ -147,15 +144,6 @@ async def _hint(channel: Channel, hub: str, shape: pir.Shape) -> Words32:
             raise PeerError(party=hub, step=channel.step, reason="a hint of another size than its table needs")
         parts.append(part)
     return _words(b"".join(parts)).reshape(shape.rows, pir.DIMENSION)
-
-
-def _entry(channel: Channel, hub: str, content: bytes, cell: int) -> Ciphertexts:
-    try:
-        return indices.entry(content, cell)
-    except InputError as error:
-        raise PeerError(
-            party=hub, step=channel.step, reason=f"our entry of the index is no ciphertext: {error}"
-        ) from None
 
 
 def _words(raw: bytes) -> Words32:

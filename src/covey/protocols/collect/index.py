@@ -43,12 +43,16 @@ def draw(terms: Terms, stream: Stream, count: int) -> Longs:
 
 
 def contribute(terms: Terms, key: Points, respondents: int, number: int, numbers: Stream, fresh: Stream) -> Ciphertexts:
-    """A respondent's encrypted numbers: one for each cell of its block, and then its part of the beginning."""
+    """A respondent's encrypted numbers."""
+    return encrypt(drawn(terms, respondents, number, numbers), key, fresh)
+
+
+def drawn(terms: Terms, respondents: int, number: int, numbers: Stream) -> list[int]:
+    """A respondent's numbers: one for each cell of its block, and then its part of the beginning."""
     first, last = block(terms.grid.cells, respondents, number)
     before, after = block(terms.b, respondents, number)
     own = draw(terms, numbers, last - first + after - before)
-    parts = [*own[: last - first].tolist(), int(own[last - first :].sum())]
-    return encrypt(parts, key, fresh)
+    return [*own[: last - first].tolist(), int(own[last - first :].sum())]
 
 
 async def receive(channel: Channel, terms: Terms, handle: str, respondents: int, number: int) -> Ciphertexts:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import permutations
 from typing import Annotated
 
 from msgspec import Meta
@@ -21,7 +22,7 @@ from covey.crypto.elgamal import KeyShare, joint_key
 from covey.crypto.group import Point, Points
 from covey.crypto.rng import Label, spell
 from covey.crypto.threshold import CommitteeKey, Trustee
-from covey.errors import InputError, PeerError
+from covey.errors import InputError, PeerError, Unmet
 from covey.protocols.collect import post
 from covey.secure import committee
 from covey.wire import Bytes64, Channel, Count, Message, Name, gather
@@ -39,12 +40,14 @@ class Enrolled(Message, tag="collect.enrolled"):
 
 
 class Welcome(Message, tag="collect.welcome"):
-    """How many take part, which of them the reader is, and, for a trustee, who the trustees are."""
+    """How many take part, which of them the reader is, and, for a trustee or a dealer, who the trustees are."""
 
     respondents: Count
     number: Count
     trustees: Annotated[list[Name], Meta(max_length=MOST_TRUSTEES)]
-    keys: Annotated[list[Point], Meta(max_length=MOST_TRUSTEES)]
+    dealer: Name | None
+    keys: Annotated[list[Point], Meta(max_length=MOST_TRUSTEES + 1)]
+    """The trustees', and then the dealer's if there is one."""
 
 
 class Keys(Message, tag="collect.keys"):
@@ -76,6 +79,9 @@ class Enrolment:
     handles: tuple[str, ...]
     letters: Mapping[str, Point]
     opening: Opening
+    trustees: tuple[str, ...]
+    dealer: str
+    """Who deals the key of the other scheme; empty where there is none."""
     rows: KeyShare = field(repr=False)
     """What rows are sealed to."""
 
@@ -94,12 +100,17 @@ class Membership:
     trustee: Trustee | None
     helps: bool
     """Whether this trustee is among those that are asked to open."""
+    trustees: tuple[str, ...] = ()
+    """Who they are, for one of them and for the dealer."""
+    dealer: str = ""
+    company: Mapping[str, Point] = field(default_factory=dict)
+    """Their keys for letters."""
 
 
-def chosen(session: bytes, handles: Sequence[str], size: int) -> tuple[str, ...]:
-    """The trustees: those whose hash with the session is smallest, sorted by name."""
+def chosen(session: bytes, handles: Sequence[str], size: int) -> tuple[tuple[str, ...], str]:
+    """The trustees, whose hash with the session is smallest, sorted by name; and who comes next, to deal."""
     by_hash = sorted(handles, key=lambda name: hashlib.sha256(spell("collect trustee", session, name)).digest())
-    return tuple(sorted(by_hash[:size]))
+    return tuple(sorted(by_hash[:size])), (by_hash[size : size + 1] or [""])[0]
 
 
 def majority(size: int) -> int:
@@ -107,23 +118,27 @@ def majority(size: int) -> int:
     return size // 2 + 1
 
 
-async def enrol(channel: Channel, size: int) -> Enrolment:
-    """The collector's part, with everyone who is there."""
+async def enrol(channel: Channel, size: int, *, deals: bool = False) -> Enrolment:
+    """The collector's part, with everyone who is there; `deals` if somebody is to deal a key besides."""
     handles = channel.peers
     enrolled = await channel.at("enrol").collect(Enrolled)
     for name, message in enrolled.items():
         if not proof.holds(message.knows, message.key, *_context(channel), name):
             raise PeerError(party=name, step="enrol", reason="it does not prove that it knows its key")
     letters = {name: message.key for name, message in enrolled.items()}
-    trustees = chosen(channel.session, handles, size)
+    trustees, dealer = chosen(channel.session, handles, size)
+    if deals and not dealer:
+        raise Unmet(
+            'scheme = "paillier" needs a respondent besides the committee, to deal the key; nothing is released'
+        )
+    dealer = dealer if deals else ""
     threshold = majority(len(trustees))
-    listed = [letters[name] for name in trustees]
+    listed = [letters[name] for name in (*trustees, dealer) if name]
 
     async def greet(number: int, name: str) -> None:
-        among = name in trustees
-        await channel.at("welcome").send(
-            name, Welcome(len(handles), number, list(trustees) if among else [], listed if among else [])
-        )
+        among = name in trustees or name == dealer
+        welcome = Welcome(len(handles), number, list(trustees), dealer or None, listed)
+        await channel.at("welcome").send(name, welcome if among else Welcome(len(handles), number, [], None, []))
 
     await gather(*(greet(number, name) for number, name in enumerate(handles)))
     at = channel.at("committee")
@@ -134,7 +149,8 @@ async def enrol(channel: Channel, size: int) -> Enrolment:
     knows = own.prove(channel.rng.stream("collect", "knows"), *_context(channel), channel.me)
     await channel.at("keys").broadcast(Keys(own.public, knows, made.public, rows.public))
     helpers = {name: place for name, place in committee.places(trustees).items() if place <= threshold}
-    return Enrolment(handles, letters, Opening(own, made, helpers, joint_key([own.public, made.public])), rows)
+    opening = Opening(own, made, helpers, joint_key([own.public, made.public]))
+    return Enrolment(handles, letters, opening, trustees, dealer, rows)
 
 
 async def join(channel: Channel, hub: str) -> Membership:
@@ -145,9 +161,11 @@ async def join(channel: Channel, hub: str) -> Membership:
     welcome = await channel.at("welcome").receive(hub, Welcome)
     _check(channel, hub, welcome, own)
     trustee = None
-    if welcome.trustees:
+    named = [*welcome.trustees, *([welcome.dealer] if welcome.dealer else [])]
+    company = dict(zip(named, welcome.keys, strict=True))
+    if channel.me in welcome.trustees:
         at = channel.at("committee")
-        letters = dict(zip(welcome.trustees, welcome.keys, strict=True))
+        letters = {name: company[name] for name in welcome.trustees}
         private = post.private_channel(at, hub, own, letters)
         trustee = await committee.found(private, welcome.trustees, majority(len(welcome.trustees)))
         await at.send(hub, committee.Founded(trustee.key.commitments))
@@ -164,11 +182,14 @@ async def join(channel: Channel, hub: str) -> Membership:
         rows=keys.rows,
         trustee=trustee,
         helps=trustee is not None and trustee.place <= trustee.key.threshold,
+        trustees=tuple(welcome.trustees),
+        dealer=welcome.dealer or "",
+        company=company,
     )
 
 
 async def _carry(channel: Channel, trustees: Sequence[str]) -> CommitteeKey | None:
-    await post.carry(channel, trustees, LETTERS)
+    await post.carry(channel, list(permutations(trustees, 2)), LETTERS)
     return None
 
 
@@ -178,9 +199,10 @@ def _check(channel: Channel, hub: str, welcome: Welcome, own: KeyShare) -> None:
 
     if welcome.number >= welcome.respondents:
         raise refused("a respondent's number beyond the number of respondents")
-    if len(welcome.trustees) != len(welcome.keys) or len(set(welcome.trustees)) != len(welcome.trustees):
+    named = [*welcome.trustees, *([welcome.dealer] if welcome.dealer else [])]
+    if len(named) != len(welcome.keys) or len(set(named)) != len(named):
         raise refused("the trustees and their keys do not go together")
-    if welcome.trustees and dict(zip(welcome.trustees, welcome.keys, strict=True)).get(channel.me) != own.public:
+    if named and dict(zip(named, welcome.keys, strict=True)).get(channel.me) != own.public:
         raise refused("it lists us among the trustees with another key than ours, or not at all")
 
 

@@ -87,9 +87,18 @@ LEAKAGE = Leakage(
 """Of a run without further constraints, before its numbers are known."""
 
 
+DEALT = Leakage(
+    roles={
+        "respondent": (
+            "the one of them who dealt the key of positions: enough to open every position that it would get to see",
+        )
+    }
+)
+
+
 def before(terms: Terms, respondents: int) -> list[tuple[Leakage, dict[str, object]]]:
     """What a run will teach, as far as the study and the number of respondents say."""
-    lines = [enrolment(terms, respondents), positions(terms)]
+    lines = [enrolment(terms, respondents), *([(DEALT, {})] if terms.dealt else []), positions(terms)]
     if terms.watched:
         lines.append((DISTINCT if terms.diversity == "distinct" else DIVERSE, {}))
     return [*lines, (BOXES, {}), (ROWS, {})]

@@ -101,10 +101,10 @@ def traffic(terms: Terms, study: Study, respondents: int) -> tuple[int, int]:
     levels = max(math.ceil(math.log2(max(tree.codes, 2))) for tree in trees_of(study))
     private = 2 * LETTERS * trustees * (trustees - 1)
     if terms.private_retrieval:
-        shape = pir.shape_of(terms.grid.cells, ENTRY_BYTES)
+        shape = pir.shape_of(terms.grid.cells, terms.entry_bytes)
         reading, fetched = 3, shape.query_bytes + shape.answer_bytes + shape.hint_bytes
     else:
-        reading, fetched = 1, terms.grid.cells * ENTRY_BYTES
+        reading, fetched = 1, terms.grid.cells * terms.entry_bytes
     onions = sum(row_size(terms, layers) for layers in range(mixers + 1)) * 2
     messages = respondents * (7 + reading) + private + trustees + helpers * (4 + 6 * levels) + 2 * classes * mixers
     total = respondents * (fetched + marks * ENTRY_BYTES + onions + 48 * size + 300)

@@ -35,13 +35,16 @@ class PostLink:
 
     def __init__(self, channel: Channel, hub: str, own: KeyShare, keys: Mapping[str, Point]) -> None:
         self.me = channel.me
-        self.peers = tuple(sorted(name for name in keys if name != channel.me))
+        self.peers = tuple(sorted({hub, *keys} - {channel.me}))
         self._channel, self._hub, self._own, self._keys = channel, hub, own, keys
         self._written = dict.fromkeys(self.peers, 0)
         self._read = dict.fromkeys(self.peers, 0)
 
     async def send(self, peer: str, frame: bytes) -> None:
         """Seals a frame and gives it to the collector."""
+        if peer == self._hub:
+            await self._channel.at("hub").send(peer, Parcel(frame))
+            return
         number = self._written[peer]
         self._written[peer] = number + 1
         at = self._channel.at("to", peer)
@@ -50,6 +53,8 @@ class PostLink:
 
     async def receive(self, peer: str) -> bytes:
         """The next frame of that peer."""
+        if peer == self._hub:
+            return (await self._channel.at("hub").receive(peer, Parcel)).sealed
         at = self._channel.at("from", peer)
         number = self._read[peer]
         parcel = await at.receive(self._hub, Parcel)
@@ -68,21 +73,50 @@ class PostLink:
         """Nothing is to be done: the line to the collector stays."""
 
 
+class HubLink:
+    """The collector's lines to respondents that speak over the post: nothing is sealed on these."""
+
+    def __init__(self, channel: Channel, peers: Sequence[str]) -> None:
+        self.me, self.peers = channel.me, tuple(sorted(peers))
+        self._channel = channel
+
+    async def send(self, peer: str, frame: bytes) -> None:
+        """Gives a frame to that peer."""
+        await self._channel.at("hub").send(peer, Parcel(frame))
+
+    async def receive(self, peer: str) -> bytes:
+        """The next frame of that peer."""
+        return (await self._channel.at("hub").receive(peer, Parcel)).sealed
+
+    def heard(self, peer: str) -> float:
+        """Now: whether the peer lives is for the channel below to say."""
+        return asyncio.get_running_loop().time()
+
+    async def close(self) -> None:
+        """Nothing is to be done: the lines stay."""
+
+
+def hub_channel(channel: Channel, peers: Sequence[str]) -> Channel:
+    """The collector's end of a channel among these respondents, where it takes part itself."""
+    link = HubLink(channel.at("post"), peers)
+    return Channel(Session(link, channel.session, channel.rng.child("private"), Nothing()), "private")
+
+
 def private_channel(channel: Channel, hub: str, own: KeyShare, keys: Mapping[str, Point]) -> Channel:
-    """A channel among these respondents, over the post; `keys` has the key for letters of each."""
+    """A channel among these respondents and the collector, over the post; `keys` has each one's key for letters."""
     link = PostLink(channel.at("post"), hub, own, keys)
     return Channel(Session(link, channel.session, channel.rng.child("private"), Nothing()), "private")
 
 
-async def carry(channel: Channel, members: Sequence[str], letters: int) -> None:
-    """The collector's part: each member writes so many letters to each other one."""
+async def carry(channel: Channel, lines: Sequence[tuple[str, str]], letters: int) -> None:
+    """The collector's part: so many letters on each line, from a writer to a reader."""
 
     async def line(sender: str, recipient: str) -> None:
         for _ in range(letters):
             parcel = await channel.at("post", "to", recipient).receive(sender, Parcel)
             await channel.at("post", "from", sender).send(recipient, parcel)
 
-    await gather(*(line(sender, recipient) for sender in members for recipient in members if sender != recipient))
+    await gather(*(line(*pair) for pair in lines))
 
 
 def _context(channel: Channel, sender: str, recipient: str, number: int) -> tuple[Label, ...]:

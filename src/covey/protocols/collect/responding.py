@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 
-from covey.errors import InputError
-from covey.protocols.collect import answers, fetch, index, keys, leaks, submit
+from covey.crypto.elgamal import Ciphertexts, encrypt
+from covey.crypto.paillier import PublicKey
+from covey.errors import InputError, PeerError
+from covey.protocols.collect import answers, dealt, fetch, index, keys, leaks, submit
 from covey.protocols.collect.answers import Answers, Layout
 from covey.protocols.collect.keys import Membership
 from covey.protocols.collect.terms import Terms, hub_of
 from covey.protocols.collect.zeros import Helper
 from covey.protocols.protocol import Proposal, Result, Seat
+from covey.secure.dealt_committee import Trustee as DealtShare
 from covey.wire import gather
 
 
@@ -24,23 +27,31 @@ async def respondent(seat: Seat) -> Result:
     membership = await keys.join(channel.at("keys"), hub)
     leakage, numbers = leaks.enrolment(terms, membership.respondents)
     seat.book.learns(leakage, **numbers)
+    key = share = None
+    if terms.dealt:
+        seat.book.learns(leaks.DEALT)
+        key, share = await dealt.join(channel.at("dealt"), terms, hub, membership)
 
     seat.pace.phase("index")
-    await contribute(seat, terms, hub, membership)
+    await contribute(seat, terms, hub, membership, key)
 
     seat.pace.phase("positions")
-    await answer(seat, terms, hub, membership)
+    await answer(seat, terms, hub, membership, key)
     leakage, numbers = leaks.positions(terms)
     seat.book.learns(leakage, **numbers)
 
     seat.pace.phase("classes")
-    await gather(help_out(seat, hub, membership), hand_in(seat, terms, hub, membership, row))
+    await gather(help_out(seat, hub, membership, share), hand_in(seat, terms, hub, membership, row))
     return Result()
 
 
-async def contribute(seat: Seat, terms: Terms, hub: str, membership: Membership) -> None:
+async def contribute(seat: Seat, terms: Terms, hub: str, membership: Membership, key: PublicKey | None) -> None:
     """Our random numbers for the index."""
     channel = seat.channel.at("numbers")
+    if key is not None:
+        numbers = index.drawn(terms, membership.respondents, membership.number, channel.rng.stream("numbers"))
+        await dealt.contribute(channel, hub, key, numbers)
+        return
     drawn = await asyncio.to_thread(
         index.contribute,
         terms,
@@ -53,12 +64,15 @@ async def contribute(seat: Seat, terms: Terms, hub: str, membership: Membership)
     await channel.send(hub, index.Numbers(drawn.first, drawn.second))
 
 
-async def answer(seat: Seat, terms: Terms, hub: str, membership: Membership) -> None:
-    """Our entry of the index, re-randomised, and our marks."""
+async def answer(seat: Seat, terms: Terms, hub: str, membership: Membership, key: PublicKey | None) -> None:
+    """Our entry of the index, re-randomised, and our marks; with a dealt key the position goes by itself."""
     channel, table = seat.channel.at("answers"), seat.records
     cell = int(terms.grid.rank(table.codes)[0])
-    entry = await fetch.read(seat.channel.at("fetch"), terms, hub, cell)
+    raw = await fetch.read(seat.channel.at("fetch"), terms, hub, cell)
     jitter = answers.jitter_of(terms, channel.rng.stream("jitter"))
+    if key is not None:
+        await dealt.answer(channel.at("position"), hub, key, raw, jitter)
+    entry = read_entry(seat, hub, raw) if key is None else encrypt([0], membership.key, channel.rng.stream("nothing"))
     streams = channel.rng.stream("hide"), channel.rng.stream("fresh")
     marks = answers.marks(terms, table)
     given = await asyncio.to_thread(answers.answer, entry, jitter, marks, membership.key, *streams)
@@ -67,11 +81,22 @@ async def answer(seat: Seat, terms: Terms, hub: str, membership: Membership) -> 
     await channel.send(hub, Answers(given.first, given.second))
 
 
-async def help_out(seat: Seat, hub: str, membership: Membership) -> None:
+def read_entry(seat: Seat, hub: str, raw: bytes) -> Ciphertexts:
+    """The ciphertext in our entry. Raises PeerError if there is none."""
+    try:
+        return index.entry(raw, 0)
+    except InputError as error:
+        reason = f"our entry of the index is no ciphertext: {error}"
+        raise PeerError(party=hub, step="fetch", reason=reason) from None
+
+
+async def help_out(seat: Seat, hub: str, membership: Membership, share: DealtShare | None) -> None:
     """If we are one of the trustees that are asked: blind and open for the collector."""
     if membership.trustee is not None and membership.helps:
+        if share is not None:
+            await dealt.help_open(seat.channel.at("open"), hub, membership, share)
         helper = Helper(membership.trustee, membership.key, hub)
-        await helper.serve(seat.channel.at("helper"), membership.respondents)
+        await helper.serve(seat.channel.at("helper"), membership.respondents if share is None else None)
 
 
 async def hand_in(seat: Seat, terms: Terms, hub: str, membership: Membership, row: bytes) -> None:

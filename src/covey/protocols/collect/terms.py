@@ -19,6 +19,8 @@ LARGEST_STEP = 1 << 16
 LARGEST_OFFSET = 1 << 16
 BROADCAST_CELLS = 1 << 14
 """Up to here everyone is sent the whole index, which hides perfectly what is read; above, it is read privately."""
+ELGAMAL_BYTES = 64
+DEALT_BITS = 3072
 OPEN_CELL_BYTES = 48
 """What a carried cell may take whose values the study does not list."""
 
@@ -32,7 +34,8 @@ OPTIONS = {
     "jitter": "true hides which respondents share a cell, as far as order allows; needs low > 0 in rho (default false)",
     "committee": "how many respondents open ciphertexts together with the collector (default 5); a majority is needed",
     "cut": 'how the line is cut into classes: "fall" (default) or "hansen-mukherjee"',
-    "scheme": '"elgamal": keys without a dealer and small ciphertexts (the only one so far)',
+    "scheme": '"elgamal" (default): positions under a key without a dealer; "paillier": under one that a respondent '
+    "deals, as in the paper: slow, and whoever hears the dealer opens every position",
 }
 
 
@@ -73,8 +76,6 @@ class Terms:
         jitter = study.options.get("jitter", False)
         if not isinstance(jitter, bool):
             raise InputError("[protocol] jitter must be true or false")
-        if study.options.get("scheme", "elgamal") != "elgamal":
-            raise InputError('[protocol] scheme = "paillier" is not part of this version; leave it out')
         if jitter and low == 0:
             raise InputError(
                 "[protocol] jitter = true needs rho = [low, high] with low of 1 or more: ties are hidden below 2 low"
@@ -112,6 +113,21 @@ class Terms:
     def largest_image(self) -> int:
         """The largest position that a respondent can have."""
         return 2 * self.high * (self.b + self.grid.cells) + (2 * self.low if self.jitter else 0)
+
+    @property
+    def dealt(self) -> bool:
+        """Whether positions are under a dealt Paillier key."""
+        return self.scheme == "paillier"
+
+    @property
+    def entry_bytes(self) -> int:
+        """Of an entry of the index."""
+        return self.bits // 4 if self.dealt else ELGAMAL_BYTES
+
+    @property
+    def bits(self) -> int:
+        """Of a dealt key."""
+        return DEALT_BITS
 
     @property
     def private_retrieval(self) -> bool:
