@@ -15,6 +15,7 @@ from covey.cli import app
 from covey.crypto import paillier
 from covey.crypto.rng import Rng
 from covey.errors import Aborted, InputError, Unmet
+from covey.party.script import strays
 from covey.protocols import federate
 from covey.protocols.federate import clear, plan, score
 from covey.protocols.federate.own import Own
@@ -313,6 +314,18 @@ def test_a_level_takes_the_same_number_of_messages_however_many_groups_it_has() 
             steps[parts[2]] = steps.get(parts[2], 0) + 1
     assert len(steps) >= 3
     assert max(steps.values()) <= 2 * (1 + 1 + 1 + 4 * 3 + 6 + 1) + 4
+
+
+@pytest.mark.parametrize("options", ['presence = "sensitive"', "alpha = 1", 'schedule = "paper"\ncandidates = 2'])
+def test_a_run_says_what_its_script_declares_and_nothing_else(options: str) -> None:
+    study = study_of(30, delta=0.95, options=options)
+    trial = trial_of(study, draw_users(Rng(seed_of(7)).stream("script"), 30, 12, 6))
+    said = lines(run(trial))
+    assert strays(study, federate.PROTOCOL, said, finished=True) == []
+    without = [line for line in said if line.tag != "federate.bit-key"]
+    assert strays(study, federate.PROTOCOL, without, finished=True)
+    moved = [dataclasses.replace(line, step="federate/meet") for line in said if line.tag == "federate.halves"]
+    assert strays(study, federate.PROTOCOL, [*said, *moved], finished=True)
 
 
 def test_with_alpha_of_one_no_number_of_users_is_told() -> None:

@@ -87,7 +87,9 @@ def _explained(study: Study, data: dict[str, str], error: Unmet) -> Unmet:
     try:
         of_study(study).ideal(study, {name: table for name, table in tables.items() if table is not None})
     except Unmet as more:
-        return more if str(more).startswith(str(error)) else error
+        told = str(error)  # it may begin with whose words they are
+        parts = (told, told.partition(": ")[2])
+        return more if any(part and str(more).startswith(part) for part in parts) else error
     return error
 
 
