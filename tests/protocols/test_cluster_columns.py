@@ -225,7 +225,7 @@ def test_a_disguise_hides_order_and_numbers_and_is_undone() -> None:
     stream = Rng(seed_of(1)).stream("prices")
     parts = [stream.words_below(CAP // 2, int(starts[-1])).astype(np.uint32) for _ in range(2)]
     plain = least_of(starts, least.add_up(parts))
-    seen = set()
+    seen, orders = set(), set()
     for number in range(30):
         disguise = least.Disguise.draw(seed_of(number), starts)
         worn = [disguise.wear(part, noisy=place == 0) for place, part in enumerate(parts)]
@@ -233,7 +233,9 @@ def test_a_disguise_hides_order_and_numbers_and_is_undone() -> None:
         assert np.array_equal(disguise.undo(answer), plain)
         assert sorted(disguise.within.tolist()) == list(range(int(starts[-1])))
         seen.add(tuple(answer.tolist()))
+        orders.add(tuple(disguise.order.tolist()))
     assert len(seen) > 20  # the places that the evaluator names say nothing
+    assert len(orders) > 10  # nor does the order of the rows
 
 
 def test_on_equal_terms_a_record_stays_under_any_disguise() -> None:
