@@ -32,6 +32,7 @@ _SAMPLES = {
 }
 _CHANGES: Mapping[str, Mapping[str, document.Document]] = {
     "count": {"protocol": {"column": "age", "level": 2}},
+    "collect": {"protocol": {"grid": 4096}},  # a smaller index, which 800 respondents are sent
     "peel": {"protocol": {"mode": "wave"}},  # fewer rounds: the demo is meant to be short
     "suppress": {  # tuples of five exact columns are all different, and would all be suppressed
         "columns": {name: {"role": "identifier"} for name in ("age", "occupation", "admission")}
