@@ -249,7 +249,7 @@ PROTOCOL = Protocol(
     released_to="every party",
     options={
         "schedule": "guarded: nothing of fewer than k records is opened on the way (default); strict: nor can it be "
-        "computed from what is opened, in fewer rounds, at a fifth more loss or so; exact: the paper's own "
+        "computed from what is opened, at a fifth more loss or so; exact: the paper's own "
         "labels, which opens others' exact records at times; paper: the paper's own rings and randomised sweeps, to "
         "compare with on tables of a few hundred rows",
     },

@@ -173,6 +173,8 @@ async def _rough_counts(
 ) -> Longs:
     """About how many records these children have: which doubling of k each reaches, and not the number."""
     level = np.where(apart, ground.k, 0)
+    likely = {step: int((apart & (whole >= 2 * step)).sum()) for step in doublings(ground.k)}
+    await tests.provide({step: width for step, width in likely.items() if width})  # side by side
     for step in doublings(ground.k):
         here = np.flatnonzero((level == step // 2) & (whole >= step))
         if not len(here):

@@ -13,8 +13,8 @@ SETUP_OF_TWO = Leakage(
 GUARDED = Leakage(
     everyone=(
         "of each group of {twice} records or more on the way to the classes, and for each column, which nodes below "
-        "the group's own have fewer than {k} records, not how many; and the numbers of records below the others; "
-        "where groups of different rounds overlap, differences of these numbers may be of fewer",
+        "the group's own have fewer than {k} records, not how many; and the numbers of records below the others; as "
+        "groups overlap, differences of these numbers may be of fewer (schedule strict opens no such numbers)",
         "the size and the closure of every cluster after each turn, all of {k} records or more; whose turn it was, and "
         "so, from what changed, roughly which records the mover moved",
         "in its own turns: what the closure of a cluster would be without one of its own records, where {k} or more "

@@ -54,9 +54,9 @@ COST = Cost(rounds=_rounds, messages=_messages, bytes=_bytes)
 
 
 STRICT_COST = Cost(
-    rounds=lambda parties, clusters, k: STRICT_LEVELS * 20 + 8,
-    messages=lambda parties, clusters, k: STRICT_LEVELS * 15 * parties * (parties - 1),
-    bytes=lambda parties, clusters, k: _bytes(parties, clusters, k) // 6,
+    rounds=lambda parties, clusters, k: STRICT_LEVELS * 50 + 8,
+    messages=lambda parties, clusters, k: STRICT_LEVELS * 35 * parties * (parties - 1),
+    bytes=lambda parties, clusters, k: _bytes(parties, clusters, k) // 8,
 )
 """The same for the strict schedule, which divides once and moves nothing."""
 
