@@ -21,7 +21,9 @@ def root() -> None:
 
 @app.command()
 def serve(
-    study: Annotated[Path, typer.Argument(metavar="STUDY", help="The study file, with [authority] and certificates.")],
+    study: Annotated[
+        Path, typer.Argument(metavar="STUDY", help="The study file, with the authority's section and all certificates.")
+    ],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder for its log and its sessions.")],
     keys: Annotated[Path, typer.Option("--keys", metavar="DIR", help="The authority's keys.")] = Path("keys"),
     listen: Annotated[
