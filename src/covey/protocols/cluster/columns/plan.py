@@ -15,13 +15,14 @@ from covey.protocols.protocol import Forecast
 from covey.secure import align, approval, coin
 from covey.study import Study
 
-SWEEPS = 4.0
+SWEEPS = 5.0
 """How often every record is compared with every cluster of its block, in all sweeps, put off and memory included."""
-BATCHES = 16
-"""Batches of all sweeps together, for each k."""
-WIDER = 1.3
+BATCHES = 10
+"""Batches of all sweeps together, for each k, at k = 10; with the third root of k they grow more."""
+WIDER = 2.0
 """How much larger a block is than it must be."""
-EXACT_SWEEPS, EXACT_BATCHES = 8.0, 30
+EXACT = 3
+"""How many times more of both the exact schedule takes."""
 
 
 def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
@@ -30,10 +31,11 @@ def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
     holders, parties, k = len(terms.holders), len(study.parties), terms.k
     records = max(1, min((rows.get(name, 0) for name in terms.holders), default=1))
     exact = terms.fewest is None
-    block = records if exact else min(records, WIDER * BLOCK * k * 1.5)
-    prices = int(records * (2 * block / k) * (EXACT_SWEEPS if exact else SWEEPS))
+    more = EXACT if exact else 1
+    block = records if exact else min(records, WIDER * BLOCK * k)
+    prices = int(records * (2 * block / k) * SWEEPS * more)
     depth = 0 if exact else max(1, math.ceil(math.log2(max(2.0, records / k))) + 4)
-    asked = depth + (EXACT_BATCHES if exact else BATCHES) * k // 2 + 15
+    asked = depth + more * int(BATCHES * k * (k / 10) ** (1 / 3)) + 15
     sizes = [rows.get(name, records) for name in terms.holders]
     adding = holders if terms.evaluator is not None else holders - 1
     size = adding * 4 * prices + align.COST.bytes(sizes, records) + (holders - 1) * (depth + 30) * 2 * records
@@ -48,7 +50,7 @@ def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
         rounds=2 * asked + depth + 12 + (coin.COST.rounds(holders) if terms.evaluator is not None else 0),
         messages=messages,
         bytes=size,
-        seconds=1.0 + prices * 1.2e-7 + records * 4e-4,
+        seconds=1.0 + prices * 1.2e-7 + records * 4e-4 + asked * 0.012,
         learns=learned,
         mind=leaks.mind(terms),
     )
