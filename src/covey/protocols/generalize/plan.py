@@ -259,8 +259,6 @@ def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
             sentences += [line.format(holders=2, leader=columns.holders(study)[0]) for line in columns.MEETING]
         for leakage, numbers in leaks.before(terms):
             sentences += leakage.sentences(role, **numbers)
-        if terms.recipient is None:
-            sentences.append("before it approves, what the release will lose, and so the other party's part of that")
         learned[party.name] = tuple(sentences)
     return Forecast(
         rounds=bill.rounds,
@@ -310,6 +308,10 @@ def _mind(terms: Terms, people: int, rounds: Sequence[Round]) -> tuple[str, ...]
             f"compared under encryption and shows nothing but whether the tables fit; with more groups that would "
             f"take too long, and the round is one-sided: {terms.observer} learns the counts. "
             f"Expected: {hides} hidden, {shows} one-sided, {len(rounds) - hides - shows} decided by a single group"
+        )
+    if terms.recipient is None:
+        lines.append(
+            "before anyone approves, both are told what the release will lose, and so the other party's part of it"
         )
     if terms.variant != "paper":
         lines.append(f'variant = "{terms.variant}" loses less and teaches more than the default "paper"')
