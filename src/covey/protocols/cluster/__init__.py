@@ -223,10 +223,6 @@ def in_the_clear(
 
 def _judge(study: Study) -> None:
     require_listed(study)
-    if study.partition != "horizontal":
-        raise InputError(
-            "protocol 'cluster' runs studies whose rows are split; columns split come with a later version"
-        )
     if leaks.schedule_of(study) == "paper" and len(study.parties) < 3:
         raise InputError("[protocol] schedule = 'paper': its rings need three parties or more; take 'exact'")
     if study.privacy.l is None:
