@@ -21,9 +21,8 @@ def learned(material: Material) -> Markup:
     if summary is None or not summary.parties:
         text = "Nothing: nobody else took part, and nothing left this machine."
         return join([tag("h2", "What others could learn from the run"), tag("p", text)])
-    by_party = {
-        name: [each for each in summary.ledger if each.startswith(f"{name} learned ")] for name in summary.parties
-    }
+    names = dict.fromkeys((*summary.parties, *summary.per_party))  # respondents enrol, and are no party of the study
+    by_party = {name: [each for each in summary.ledger if each.startswith(f"{name} learned ")] for name in names}
     return join([tag("h2", "What the parties could learn from each other"), _grouped(by_party, "Every party learned")])
 
 

@@ -161,3 +161,11 @@ def test_a_study_that_lists_respondents_is_not_simulated_from_a_table(folder: Pa
     study = Study.parse((folder / "study.toml").read_text() + "\n[parties.someone]\n", folder)
     with pytest.raises(InputError, match="list none"):
         respondents.simulate(study, str(folder / "few.csv"))
+
+
+def test_the_report_tells_what_the_collector_learned_apart_from_what_respondents_did(out: Path) -> None:
+    page = (out / "report.html").read_text()
+    told = page[page.index("What the parties could learn") :]
+    both, collectors = told.index("took part"), told.index("position on a line")
+    assert "Every party learned" in told and both < told.index("<bdi>collector</bdi> moreover") < collectors
+    assert collectors < told.index("<bdi>respondents</bdi> moreover")
