@@ -245,7 +245,7 @@ class Onlooker:
 def _attacks(setting: Setting, table: Census, scale: Scale, home: Path) -> Iterator[Attacked]:
     for holders in (2, 3):
         setting.tell(f"who is alike elsewhere, {holders} holders, n = {scale.attacked:,}")
-        study = study_of(table, home / "attack", 20, holders)
+        study = study_of(table, home / "attack", 6, holders)
         common = columns.common_rows(study, tables_of(table, study, scale.attacked))
         terms = Terms.of(study)
         own = {name: Own.of(terms, part, name) for name, part in common.items()}
@@ -255,7 +255,7 @@ def _attacks(setting: Setting, table: Census, scale: Scale, home: Path) -> Itera
         others = [codes for name, part in common.items() if name != terms.pivot for codes in part.codes]
         truth = group(others, scale.attacked)[0]
         for name, sights in (("the pivot", onlooker.plain[:60]), ("an evaluator", onlooker.disguised[:60])):
-            yield Attacked(name, holders, attack.score(*attack.alike(sights), truth))
+            yield Attacked(name, holders, attack.score(*attack.alike(sights, 16), truth))
 
 
 @dataclass(frozen=True)
