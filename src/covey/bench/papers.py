@@ -18,6 +18,11 @@ def chapter(name: str, setting: Setting) -> Chapter:
     return Chapter(name, experiment.about, experiment.source, findings, time.perf_counter() - begun)
 
 
+def of_name(name: str, setting: Setting) -> list[Chapter]:
+    """What `covey bench NAME` shows: one experiment; for `cluster`, rows split and columns split."""
+    return [chapter(each, setting) for each in ((name, "columns") if name == "cluster" else (name,))]
+
+
 def chapters(setting: Setting) -> Iterator[Chapter]:
     """All experiments, one after the other, each as soon as it is done."""
     for name in NAMES:

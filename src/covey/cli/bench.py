@@ -123,7 +123,7 @@ def _setting(adult: Path | None, quick: bool, tell: Callable[[str], None]) -> Se
 def _papers(name: str, setting: Setting) -> list[Chapter]:
     from covey.bench import papers
 
-    return list(papers.chapters(setting)) if name == "papers" else [papers.chapter(name, setting)]
+    return list(papers.chapters(setting)) if name == "papers" else papers.of_name(name, setting)
 
 
 def _render(found: Sequence[Chapter], out: Path) -> None:
