@@ -44,7 +44,14 @@ FIRST, SECOND = ("age", "sex", "race", "marital-status"), ("education", "native-
 TLS = "30162:1200:2400:0.5,30162:1200:2400:1"
 GROWTH = "3000:300:600:0.5,10000:400:800:0.5,30000:1200:2400:0.5,100000:4000:8000:0.5"
 SCHEDULES = "200:40:40:level,200:40:40:paper,600:80:100:level,600:80:100:paper"
-PEERS = {"phe": ("phe==1.5.0", "gmpy2==2.3.2"), "tno": ("tno.mpc.encryption_schemes.paillier==3.4.1", "gmpy2==2.3.2")}
+PEERS = {
+    "phe": ("phe==1.5.0", "gmpy2==2.3.2"),
+    "tno": (
+        "tno.mpc.encryption_schemes.paillier==3.2.0",
+        "tno.mpc.encryption_schemes.utils==0.12.3",
+        "gmpy2==2.3.2",
+    ),
+}
 Row = dict[str, object]
 
 
