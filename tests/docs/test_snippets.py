@@ -28,12 +28,18 @@ def name_of(page: Path) -> str:
 
 
 def grouped() -> list[object]:
-    """The pages; those that listen on ports are tried by one worker, one after the other."""
+    """The pages; those that listen on ports are tried by one worker, one after the other.
+
+    What takes long, whole runs of each protocol, is left to `make test-slow`.
+    """
     listening = pytest.mark.xdist_group("ports of the pages")
-    return [
-        pytest.param(page, id=name_of(page), marks=[listening] if "covey run " in page.read_text("utf-8") else [])
-        for page in PAGES
-    ]
+    found: list[object] = []
+    for page in PAGES:
+        marks = [listening] if "covey run " in page.read_text("utf-8") else []
+        if page.parent.name == "protocols" or page.name == "bench.md":
+            marks.append(pytest.mark.slow)
+        found.append(pytest.param(page, id=name_of(page), marks=marks))
+    return found
 
 
 @pytest.mark.parametrize("page", grouped())

@@ -130,6 +130,7 @@ def test_a_vertical_study_is_joined_on_its_key_for_the_comparison(tmp_path: Path
     assert row == [{"person": "p9", "age": "31", "sex": "M", "ill": "no"}]
 
 
+@pytest.mark.slow
 def test_the_command_writes_a_page_and_figures(covey: Covey, folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     called = covey(
