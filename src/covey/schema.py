@@ -9,7 +9,7 @@ from typing import Literal
 
 from covey.cells import MISSING, Kind, canonical, clean
 from covey.errors import InputError
-from covey.hierarchy import Hierarchy, Open, Prefix
+from covey.hierarchy import Hierarchy, Malformed, Open, Prefix
 
 MissingPolicy = Literal["value", "drop", "error"]
 Distance = Literal["equal", "ordered", "hierarchy"]
@@ -69,6 +69,11 @@ class Column:
                 tree = self.hierarchy.close(present)
             except InputError as error:
                 raise InputError(f"column {self.name!r}: {error}") from None
+            except Malformed:
+                raise InputError(
+                    f"column {self.name!r}: some cells read like generalized ones (`*`, a masked code); correct them, "
+                    "or list their spellings under `null` in the study to read them as missing"
+                ) from None
         return tree.with_missing() if self.missing == "value" else tree
 
     def describe(self) -> dict[str, object]:

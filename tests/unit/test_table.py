@@ -100,3 +100,8 @@ def test_groups_are_the_distinct_tuples(rows: list[tuple[int, int, int]]) -> Non
     groups, first = table.group(columns, len(rows))
     assert sorted(Counter(groups.tolist()).values()) == sorted(Counter(rows).values())
     assert [rows[f] for f in first.tolist()] == [rows[groups.tolist().index(g)] for g in range(len(first))]
+
+
+def test_a_cell_that_reads_like_a_suppressed_one_is_refused_as_bad_data() -> None:
+    with pytest.raises(InputError, match="column 'code': some cells read like generalized ones"):
+        built([("30", "*", "n", "flu"), ("31", "a", "m", "flu")])
