@@ -10,8 +10,6 @@ import pytest
 from tests.conftest import Covey
 from tests.consortium import RELEASE, found, study_text
 
-from covey import samples
-
 
 @pytest.fixture
 def study(tmp_path: Path) -> Path:
@@ -168,10 +166,3 @@ def test_a_run_of_a_study_without_addresses_says_what_is_missing(covey: Covey, s
     done = covey("run", study, "--as", "north", "--data", "x.csv", "--out", study.parent / "out")
     assert done.code == 2
     assert "party 'north' has no certificate" in done.err
-
-
-def test_a_protocol_that_is_not_there_yet_is_named(covey: Covey, tmp_path: Path) -> None:
-    sample = samples.path("survey") / "study.toml"
-    done = covey("plan", sample)
-    assert done.code == 2
-    assert "is not part of this version" in done.err or "party" in done.err
