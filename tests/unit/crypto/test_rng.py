@@ -155,7 +155,7 @@ def test_a_secret_shows_itself_to_nobody() -> None:
 
 ALLOWED = {
     "os.urandom": ("crypto/rng.py",),
-    # what a trusted party would answer, what a plan expects and what an attack would find: none runs in a session
+    # what a trusted party would answer, what a plan expects and what an attack would find: nothing secret is drawn
     "numpy.random": (
         "anonymize/",
         "samples/",
