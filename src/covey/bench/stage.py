@@ -118,12 +118,20 @@ def _by_columns(stage: Stage, protocol: str, k: int, scratch: Path) -> Split:
     if "recipient" in RULES[protocol].needs:
         document.table(content, "parties", "reader")["role"] = "recipient"
     if "population" in RULES[protocol].options:
+        _list_values(stage, columns, exact)
         document.table(content, "protocol")["population"] = "population.csv"
         files["population.csv"] = ("\n".join(keys.to_pylist()) + "\n").encode()
     whole = stage.pooled.append_column(_KEY, keys)
     return Split(
         document.save(content, files, scratch), {name: whole.select([_KEY, *held]) for name, held in parts.items()}
     )
+
+
+def _list_values(stage: Stage, columns: Document, names: list[str]) -> None:
+    """Lists what these columns hold, for a protocol that counts their values jointly."""
+    for name in names:
+        held = sorted({str(cell) for cell in stage.pooled.column(name).to_pylist() if cell})
+        document.table(columns, name).setdefault("values", list(held))
 
 
 def _document(stage: Stage, protocol: str | None, partition: str, k: int, columns: Document) -> Document:
