@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from covey.bench.experiment import Plot
 from covey.report.markup import Markup, join, named, tag
 
-_LEFT, _RIGHT, _TOP, _BOTTOM = 9.0, 98.0, 4.0, 86.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 9.0, 96.0, 4.0, 86.0
 _DASHES = ("", "7 4", "2 3", "9 3 2 3", "12 5", "1 5", "5 2 1 2 1 2")
 _MARKS = (
     "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z",
@@ -133,7 +133,9 @@ def _text(x: float, y: float, said: str, anchor: str, shift: str) -> Markup:
 def _figure(value: float) -> str:
     if abs(value) >= 1e6:
         return f"{value / 1e6:g}M"
-    return f"{value / 1e3:g}k" if abs(value) >= 1e4 else f"{value:.3g}"
+    if abs(value) >= 1e4:
+        return f"{value / 1e3:g}k"
+    return f"{value:,.0f}" if abs(value) >= 1e3 else f"{value:.3g}"
 
 
 def _ceiling(value: float) -> float:
