@@ -30,7 +30,7 @@ from covey.table import Table, build, read
 
 GYM, BANK = ("age", "sex", "race", "marital-status"), ("education", "native-country", "workclass", "occupation")
 COMMON = 1200
-DELTAS = (0.95, 0.85, 0.75, 0.65, 0.6, 0.55, 0.5)
+DELTAS = (0.95, 0.85, 0.75, 0.65, 0.6, 0.55, 0.5, 0.4, 0.3)
 ALPHAS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 _MADE_UP = 20_000
 
@@ -72,7 +72,8 @@ def run(setting: Setting) -> Findings:
     alphas = (0.0, 0.5, 1.0) if setting.quick else ALPHAS
     setting.tell("federate: DM by delta (figure 4)")
     by_delta = {
-        extra: _by_delta(setting, world, (extra, extra), deltas, _METHODS, runs) for extra in _extras(setting.quick)
+        extra: _by_delta(setting, world, (extra, extra), deltas, _METHODS, runs)
+        for extra in _extras(setting.quick, world)
     }
     setting.tell("federate: DM by alpha (figure 5)")
     by_alpha = {point: _by_alpha(setting, world, *point, alphas, runs) for point in ((600, 0.75), (3600, 0.3))}
@@ -282,8 +283,8 @@ def _users(setting: Setting, world: World, number: int, extra_first: int, extra_
     return Users(world, terms, owns[terms.first], owns[terms.second])
 
 
-def _extras(quick: bool) -> tuple[int, ...]:
-    return (600, 2400) if quick else (600, 1200, 2400)
+def _extras(quick: bool, world: World) -> tuple[int, ...]:
+    return (600, 2400) if quick else (600, 1200, 2400, _most(world))
 
 
 def _most(world: World) -> int:
