@@ -36,7 +36,7 @@ class _JumpingSelector(selectors.SelectSelector):
         if events:
             return events
         if self.threads:
-            return super().select(timeout=0.05)
+            return super().select(timeout=0.05 if timeout is None else min(max(timeout, 0), 0.05))
         if timeout is None:
             raise Deadlock("every party waits for another: no message is under way and no deadline is set")
         self.now += max(timeout, 0)
