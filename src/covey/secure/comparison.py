@@ -103,8 +103,8 @@ def differences(
 ) -> Ciphertexts:
     """For each number its digits' differences, blinded: one is zero if x < y (heads: y < x), where x is the reader's.
 
-    At each place from the top, w is whether the digits differ and T how many did above; 1 - w + 3 T is zero at the
-    first place where they differ, if they do so in the right direction there. A last digit, 1 of the reader's and 0 of
+    At each place from the top, w is whether the digits differ and T how many did above; 1 - w + T, in which nothing is
+    negative, is zero at the first place where they differ and nowhere else. A last digit, 1 of the reader's and 0 of
     the asker's, leaves no ties. Where the direction cannot be right, the asker says something random instead.
     """
     first = starts(widths)
@@ -122,8 +122,7 @@ def differences(
         high = above.take(here)
         useful = np.flatnonzero(own != coins[here])
         if len(useful):
-            more = high.take(useful)
-            found = same.take(useful).plus(more).plus(more).plus(more)
+            found = same.take(useful).plus(high.take(useful))
             hidden = found.scaled(Scalars.draw(stream, len(useful)))
             said.append(elgamal.rerandomise(hidden, key, stream))
             places.append(out[here[useful]] + place + 1)

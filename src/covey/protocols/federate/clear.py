@@ -53,8 +53,8 @@ def divide(terms: Terms, first: Own, second: Own, test: Test | None = None) -> D
     if not good(terms, first, second, [everyone.members]):
         raise Unmet(INFEASIBLE)
     division = Division([])
-    level = [everyone]
-    while level:
+    below = [everyone]
+    while level := divisible(terms, below, division.leaves):
         steps, below = [], []
         for group in level:
             step, halves = turn(terms, first, second, group, good)
@@ -64,11 +64,16 @@ def divide(terms: Terms, first: Own, second: Own, test: Test | None = None) -> D
             else:
                 below += halves
         division.levels.append(steps)
-        level = below
     division.leaves.sort(key=lambda group: group.path)
     if terms.sensitive and terms.delta is not None:
         merge(terms, first, second, division)
     return division
+
+
+def divisible(terms: Terms, groups: list[Group], leaves: list[Group]) -> list[Group]:
+    """The groups that may have halves of k members; the others, as everyone can tell, are leaves."""
+    leaves += [group for group in groups if len(group.members) < 2 * terms.k]
+    return [group for group in groups if len(group.members) >= 2 * terms.k]
 
 
 def turn(terms: Terms, first: Own, second: Own, group: Group, good: Test) -> tuple[Step, list[Group] | None]:

@@ -7,7 +7,7 @@ import numpy as np
 from covey.errors import InputError, PeerError, Unmet
 from covey.protocols.federate import finish, leaks, level, paper
 from covey.protocols.federate import pair as pairs
-from covey.protocols.federate.clear import INFEASIBLE, Group
+from covey.protocols.federate.clear import INFEASIBLE, Group, divisible
 from covey.protocols.federate.own import Longs, Own
 from covey.protocols.federate.pair import CountingPair, Pair
 from covey.protocols.federate.release import costs, result
@@ -59,14 +59,15 @@ async def divide(seat: Seat, channel: Channel, pair: Pair) -> list[Group]:
         raise Unmet(INFEASIBLE)
     for leakage in leaks.before(pair.terms):
         seat.book.learns(leakage)
-    leaves, groups = [], [everyone]
-    while groups:
+    leaves: list[Group] = []
+    below = [everyone]
+    while groups := divisible(pair.terms, below, leaves):
         if isinstance(pair, CountingPair):
             cut = await level.divide_level(channel.at(depth), pair, groups)
         else:
             cut = [await paper.divide_group(channel.at(depth, place), pair, g) for place, g in enumerate(groups)]
         leaves += [group for group, halves in zip(groups, cut, strict=True) if halves is None]
-        groups = [half for halves in cut if halves is not None for half in halves]
+        below = [half for halves in cut if halves is not None for half in halves]
         depth += 1
         seat.pace.reach(depth)
     return sorted(leaves, key=lambda group: group.path)
