@@ -173,12 +173,10 @@ def test_equal_verdicts_on_other_counts_end_the_run_too() -> None:
     """A party that computed something else is noticed although it says the same word."""
 
     async def liar(channel: Channel) -> object:
-        key, _, mine = compare._mine(channel, HAND)
-        theirs = await compare._exchange(channel.at("groups"), "fair", mine, HAND)
-        doubled = key.blind(theirs.points)
-        again = compare._anew(channel, theirs.sizes, doubled)
-        back = await compare._return_both(channel.at("back"), "fair", again, mine.sizes)
-        cells = compare._cells(theirs.sizes, doubled, back)
+        swapped = await compare._swap(channel, "fair", HAND)
+        again = compare._anew(channel, swapped.theirs)
+        back = await compare._return_both(channel.at("back"), "fair", again, swapped.sizes)
+        cells = compare._cells(swapped.theirs, back)
         await channel.at("verdict").send("fair", Verdict(cells.bad(3) == 0, bytes(32)))
         return None
 
@@ -237,10 +235,9 @@ def test_a_party_that_never_agrees_is_given_up_after_the_cap() -> None:
             at = channel.at("round", number)
             theirs = (await at.at("shape").exchange(Shape(30, 2)))["fair"].groups
             hand = Hand([b"%02d" % n for n in range(30)], label, 2, theirs, 2)
-            key, _, mine = compare._mine(at, hand)
-            got = await compare._exchange(at.at("groups"), "fair", mine, hand)
-            assert len(key.blind(got.points)) == 30
-            await compare._receive(at.at("back"), "fair", Resized, Regrouped, 2, 30)
+            swapped = await compare._swap(at, "fair", hand)
+            assert len(swapped.theirs.points) == 30
+            await compare._receive_back(at.at("back"), "fair", swapped.sizes)
             await at.at("verdict").send("fair", Verdict(False, bytes(32)))
             await at.at("distinct").exchange(Distinct(1 << 40))  # it says that it moves, and does not
         return None

@@ -1,12 +1,14 @@
 """Long lists of points travel in chunks of about a mebibyte; each chunk says how long the whole list is.
 
 The receiver learns the list's length and nothing else from its shape. A list that is longer than was agreed,
-or whose chunks disagree, ends the run with the sender's name.
+or whose chunks disagree, ends the run with the sender's name. `send_made` and `receive_changed` compute on a list chunk
+by chunk, on another thread, while other chunks travel.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -72,11 +74,17 @@ async def receive(
 
     Raises `PeerError` if it does not have the rows that are due, or if its first column repeats an element.
     """
+    parts = [part async for part in _chunks(channel, sender, kind, columns, due)]
+    answer = [Points.join(part[place] for part in parts) for place in range(columns)]
+    if distinct and not answer[0].distinct():
+        raise _refused(channel, sender, "an element is repeated")
+    return answer
 
-    def refused(reason: str) -> PeerError:
-        return PeerError(party=sender, step=channel.step or "the start", reason=reason)
 
-    parts: list[list[Points]] = [[] for _ in range(columns)]
+async def _chunks(
+    channel: Channel, sender: str, kind: type[E], columns: int, due: int | None
+) -> AsyncIterator[list[Points]]:
+    """A list's chunks, each by its columns, once it is known to have the rows that it should."""
     step = rows_per_message(columns)
     total, done = due, 0
     while total is None or done < max(1, total):
@@ -84,16 +92,50 @@ async def receive(
         if total is None and message.total <= LONGEST:
             total = message.total
         if message.total != total:
-            raise refused(f"a list of {message.total} rows, expected {total or f'at most {LONGEST}'}")
+            expected = total or f"at most {LONGEST}"
+            raise _refused(channel, sender, f"a list of {message.total} rows, expected {expected}")
         rows = min(step, total - done)
         if len(message.points) != rows * columns:
-            raise refused(f"{len(message.points)} points, expected {rows * columns}")
-        for place, part in enumerate(parts):
-            part.append(message.points.slice(place * rows, (place + 1) * rows))
+            raise _refused(channel, sender, f"{len(message.points)} points, expected {rows * columns}")
+        yield [message.points.slice(place * rows, (place + 1) * rows) for place in range(columns)]
         done += max(1, rows)
-    answer = [Points.join(part) for part in parts]
-    if distinct and not answer[0].distinct():
-        raise refused("an element is repeated")
+
+
+def _refused(channel: Channel, sender: str, reason: str) -> PeerError:
+    return PeerError(party=sender, step=channel.step or "the start", reason=reason)
+
+
+async def send_made(channel: Channel, to: str, kind: type[E], total: int, make: Callable[[int, int], Points]) -> None:
+    """Sends a list of one column; `make(first, last)` makes the next chunk while the one before is on its way."""
+    if total > LONGEST:
+        raise InputError(f"a list of {total} rows at {channel.step or 'the start'}: at most {LONGEST}")
+
+    async def made(first: int) -> Points:
+        return await asyncio.to_thread(make, first, min(first + CHUNK, total))
+
+    async def travel(part: Points) -> Points:
+        await channel.send(to, kind(total, part))
+        return part
+
+    part = await made(0)
+    for first in range(CHUNK, total, CHUNK):
+        _, part = await gather(travel(part), made(first))
+    await travel(part)
+
+
+async def receive_changed(
+    channel: Channel, sender: str, kind: type[E], due: int, change: Callable[[Points], Points]
+) -> Points:
+    """One peer's list of one column as `change` makes it, which tells different elements apart; chunk by chunk.
+
+    Raises `PeerError` as `receive` does.
+    """
+    changed = [
+        await asyncio.to_thread(change, part[0]) async for part in _chunks(channel, sender, kind, 1, due)
+    ]  # fmt: skip
+    answer = Points.join(changed)
+    if not answer.distinct():
+        raise _refused(channel, sender, "an element is repeated")
     return answer
 
 

@@ -3,6 +3,8 @@
 Each person's id becomes a point under a key that its owner draws for this round alone, groups stand together, and the
 other party puts its own key on top and lays the list out anew: groups and people in them in an order of its own. Then
 equal points are equal people, and nobody knows which. In one-sided mode only the observer gets to see both lists.
+
+Both parties work at once: each makes its list chunk by chunk, and puts its key on the other's chunks as they come in.
 """
 
 from __future__ import annotations
@@ -74,17 +76,29 @@ class Found:
 
 @dataclass(frozen=True)
 class _List:
+    """People under keys, group by group."""
+
     sizes: Longs
     points: Points
 
 
+@dataclass(frozen=True)
+class _Swapped:
+    """What a party has once both lists were sent."""
+
+    order: Longs
+    """In which our people stand in our list."""
+    sizes: Longs
+    """Of our groups, as they stand in it."""
+    theirs: _List
+    """The other's list as it came, with our key on top."""
+
+
 async def matrix(channel: Channel, peer: str, hand: Hand, k: int, *, finishing: bool = False) -> Found:
     """Both parties learn how many people each pair of groups shares. Raises `PeerError` where they find otherwise."""
-    key, order, mine = _mine(channel, hand)
-    theirs = await _exchange(channel.at("groups"), peer, mine, hand)
-    doubled = key.blind(theirs.points)
-    back = await _return_both(channel.at("back"), peer, _anew(channel, theirs.sizes, doubled), mine.sizes)
-    cells = _cells(theirs.sizes, doubled, back)
+    swapped = await _swap(channel, peer, hand)
+    back = await _return_both(channel.at("back"), peer, _anew(channel, swapped.theirs), swapped.sizes)
+    cells = _cells(swapped.theirs, back)
     compatible = cells.bad(k) == 0
     verdict = Verdict(compatible, hashlib.sha256(cells.spell()).digest())
     answer = (await channel.at("verdict").exchange(verdict))[peer]
@@ -94,98 +108,102 @@ async def matrix(channel: Channel, peer: str, hand: Hand, k: int, *, finishing: 
     if not finishing:
         return Found(compatible)
     done = np.zeros(len(hand.ids), dtype=bool)
-    done[order] = await _swap_done(channel.at("done"), peer, cells.done(k))
+    done[swapped.order] = await _swap_done(channel.at("done"), peer, cells.done(k))
     return Found(compatible, done)
 
 
 async def observe(channel: Channel, partner: str, hand: Hand, k: int) -> Found:
     """The observer's side of one-sided mode: it alone sees both lists, and says whether they fit."""
-    key, _, mine = _mine(channel, hand)
-    theirs = await _exchange(channel.at("groups"), partner, mine, hand)
-    doubled = key.blind(theirs.points)
-    back = await _receive(channel.at("back"), partner, Resized, Regrouped, len(mine.sizes), len(mine.points))
-    _require_same(channel.at("back"), partner, mine.sizes, back.sizes)
-    compatible = _cells(theirs.sizes, doubled, back).bad(k) == 0
+    swapped = await _swap(channel, partner, hand)
+    back = await _receive_back(channel.at("back"), partner, swapped.sizes)
+    compatible = _cells(swapped.theirs, back).bad(k) == 0
     await channel.at("verdict").send(partner, Verdict(compatible, bytes(32)))
     return Found(compatible)
 
 
 async def answer(channel: Channel, observer: str, hand: Hand) -> Found:
     """The partner's side: it learns the observer's groups' sizes and whether the lists fit."""
-    key, _, mine = _mine(channel, hand)
-    theirs = await _exchange(channel.at("groups"), observer, mine, hand)
-    again = _anew(channel, theirs.sizes, key.blind(theirs.points))
-    await _send(channel.at("back"), observer, Resized, Regrouped, again)
+    swapped = await _swap(channel, observer, hand)
+    await _send_back(channel.at("back"), observer, _anew(channel, swapped.theirs))
     return Found((await channel.at("verdict").receive(observer, Verdict)).compatible)
 
 
-def _mine(channel: Channel, hand: Hand) -> tuple[BlindingKey, Longs, _List]:
-    """This round's key, the order in which our people stand in our list, and the list."""
+async def _swap(channel: Channel, peer: str, hand: Hand) -> _Swapped:
+    """Sends our people under this round's key while reading the other's, and putting the key on top of them.
+
+    Raises `PeerError` for a group of too few, or for other people than are due.
+    """
     rng = channel.rng.child("generalize")
     key = BlindingKey(rng.stream("key"))
-    order, sizes = laid_out(hand.label, hand.groups, rng.stream("own order"))
-    points = hash_to_group((hand.ids[place] for place in order.tolist()), "generalize", channel.session, channel.step)
-    return key, order, _List(sizes, key.blind(points))
+    order, own = laid_out(hand.label, hand.groups, rng.stream("own order"))
+    at, people = channel.at("groups"), len(hand.ids)
+
+    def made(first: int, last: int) -> Points:
+        texts = (hand.ids[place] for place in order[first:last].tolist())
+        return key.blind(hash_to_group(texts, "generalize", channel.session, channel.step))
+
+    heard: list[_List] = []
+
+    async def tell() -> None:
+        await lists.send_words(at, peer, Sizes, own.astype(np.uint64))
+        await lists.send_made(at, peer, Grouped, people, made)
+
+    async def hear() -> None:
+        sizes = await _receive_sizes(at, peer, Sizes, hand.theirs, people)
+        if int(sizes.min()) < hand.least:
+            raise PeerError(party=peer, step=at.step, reason=f"a group of fewer than {hand.least} people")
+        heard.append(_List(sizes, await lists.receive_changed(at, peer, Grouped, people, key.blind)))
+
+    await gather(tell(), hear())
+    return _Swapped(order, own, heard[0])
 
 
-def _anew(channel: Channel, sizes: Longs, points: Points) -> _List:
+def _anew(channel: Channel, theirs: _List) -> _List:
     """A list in an order that its owner does not know, at both levels."""
-    order, shuffled = laid_out(labels_of(sizes), len(sizes), channel.rng.child("generalize").stream("other order"))
-    return _List(shuffled, points.take(order))
+    stream = channel.rng.child("generalize").stream("other order")
+    order, sizes = laid_out(labels_of(theirs.sizes), len(theirs.sizes), stream)
+    return _List(sizes, theirs.points.take(order))
 
 
-def _cells(sizes: Longs, points: Points, back: _List) -> Cells:
+def _cells(theirs: _List, back: _List) -> Cells:
     """The cells, people in the order of the other's list as it came. Raises Aborted where the lists differ."""
-    place = matched(points, back.points)
+    place = matched(theirs.points, back.points)
     if place is None:
         raise Aborted(
             "the two parties' lists do not stand for the same people: a party did not keep to the protocol, or their "
             "tables were not aligned",
             resumable=False,
         )
-    return Cells.of(labels_of(sizes), labels_of(back.sizes)[place])
-
-
-async def _exchange(channel: Channel, peer: str, mine: _List, hand: Hand) -> _List:
-    """Sends our list while reading the other's. Raises `PeerError` for a group of too few, or other people than due."""
-    _, theirs = await gather(
-        _send(channel, peer, Sizes, Grouped, mine),
-        _receive(channel, peer, Sizes, Grouped, hand.theirs, len(hand.ids)),
-    )
-    if int(theirs.sizes.min(initial=hand.least)) < hand.least:
-        raise PeerError(party=peer, step=channel.step, reason=f"a group of fewer than {hand.least} people")
-    return theirs
+    return Cells.of(labels_of(theirs.sizes), labels_of(back.sizes)[place])
 
 
 async def _return_both(channel: Channel, peer: str, theirs: _List, sizes: Longs) -> _List:
     """Sends the other's list back while reading ours."""
-    _, back = await gather(
-        _send(channel, peer, Resized, Regrouped, theirs),
-        _receive(channel, peer, Resized, Regrouped, len(sizes), int(sizes.sum())),
-    )
-    _require_same(channel, peer, sizes, back.sizes)
+    _, back = await gather(_send_back(channel, peer, theirs), _receive_back(channel, peer, sizes))
     return back
 
 
-def _require_same(channel: Channel, peer: str, mine: Longs, back: Longs) -> None:
-    if not np.array_equal(np.sort(mine), np.sort(back)):
-        raise PeerError(party=peer, step=channel.step, reason="our groups came back with other sizes")
+async def _send_back(channel: Channel, to: str, theirs: _List) -> _List:
+    await lists.send_words(channel, to, Resized, theirs.sizes.astype(np.uint64))
+    await lists.send(channel, to, Regrouped, [theirs.points])
+    return theirs
 
 
-async def _send(channel: Channel, to: str, sizes: type[Words], points: type[Elements], what: _List) -> _List:
-    await lists.send_words(channel, to, sizes, what.sizes.astype(np.uint64))
-    await lists.send(channel, to, points, [what.points])
-    return what
+async def _receive_back(channel: Channel, sender: str, mine: Longs) -> _List:
+    """Our own list under both keys. Raises `PeerError` where it does not have our groups' sizes."""
+    people = int(mine.sum())
+    sizes = await _receive_sizes(channel, sender, Resized, len(mine), people)
+    if not np.array_equal(np.sort(mine), np.sort(sizes)):
+        raise PeerError(party=sender, step=channel.step, reason="our groups came back with other sizes")
+    [listed] = await lists.receive(channel, sender, Regrouped, due=people)
+    return _List(sizes, listed)
 
 
-async def _receive(
-    channel: Channel, sender: str, sizes: type[Words], points: type[Elements], groups: int, people: int
-) -> _List:
-    words = await lists.receive_words(channel, sender, sizes, groups)
+async def _receive_sizes(channel: Channel, sender: str, kind: type[Words], groups: int, people: int) -> Longs:
+    words = await lists.receive_words(channel, sender, kind, groups)
     if not len(words) or int(words.min()) < 1 or int(words.max()) > people or int(words.sum()) != people:
         raise PeerError(party=sender, step=channel.step, reason=f"sizes of groups that are not of {people} people")
-    [listed] = await lists.receive(channel, sender, points, due=people)
-    return _List(words.astype(np.int64), listed)
+    return words.astype(np.int64)
 
 
 async def _swap_done(channel: Channel, peer: str, theirs: Bits) -> Bits:
