@@ -22,6 +22,7 @@ from covey.protocols.suppress.clear import ideal
 from covey.protocols.suppress.leaks import LEAKAGE
 from covey.protocols.suppress.plan import foresee
 from covey.protocols.suppress.role import authority, holder
+from covey.protocols.suppress.script import script
 from covey.protocols.suppress.terms import AUTHORITY, OPTIONS, Terms
 from covey.study import Study
 
@@ -50,4 +51,5 @@ PROTOCOL = Protocol(
     foresee=foresee,
     ideal=ideal,
     judge=_judge,
+    script=script,
 )

@@ -1,6 +1,8 @@
 """What a run of `suppress` teaches each party.
 
-All of it follows from the release and from whose rows are whose, which two parties always know of each other.
+All of it follows from the release and from whose rows are whose, which two parties always know of each other; but for
+one thing. Ties among the keyholder's least frequent tuples are broken by their first rows, and a release is sorted: where
+nothing had to be suppressed, only the keyholder's list of frequent tuples shows which of two stands first in its file.
 """
 
 from __future__ import annotations
@@ -21,8 +23,9 @@ COUNTS = Leakage(
     roles={
         "holder": (
             "the other party's number of rows",
-            "which tuples the other party has {k} or more rows of by itself (the party that holds the key: apart from "
-            "the {k} rows that it gives up), and how many: they are in the release",
+            "which tuples the other party has {k} or more rows of by itself, and how many: they are in the release. Of "
+            "the party that holds the key this is told without the {k} rows that it gives up; so, where tuples are "
+            "equally frequent, also which of them stands first in its table",
             "whether both tables together were {k}-anonymous as they stood",
         )
     }

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from covey.crypto import ibe
 from covey.crypto.sodium import cores
 from covey.protocols.protocol import Forecast
 from covey.protocols.rows import carried
 from covey.protocols.suppress import leaks
 from covey.protocols.suppress.bounds import Bounds
 from covey.protocols.suppress.messages import TUPLES
+from covey.protocols.suppress.script import issued_bytes
 from covey.protocols.suppress.terms import AUTHORITY, Terms
 from covey.secure import approval
 from covey.secure.sealing import ElGamal, Waters
@@ -20,7 +20,6 @@ from covey.wire import FRAME_BYTES, Message
 from covey.wire.message import encode
 
 _SEALED = FRAME_BYTES + 34
-_ISSUED = FRAME_BYTES + 70 + ibe.PARAMETERS_BYTES + ibe.KEY_BYTES
 _SIZES, _OFFERED, _VERDICT = FRAME_BYTES + 79, FRAME_BYTES + 58, FRAME_BYTES + 40
 _LABEL, _CELL = 12, 10
 """Bytes of a label and of a cell on the wire, about."""
@@ -57,7 +56,7 @@ def traffic(terms: Terms, bounds: Bounds, spoken: Sequence[Message], *, anonymou
     waters, parties = terms.encryption == "waters", 3 if terms.encryption == "waters" else 2
     second = 0 if anonymous else bounds.compare_chunks
     layout = bounds.layout
-    fixed = [_ISSUED] * 2 if waters else [_OFFERED]
+    fixed = [issued_bytes(terms)] * 2 if waters else [_OFFERED]
     fixed += [_SIZES] * 2 + [_VERDICT]
     sealed = 2 * bounds.k * bounds.tested + 2 + (layout.bins * bounds.k + layout.comparisons if second else 0)
     chunks = 2 * bounds.test_chunks + 1 + 2 * second
