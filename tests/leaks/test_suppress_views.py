@@ -6,8 +6,8 @@ The attacks succeed against the printed protocol (`printed_suppress`) and fail a
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
@@ -19,17 +19,42 @@ from covey.crypto.group import Point, Scalar, Scalars, generator_times
 from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import Secret
 from covey.crypto.sodium import Operand
-from covey.protocols.suppress import clear
+from covey.party.progress import Progress
+from covey.protocols import Proposal, Result, Seat
+from covey.protocols.rows import carried
+from covey.protocols.suppress import authority, clear, holder
+from covey.protocols.suppress.bounds import Bounds
 from covey.protocols.suppress.layout import Layout
-from covey.protocols.suppress.own import Own, key_of, number_of
-from covey.protocols.suppress.terms import Terms
+from covey.protocols.suppress.messages import (
+    Issued,
+    Offered,
+    Rows,
+    Sealed,
+    Sizes,
+    Tuples,
+    Verdict,
+    receive_rows,
+    receive_tuples,
+    send_tuples,
+    spell_rows,
+)
+from covey.protocols.suppress.own import Labels, Own, key_of, number_of
+from covey.protocols.suppress.release import Classes, Half, Kept
+from covey.protocols.suppress.run import in_lanes
+from covey.protocols.suppress.terms import AUTHORITY, Terms
 from covey.secure import listing
+from covey.secure.declare import Leakage
 from covey.secure.listing import Compare, Seal, Settle, spell_numbers
 from covey.secure.sealing import ElGamal, Waters
+from covey.sources.release import canonical_csv
 from covey.study import Study
+from covey.table import Table
 from covey.testing.harness import lines, run
 from covey.testing.network import seed_of
+from covey.testing.parties import Outcome, run_parties
+from covey.testing.spent import heard, shapes
 from covey.testing.suppress_cases import SITES, Person, draw_people, study_of, tables_of, trial_of
+from covey.wire import Channel, Message, gather
 
 K = 3
 DOMAIN = [f"value {number}" for number in range(40)]
@@ -338,3 +363,150 @@ def simulated(study: Study, people: dict[str, list[Person]]) -> list[int]:
     mine = {own.keys[place] for place in np.unique(own.place[kept[keyholder]]).tolist()}
     listed = np.flatnonzero((remaining > 0) & (remaining < terms.k)).tolist()
     return [0, sum(own.keys[place] in mine and own.keys[place] not in frequent for place in listed)]
+
+
+# -- M^(B): the comparer against somebody who knows nothing but what the comparer ends up with
+
+
+class _Unread:
+    """A ledger that nobody reads here."""
+
+    def learns(self, leakage: Leakage, **numbers: object) -> None:
+        pass
+
+
+async def _agreed(proposal: Proposal) -> None:
+    pass
+
+
+def seat_of(study: Study, name: str, table: Table | None, channel: Channel) -> Seat:
+    return Seat(study, name, table, channel, Progress(name, ()), _Unread(), _agreed, seed_of(9))
+
+
+@dataclass(frozen=True)
+class Simulator:
+    """The paper's M^(B), repaired: it plays the keyholder, from the release's rows that are the keyholder's.
+
+    The rows stand as in the keyholder's file. The paper's release has them so; ours is sorted, and where the table was
+    anonymous as it stood, which of equally frequent tuples comes first in the file decides whose k rows are given up:
+    the ledger says so.
+    """
+
+    study: Study
+    shown: Half
+    anonymous: bool
+    key: Point = field(default_factory=lambda: Point(generator_times(Scalar.fresh(rng("M").stream("key"))).data))
+
+    def named(self) -> dict[Labels, int]:
+        """Message 1. Finding 8: where nothing was suppressed, what would have been given up is computed anew."""
+        k = self.study.privacy.k
+        if not self.anonymous or len(self.shown.tuples) < k:
+            return {labels: count for labels, count in self.shown.kept.counts.items() if count >= k}
+        rows = [labels for labels in self.shown.tuples if labels is not None]
+        listed = list(dict.fromkeys(rows))
+        own = Own.sorted(listed, np.array([listed.index(row) for row in rows], dtype=np.int64))
+        left = own.remaining(own.given_up(k)).tolist()
+        return {labels: count for labels, count in zip(own.labels, left, strict=True) if count >= k}
+
+    async def play(self, channel: Channel) -> Result:
+        study, terms, rows = self.study, Terms.of(self.study), len(self.shown.tuples)
+        among = channel.among(*terms.holders)
+        (peer,) = among.peers
+        encryption, digest = await self._encryption(channel, terms)
+        theirs = (await among.at("sizes").exchange(Sizes(rows, digest)))[peer].rows
+        named = self.named()
+        await send_tuples(among.at("frequent"), peer, named)
+        known = await receive_tuples(among.at("frequent"), peer, study, theirs, terms.k)
+        if isinstance(encryption, ElGamal):
+            await among.at("key").send(peer, Offered(self.key))
+        bounds = Bounds.of(terms, (rows, theirs), (sum(named.values()), sum(known.values())))
+        for which in range(2):
+            await self._list(among.at("test", which), peer, encryption, bounds.tested, bounds.test_chunk)
+        await among.at("answer").receive(peer, Sealed)
+        await among.at("verdict").send(peer, Verdict(self.anonymous))
+        if not self.anonymous and bounds.given_up:
+
+            async def read(at: Channel, chunk: int) -> None:
+                await at.receive(peer, Sealed)
+
+            await gather(
+                self._list(among.at("list"), peer, encryption, bounds.layout.bins, bounds.compare_chunk),
+                in_lanes(among.at("compare"), bounds.compare_chunks, read),
+            )
+        await send_tuples(among.at("kept"), peer, self.shown.kept.counts)
+        told = Kept(await receive_tuples(among.at("kept"), peer, study, theirs, 1), theirs)
+        classes = Classes.of(study, [self.shown.kept, told])
+        names = [column.name for column in carried(study)]
+        await among.at("rows").stream(peer, spell_rows(self.shown, classes))
+        await receive_rows(among.at("rows"), peer, names, told, classes)
+        return Result()
+
+    async def _encryption(self, channel: Channel, terms: Terms) -> tuple[Waters | ElGamal, bytes]:
+        if terms.encryption == "elgamal":
+            return ElGamal(self.key), bytes(32)
+        parameters = (await channel.at("issue").receive(AUTHORITY, Issued)).parameters
+        return Waters(ibe.Recipient.of(parameters, terms.name_of(channel.me))), parameters.digest
+
+    async def _list(self, channel: Channel, peer: str, encryption: Waters | ElGamal, length: int, chunk: int) -> None:
+        """As many ciphertexts as are due, of numbers that nobody knows."""
+        k = self.study.privacy.k
+
+        async def write(at: Channel, number: int) -> None:
+            due = k * (min((number + 1) * chunk, length) - number * chunk)
+            seed = rng("M", at.step, number).stream("list").bytes(32)
+            await at.send(peer, Sealed(listing.do(Seal(encryption.raw, seed, bytes(32 * due), bytes(due)))))
+
+        await in_lanes(channel, -(-length // chunk), write)
+
+
+def comparer_s_runs(study: Study, people: dict[str, list[Person]]) -> tuple[dict[str, Outcome[Result]], ...]:
+    """A real run, and one in which the comparer meets the simulator instead."""
+    tables = tables_of(study, people)
+    terms = Terms.of(study)
+    owns = [Own.of(tables[name]) for name in SITES]
+    kept = clear.decide(terms.k, owns[0], owns[1])
+    shown = Half.of(owns[0], kept[0], tables[SITES[0]])
+    simulator = Simulator(study, shown, anonymous=bool(kept[0].all() and kept[1].all()))
+
+    def plays(name: str) -> Callable[[Channel], Awaitable[Result]]:
+        role = authority if name == AUTHORITY else holder
+        return lambda channel: role(seat_of(study, name, tables.get(name), channel))
+
+    real = {party.name: plays(party.name) for party in study.parties}
+    return run_parties(real, seed=3), run_parties({**real, SITES[0]: simulator.play}, seed=3)
+
+
+CLEAR: tuple[type[Message], ...] = (Sizes, Tuples, Verdict, Rows)
+
+
+def ciphertexts_seen(outcome: Outcome[Result], width: int) -> list[bytes]:
+    raw = b"".join(message.items for message in heard(outcome, SITES[0], Sealed))
+    return [raw[at : at + width] for at in range(0, len(raw), width)]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "seeds"), [("elgamal", 14), ("waters", 1), pytest.param("waters", 6, marks=pytest.mark.slow)]
+)
+def test_the_comparer_cannot_tell_the_keyholder_from_a_simulator_that_has_the_release_alone(
+    scheme: str, seeds: int
+) -> None:
+    """Section 7, 6: the same messages in the clear, as many ciphertexts of the same sizes, the same release."""
+    study, kinds = study_of(scheme, k=K), set()
+    for seed in range(seeds):
+        people = draw_people(rng("M^(B)", seed).stream("people"), 4, 10, 1 + seed % 3)
+        real, made_up = comparer_s_runs(study, people)
+        assert real[SITES[1]].error is None and made_up[SITES[1]].error is None, f"seed {seed}"
+        views = [run[SITES[1]] for run in (real, made_up)]
+        for kind in CLEAR:
+            told = [heard(view, SITES[0], kind) for view in views]
+            assert told[0] == told[1] and told[0], f"seed {seed}: {kind.__name__}"
+        assert shapes(real) == shapes(made_up), f"seed {seed}"
+        releases = [view.unwrap().release for view in views]
+        assert releases[0] is not None and releases[1] is not None
+        assert canonical_csv(releases[0]) == canonical_csv(releases[1]), f"seed {seed}"
+        width = Waters.width if scheme == "waters" else ElGamal.width
+        seen = [ciphertexts_seen(view, width) for view in views]
+        assert len(seen[0]) == len(seen[1]) == len({*seen[0]}) == len({*seen[1]})
+        assert not {*seen[0]} & {*seen[1]}
+        kinds.add(heard(views[0], SITES[0], Verdict)[0].anonymous)
+    assert kinds == {True, False} or seeds == 1
