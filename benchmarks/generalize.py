@@ -2,13 +2,15 @@
 
 Columns are split four and four. Each timed run is a process of its own, so that its memory is its own: both parties in
 one process over memory (CPU and memory are then of both together), or a process each over TLS. Adult is looked for
-beside the project (shared/data/adult). `python -m benchmarks.generalize loss|splits|cost|tls|growth` runs a part.
+beside the project (shared/data/adult). `python -m benchmarks.generalize loss|splits|cost|tls|growth` runs a part;
+`… one K OPTIONS` and `… round IDS LEAKAGE` measure one row anew. What was measured before is kept.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import resource
 import shutil
 import subprocess
@@ -37,8 +39,8 @@ from covey.table import Table, read
 from covey.table import build as as_table
 from covey.testing.network import seed_of as test_seed
 from covey.testing.parties import SESSION
-from covey.wire import Channel, MemoryNetwork, gather, open_channel
-from covey.wire.record import Nothing
+from covey.testing.town import Town
+from covey.wire import Address, Contact, Nothing, connect, on_own_thread, open_channel
 
 ROOT = Path(__file__).resolve().parent.parent
 ADULT = ROOT.parent / "shared" / "data" / "adult"
@@ -46,6 +48,9 @@ RESULTS = Path(__file__).parent / "results" / "generalize.json"
 QUASI = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")
 KS = (5, 20, 100)
 VARIANTS = ("paper", "datafly", "finished-cells")
+SIDES = ("first", "second")
+SIZES = (10_000, 100_000, 300_000, 1_000_000)
+GROWTH = (*((size, "one-sided") for size in SIZES), (1_000_000, "matrix"))
 
 
 def study_text(k: int, options: str = "", order: tuple[str, ...] = QUASI) -> str:
@@ -148,7 +153,7 @@ def _alone(*call: str) -> dict[str, object]:
 
 def measure_cost() -> Iterator[dict[str, object]]:
     for k, options in SETTINGS:
-        yield _alone("one", str(k), options)
+        yield _alone("run", str(k), options)
 
 
 def measure_tls() -> Iterator[dict[str, object]]:
@@ -168,41 +173,62 @@ def measure_tls() -> Iterator[dict[str, object]]:
         }  # fmt: skip
 
 
-def one_round(size: int) -> dict[str, object]:
-    """One comparison by lists of that many ids, both parties in this process; a thousand people to a group."""
-    stream = Rng(test_seed(1)).stream("growth")
-    ids = [b"%09d" % number for number in range(size)]
-    groups = max(2, size // 1000)
-    labels = {name: (stream.words_below(groups, size)).astype(np.int64) for name in ("first", "second")}
-
-    async def party(network: MemoryNetwork, name: str, peer: str) -> bool:
-        link = network.link(name)
-        rng = Rng(derive(test_seed(2), name))
-        channel: Channel = await open_channel(link, rng, session=SESSION, recorder=Nothing(), silence=3600)
-        hand = Hand(ids, labels[name], groups, groups, 1)
-        found = await compare.matrix(channel.at("round", 1), peer, hand, 5)
-        await link.close()
-        return found.compatible
-
-    async def both() -> None:
-        network = MemoryNetwork(("first", "second"))
-        await gather(party(network, "first", "second"), party(network, "second", "first"))
-
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    begun, worked = time.perf_counter(), time.process_time()
-    asyncio.run(both())
-    seconds, work = time.perf_counter() - begun, time.process_time() - worked
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+def one_round(size: int, leakage: str) -> dict[str, object]:
+    """One comparison by lists of that many ids: a process for each party, over TLS, both on the same cores."""
+    with tempfile.TemporaryDirectory(prefix="covey-benchmark-") as folder:
+        town = Town.found(SIDES, Path(folder))
+        roster = {name: str(contact.address) for name, contact in town.roster.items()}
+        Path(folder, "roster.json").write_text(json.dumps(roster))
+        call = [sys.executable, "-m", "benchmarks.generalize", "side"]
+        load = os.getloadavg()[0]
+        started = [
+            subprocess.Popen([*call, name, folder, str(size), leakage], cwd=ROOT, stdout=subprocess.PIPE)
+            for name in SIDES
+        ]
+        sides = [json.loads(process.communicate()[0]) for process in started]
+    seconds, work = max(side["seconds"] for side in sides), sum(side["work"] for side in sides)
     return {
-        "ids": size, "s": round(seconds, 1), "CPU s": round(work, 1), "cores busy": round(work / seconds, 2),
-        "MB of memory, both parties": round(memory / 1e3), "of which before": round(before / 1e3),
-        "MB sent": round(4 * size * 32 / 1e6, 1),
+        "ids": size, "leakage": leakage, "s": round(seconds, 1), "CPU s": round(work, 1),
+        "cores busy": round(work / seconds, 2), "microseconds of CPU an id": round(work / size * 1e6),
+        "MB of memory, each party": [round(side["peak"] / 1e3) for side in sides],
+        "of which before": [round(side["before"] / 1e3) for side in sides],
+        "MB sent": round(sum(side["sent"] for side in sides) / 1e6, 1), "load before": round(load, 1),
     }  # fmt: skip
 
 
+async def one_side(name: str, folder: Path, size: int, leakage: str) -> dict[str, float]:
+    """One party of it; a thousand people to a group."""
+    stream = Rng(test_seed(1)).stream("growth", name)
+    groups = max(2, size // 1000)
+    ids = [b"%09d" % number for number in range(size)]
+    hand = Hand(ids, stream.words_below(groups, size).astype(np.int64), groups, groups, 1)
+    [peer] = (other for other in SIDES if other != name)
+    roster = {
+        other: Contact.from_pem(other, (folder / f"{other}.pem").read_bytes(), Address.parse(address))
+        for other, address in json.loads((folder / "roster.json").read_text()).items()
+    }
+    files = {"certificate": folder / f"{name}.pem", "key": folder / f"{name}.key"}
+    async with on_own_thread(lambda: connect(name, roster, wait=120, **files)) as link:
+        channel = await open_channel(link, Rng(derive(test_seed(2), name)), session=SESSION, recorder=Nothing())
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        begun, worked = time.perf_counter(), time.process_time()
+        at = channel.at("round", 1)
+        if leakage == "matrix":
+            await compare.matrix(at, peer, hand, 5)
+        elif name == SIDES[0]:
+            await compare.observe(at, peer, hand, 5)
+        else:
+            await compare.answer(at, peer, hand)
+        seconds, work = time.perf_counter() - begun, time.process_time() - worked
+        channel.finish()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    sent = channel.tally.bytes[name, peer]
+    return {"seconds": seconds, "work": work, "peak": peak, "before": before, "sent": sent}
+
+
 def measure_growth() -> Iterator[dict[str, object]]:
-    for size in (10_000, 100_000, 300_000, 1_000_000):
-        yield _alone("round", str(size))
+    for size, leakage in GROWTH:
+        yield one_round(size, leakage)
 
 
 PARTS = {
@@ -212,6 +238,16 @@ PARTS = {
     "tls": measure_tls,
     "growth": measure_growth,
 }
+
+
+def keep(part: str, rows: list[dict[str, object]], key: tuple[str, ...] = ()) -> None:
+    """Keeps these rows; with a key in place of the one that it fits, beside the others."""
+    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    if key:
+        [new] = rows
+        rows = [row for row in kept.get(part, []) if any(row.get(name) != new[name] for name in key)] + rows
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps({**kept, part: rows}, indent=1) + "\n")
 
 
 def run(asked: list[str] | None = None) -> None:
@@ -224,16 +260,23 @@ def run(asked: list[str] | None = None) -> None:
         for row in PARTS[name]():
             print(row, flush=True)
             rows.append(row)
-            kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-            RESULTS.parent.mkdir(exist_ok=True)
-            RESULTS.write_text(json.dumps({**kept, name: rows}, indent=1) + "\n")
+            keep(name, rows)
+
+
+def measure_one(part: str, row: dict[str, object], *key: str) -> None:
+    print(row)
+    keep(part, [row], key)
 
 
 if __name__ == "__main__":
     match sys.argv[1:]:
-        case ["one", k, options]:
+        case ["run", k, options]:
             print(json.dumps(one_run(int(k), options)))
-        case ["round", size]:
-            print(json.dumps(one_round(int(size))))
+        case ["side", name, folder, size, leakage]:
+            print(json.dumps(asyncio.run(one_side(name, Path(folder), int(size), leakage))))
+        case ["one", k, options]:
+            measure_one("cost", _alone("run", k, options), "k", "options")
+        case ["round", size, leakage]:
+            measure_one("growth", one_round(int(size), leakage), "ids", "leakage")
         case asked:
             run(asked)
