@@ -1,8 +1,8 @@
 """What a run of `suppress` teaches each party.
 
 All of it follows from the release and from whose rows are whose, which two parties always know of each other; but for
-one thing. Ties among the keyholder's least frequent tuples are broken by their first rows, and a release is sorted: where
-nothing had to be suppressed, only the keyholder's list of frequent tuples shows which of two stands first in its file.
+one thing. Ties among the keyholder's least frequent tuples are broken by their first rows, and a release is sorted:
+where nothing had to be suppressed, its list of frequent tuples alone shows which of two stands first in its file.
 """
 
 from __future__ import annotations
