@@ -21,9 +21,9 @@ from covey.anonymize.problem import Partition
 from covey.errors import InputError, Unmet
 from covey.party import audit
 from covey.party.data import load_table
-from covey.party.joint import released
 from covey.party.deal import deal, seed_of
 from covey.party.in_process import simulate
+from covey.party.joint import released
 from covey.party.plan import make_plan
 from covey.protocols import find
 from covey.protocols.generalize import clear, hidden, ideal, local, terms
