@@ -9,6 +9,7 @@ from covey.protocols.generalize.terms import MOST_ENCRYPTED, Terms
 from covey.secure.declare import Leakage
 
 OWNERS = ("observer", "partner")
+_LIMIT = f"{MOST_ENCRYPTED:,}"
 
 
 def _both(*sentences: str) -> Leakage:
@@ -32,12 +33,12 @@ AUTO = Leakage(
         "observer": (
             *THRESHOLD.by_role["observer"],
             "the sizes of the other party's groups, and how many people each of them shares with each of its own, "
-            "without names, only in rounds in which people times the smaller number of groups was above {limit}",
+            f"without names, only in rounds in which people times the smaller number of groups was above {_LIMIT}",
         ),
         "partner": (
             *THRESHOLD.by_role["partner"],
             "the sizes of the other party's groups, and no other count, only in rounds in which people times the "
-            "smaller number of groups was above {limit}",
+            f"smaller number of groups was above {_LIMIT}",
         ),
     }
 )
@@ -64,7 +65,7 @@ def before(terms: Terms) -> list[tuple[Leakage, dict[str, object]]]:
     kind = {"auto": AUTO, "matrix": MATRIX, "one-sided": ONE_SIDED, "threshold": THRESHOLD}[terms.leakage]
     finishing = terms.variant == "finished-cells"
     small = "; in later rounds of those who were left, so also of few" if finishing else f", all of {terms.k} or more"
-    lines: list[tuple[Leakage, dict[str, object]]] = [(kind, {"small": small, "limit": f"{MOST_ENCRYPTED:,}"})]
+    lines: list[tuple[Leakage, dict[str, object]]] = [(kind, {"small": small})]
     if terms.variant == "datafly":
         lines.append((DATAFLY, {}))
     if finishing:
