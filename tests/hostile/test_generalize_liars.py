@@ -288,6 +288,17 @@ def test_fewer_tests_than_are_due_are_refused() -> None:
     names(hidden_against(liar), f"a list of {DUE - 1} rows, expected {DUE}")
 
 
+@pytest.mark.parametrize("count", [31, 33])
+def test_more_or_fewer_marks_than_two_for_each_pair_are_refused(count: int) -> None:
+    async def liar(channel: Channel) -> None:
+        key = await take_bits(channel)
+        tests = encrypt([5] * DUE, key, channel.rng.stream("tests"))
+        await lists.send(channel.at("tests"), "fair", hidden.Tests, [tests.first, tests.second])
+        await lists.send(channel.at("marks"), "fair", hidden.Marks, [generator_times(Scalars.of(range(1, count + 1)))])
+
+    names(hidden_against(liar), f"a list of {count} rows, expected 32")
+
+
 def test_a_mark_that_stands_twice_is_refused() -> None:
     async def liar(channel: Channel) -> None:
         key = await take_bits(channel)

@@ -318,6 +318,17 @@ def test_how_many_pairs_are_too_small_does_not_show_in_what_the_encryptor_finds(
         assert abs(counts - 80).max() < 5 * np.sqrt(80)
 
 
+def test_how_far_two_tests_are_apart_says_nothing() -> None:
+    """Each has a factor of its own: else those of a pair would stand a step apart from each other, or from its mark."""
+    for seed in range(3):
+        share, marks, tests = returned_for(np.array([0, 1, 2, 5]), np.array([5] * 4), 4, seed)
+        seen = opened(tests, [share.unlock(tests)])
+        points = Points.join([seen, marks.take([place for place, own in enumerate(marks) if own not in set(seen)])])
+        pairs = np.array([(one, other) for one in range(len(points)) for other in range(len(points)) if one != other])
+        apart = points.take(pairs[:, 0]).minus(points.take(pairs[:, 1]))
+        assert apart.distinct()
+
+
 def returned_for(counts: Longs, sizes: Longs, k: int, seed: int) -> tuple[KeyShare, Points, Ciphertexts]:
     """The tests and the shuffled marks of some counts."""
     rng = Rng(seed_of(seed))
