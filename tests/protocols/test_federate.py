@@ -17,7 +17,7 @@ from covey.crypto.rng import Rng
 from covey.errors import Aborted, InputError, Unmet
 from covey.party.script import strays
 from covey.protocols import federate
-from covey.protocols.federate import clear, plan, score
+from covey.protocols.federate import clear, plan, release, score
 from covey.protocols.federate.own import Own
 from covey.protocols.federate.terms import Terms
 from covey.study import Study
@@ -58,7 +58,14 @@ def some_users(seed: int = 1, common: int = 24, extra: int = 12) -> dict[str, di
         ("bits = 256", "bits = 1000", "3072"),
         ("bits = 256", "bits = 256\nalpha = 1.5", "alpha"),
         ("bits = 256", "bits = 256\ncandidates = -1", "candidates"),
+        ("bits = 256", 'bits = 256\nalpha = "half"', "alpha"),
+        ("bits = 256", "bits = 256\nalpha = true", "alpha"),
+        ("bits = 256", "bits = 256\ncandidates = 257", "candidates"),
+        ("bits = 256", "bits = 256\ncandidates = 2.5", "candidates"),
+        ("bits = 256", 'bits = 256\nschedule = "paper"', "runs on schedule"),
         ("delta = 0.9", "", "needs a delta"),
+        ('[columns.ill]\nrole = "sensitive"', '[columns.ill]\nrole = "identifier"', "needs a delta, and a column"),
+        ('range = [40, 120]\nmissing = "error"', 'range = [40, 120]\nmissing = "value"', "public range"),
         ('population = "population.csv"\n', "", "population"),
     ],
 )
@@ -81,6 +88,35 @@ def test_a_population_with_an_id_twice_is_refused(tmp_path: Path) -> None:
         Terms.of(dataclasses.replace(study, files={"population.csv": b"\n\n"}))
 
 
+def test_a_population_that_cannot_be_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = study_of(4)
+    with pytest.raises(InputError, match="was not found"):
+        Terms.of(dataclasses.replace(study, files={}))
+    with pytest.raises(InputError, match="is not UTF-8"):
+        Terms.of(dataclasses.replace(study, files={"population.csv": b"u0\n\xff\n"}))
+    monkeypatch.setattr("covey.protocols.federate.terms.MOST_PEOPLE", 3)
+    with pytest.raises(InputError, match="lists 4 ids; 1 to 3 can be handled"):
+        Terms.of(study)
+
+
+def test_more_combinations_of_exact_values_than_can_be_counted_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("covey.protocols.federate.terms.MOST_VALUES", 1)
+    with pytest.raises(InputError, match="2 combinations of values; 1 can be counted"):
+        Terms.of(study_of(4))
+
+
+def test_another_number_of_providers_or_no_recipient_is_refused() -> None:
+    study = study_of(4)
+    for left in ((GYM, CURIOUS), (GYM, INSURER)):
+        parties = tuple(party for party in study.parties if party.name in left)
+        with pytest.raises(InputError, match="two parties with columns"):
+            Terms.of(dataclasses.replace(study, parties=parties))
+
+
+def test_delta_is_a_fraction_of_small_numbers_so_that_comparisons_stay_short() -> None:
+    assert Terms.of(study_of(4, delta=0.123456789)).delta == Fraction(0.123456789).limit_denominator(10_000)
+
+
 def test_the_populations_content_is_part_of_the_studys_hash() -> None:
     study = study_of(4)
     other = dataclasses.replace(study, files={"population.csv": b"u0\nu1\nu2\nu4\n"})
@@ -97,6 +133,8 @@ def test_rows_of_strangers_and_repeated_ids_are_refused_without_being_quoted() -
     table = tables_of(study, {GYM: {"u0": ("1", "F"), "u1": ("2", "M")}})[GYM]
     with pytest.raises(InputError, match="1 rows repeat an id"):
         Own.of(terms, table.select(np.array([0, 1, 1])), lasting_of(GYM))
+    with pytest.raises(InputError, match="no key column"):
+        Own.of(terms, dataclasses.replace(table, key=None), lasting_of(GYM))
 
 
 def test_keys_that_protect_nothing_are_refused_outside_of_tests(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,6 +168,7 @@ def test_a_second_run_makes_the_same_dummy_users_and_another_path_or_key_others(
     assert not np.array_equal(own.rows(group, "0"), own.rows(group, "1"))
     other = Own.of(own.terms, own.table, seed_of(99))
     assert not np.array_equal(own.rows(group, "0"), other.rows(group, "0"))
+    assert not set(own.marks.tolist()) & set(other.marks.tolist())
 
 
 def test_other_terms_make_the_same_dummy_users() -> None:
@@ -210,9 +249,32 @@ def infeasible() -> tuple[Study, dict[str, dict[str, tuple[str, ...]]]]:
     return study_of(POPULATION, delta=0.5, options="alpha = 1"), some_users(common=20, extra=10)
 
 
-def test_below_the_roots_share_nothing_is_released_and_one_bit_is_said() -> None:
-    study, users = infeasible()
+def lopsided(larger: str) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Nearly all users of one provider are common, and few of the other's."""
+    users = some_users(common=20, extra=16)
+    smaller = INSURER if larger == GYM else GYM
+    kept = [uid for uid in users[smaller] if uid in users[larger]]
+    return {larger: users[larger], smaller: {uid: users[smaller][uid] for uid in kept}}
+
+
+@pytest.mark.parametrize("schedule", ["level", "paper"])
+@pytest.mark.parametrize(
+    ("why", "k", "delta", "users"),
+    [
+        ("delta fails for both", 2, 0.5, some_users(common=20, extra=10)),
+        ("delta fails for the insurer's users", 2, 0.9, lopsided(GYM)),
+        ("delta fails for the gym's users", 2, 0.9, lopsided(INSURER)),
+        ("fewer than k are common", 21, 0.9, some_users(common=20, extra=10)),
+        ("k is above the population", 500, None, some_users(common=20, extra=10)),
+    ],
+)
+def test_where_everyone_is_too_few_or_too_many_nothing_is_released_and_one_bit_is_said(
+    why: str, k: int, delta: float | None, users: dict[str, dict[str, tuple[str, ...]]], schedule: str
+) -> None:
+    study = study_of(POPULATION, k=k, delta=delta, options=f'alpha = 1\nschedule = "{schedule}"')
     tables = tables_of(study, users)
+    with pytest.raises(Unmet):
+        federate.ideal(study, tables)
     trial = Trial(
         study, federate.PROTOCOL, {**tables, CURIOUS: None}, dict.fromkeys((GYM, INSURER, CURIOUS)), lambda *_: None
     )
@@ -225,6 +287,25 @@ def test_below_the_roots_share_nothing_is_released_and_one_bit_is_said() -> None
         assert not any(digit in str(error) for digit in "0123456789")
     assert isinstance(ends[CURIOUS].error, Aborted)
     assert ends[CURIOUS].error.exit_code == 1
+    assert all(end.finished is None for end in ends.values())
+    assert not any("divide/0" in line.step for line in lines(ends))
+
+
+def test_an_exact_value_that_only_common_users_have_is_infeasible_in_the_end() -> None:
+    """Groups are joined until one is left, and that one does not keep delta for the value either."""
+    drawn = some_users(common=20, extra=10)
+    ill = {uid: (*row[:2], "yes" if uid in drawn[GYM] else "no") for uid, row in drawn[INSURER].items()}
+    users = {GYM: drawn[GYM], INSURER: ill}
+    study = study_of(POPULATION, delta=0.9, options='alpha = 1\npresence = "sensitive"')
+    tables = tables_of(study, users)
+    with pytest.raises(Unmet, match="one class"):
+        federate.ideal(study, tables)
+    trial = Trial(
+        study, federate.PROTOCOL, {**tables, CURIOUS: None}, dict.fromkeys((GYM, INSURER, CURIOUS)), lambda *_: None
+    )
+    ends = run(trial)
+    assert isinstance(ends[GYM].error, Unmet)
+    assert isinstance(ends[INSURER].error, Unmet)
     assert all(end.finished is None for end in ends.values())
 
 
@@ -263,6 +344,22 @@ def test_a_delta_of_just_the_roots_share_releases_everyone_as_one_class() -> Non
 
 
 # -- the release
+
+
+@pytest.mark.parametrize("schedule", ["level", "paper"])
+def test_without_a_delta_only_k_is_kept(schedule: str) -> None:
+    options = f'alpha = 1\ncandidates = 2\nschedule = "{schedule}"'
+    trial = trial_of(study_of(24, delta=None, options=options), draw_users(Rng(seed_of(8)).stream("k"), 24, 14, 2))
+    assert answers(trial, run(trial)) == trial.ideal
+
+
+@pytest.mark.parametrize("numbers", [[[-1, 5]], [[1 << 41, 0]], [[1, 0]]])
+def test_numbers_that_no_honest_providers_send_are_not_released(numbers: list[list[int]]) -> None:
+    terms, first, second = owns_of(study_of(POPULATION), some_users())
+    boxes = [[own.box(np.arange(POPULATION))] for own in (first, second)]
+    with pytest.raises(Aborted, match="did not keep to the protocol"):
+        release.result(terms, boxes[0], boxes[1], np.array(numbers))
+    assert release.result(terms, boxes[0], boxes[1], np.array([[1, 4]])).release is not None
 
 
 def test_every_class_keeps_k_and_delta_on_both_sides() -> None:

@@ -34,8 +34,8 @@ async def provider(seat: Seat) -> Result:
 
     seat.pace.phase("division")
     leaves = await divide(seat, channel.at("divide"), pair)
-    if terms.sensitive:
-        leaves = await keep_exact_values(channel.at("exact"), pair, leaves)
+    if terms.sensitive and isinstance(pair, CountingPair):
+        leaves = await finish.keep_exact_values(channel.at("exact"), pair, leaves)
 
     seat.pace.phase("release")
     await channel.at("ready").send(terms.recipient, finish.Ready(len(leaves)))
@@ -71,13 +71,6 @@ async def divide(seat: Seat, channel: Channel, pair: Pair) -> list[Group]:
         depth += 1
         seat.pace.reach(depth)
     return sorted(leaves, key=lambda group: group.path)
-
-
-async def keep_exact_values(channel: Channel, pair: Pair, leaves: list[Group]) -> list[Group]:
-    """Joins groups in which delta does not hold for some exact value."""
-    if not isinstance(pair, CountingPair):
-        raise InputError('[protocol] presence = "sensitive" runs on schedule = "level" only')
-    return await finish.keep_exact_values(channel, pair, leaves)
 
 
 async def send_paper_release(channel: Channel, pair: Pair, leaves: list[Group]) -> None:

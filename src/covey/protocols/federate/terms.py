@@ -85,6 +85,8 @@ class Terms:
             )
         if terms.sensitive and (terms.delta is None or not terms.domains):
             raise InputError('[protocol] presence = "sensitive" needs a delta, and a column that is published as it is')
+        if terms.sensitive and not terms.by_level:
+            raise InputError('[protocol] presence = "sensitive" runs on schedule = "level" only')
         return terms
 
     @cached_property
