@@ -1,6 +1,8 @@
 """What a run will cost, estimated from the numbers of rows: how deep the division goes is known only afterwards.
 
-The figures in capitals are from runs on Adult (populations of 3,000 to 100,000, k = 2 to 10), on one core of two.
+How many users are common is nobody's to know before a run: taken is the middle between what chance gives and the most
+with which delta can be kept. The figures in capitals are of the parts by themselves, on one core and with keys of 2,048
+bits, and of runs on Adult and the samples (populations of 3,000 to 100,000, k = 2 to 100).
 """
 
 from __future__ import annotations
@@ -18,10 +20,19 @@ from covey.protocols.federate.terms import Terms
 from covey.protocols.protocol import Forecast
 from covey.study import Study
 
-SECONDS_PER_MEMBER = 0.9e-3  # encrypting its bit
-SECONDS_PER_PRODUCT = 8e-6
-SECONDS_PER_DIGIT = 0.35e-3  # of a comparison, both sides
-USERS_PER_CLASS = 5  # times k: common users of a class, on average
+SECONDS_PER_MEMBER = 0.7e-3  # encrypting its bit, which both providers do at the same time
+SECONDS_PER_PRODUCT = 5e-6
+SECONDS_PER_CANDIDATE = 0.85e-3  # its score encrypted, its number packed and read
+SECONDS_PER_SIGN = 0.55e-3  # a number to be compared: packed, masked and read
+SECONDS_PER_NUMBER = 0.45e-3  # of the release: one for each class and combination of exact values
+SECONDS_PER_DIGIT = 0.31e-3  # of a comparison, both sides
+SECONDS_PER_ROUND = 4e-3
+LONGER_KEYS = 2.3  # computing under keys of b bits takes as many times (b / 2048) to this power
+
+USERS_PER_CLASS = 3.5  # times k: common users of a class, on average
+LARGER_HALF = 0.7
+DIVIDED_ABOVE = 1.7
+"""A group is divided as long as it has so many times the users of an average class."""
 
 MIND = (
     "a provider that knows a user's true value, or that has columns which go with the other's, can tell some dummy "
@@ -36,17 +47,9 @@ def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
     terms = Terms.of(study)
     population = len(terms.population)
     users = [min(rows.get(name, 0), population) for name in (terms.first, terms.second)]
-    common = users[0] * users[1] / population
-    classes = max(1, int(common / (USERS_PER_CLASS * terms.k)))
+    classes = max(1, int(_common(terms, users) / (USERS_PER_CLASS * terms.k)))
     steps = _typical(terms, population, classes)
     course = _alike(terms, steps, population, classes)
-    digits = sum(
-        (2 * tests_of(terms) * width_of(terms, step.size) + RANGE_BITS + _digits_of_choice(terms, step.candidates))
-        for level in steps
-        for step in level
-    )
-    products = 2 * population * len(steps)
-    seconds = population * SECONDS_PER_MEMBER + products * SECONDS_PER_PRODUCT + digits * SECONDS_PER_DIGIT
     lines = [leaks.of_meeting(terms), *leaks.before(terms), leaks.READY, leaks.of_release(terms)]
     learned = {
         party.name: tuple(line for part in lines for line in part.sentences(leaks.role_of(terms, party.name)))
@@ -56,26 +59,47 @@ def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
         rounds=course.rounds,
         messages=course.messages,
         bytes=course.bytes,
-        seconds=1 + seconds,
+        seconds=1 + course.rounds * SECONDS_PER_ROUND + _computing(terms, steps, classes),
         learns=learned,
         mind=MIND,
     )
 
 
-def _digits_of_choice(terms: Terms, candidates: int) -> int:
-    return 0 if terms.alpha == 1 else max(candidates - 1, 0) * SCORE_BITS
+def _common(terms: Terms, users: Sequence[int]) -> float:
+    """Common users: the geometric mean of those that chance gives and of the most with which delta can be kept."""
+    chance = users[0] * users[1] / len(terms.population)
+    most = min(users) * float(1 if terms.delta is None else terms.delta)
+    return math.sqrt(chance * max(most, chance))
+
+
+def _computing(terms: Terms, steps: Sequence[Sequence[Step]], classes: int) -> float:
+    """Seconds: both providers encrypt at once, and then mostly wait for each other."""
+    population = len(terms.population)
+    groups = [step for level in steps for step in level]
+    signs, digits, asked = 0, 0, 0
+    for step in groups:
+        tested, chosen = 2 * tests_of(terms), 0 if terms.alpha == 1 else max(step.candidates - 1, 0)
+        signs += tested + chosen
+        digits += tested * (width_of(terms, step.size) + 1) + chosen * (SCORE_BITS + 1) + RANGE_BITS + 1
+        asked += 0 if terms.alpha == 1 else step.candidates
+    numbers = population * SECONDS_PER_MEMBER + 2 * population * len(steps) * SECONDS_PER_PRODUCT
+    numbers += asked * SECONDS_PER_CANDIDATE + signs * SECONDS_PER_SIGN + classes * terms.width * SECONDS_PER_NUMBER
+    return float(numbers * (terms.bits / 2048) ** LONGER_KEYS + digits * SECONDS_PER_DIGIT)
 
 
 def _typical(terms: Terms, population: int, classes: int) -> list[list[Step]]:
-    """Groups that are halved until there are so many, and then tested once more."""
-    depth = math.ceil(math.log2(classes)) if classes > 1 else 0
+    """Groups that are divided unevenly until there are about so many, and then tested once more."""
     cuts = terms.candidates or 16
-    course = []
-    for number in range(depth + 1):
-        groups = min(1 << number, classes)
-        split = number < depth
-        course.append([Step(population // groups, place % 2 == 0, cuts, split) for place in range(groups)])
-    return course
+    levels, shares = [], [1.0]
+    while shares:
+        split = [share * classes > DIVIDED_ABOVE for share in shares]
+        turns = enumerate(zip(shares, split, strict=True))
+        levels.append(
+            [Step(max(int(share * population), 1), place % 2 == 0, cuts, cut) for place, (share, cut) in turns]
+        )
+        divided = [share for share, cut in zip(shares, split, strict=True) if cut]
+        shares = [share * part for share in divided for part in (LARGER_HALF, 1 - LARGER_HALF)]
+    return levels
 
 
 def _alike(terms: Terms, steps: Sequence[Sequence[Step]], population: int, classes: int) -> Course:
