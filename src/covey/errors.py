@@ -4,6 +4,7 @@
     ├── Unmet         1   the answer is no: a check, a verification or a request fell short, or was refused
     ├── InputError    2   your data, your study or your call
     ├── Aborted       3   stopped safely; `resumable` says whether the same call goes on (else exit 1)
+    │   └── Left          one of many respondents is there no longer; the run may be able to do without
     ├── AccessError   4   who are you: a certificate, a key, a peer that the roster does not have
     └── PeerError     4   they broke the protocol
 
@@ -54,6 +55,14 @@ class Aborted(CoveyError):
     @property
     def exit_code(self) -> int:  # type: ignore[override]
         return 3 if self.resumable else 1
+
+
+class Left(Aborted):
+    """One of many respondents is there no longer, and will not be: a run of many may be able to do without."""
+
+    def __init__(self, party: str, why: str) -> None:
+        self.party, self.why = party, why
+        super().__init__(f"respondent {party!r} {why}", resumable=False)
 
 
 class AccessError(CoveyError):
