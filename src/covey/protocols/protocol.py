@@ -12,6 +12,7 @@ from typing import Protocol as Interface
 import pyarrow as pa
 
 from covey.crypto.secret import Secret
+from covey.errors import PeerError
 from covey.secure.declare import Leakage
 from covey.study import Study
 from covey.table import Table
@@ -75,6 +76,30 @@ def _rounded(content: object) -> object:
     return content
 
 
+class Attendance(Interface):
+    """What a run does about a party that breaks the protocol, and how many it serves at once."""
+
+    crowd: int
+    """How many may be sent something large at the same time."""
+
+    def excuse(self, error: PeerError) -> None:
+        """Leaves out whoever broke the protocol. Raises the error where the run cannot do without."""
+        ...
+
+
+class Everyone:
+    """Nobody can be left out: the rule, but for collections among many people."""
+
+    crowd = 32
+
+    def excuse(self, error: PeerError) -> None:
+        """Raises it."""
+        raise error
+
+
+EVERYONE = Everyone()
+
+
 @dataclass(frozen=True)
 class Seat:
     """All that a role is given. It knows no file, no socket and no clock."""
@@ -90,6 +115,7 @@ class Seat:
     """Asks everyone; returns if all agree. To be awaited right before the step that opens the release."""
     lasting: Secret
     """A secret of this party that is the same in every run of the protocol with the same keys."""
+    attendance: Attendance = EVERYONE
 
     @property
     def records(self) -> Table:
