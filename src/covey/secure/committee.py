@@ -170,18 +170,20 @@ async def unlock(channel: Channel, key: CommitteeKey, helpers: Mapping[str, int]
     if len(helpers) != key.threshold:
         raise InputError(f"{len(helpers)} trustees are asked, {key.threshold} open")
 
-    async def ask(helper: str) -> Points:
-        await lists.send(channel, helper, Asked, [ciphertexts.first])
-        if not len(ciphertexts):
-            return ciphertexts.first
-        [points] = await lists.receive(channel, helper, Unlocked, due=len(ciphertexts))
-        part = Part(points, (await channel.receive(helper, Proved)).proof)
-        if not key.holds(helpers[helper], ciphertexts.first, part, *_context(channel), channel.me):
-            raise _refused(channel, helper, "its part of the opening was not made with its share of the key")
-        return points
-
-    parts = await gather(*(ask(helper) for helper in helpers))
+    parts = await gather(*(part_of(channel, key, name, place, ciphertexts) for name, place in helpers.items()))
     return key.combine(dict(zip(helpers.values(), parts, strict=True)))
+
+
+async def part_of(channel: Channel, key: CommitteeKey, helper: str, place: int, ciphertexts: Ciphertexts) -> Points:
+    """One trustee's part of an opening, checked; as many as the threshold give the answer (`key.combine`)."""
+    await lists.send(channel, helper, Asked, [ciphertexts.first])
+    if not len(ciphertexts):
+        return ciphertexts.first
+    [points] = await lists.receive(channel, helper, Unlocked, due=len(ciphertexts))
+    part = Part(points, (await channel.receive(helper, Proved)).proof)
+    if not key.holds(place, ciphertexts.first, part, *_context(channel), channel.me):
+        raise _refused(channel, helper, "its part of the opening was not made with its share of the key")
+    return points
 
 
 def places(members: Sequence[str]) -> dict[str, int]:
