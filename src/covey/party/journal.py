@@ -16,7 +16,7 @@ import msgspec
 from covey.crypto.secret import Secret
 from covey.errors import Aborted, InputError, PeerError
 from covey.party import records
-from covey.party.records import Begun, Complete, Decided, Kept, Received, Record, Sent
+from covey.party.records import Begun, Complete, Decided, Gone, Kept, Received, Record, Sent
 from covey.party.sealed import Place, SealedFile
 from covey.wire.frame import Letter
 from covey.wire.frame import read as read_letter
@@ -46,6 +46,7 @@ class _Held:
     said: dict[Address, bytes] = field(default_factory=dict)
     heard: dict[Address, Read] = field(default_factory=dict)
     by_sender: dict[str, list[Read]] = field(default_factory=dict)
+    gone: dict[str, str] = field(default_factory=dict)
 
 
 class Journal:
@@ -151,10 +152,36 @@ class Journal:
     def letters(self, sender: str) -> Iterator[bytes]:
         """That peer's letters, in the order in which they were read."""
         for read in list(self._held.by_sender.get(sender, ())):
-            record = records.DECODER.decode(self._open.read(read.place))
-            if not isinstance(record, Received):
-                raise InputError(f"{self.path}: a record is not what it was; restore it, or begin anew")
-            yield record.letter
+            yield self._letter(read)
+
+    def letter(self, sender: str, place: int) -> bytes | None:
+        """That peer's letter with that number, from 0; None if it has not come yet."""
+        read = self._held.by_sender.get(sender, [])
+        return self._letter(read[place]) if place < len(read) else None
+
+    def _letter(self, read: Read) -> bytes:
+        record = records.DECODER.decode(self._open.read(read.place))
+        if not isinstance(record, Received):
+            raise InputError(f"{self.path}: a record is not what it was; restore it, or begin anew")
+        return record.letter
+
+    def sync(self) -> None:
+        """Returns once everything that was written down is on the disk."""
+        if self._owing:
+            self._open.sync()
+            self._owing = False
+
+    def lose(self, peer: str, why: str) -> None:
+        """That peer has left, here and in every replay; on the disk when this returns."""
+        if peer not in self._held.gone:
+            self._held.gone[peer] = why
+            self._add(Gone(peer, why))
+            self._open.sync()
+
+    @property
+    def gone(self) -> dict[str, str]:
+        """Who has left, and why."""
+        return dict(self._held.gone)
 
     def digests(self, sender: str) -> list[bytes]:
         """The hashes of that peer's letters."""
@@ -234,6 +261,8 @@ class Journal:
             self._held.decisions.append(record.approve)
         elif isinstance(record, Complete):
             self._held.complete = True
+        elif isinstance(record, Gone):
+            self._held.gone[record.peer] = record.why
         else:
             self._held.kept = True
 

@@ -61,6 +61,13 @@ class Kept(msgspec.Struct, frozen=True, tag="kept"):
     """Everything that the run leaves has been written."""
 
 
-Record = Begun | Received | Sent | Decided | Complete | Kept
+class Gone(msgspec.Struct, frozen=True, tag="gone"):
+    """A peer has left: nothing that it says later is read."""
+
+    peer: str
+    why: str
+
+
+Record = Begun | Received | Sent | Decided | Complete | Kept | Gone
 DECODER = msgspec.msgpack.Decoder(Record)
 ENCODER = msgspec.msgpack.Encoder()
