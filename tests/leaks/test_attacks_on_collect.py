@@ -16,7 +16,6 @@ from covey.crypto.rng import Rng
 from covey.crypto.threshold import CommitteeKey, Dealer, Trustee
 from covey.protocols.collect import answers, collecting, index, keys, submit, zeros
 from covey.protocols.collect.terms import Terms, trees_of
-from covey.secure import committee
 from covey.testing.collect_cases import HUB, names_of, study_of, trial_of
 from covey.testing.harness import run
 from covey.testing.leaks import Tape
@@ -196,17 +195,18 @@ def test_members_are_named_in_an_order_that_says_nothing_of_ranks(monkeypatch: p
 def handed_in_and_out(monkeypatch: pytest.MonkeyPatch, *, broken: bool, runs: int) -> Counter[int]:
     """At which place of the collector's last batch the row of a class's first member turns up, over many classes."""
     found: Counter[int] = Counter()
-    original = submit.gather_rows
+    original = submit.Assembly.collect
 
-    async def watching(channel, terms, study, enrolment, members, own) -> list[list[str]]:  # type: ignore[no-untyped-def]
-        rows = await original(channel, terms, study, enrolment, members, own)
-        found[[row[-1] for row in rows].index(members[0])] += 1
-        return rows
+    async def watching(self: submit.Assembly, names: list[str], own: submit.Class) -> submit.Gathered:
+        gathered = await original(self, names, own)
+        assert gathered.rows is not None
+        found[[row[-1] for row in gathered.rows].index(names[0])] += 1
+        return gathered
 
     crowds = [(first, "F", "good") for first in (1, 9, 17, 25) for _ in range(3)]
     for seed in range(runs):
         with monkeypatch.context() as patched:
-            patched.setattr(submit, "gather_rows", watching)
+            patched.setattr(submit.Assembly, "collect", watching)
             if broken:
                 patched.setattr(submit, "permuted", lambda batch, stream: batch)
             finished(trial_of(study_of(12, note=True), crowds, names_of(12)), seed)
@@ -265,13 +265,13 @@ def test_the_server_log_after_the_boxes_holds_what_the_search_asked_and_nothing_
 ) -> None:
     """Everything that the collector opens: a position each, and at most two searches for each class and column."""
     openings: list[int] = []
-    original = committee.unlock
+    original = zeros.Tester.open
 
-    async def counting(channel, key, helpers, ciphertexts) -> Points:  # type: ignore[no-untyped-def]
+    async def counting(self: zeros.Tester, ciphertexts: Ciphertexts) -> Points:
         openings.append(len(ciphertexts))
-        return await original(channel, key, helpers, ciphertexts)
+        return await original(self, ciphertexts)
 
-    monkeypatch.setattr(committee, "unlock", counting)
+    monkeypatch.setattr(zeros.Tester, "open", counting)
     study = study_of(9)
     ends = finished(trial_of(study, anyone(8, 9)))
     figures = ends[HUB].finished and ends[HUB].finished.figures

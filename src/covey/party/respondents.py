@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -35,14 +35,16 @@ from covey.party.session import Finished, Record, sealed
 from covey.party.summary import Traffic
 from covey.party.transcript import CLOSING_STEP, Transcript
 from covey.protocols import Proposal, Protocol, Result, Seat, of_study
+from covey.protocols.collect import roll
 from covey.protocols.collect.terms import hub_of
+from covey.protocols.protocol import EVERYONE, Attendance
 from covey.secure.declare import Leakage
 from covey.sources.frames import like
 from covey.sources.source import Data, connect
 from covey.study import Study
 from covey.study.study import Party
 from covey.table import Table, build, read
-from covey.wire import Bytes32, Channel, Link, Message, Recorder, StarNetwork, gather, open_channel
+from covey.wire import Bytes32, Channel, Link, Message, Recorder, StarNetwork, open_channel
 from covey.wire.depth import first_cause
 
 PATIENCE = 24 * 3600.0
@@ -160,7 +162,7 @@ class Survey:
             keys=keys,
             rows=rows,
             seed=seed,
-            agreement=_agree(certified, hub, keys, derive(seed, "party", hub)),
+            agreement=agree(certified, hub, keys, derive(seed, "party", hub)),
             ledger=Ledger(shown, protocol, hub),
             progress=Progress(hub, protocol.phases, listener),
         )
@@ -201,15 +203,14 @@ class Survey:
         channel = await self._open(name, link, transcript)
 
         async def approve(proposal: Proposal) -> None:
-            await channel.at("approval").send(self.hub, Consent(True))
+            await consent(channel, self.hub)
 
         nobody = Unwritten()
         own = derive(self.seed, "lasting", name)
         seat = Seat(self.study, name, self.rows[name], channel, nobody, nobody, approve, own)
         await self.protocol.role(self.study, name)(seat)
         channel.finish()
-        sent, read_ = (transcript.head(channel.session, pair).digest for pair in ((name, self.hub), (self.hub, name)))
-        await channel.at(CLOSING_STEP).send(self.hub, Compared(sent, read_))
+        await compare(channel, self.hub, transcript)
 
     async def _collect(self, link: Link) -> Finished:
         self.ledger.met()
@@ -219,30 +220,16 @@ class Survey:
 
         async def approve(proposal: Proposal) -> None:
             self.ledger.learns(CONSENT)
-            for name, consent in (await channel.at("approval").collect(Consent)).items():
-                if not consent.approve:
-                    raise Aborted(f"respondent {name!r} refused the release; nothing was released", resumable=False)
+            for name in await refusals(channel, EVERYONE):
+                raise Aborted(f"respondent {name!r} refused the release; nothing was released", resumable=False)
 
         begun = time.monotonic()
         own = derive(self.seed, "lasting", self.hub)
         seat = Seat(self.study, self.hub, None, channel, self.progress, self.ledger, approve, own)
         result = await self.protocol.role(self.study, self.hub)(seat)
         channel.finish()
-        release, digest = sealed(self.study, result)
-        seconds = time.monotonic() - begun
-        self.progress.phase("farewell")
-        traffic = self._traffic(channel)
-        record.closed = await self._close(channel, record.transcript, traffic, result, digest)
-        return Finished(
-            release=release,
-            release_sha256=None if digest is None else digest.hex(),
-            figures=result.figures,
-            traffic=traffic,
-            seconds=seconds,
-            session=self.agreement.session,
-            warnings=(),
-            record=record,
-            phases=tuple(self.progress.spent.values()),
+        return await finish(
+            channel, seat, result, self.keys, record, self.progress, seconds=lambda: time.monotonic() - begun
         )
 
     async def _open(self, name: str, link: Link, recorder: Recorder) -> Channel:
@@ -250,42 +237,96 @@ class Survey:
         rng = Rng(derive(seed, "session", self.agreement.digest))
         return await open_channel(link, rng, session=self.agreement.session, recorder=recorder, patience=PATIENCE)
 
-    def _traffic(self, channel: Channel) -> dict[str, Traffic]:
-        """The collector's, and all respondents' together."""
-        own, tally = traffic_of(channel), channel.tally
-        theirs = [count for (sender, _), count in tally.messages.items() if sender != self.hub]
-        size = [count for (sender, _), count in tally.bytes.items() if sender != self.hub]
-        return {self.hub: own, RESPONDENTS: Traffic(sum(theirs), sum(size), own.rounds)}
 
-    async def _close(
-        self,
-        channel: Channel,
-        transcript: Transcript,
-        traffic: dict[str, Traffic],
-        result: Result,
-        release: bytes | None,
-    ) -> Closed:
-        """Compares with every respondent what was said, and signs the certificate alone: no one else has a key."""
-        at, session, hub = channel.at(CLOSING_STEP), channel.session, self.hub
-        pairs = [pair for name in channel.peers for pair in ((hub, name), (name, hub))]
-        heads = {pair: transcript.head(session, pair) for pair in pairs}
-        compared = await gather(*(at.receive(name, Compared) for name in channel.peers))
-        for name, theirs in zip(channel.peers, compared, strict=True):
-            if (theirs.sent, theirs.read) != (heads[name, hub].digest, heads[hub, name].digest):
-                raise PeerError(party=name, step="farewell", reason="it saw another run than we did")
-        signatures = {
-            (hub, name): self.keys.sign(heads[hub, name].statement(session, self.study.study_hash, (hub, name)))
-            for name in channel.peers
-        }
-        a = statement_a(self.study, session, {pair: head.digest for pair, head in heads.items()})
-        b = None if release is None or result.figures is None else statement_b(self.study, a, release, result.figures)
-        certified = Certified(
-            a, {hub: self.keys.sign(to_sign(a))}, b, {} if b is None else {hub: self.keys.sign(to_sign(b))}
-        )
-        return Closed(traffic, heads, signatures, certified)
+async def consent(channel: Channel, hub: str) -> None:
+    """A respondent agrees."""
+    await channel.at("approval").send(hub, Consent(True))
 
 
-def _agree(study: Study, hub: str, keys: Keys, seed: Secret) -> Agreement:
+async def refusals(channel: Channel, attendance: Attendance) -> list[str]:
+    """The collector asks everyone who is there; who refuses to hand in its row."""
+    at = channel.at("approval")
+    found = await roll.call(attendance, channel.peers, lambda name: at.receive(name, Consent))
+    return [name for name, consent in found.items() if not consent.approve]
+
+
+async def compare(channel: Channel, hub: str, transcript: Transcript) -> None:
+    """A respondent's last word: what it said, and what it read."""
+    pairs = ((channel.me, hub), (hub, channel.me))
+    sent, read_ = (transcript.head(channel.session, pair).digest for pair in pairs)
+    await channel.at(CLOSING_STEP).send(hub, Compared(sent, read_))
+
+
+async def finish(
+    channel: Channel,
+    seat: Seat,
+    result: Result,
+    keys: Keys,
+    record: Record,
+    progress: Progress,
+    *,
+    seconds: Callable[[], float],
+) -> Finished:
+    """The collector's end of a collection: compares with every respondent that is there, and signs alone."""
+    if record.agreement is None:
+        raise InputError("no session has begun: there is nothing to sign")
+    release, digest = sealed(seat.study, result)
+    took = seconds()
+    progress.phase("farewell")
+    traffic = _traffic(channel)
+    record.closed = await _close(channel, seat, keys, record.transcript, traffic, result, digest)
+    return Finished(
+        release=release,
+        release_sha256=None if digest is None else digest.hex(),
+        figures=result.figures,
+        traffic=traffic,
+        seconds=took,
+        session=record.agreement.session,
+        warnings=(),
+        record=record,
+        phases=tuple(progress.spent.values()),
+    )
+
+
+def _traffic(channel: Channel) -> dict[str, Traffic]:
+    """The collector's, and all respondents' together."""
+    own, tally, hub = traffic_of(channel), channel.tally, channel.me
+    theirs = [count for (sender, _), count in tally.messages.items() if sender != hub]
+    size = [count for (sender, _), count in tally.bytes.items() if sender != hub]
+    return {hub: own, RESPONDENTS: Traffic(sum(theirs), sum(size), own.rounds)}
+
+
+async def _close(
+    channel: Channel,
+    seat: Seat,
+    keys: Keys,
+    transcript: Transcript,
+    traffic: dict[str, Traffic],
+    result: Result,
+    release: bytes | None,
+) -> Closed:
+    """Compares with every respondent what was said, and signs the certificate alone: no one else has a key."""
+    at, session, hub, study = channel.at(CLOSING_STEP), channel.session, channel.me, seat.study
+    pairs = [pair for name in channel.peers for pair in ((hub, name), (name, hub))]
+    heads = {pair: transcript.head(session, pair) for pair in pairs}
+
+    async def check(name: str) -> None:
+        theirs = await at.receive(name, Compared)
+        if (theirs.sent, theirs.read) != (heads[name, hub].digest, heads[hub, name].digest):
+            raise PeerError(party=name, step="farewell", reason="it saw another run than we did")
+
+    await roll.call(seat.attendance, channel.peers, check)
+    signatures = {
+        (hub, name): keys.sign(heads[hub, name].statement(session, study.study_hash, (hub, name)))
+        for name in channel.peers
+    }
+    a = statement_a(study, session, {pair: head.digest for pair, head in heads.items()})
+    b = None if release is None or result.figures is None else statement_b(study, a, release, result.figures)
+    certified = Certified(a, {hub: keys.sign(to_sign(a))}, b, {} if b is None else {hub: keys.sign(to_sign(b))})
+    return Closed(traffic, heads, signatures, certified)
+
+
+def agree(study: Study, hub: str, keys: Keys, seed: Secret) -> Agreement:
     """The session as the collector names it: respondents take it from there."""
     nonce = derive(seed, "nonce").reveal()
     commitments = {hub: hashlib.sha256(spell("covey survey", study.study_hash, nonce)).digest()}

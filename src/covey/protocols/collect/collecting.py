@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,14 +12,14 @@ from covey.crypto.elgamal import Ciphertexts, Logarithms
 from covey.crypto.paillier import Ciphertexts as DealtCiphertexts
 from covey.errors import PeerError, Unmet
 from covey.hierarchy import Hierarchy
-from covey.protocols.collect import answers, attack, bounds, dealt, diverse, fetch, index, keys, leaks, submit
+from covey.protocols.collect import answers, attack, bounds, dealt, diverse, fetch, index, keys, leaks, roll, submit
 from covey.protocols.collect.answers import Layout
 from covey.protocols.collect.divide import cut_line
 from covey.protocols.collect.grid import Ints, Longs
 from covey.protocols.collect.terms import Terms, trees_of
 from covey.protocols.collect.zeros import Tester
 from covey.protocols.peel.release import Published, figures, result
-from covey.protocols.protocol import Proposal, Result, Seat
+from covey.protocols.protocol import Attendance, Figures, Proposal, Result, Seat
 from covey.protocols.rows import Rows, carried
 from covey.secure.dealt_committee import Key as DealtKey
 from covey.secure.declare import Leakage
@@ -43,17 +43,64 @@ class Line:
         return np.bincount(self.group).astype(np.int64)
 
 
+@dataclass(frozen=True)
+class Answered:
+    """What the collector holds before anything is opened: keys, and the answers of those who gave one."""
+
+    enrolment: keys.Enrolment
+    """Its handles are those who answered."""
+    given: list[Ciphertexts]
+    hidden: list[DealtCiphertexts]
+    """Their positions, where these are under a dealt key."""
+    key: DealtKey | None
+
+
 async def collector(seat: Seat) -> Result:
-    """The collector's role: each phase needs only what the one before has left."""
+    """The collector's role: each phase needs only what the one before has left.
+
+    Raises Left if somebody leaves, before anything is opened, without whom this attempt cannot go on; later nobody is
+    needed by name, and Unmet says what there are too few of.
+    """
     terms, trees = Terms.of(seat.study), trees_of(seat.study)
     layout = Layout.of(terms, trees)
     respondents = len(seat.channel.peers)
     if respondents < terms.k:
         raise Unmet(f"fewer than k = {terms.k} respondents took part; nothing can be released")
 
+    try:
+        found = await prepare(seat, terms, layout)
+    except PeerError as error:
+        raise roll.gone(seat.attendance, error) from None
+    tester = Tester(seat.channel.at("helper"), found.enrolment.opening, seat.attendance)
+    _note(seat, leaks.positions(terms))
+    if found.key is None:
+        positions = await open_positions(tester, terms, found.enrolment, found.given)
+    else:
+        positions = await dealt.open_positions(seat.channel.at("open"), found.key, found.enrolment, found.hidden)
+    sound = check_positions(seat.attendance, terms, found.enrolment, positions)
+    enrolment = replace(found.enrolment, handles=tuple(found.enrolment.handles[place] for place in sound))
+    given, positions = [found.given[place] for place in sound], positions[sound]
+
+    seat.pace.phase("classes")
+    line, sums = await divide(seat, terms, layout, tester, positions, given)
+    seat.book.learns(leaks.BOXES)
+    nodes = await bounds.find(tester, layout, trees, sums, line.sizes.tolist())
+
+    seat.pace.phase("release")
+    release = Release(seat, terms, layout, trees, enrolment, tester, given)
+    made = await release.make(line, nodes, respondents)
+    await tester.dismiss()
+    return made
+
+
+async def prepare(seat: Seat, terms: Terms, layout: Layout) -> Answered:
+    """Everything up to the answers: nothing of anyone has been opened when this returns, or fails."""
+    respondents = len(seat.channel.peers)
     seat.pace.phase("keys")
     _note(seat, leaks.enrolment(terms, respondents))
-    enrolment = await keys.enrol(seat.channel.at("keys"), terms.committee, deals=terms.dealt)
+    enrolment = await keys.enrol(
+        seat.channel.at("keys"), terms.committee, least=terms.k, attendance=seat.attendance, deals=terms.dealt
+    )
     if terms.dealt:
         seat.book.learns(leaks.DEALT)
     key = await dealt.found(seat.channel.at("dealt"), enrolment) if terms.dealt else None
@@ -62,23 +109,15 @@ async def collector(seat: Seat) -> Result:
     made = await make_index(seat, terms, enrolment, key)
 
     seat.pace.phase("positions", respondents)
-    given, hidden = await read_answers(seat, terms, layout, enrolment, made, key)
-    tester = Tester(seat.channel.at("helper"), enrolment.opening)
-    _note(seat, leaks.positions(terms))
-    if key is None:
-        positions = await open_positions(tester, terms, enrolment, given)
-    else:
-        positions = await dealt.open_positions(seat.channel.at("open"), key, enrolment, hidden)
-    check_positions(terms, enrolment, positions)
-
-    seat.pace.phase("classes")
-    line, sums = await divide(seat, terms, layout, tester, positions, given)
-    seat.book.learns(leaks.BOXES)
-    nodes = await bounds.find(tester, layout, trees, sums, line.sizes.tolist())
-    await tester.dismiss()
-
-    seat.pace.phase("release")
-    return await release(seat, terms, trees, enrolment, line, nodes)
+    both = await read_answers(seat, terms, layout, enrolment, made, key)
+    if len(both) < terms.k:
+        raise Unmet(f"fewer than k = {terms.k} respondents answered; nothing can be released")
+    return Answered(
+        replace(enrolment, handles=tuple(both)),
+        [given for given, _ in both.values()],
+        [position for _, position in both.values() if position is not None],
+        key,
+    )
 
 
 async def make_index(seat: Seat, terms: Terms, enrolment: keys.Enrolment, key: DealtKey | None) -> bytes:
@@ -96,7 +135,7 @@ async def make_index(seat: Seat, terms: Terms, enrolment: keys.Enrolment, key: D
 
 async def read_answers(
     seat: Seat, terms: Terms, layout: Layout, enrolment: keys.Enrolment, made: bytes, key: DealtKey | None
-) -> tuple[list[Ciphertexts], list[DealtCiphertexts]]:
+) -> dict[str, tuple[Ciphertexts, DealtCiphertexts | None]]:
     """Everyone reads its entry of the index, and answers; with a dealt key, positions come by themselves."""
     channel, done = seat.channel.at("answers"), iter(range(1, len(enrolment.handles) + 1))
 
@@ -106,8 +145,9 @@ async def read_answers(
         seat.pace.reach(next(done))
         return given, position
 
-    both = await fetch.serve(seat.channel.at("fetch"), terms, made, enrolment.handles, answer)
-    return [given for given, _ in both], [position for _, position in both if position is not None]
+    return await fetch.serve(
+        seat.channel.at("fetch"), terms, made, enrolment.handles, answer, attendance=seat.attendance
+    )
 
 
 async def open_positions(
@@ -119,12 +159,15 @@ async def open_positions(
     return await asyncio.to_thread(logarithms.of, points)
 
 
-def check_positions(terms: Terms, enrolment: keys.Enrolment, positions: Longs) -> None:
-    """Raises PeerError naming a respondent whose position no cell can have."""
-    least = 2 * terms.low * (terms.b + 1)
-    for name, position in zip(enrolment.handles, positions.tolist(), strict=True):
-        if not least <= position <= terms.largest_image:
-            raise PeerError(party=name, step="positions", reason="it answered a position that no cell has")
+def check_positions(attendance: Attendance, terms: Terms, enrolment: keys.Enrolment, positions: Longs) -> list[int]:
+    """The places of those whose position some cell can have; whoever has another is excused, or ends the run."""
+    least, sound = 2 * terms.low * (terms.b + 1), []
+    for place, (name, position) in enumerate(zip(enrolment.handles, positions.tolist(), strict=True)):
+        if least <= position <= terms.largest_image:
+            sound.append(place)
+        else:
+            attendance.excuse(PeerError(party=name, step="positions", reason="it answered a position that no cell has"))
+    return sound
 
 
 async def divide(
@@ -142,28 +185,82 @@ async def divide(
     return Line(order, places, group), sums
 
 
-async def release(
-    seat: Seat, terms: Terms, trees: Sequence[Hierarchy], enrolment: keys.Enrolment, line: Line, nodes: Ints
-) -> Result:
-    """Everyone is told its class, approves, and hands in its row."""
-    study, channel = seat.study, seat.channel.at("release")
-    published = Published.of(len(trees), list(nodes), line.sizes.tolist())
-    known = figures(study, tuple(trees), published, len(line.order))
-    _note(seat, leaks.chance(await asyncio.to_thread(expect, terms, trees, nodes, line.sizes)))
-    classes = []
-    for members in answers.members_of(line.order, line.group):
-        names = named(enrolment, members)
-        classes.append((names, submit.Class.of(channel, [enrolment.letters[name] for name in names])))
-    for names, _ in classes:
-        company = submit.Company([enrolment.letters[name] for name in names])
-        await gather(*(channel.at("company").send(name, company) for name in names))
-    await seat.approve(Proposal(opens=tuple(leaks.ROWS.sentences("collector")), figures=known))
-    seat.book.learns(leaks.ROWS)
-    rows = await gather(*(submit.gather_rows(channel, terms, study, enrolment, names, own) for names, own in classes))
-    cells = [row for part in rows for row in part]
-    number = np.repeat(published.number, [len(part) for part in rows])
-    columns = {column.name: [row[place] for row in cells] for place, column in enumerate(carried(study))}
-    return result(study, tuple(trees), published, known, Rows(number, columns))
+@dataclass(frozen=True)
+class Release:
+    """The last phase: everyone is told its class, approves, and hands in its row."""
+
+    seat: Seat
+    terms: Terms
+    layout: Layout
+    trees: Sequence[Hierarchy]
+    enrolment: keys.Enrolment
+    tester: Tester
+    given: Sequence[Ciphertexts]
+
+    async def make(self, line: Line, nodes: Ints, respondents: int) -> Result:
+        """The released table. Raises Unmet if no class has k members left."""
+        seat, trees, study = self.seat, tuple(self.trees), self.seat.study
+        assembly = submit.Assembly(seat.channel.at("release"), self.terms, study, self.enrolment, seat.attendance)
+        known = self._figures(line.sizes.tolist(), nodes, range(len(nodes)), len(line.order))
+        _note(seat, leaks.chance(await asyncio.to_thread(expect, self.terms, self.trees, nodes, line.sizes)))
+        members = [named(self.enrolment, own) for own in answers.members_of(line.order, line.group)]
+        companies = [(number, names, await assembly.join(names)) for number, names in enumerate(members)]
+        await seat.approve(Proposal(opens=tuple(leaks.ROWS.sentences("collector")), figures=known[1]))
+        seat.book.learns(leaks.ROWS)
+        rows = await self._gather(assembly, companies)
+        left = respondents - sum(len(part) for part in rows.values())
+        if left:
+            seat.book.learns(leaks.LEFT, left=left)
+        if not rows:
+            raise Unmet(f"no class has k = {self.terms.k} members left who handed in; nothing can be released")
+        order = sorted(rows)
+        published, final = self._figures([len(rows[own]) for own in order], nodes, order, len(line.order))
+        cells = [row for own in order for row in rows[own]]
+        number = np.repeat(published.number, [len(rows[own]) for own in order])
+        columns = {column.name: [row[place] for row in cells] for place, column in enumerate(carried(study))}
+        return result(study, trees, published, final, Rows(number, columns))
+
+    async def _gather(
+        self, assembly: submit.Assembly, companies: list[tuple[int, list[str], submit.Class]]
+    ) -> dict[int, list[list[str]]]:
+        """Each class's rows; a class that loses members goes on without them while it can, or is withheld."""
+        rows: dict[int, list[list[str]]] = {}
+        while companies:
+            got = await gather(*(assembly.collect(names, own) for _, names, own in companies))
+            smaller: dict[int, list[str]] = {}
+            for (number, names, _), gathered in zip(companies, got, strict=True):
+                if gathered.rows is None:
+                    smaller[number] = list(gathered.left)
+                    await assembly.end([name for name in names if name not in gathered.left], released=False)
+                else:
+                    rows[number] = gathered.rows
+                    await assembly.end(names, released=True)
+            kept = await self._kept(smaller)
+            for number in sorted(smaller.keys() - kept):
+                await assembly.end(smaller[number], released=False)
+            companies = [(number, smaller[number], await assembly.join(smaller[number])) for number in sorted(kept)]
+        return rows
+
+    async def _kept(self, smaller: Mapping[int, list[str]]) -> set[int]:
+        """Which of the classes that lost members still keep what the study asks for."""
+        large = [number for number in sorted(smaller) if len(smaller[number]) >= self.terms.k]
+        if not large or not self.terms.watched:
+            return set(large)
+        self.seat.book.learns(leaks.SMALLER)
+        place = {name: place for place, name in enumerate(self.enrolment.handles)}
+        members = [[place[name] for name in smaller[number]] for number in large]
+        sums = await asyncio.to_thread(answers.add_up, self.given, members)
+        try:
+            failed = await diverse.failed_of(self.tester, self.terms, self.layout, sums, [len(own) for own in members])
+        except Unmet:  # too few trustees are left to tell
+            return set()
+        return {number for own, number in enumerate(large) if own not in failed}
+
+    def _figures(
+        self, sizes: Sequence[int], nodes: Ints, classes: Sequence[int], records: int
+    ) -> tuple[Published, Figures]:
+        published = Published.of(len(self.trees), [nodes[own] for own in classes], list(sizes))
+        return published, figures(self.seat.study, tuple(self.trees), published, records)
 
 
 def named(enrolment: keys.Enrolment, members: Sequence[int]) -> list[str]:

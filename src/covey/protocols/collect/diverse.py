@@ -29,7 +29,7 @@ async def settle(
     short = 0
     while untested:
         sizes = np.bincount(group)
-        failed = await _failed(
+        failed = await failed_of(
             tester, terms, layout, [sums[own] for own in untested], [int(sizes[own]) for own in untested]
         )
         failing = [untested[place] for place in failed]
@@ -45,7 +45,7 @@ async def settle(
     return group, sums, short
 
 
-async def _failed(
+async def failed_of(
     tester: Tester, terms: Terms, layout: Layout, sums: Sequence[Ciphertexts], sizes: Sequence[int]
 ) -> list[int]:
     """Which of these classes are not diverse."""

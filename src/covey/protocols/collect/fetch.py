@@ -4,8 +4,8 @@ Up to 2^14 cells everyone is sent the whole index: nothing is asked, so nothing 
 private retrieval (`covey.crypto.pir`): a query hides the cell as learning with errors is hard. It may be plain
 retrieval: entries are encrypted, and whoever reads more than one can open none.
 
-The collector serves respondents in lots, so that only so many copies are under way; queries of a lot are answered
-together, and those of respondents that live in one process are made together.
+The collector serves so many respondents at a time (`Attendance.crowd`), so that only so many copies are under way;
+queries are answered in lots, and those of respondents that live in one process are made together.
 """
 
 from __future__ import annotations
@@ -24,14 +24,16 @@ from numpy.typing import NDArray
 from covey.crypto import pir
 from covey.crypto.rng import Stream, spell
 from covey.errors import PeerError
+from covey.protocols.collect import roll
 from covey.protocols.collect.terms import BROADCAST_CELLS, DEALT_BITS, Terms
+from covey.protocols.protocol import EVERYONE, Attendance
 from covey.wire import Channel, Message, gather
 
 T = TypeVar("T")
 Words32 = NDArray[np.uint32]
 
 LOT = 32
-"""Respondents that are sent the index at the same time."""
+"""Respondents that are served at the same time where memory is shared with them."""
 QUERY_LOT = 64
 """Queries that are answered at the same time."""
 LARGEST_PIECE = 12 << 20
@@ -62,31 +64,48 @@ class Reply(Message, tag="collect.reply"):
 
 
 async def serve(
-    channel: Channel, terms: Terms, content: bytes, handles: Sequence[str], then: Callable[[str], Awaitable[T]]
-) -> list[T]:
-    """Lets everyone read; `then` is awaited for each before its lot is over, and its answers are returned."""
-    size = QUERY_LOT if terms.private_retrieval else LOT
-    lots = [handles[start : start + size] for start in range(0, len(handles), size)]
-    turn = asyncio.Semaphore(1)
+    channel: Channel,
+    terms: Terms,
+    content: bytes,
+    handles: Sequence[str],
+    then: Callable[[str], Awaitable[T]],
+    attendance: Attendance = EVERYONE,
+) -> dict[str, T]:
+    """Lets everyone read; `then` is awaited for each, and what it answers is returned, without those who left."""
     if terms.private_retrieval:
-        shape = pir.shape_of(terms.grid.cells, terms.entry_bytes)
-        table = await asyncio.to_thread(pir.Table, content, shape)
-        hint = (await asyncio.to_thread(table.hint, pir.Matrix(seed_of(channel), shape))).astype("<u4").tobytes()
+        return await _serve_queries(channel, terms, content, handles, then, attendance)
+    message, free = Index(content), asyncio.Semaphore(attendance.crowd)
 
-        async def one_lot(lot: Sequence[str]) -> list[T]:
-            async with turn:
-                await _reply(channel, table, hint, lot)
-                return await gather(*(_awaited(then, name) for name in lot))
-    else:
-        message = Index(content)
+    async def one(name: str) -> T:
+        async with free:
+            await channel.send(name, message)
+            return await then(name)
 
-        async def one_lot(lot: Sequence[str]) -> list[T]:
-            async with turn:
-                await gather(*(channel.send(name, message) for name in lot))
-                return await gather(*(_awaited(then, name) for name in lot))
+    return await roll.call(attendance, handles, one)
 
+
+async def _serve_queries(
+    channel: Channel,
+    terms: Terms,
+    content: bytes,
+    handles: Sequence[str],
+    then: Callable[[str], Awaitable[T]],
+    attendance: Attendance,
+) -> dict[str, T]:
+    """The same by private retrieval; a lot's queries are answered together."""
+    shape = pir.shape_of(terms.grid.cells, terms.entry_bytes)
+    table = await asyncio.to_thread(pir.Table, content, shape)
+    hint = (await asyncio.to_thread(table.hint, pir.Matrix(seed_of(channel), shape))).astype("<u4").tobytes()
+    turn = asyncio.Semaphore(max(1, attendance.crowd // LOT))
+
+    async def one_lot(lot: Sequence[str]) -> dict[str, T]:
+        async with turn:
+            there = await _reply(channel, table, hint, lot, attendance)
+            return await roll.call(attendance, there, then)
+
+    lots = [handles[start : start + QUERY_LOT] for start in range(0, len(handles), QUERY_LOT)]
     answers = await gather(*(one_lot(lot) for lot in lots))
-    return [answer for part in answers for answer in part]
+    return {name: answer for part in answers for name, answer in part.items()}
 
 
 async def read(channel: Channel, terms: Terms, hub: str, cell: int) -> bytes:
@@ -114,12 +133,10 @@ def seed_of(channel: Channel) -> bytes:
     return hashlib.sha256(spell("collect matrix", channel.session)).digest()
 
 
-async def _awaited(then: Callable[[str], Awaitable[T]], name: str) -> T:
-    return await then(name)
-
-
-async def _reply(channel: Channel, table: pir.Table, hint: bytes, lot: Sequence[str]) -> None:
-    """Hands the hint to a lot of respondents and answers their queries together."""
+async def _reply(
+    channel: Channel, table: pir.Table, hint: bytes, lot: Sequence[str], attendance: Attendance
+) -> list[str]:
+    """Hands the hint to a lot of respondents and answers their queries together; those who asked."""
     shape = table.shape
 
     async def query(name: str) -> Words32:
@@ -131,9 +148,12 @@ async def _reply(channel: Channel, table: pir.Table, hint: bytes, lot: Sequence[
             raise PeerError(party=name, step=channel.step, reason=reason)
         return _words(words)
 
-    queries = np.stack(await gather(*(query(name) for name in lot)))
-    replies = (await asyncio.to_thread(table.answer, queries)).astype("<u4")
-    await gather(*(channel.send(name, Reply(own.tobytes())) for name, own in zip(lot, replies, strict=True)))
+    queries = await roll.call(attendance, lot, query)
+    if not queries:
+        return []
+    replies = (await asyncio.to_thread(table.answer, np.stack(list(queries.values())))).astype("<u4")
+    await gather(*(channel.send(name, Reply(own.tobytes())) for name, own in zip(queries, replies, strict=True)))
+    return list(queries)
 
 
 async def _hint(channel: Channel, hub: str, shape: pir.Shape) -> Words32:

@@ -22,8 +22,9 @@ from covey.crypto.elgamal import KeyShare, joint_key
 from covey.crypto.group import Point, Points
 from covey.crypto.rng import Label, spell
 from covey.crypto.threshold import CommitteeKey, Trustee
-from covey.errors import InputError, PeerError, Unmet
-from covey.protocols.collect import post
+from covey.errors import PeerError, Unmet
+from covey.protocols.collect import post, roll
+from covey.protocols.protocol import EVERYONE, Attendance
 from covey.secure import committee
 from covey.wire import Bytes64, Channel, Count, Message, Name, gather
 
@@ -66,10 +67,15 @@ class Opening:
 
     own: KeyShare
     committee: CommitteeKey
-    helpers: Mapping[str, int]
-    """The trustees that are asked, by name, with their places."""
+    trustees: Mapping[str, int]
+    """By name, with their places; a majority of them is asked, and the others are spares."""
     key: Points
     """What everything is encrypted under."""
+
+    @property
+    def helpers(self) -> dict[str, int]:
+        """The trustees that are asked as long as all are there: those with the first places."""
+        return {name: place for name, place in self.trustees.items() if place <= self.committee.threshold}
 
 
 @dataclass(frozen=True)
@@ -98,8 +104,6 @@ class Membership:
     rows: Point
     """What rows are sealed to at last."""
     trustee: Trustee | None
-    helps: bool
-    """Whether this trustee is among those that are asked to open."""
     trustees: tuple[str, ...] = ()
     """Who they are, for one of them and for the dealer."""
     dealer: str = ""
@@ -118,14 +122,24 @@ def majority(size: int) -> int:
     return size // 2 + 1
 
 
-async def enrol(channel: Channel, size: int, *, deals: bool = False) -> Enrolment:
-    """The collector's part, with everyone who is there; `deals` if somebody is to deal a key besides."""
-    handles = channel.peers
-    enrolled = await channel.at("enrol").collect(Enrolled)
-    for name, message in enrolled.items():
+async def enrol(
+    channel: Channel, size: int, *, least: int = 1, attendance: Attendance = EVERYONE, deals: bool = False
+) -> Enrolment:
+    """The collector's part, with everyone who enrols; `deals` if somebody is to deal a key besides.
+
+    Raises Unmet if fewer than `least` enrol, and Left if a trustee leaves before the committee has its key.
+    """
+
+    async def key_of(name: str) -> Point:
+        message = await channel.at("enrol").receive(name, Enrolled)
         if not proof.holds(message.knows, message.key, *_context(channel), name):
             raise PeerError(party=name, step="enrol", reason="it does not prove that it knows its key")
-    letters = {name: message.key for name, message in enrolled.items()}
+        return message.key
+
+    letters = await roll.call(attendance, channel.peers, key_of)
+    handles = tuple(letters)
+    if len(handles) < least:
+        raise Unmet(f"fewer than k = {least} respondents took part; nothing can be released")
     trustees, dealer = chosen(channel.session, handles, size)
     if deals and not dealer:
         raise Unmet(
@@ -142,14 +156,13 @@ async def enrol(channel: Channel, size: int, *, deals: bool = False) -> Enrolmen
 
     await gather(*(greet(number, name) for number, name in enumerate(handles)))
     at = channel.at("committee")
-    _, made = await gather(_carry(at, trustees), committee.learn(at, trustees, threshold))
-    if made is None:
-        raise InputError("the committee has no key")
+    await post.carry(at, list(permutations(trustees, 2)), LETTERS)
+    made = await committee.learn(at, trustees, threshold)
     own, rows = KeyShare(channel.rng.stream("collect", "key")), KeyShare(channel.rng.stream("collect", "rows"))
     knows = own.prove(channel.rng.stream("collect", "knows"), *_context(channel), channel.me)
-    await channel.at("keys").broadcast(Keys(own.public, knows, made.public, rows.public))
-    helpers = {name: place for name, place in committee.places(trustees).items() if place <= threshold}
-    opening = Opening(own, made, helpers, joint_key([own.public, made.public]))
+    told = Keys(own.public, knows, made.public, rows.public)
+    await gather(*(channel.at("keys").send(name, told) for name in handles))
+    opening = Opening(own, made, committee.places(trustees), joint_key([own.public, made.public]))
     return Enrolment(handles, letters, opening, trustees, dealer, rows)
 
 
@@ -181,16 +194,10 @@ async def join(channel: Channel, hub: str) -> Membership:
         key=joint_key([keys.collector, keys.committee]),
         rows=keys.rows,
         trustee=trustee,
-        helps=trustee is not None and trustee.place <= trustee.key.threshold,
         trustees=tuple(welcome.trustees),
         dealer=welcome.dealer or "",
         company=company,
     )
-
-
-async def _carry(channel: Channel, trustees: Sequence[str]) -> CommitteeKey | None:
-    await post.carry(channel, list(permutations(trustees, 2)), LETTERS)
-    return None
 
 
 def _check(channel: Channel, hub: str, welcome: Welcome, own: KeyShare) -> None:

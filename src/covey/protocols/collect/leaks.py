@@ -72,6 +72,18 @@ ROWS = Leakage(
         "respondent": ("how many respondents share one's class, and nothing of what they answered",),
     }
 )
+LEFT = Leakage(
+    roles={"collector": ("that {left} respondents left before the end, by handle, and what they had sent until then",)}
+)
+SMALLER = Leakage(
+    roles={
+        "collector": (
+            "of each class that lost a member, whether the others are diverse enough without it; where they are not, "
+            "that tells something of the value of the one who left",
+        )
+    }
+)
+WITHHELD = Leakage(roles={"respondent": ("that its class was withheld, because too few of its members stayed",)})
 
 LEAKAGE = Leakage(
     everyone=ENROLMENT.everyone,

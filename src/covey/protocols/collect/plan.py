@@ -63,7 +63,11 @@ def warnings(terms: Terms, respondents: int, success: Success | None) -> list[st
     needed = privacy.offset_needed(low, high)
     near = ", ".join(f"{percent(chance)} at {distance}" for distance, chance in success.anchors.items())
     sample = f"{min(respondents, SIMULATED):,} simulated people, evenly spread"
+    trustees = min(terms.committee, respondents)
     found = [
+        f"a run needs k = {terms.k} respondents who stay to the end in one class, and {majority(trustees)} of "
+        f"{trustees} trustees; {trustees - majority(trustees)} of these may vanish. Before they answer, "
+        f"{respondents - terms.k:,} respondents may; later each class can spare those above k, or is withheld",
         f"the collector's chance of guessing a respondent's cell from the position alone is {percent(honest)} halfway "
         f"along the line (the paper's formula says {percent(printed)}), and {percent(success.edge)} at its beginning",
         f"next to a respondent whose cell it knows it is higher: {near} cells' distance; no b helps against that",
@@ -88,7 +92,7 @@ def rounds(terms: Terms, study: Study) -> int:
     helpers = majority(terms.committee)
     tests = 4 * deepest + (2 * helpers + 2 if terms.watched else 0)
     mixers = min(_class_size(terms), MOST_MIXERS)
-    return keys + 1 + reading + 1 + 2 + tests + 2 + 1 + 2 * mixers
+    return keys + 1 + reading + 1 + 2 + tests + 2 + 1 + 2 * mixers + 1
 
 
 def traffic(terms: Terms, study: Study, respondents: int) -> tuple[int, int]:
@@ -106,7 +110,8 @@ def traffic(terms: Terms, study: Study, respondents: int) -> tuple[int, int]:
     else:
         reading, fetched = 1, terms.grid.cells * terms.entry_bytes
     onions = sum(row_size(terms, layers) for layers in range(mixers + 1)) * 2
-    messages = respondents * (7 + reading) + private + trustees + helpers * (4 + 6 * levels) + 2 * classes * mixers
+    mixing = classes * (size + 3 * mixers)  # what became of the class; a task, and the rows there and back
+    messages = respondents * (7 + reading) + private + 2 * trustees + helpers * (3 + 6 * levels) + mixing
     total = respondents * (fetched + marks * ENTRY_BYTES + onions + 48 * size + 300)
     total += terms.grid.cells * ENTRY_BYTES + helpers * (respondents * 64 + tests * 6 * 32)
     return messages, total + messages * _FRAME

@@ -109,14 +109,22 @@ def private_channel(channel: Channel, hub: str, own: KeyShare, keys: Mapping[str
 
 
 async def carry(channel: Channel, lines: Sequence[tuple[str, str]], letters: int) -> None:
-    """The collector's part: so many letters on each line, from a writer to a reader."""
+    """The collector's part: so many letters on each line, from a writer to a reader.
 
-    async def line(sender: str, recipient: str) -> None:
-        for _ in range(letters):
-            parcel = await channel.at("post", "to", recipient).receive(sender, Parcel)
-            await channel.at("post", "from", sender).send(recipient, parcel)
+    A letter is carried once all of its turn are there, so that nobody is waited for who waits for another's letter.
+    """
 
-    await gather(*(line(*pair) for pair in lines))
+    async def fetch(sender: str, recipient: str) -> Parcel:
+        return await channel.at("post", "to", recipient).receive(sender, Parcel)
+
+    for _ in range(letters):
+        parcels = await gather(*(fetch(*line) for line in lines))
+        await gather(
+            *(
+                channel.at("post", "from", sender).send(recipient, parcel)
+                for (sender, recipient), parcel in zip(lines, parcels, strict=True)
+            )
+        )
 
 
 def _context(channel: Channel, sender: str, recipient: str, number: int) -> tuple[Label, ...]:

@@ -41,7 +41,7 @@ async def respondent(seat: Seat) -> Result:
     seat.book.learns(leakage, **numbers)
 
     seat.pace.phase("classes")
-    await gather(help_out(seat, hub, membership, share), hand_in(seat, terms, hub, membership, row))
+    await gather(help_out(seat, terms, hub, membership, share), hand_in(seat, terms, hub, membership, row))
     return Result()
 
 
@@ -90,22 +90,28 @@ def read_entry(seat: Seat, hub: str, raw: bytes) -> Ciphertexts:
         raise PeerError(party=hub, step="fetch", reason=reason) from None
 
 
-async def help_out(seat: Seat, hub: str, membership: Membership, share: DealtShare | None) -> None:
-    """If we are one of the trustees that are asked: blind and open for the collector."""
-    if membership.trustee is not None and membership.helps:
-        if share is not None:
-            await dealt.help_open(seat.channel.at("open"), hub, membership, share)
-        helper = Helper(membership.trustee, membership.key, hub)
-        await helper.serve(seat.channel.at("helper"), membership.respondents if share is None else None)
+async def help_out(seat: Seat, terms: Terms, hub: str, membership: Membership, share: DealtShare | None) -> None:
+    """If we are one of the trustees: blind and open for the collector, at once or as a spare."""
+    trustee = membership.trustee
+    if trustee is None:
+        return
+    asked = trustee.place <= trustee.key.threshold
+    if share is not None and asked:
+        await dealt.help_open(seat.channel.at("open"), hub, membership, share)
+    positions = range(terms.k, membership.respondents + 1) if asked and not terms.dealt else None
+    await Helper(trustee, membership.key, hub).serve(seat.channel.at("helper"), positions)
 
 
 async def hand_in(seat: Seat, terms: Terms, hub: str, membership: Membership, row: bytes) -> None:
     """Our row, once we know how many share our class and have approved."""
-    channel = seat.channel.at("release")
-    own = await submit.join_class(channel, terms, hub, membership)
-    seat.book.learns(leaks.BOXES)
-    opens = (f"your answers, as those of one of {len(own.keys)} respondents", *leaks.ROWS.sentences("respondent"))
-    await seat.approve(Proposal(opens=opens))
-    seat.pace.phase("release")
-    seat.book.learns(leaks.ROWS)
-    await submit.hand_in(channel, terms, hub, membership, own, row)
+
+    async def agree(members: int) -> None:
+        seat.book.learns(leaks.BOXES)
+        opens = (f"your answers, as those of one of {members} respondents", *leaks.ROWS.sentences("respondent"))
+        await seat.approve(Proposal(opens=opens))
+        seat.pace.phase("release")
+        seat.book.learns(leaks.ROWS)
+
+    member = submit.Member(seat.channel.at("release"), terms, hub, membership)
+    if not await member.serve(row, agree):
+        seat.book.learns(leaks.WITHHELD)

@@ -6,14 +6,23 @@ Source    Xue and others, section 4.6, whose "anonymous channel" is a decryption
           random order.
 Hides     which row is whose, as long as one mixer besides the row's owner is honest; all but one of a class's members
           together always know the last one's row. In classes of more than 16 the first 16 in a random order mix.
+Leaving   a member that leaves before its class's rows are open is left out: the others are told of a smaller company,
+          of k or more, and hand in anew; below k the class is withheld. Nothing of the former company was opened: each
+          of its rows still has the layer of the mixer that left, and everything later lies below it, or the mix had
+          not begun; the members that are left turn to the new company and take no layer off for the old one any more.
+          Rows are sealed for one company (its keys are part of the seal), so that none fits into another's mix. A
+          collector that lies about who left, and has the last mixer on its side, could open both companies' rows and
+          find the one that differs: like every collector that cheats, it is not kept from it.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from functools import partial
+from itertools import count
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -23,8 +32,10 @@ from covey.crypto.group import POINT_BYTES, Point, Points
 from covey.crypto.rng import Label, Stream, spell
 from covey.crypto.seal import BODY_OVERHEAD, OVERHEAD, Sealed, seal, unseal
 from covey.errors import InputError, PeerError
+from covey.protocols.collect import roll
 from covey.protocols.collect.keys import Enrolment, Membership
 from covey.protocols.collect.terms import Terms
+from covey.protocols.protocol import EVERYONE, Attendance
 from covey.protocols.rows import carried, domain
 from covey.secure.padding import LENGTH_BYTES, pad, unpad
 from covey.study import Study
@@ -37,9 +48,13 @@ CHUNK_BYTES = 1 << 20
 
 
 class Company(Message, tag="collect.company"):
-    """The keys for letters of a class's members, in no order that says anything, and the mixers' places among them."""
+    """What a member of a class is asked for: to hand in among the holders of these keys, to mix, or nothing more.
 
-    keys: Annotated[list[Point], Meta(min_length=1, max_length=LARGEST_CLASS)]
+    The keys are those for letters, in no order that says anything.
+    """
+
+    what: Literal["join", "mix", "released", "withheld"]
+    keys: Annotated[list[Point], Meta(max_length=LARGEST_CLASS)]
 
 
 class Onions(Message, tag="collect.onions"):
@@ -68,55 +83,141 @@ class Class:
         return cls(Points.join(keys), tuple(order[:MOST_MIXERS]))
 
 
-async def join_class(channel: Channel, terms: Terms, hub: str, membership: Membership) -> Class:
-    """A respondent learns who shares its class: keys, no names. Raises PeerError if they are fewer than k."""
-    keys = (await channel.at("company").receive(hub, Company)).keys
-    if len(keys) < terms.k or not Points.join(keys).distinct():
-        raise PeerError(
-            party=hub, step=channel.step, reason=f"a class of fewer than {terms.k} members, or one named twice"
-        )
-    if membership.letters.public not in keys:
-        raise PeerError(party=hub, step=channel.step, reason="a class that we are not in")
-    return Class.of(channel, keys)
+@dataclass
+class Member:
+    """A respondent's way through what it is asked for in its class."""
+
+    channel: Channel
+    terms: Terms
+    hub: str
+    membership: Membership
+    own: Class | None = None
+    mixed: bool = False
+
+    async def serve(self, row: bytes, agree: Callable[[int], Awaitable[None]]) -> bool:
+        """Hands the row in, and mixes if it is asked to; whether the class was released.
+
+        `agree` is asked once, with the number of members, before anything leaves.
+        """
+        for step in count():
+            task = await self.channel.at("company", step).receive(self.hub, Company)
+            at = self.channel.at(step, "mix")
+            if task.what == "join":
+                first, self.own = self.own is None, self._joined(task.keys)
+                self.mixed = False
+                if first:
+                    await agree(len(self.own.keys))
+                await self._hand_in(at, self.own, row)
+            elif task.what == "mix":
+                await self._mix(at)
+            else:
+                return task.what == "released"
+        return False
+
+    def _joined(self, keys: Sequence[Point]) -> Class:
+        """The class of these members. Raises PeerError below k, and where it has anyone who was not in it before."""
+        if len(keys) < self.terms.k or not Points.join(keys).distinct():
+            raise self._refused(f"a class of fewer than {self.terms.k} members, or one named twice")
+        if self.membership.letters.public not in keys:
+            raise self._refused("a class that we are not in")
+        before = None if self.own is None else set(self.own.keys)
+        if before is not None and not {key.data for key in keys} < before:
+            raise self._refused("a class may only become smaller once its members know it")
+        return Class.of(self.channel, keys)
+
+    async def _hand_in(self, at: Channel, own: Class, row: bytes) -> None:
+        context = _context(at, own)
+        padded = pad([row], 1, self.terms.row_bytes)
+        wrapped = seal(padded, self.membership.rows, at.rng.stream("row"), *context, "row")
+        for depth, place in reversed(list(enumerate(own.mixers))):
+            key = own.keys.slice(place, place + 1)
+            wrapped = seal(wrapped.rows(), key, at.rng.stream("onion", depth), *context, depth)
+        await send(at.at("in"), self.hub, wrapped)
+
+    async def _mix(self, at: Channel) -> None:
+        own = self.own
+        place = -1 if own is None else list(own.keys).index(self.membership.letters.public.data)
+        if own is None or place not in own.mixers or self.mixed:
+            raise self._refused("we are to mix where it is not our turn, or a second time")
+        depth, self.mixed = own.mixers.index(place), True
+        size = row_size(self.terms, len(own.mixers) - depth)
+        batch = await receive(at.at("pass"), self.hub, len(own.keys), size)
+        mixed = peel(at, self.hub, batch, self.membership.letters, (*_context(at, own), depth))
+        await send(at.at("pass"), self.hub, permuted(mixed, at.rng.stream("order")))
+
+    def _refused(self, reason: str) -> PeerError:
+        return PeerError(party=self.hub, step=self.channel.step, reason=reason)
 
 
-async def hand_in(channel: Channel, terms: Terms, hub: str, membership: Membership, own: Class, row: bytes) -> None:
-    """A respondent's part: its row goes in, and if it is a mixer, everyone's pass through its hands."""
-    at, context = channel.at("mix"), _context(channel, own)
-    wrapped = seal(pad([row], 1, terms.row_bytes), membership.rows, channel.rng.stream("row"), *context, "row")
-    for depth, place in reversed(list(enumerate(own.mixers))):
-        key = own.keys.slice(place, place + 1)
-        wrapped = seal(wrapped.rows(), key, channel.rng.stream("onion", depth), *context, depth)
-    await send(at.at("in"), hub, wrapped)
-    place = list(own.keys).index(membership.letters.public.data)
-    if place not in own.mixers:
-        return
-    depth = own.mixers.index(place)
-    size = row_size(terms, len(own.mixers) - depth)
-    batch = await receive(at.at("pass"), hub, len(own.keys), size)
-    mixed = peel(at, hub, batch, membership.letters, (*context, depth))
-    await send(at.at("pass"), hub, permuted(mixed, channel.rng.stream("order")))
+@dataclass(frozen=True)
+class Gathered:
+    """What became of one company: its rows, or who is left to hand in anew (nobody where that is of no use)."""
+
+    rows: list[list[str]] | None
+    left: tuple[str, ...] = ()
 
 
-async def gather_rows(
-    channel: Channel, terms: Terms, study: Study, enrolment: Enrolment, members: Sequence[str], own: Class
-) -> list[list[str]]:
-    """The collector's part for one class: passes the rows on from mixer to mixer and opens them at last."""
-    at, context = channel.at("mix"), _context(channel, own)
-    layers = len(own.mixers)
-    parts = await gather(*(receive(at.at("in"), name, 1, row_size(terms, layers)) for name in members))
-    batch = Sealed.join(parts)
-    for depth, place in enumerate(own.mixers):
-        mixer = members[place]
-        await send(at.at("pass"), mixer, batch)
-        batch = await receive(at.at("pass"), mixer, len(members), row_size(terms, layers - depth - 1))
-    last = members[own.mixers[-1]]
-    try:
-        rows = unseal(batch, enrolment.rows.surrender(), *context, "row")
-        return [read_row(study, unpad(row)) for row in rows]
-    except InputError as error:
-        reason = f"a row of its class cannot be read: {error}"
-        raise PeerError(party=last, step=at.step, reason=reason) from None
+class Assembly:
+    """The collector's way to the members of all classes; each of them has its tasks numbered by itself."""
+
+    def __init__(
+        self, channel: Channel, terms: Terms, study: Study, enrolment: Enrolment, attendance: Attendance = EVERYONE
+    ) -> None:
+        self._channel, self._terms, self._study = channel, terms, study
+        self._enrolment, self._attendance = enrolment, attendance
+        self._steps = {name: count() for name in enrolment.handles}
+        self._at: dict[str, Channel] = {}
+
+    async def join(self, names: Sequence[str]) -> Class:
+        """Tells these who they are among."""
+        keys = [self._enrolment.letters[name] for name in names]
+        await gather(*(self._tell(name, Company("join", keys)) for name in names))
+        return Class.of(self._channel, keys)
+
+    async def end(self, names: Sequence[str], *, released: bool) -> None:
+        """Tells these that this was all."""
+        await gather(*(self._tell(name, Company("released" if released else "withheld", [])) for name in names))
+
+    async def collect(self, names: Sequence[str], own: Class) -> Gathered:
+        """Passes one company's rows on from mixer to mixer and opens them at last, unless somebody leaves before."""
+        layers = len(own.mixers)
+        parts = await roll.call(self._attendance, names, partial(self._take, row_size(self._terms, layers)))
+        if len(parts) < len(names):
+            return Gathered(None, tuple(parts))
+        batch = Sealed.join(list(parts.values()))
+        for depth, place in enumerate(own.mixers):
+            size, mixer = row_size(self._terms, layers - depth - 1), names[place]
+            passed = await roll.call(self._attendance, [mixer], partial(self._pass, batch, size))
+            if mixer not in passed:
+                return Gathered(None, tuple(name for name in names if name != mixer))
+            batch = passed[mixer]
+        try:
+            return Gathered(self._open(batch, own, names[own.mixers[-1]]))
+        except PeerError as error:
+            self._attendance.excuse(error)
+            return Gathered(None)
+
+    async def _tell(self, name: str, task: Company) -> None:
+        step = next(self._steps[name])
+        self._at[name] = self._channel.at(step, "mix")
+        await self._channel.at("company", step).send(name, task)
+
+    async def _take(self, size: int, name: str) -> Sealed:
+        return await receive(self._at[name].at("in"), name, 1, size)
+
+    async def _pass(self, batch: Sealed, size: int, mixer: str) -> Sealed:
+        await self._tell(mixer, Company("mix", []))
+        at = self._at[mixer].at("pass")
+        await send(at, mixer, batch)
+        return await receive(at, mixer, len(batch), size)
+
+    def _open(self, batch: Sealed, own: Class, last: str) -> list[list[str]]:
+        try:
+            rows = unseal(batch, self._enrolment.rows.surrender(), *_context(self._channel, own), "row")
+            return [read_row(self._study, unpad(row)) for row in rows]
+        except InputError as error:
+            reason = f"a row of its class cannot be read: {error}"
+            raise PeerError(party=last, step=self._channel.step, reason=reason) from None
 
 
 def peel(channel: Channel, hub: str, batch: Sealed, own: KeyShare, context: tuple[Label, ...]) -> Sealed:

@@ -9,10 +9,11 @@ Order     where even *which* of several numbers is zero must not be seen, the he
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 import numpy as np
 from msgspec import Meta
@@ -21,12 +22,15 @@ from numpy.typing import NDArray
 from covey.crypto.elgamal import Ciphertexts, opened, rerandomise
 from covey.crypto.group import Points, Scalars
 from covey.crypto.threshold import Trustee
-from covey.errors import PeerError
+from covey.errors import PeerError, Unmet
+from covey.protocols.collect import roll
 from covey.protocols.collect.keys import Opening
+from covey.protocols.protocol import EVERYONE, Attendance
 from covey.secure import committee, lists
 from covey.secure.lists import Elements
 from covey.wire import Channel, Message, gather
 
+T = TypeVar("T")
 Bits = NDArray[np.bool_]
 LARGEST = 1 << 24
 
@@ -34,7 +38,7 @@ LARGEST = 1 << 24
 class Task(Message, tag="collect.task"):
     """What the collector asks a helper for next; `sizes` are the groups that are to be brought into random order."""
 
-    what: Literal["blind", "wait", "open", "done"]
+    what: Literal["blind", "open", "done"]
     number: Annotated[int, Meta(ge=0, le=LARGEST)]
     sizes: Annotated[list[Annotated[int, Meta(ge=1, le=LARGEST)]], Meta(max_length=1 << 20)]
 
@@ -48,53 +52,90 @@ class Blinded(Elements, tag="collect.blinded"):
 
 
 class Tester:
-    """The collector's way to its helpers; every task has a step of its own."""
+    """The collector's way to its helpers; each of them has its tasks numbered by itself.
 
-    def __init__(self, channel: Channel, opening: Opening) -> None:
-        self._channel, self._opening = channel, opening
-        self._steps = count()
+    A majority of the trustees is asked. The others are spares: one takes the place of each helper that leaves, and has
+    the task anew; what the rest did stays of use. Blinding needs a majority as well, so that one of them is honest.
+    """
+
+    def __init__(self, channel: Channel, opening: Opening, attendance: Attendance = EVERYONE) -> None:
+        self._channel, self._opening, self._attendance = channel, opening, attendance
+        self._steps = {name: count() for name in opening.trustees}
+        self._there = list(opening.trustees)
 
     async def open(self, ciphertexts: Ciphertexts) -> Points:
-        """What the ciphertexts hold, as multiples of the generator."""
-        channel, opening = self._channel.at(next(self._steps)), self._opening
-        await self._tell(channel, Task("open", len(ciphertexts), []))
-        theirs = await committee.unlock(channel.at("open"), opening.committee, opening.helpers, ciphertexts)
+        """What the ciphertexts hold, as multiples of the generator. Raises Unmet below a majority of trustees."""
+        opening = self._opening
+
+        async def ask(helper: str) -> Points:
+            channel = await self._task(helper, Task("open", len(ciphertexts), []))
+            place = opening.trustees[helper]
+            return await committee.part_of(channel.at("open"), opening.committee, helper, place, ciphertexts)
+
+        parts = await self._majority(ask)
+        theirs = opening.committee.combine({opening.trustees[name]: part for name, part in parts.items()})
         return opened(ciphertexts, [theirs, opening.own.unlock(ciphertexts)])
 
     async def zeros(self, ciphertexts: Ciphertexts) -> Bits:
         """Which of them are zero."""
         if not len(ciphertexts):
             return np.zeros(0, dtype=bool)
-        channel = self._channel.at(next(self._steps))
-        parts = await gather(*(self._blind(channel, helper, ciphertexts, ()) for helper in self._opening.helpers))
-        total = parts[0]
-        for part in parts[1:]:
+        first, *others = (await self._majority(lambda helper: self._blind(helper, ciphertexts, ()))).values()
+        total = first
+        for part in others:
             total = total.plus(part)
         return (await self.open(total)).identities()
 
     async def zeros_in(self, ciphertexts: Ciphertexts, sizes: Sequence[int]) -> list[int]:
         """How many of each group (so many, one group after the other) are zero."""
-        for helper in self._opening.helpers:
-            channel = self._channel.at(next(self._steps))
-            others = [other for other in self._opening.helpers if other != helper]
-            await gather(*(channel.send(other, Task("wait", 0, [])) for other in others))
-            ciphertexts = await self._blind(channel, helper, ciphertexts, sizes)
+        done: set[str] = set()
+        while len(done) < self._opening.committee.threshold:
+            helper = self._next(done)
+            blinded = await roll.call(self._attendance, [helper], partial(self._blind_groups, ciphertexts, sizes))
+            if helper in blinded:
+                ciphertexts = blinded[helper]
+                done.add(helper)
+            else:
+                self._there.remove(helper)
         marked = (await self.open(ciphertexts)).identities()
         ends = np.cumsum(sizes)
         return [int(marked[end - size : end].sum()) for end, size in zip(ends.tolist(), sizes, strict=True)]
 
     async def dismiss(self) -> None:
-        """The helpers have nothing more to do."""
-        await self._tell(self._channel.at(next(self._steps)), Task("done", 0, []))
+        """The trustees have nothing more to do."""
+        await gather(*(self._task(name, Task("done", 0, [])) for name in self._there))
 
-    async def _tell(self, channel: Channel, task: Task) -> None:
-        await gather(*(channel.send(helper, task) for helper in self._opening.helpers))
+    async def _majority(self, work: Callable[[str], Awaitable[T]]) -> dict[str, T]:
+        """What a majority of the trustees answers; spares are asked for those who leave, until there are none."""
+        found: dict[str, T] = {}
+        while (lacking := self._opening.committee.threshold - len(found)) > 0:
+            self._next(set(found))
+            asked = [name for name in self._there if name not in found][:lacking]
+            answers = await roll.call(self._attendance, asked, work)
+            found |= answers
+            self._there = [name for name in self._there if name in answers or name not in asked]
+        return found
 
-    async def _blind(
-        self, channel: Channel, helper: str, ciphertexts: Ciphertexts, sizes: Sequence[int]
-    ) -> Ciphertexts:
-        await channel.send(helper, Task("blind", len(ciphertexts), list(sizes)))
-        at = channel.at("blind")
+    def _next(self, done: set[str]) -> str:
+        """The next trustee to ask. Raises Unmet where fewer than a majority are left."""
+        if len(self._there) < self._opening.committee.threshold:
+            needed, chosen = self._opening.committee.threshold, len(self._opening.trustees)
+            raise Unmet(
+                f"fewer than {needed} of {chosen} trustees are left, and nothing can be opened without them; "
+                "nothing was released"
+            )
+        return next(name for name in self._there if name not in done)
+
+    async def _task(self, helper: str, task: Task) -> Channel:
+        channel = self._channel.at(next(self._steps[helper]))
+        await channel.send(helper, task)
+        return channel
+
+    async def _blind_groups(self, ciphertexts: Ciphertexts, sizes: Sequence[int], helper: str) -> Ciphertexts:
+        return await self._blind(helper, ciphertexts, sizes)
+
+    async def _blind(self, helper: str, ciphertexts: Ciphertexts, sizes: Sequence[int]) -> Ciphertexts:
+        at = (await self._task(helper, Task("blind", len(ciphertexts), list(sizes)))).at("blind")
         await lists.send(at, helper, Numbers, [ciphertexts.first, ciphertexts.second])
         first, second = await lists.receive(at, helper, Blinded, columns=2, due=len(ciphertexts))
         return Ciphertexts(first, second)
@@ -102,29 +143,31 @@ class Tester:
 
 @dataclass(frozen=True)
 class Helper:
-    """A trustee's way through its tasks."""
+    """A trustee's way through its tasks; a spare has none but the last, unless another trustee leaves."""
 
     trustee: Trustee
     key: Points
     hub: str
 
-    async def serve(self, channel: Channel, positions: int | None) -> None:
+    async def serve(self, channel: Channel, positions: range | None) -> None:
         """Does what the collector asks for until it says that this was all.
 
-        So many positions are opened first, and once: whatever is opened later was blinded before.
+        Whoever is asked from the beginning opens positions first, and once, those of all who answered together
+        (`positions` are the numbers of them that there may be): whatever is opened later was blinded before. A spare
+        may be asked at any time; it opens nothing without one of those.
         """
         for step in count():
             at = channel.at(step)
             task = await at.receive(self.hub, Task)
             if task.what == "done":
                 return
-            if step == 0 and positions is not None and (task.what != "open" or task.number != positions):
+            if step == 0 and positions is not None and (task.what != "open" or task.number not in positions):
                 raise PeerError(
                     party=self.hub, step=at.step, reason="it did not ask for every position once, and first"
                 )
             if task.what == "open":
                 await committee.serve(at.at("open"), self.trustee, self.hub, task.number)
-            elif task.what == "blind":
+            else:
                 await self._blind(at.at("blind"), task)
 
     async def _blind(self, channel: Channel, task: Task) -> None:
