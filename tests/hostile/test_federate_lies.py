@@ -7,17 +7,18 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from covey.crypto.paillier import TINY, SecretKey
+from covey.crypto.paillier import TINY, PublicKey, SecretKey
 from covey.crypto.residues import Residues
-from covey.crypto.rng import Rng
+from covey.crypto.rng import Rng, Words
 from covey.errors import Aborted, PeerError
 from covey.protocols.federate.finish import Boxes, Order, Ready, Summed, Veiled
 from covey.protocols.federate.pair import Membership, NumberKey
 from covey.protocols.federate.said import Above, Candidates, Halves, Scores
 from covey.secure.comparison import Flags, Masked
-from covey.testing.federate_cases import CURIOUS, FEDERATE, GYM, INSURER
+from covey.testing.federate_cases import CURIOUS, FEDERATE, GYM, INSURER, draw_users, study_of, trial_of
 from covey.testing.harness import run
 from covey.testing.network import seed_of
+from covey.testing.trial import Trial
 from covey.wire import MemoryNetwork, Message, Vector
 from covey.wire import frame as frames
 from covey.wire.message import decode, encode, tag_of
@@ -26,7 +27,13 @@ Lie = Callable[[Message], Message]
 
 
 class Lying(MemoryNetwork):
-    """A network on which a sender's first message of a type to a recipient says something else."""
+    """A network on which a sender's first message of a type to a recipient says something else.
+
+    It notes the recipient's key for numbers and the cuts that the sender considers: a liar knows both.
+    """
+
+    key: PublicKey
+    above: list[int]
 
     def __init__(self, kind: type[Message], sender: str, recipient: str, lie: Lie) -> None:
         super().__init__((GYM, INSURER, CURIOUS))
@@ -35,6 +42,10 @@ class Lying(MemoryNetwork):
     async def carry(self, sender: str, recipient: str, frame: bytes) -> None:
         sequence, raw = frames.split(frame)
         letter = frames.read(raw)
+        if (recipient, sender) == self.pair and letter.header.tag == tag_of(NumberKey):
+            self.key = decode(NumberKey, bytes(letter.payload)).key
+        if (sender, recipient) == self.pair and letter.header.tag == tag_of(Candidates):
+            self.above = decode(Candidates, bytes(letter.payload)).above.words.tolist()
         if not self.told and (sender, recipient) == self.pair and letter.header.tag == tag_of(self.kind):
             self.told = True
             said = self.lie(decode(self.kind, bytes(letter.payload)))
@@ -48,6 +59,24 @@ def longer(vector: Vector) -> Vector:
 
 def raised(vector: Vector) -> Vector:
     return Vector(vector.words + np.uint64(1_000_000))
+
+
+def nothing(vector: Vector) -> Vector:
+    return Vector(vector.words * np.uint64(0))
+
+
+def beyond(vector: Vector) -> Vector:
+    """Numbers that are negative to whoever counts in signed words."""
+    return Vector(vector.words + np.uint64(1 << 63))
+
+
+def crowded(upper: Vector) -> Vector:
+    """Somebody more in an upper half than there are."""
+    return Vector(upper.words | np.uint64(1 << 63))
+
+
+def ones(bits: int) -> Words:
+    return np.array([(1 << bits) - 1], dtype=np.uint64)
 
 
 def zeros(numbers: Residues) -> Residues:
@@ -79,13 +108,24 @@ LIES: list[tuple[str, type[Message], str, str, Lie, str]] = [
     ("too many cuts", Candidates, GYM, INSURER, field("counts", raised), "cuts"),
     ("cuts of another group", Candidates, GYM, INSURER, field("counts", longer), "cuts"),
     ("more members above a cut than there are", Candidates, GYM, INSURER, field("above", raised), "members"),
+    ("a number of cuts below zero", Candidates, GYM, INSURER, field("counts", beyond), "cuts"),
+    ("no members above a cut", Candidates, GYM, INSURER, field("above", nothing), "members"),
     ("too many numbers above cuts", Candidates, GYM, INSURER, field("above", longer), "members"),
     ("users above cuts of zeros", Above, GYM, INSURER, field("numbers", zeros), "out of range"),
     ("scores of zeros", Scores, INSURER, GYM, field("numbers", zeros), "out of range"),
     ("too few scores", Scores, INSURER, GYM, field("numbers", fewer), "expected"),
     ("masked numbers of zeros", Masked, GYM, INSURER, field("numbers", zeros), "out of range"),
     ("flags that are too long", Flags, INSURER, GYM, field("bits", lambda bits: bits + b"\x00"), "flags"),
-    ("an empty half", Halves, GYM, INSURER, field("upper", lambda upper: Vector(upper.words * np.uint64(0))), "halves"),
+    ("an empty half", Halves, GYM, INSURER, field("upper", nothing), "halves"),
+    ("the other half empty", Halves, GYM, INSURER, field("upper", lambda _: Vector(ones(12))), "halves"),
+    (
+        "somebody who is in no group",
+        Halves,
+        GYM,
+        INSURER,
+        field("upper", lambda v: Vector(v.words | ones(64))),
+        "halves",
+    ),
     ("halves of more groups", Halves, GYM, INSURER, field("upper", longer), "halves"),
     (
         "a group id twice",
@@ -117,6 +157,129 @@ def test_a_lie_is_refused_with_the_liars_name(
     assert error.party == sender
     assert reason in error.reason
     assert all(end.finished is None for end in ends.values())
+
+
+# -- numbers of users that cannot be
+
+
+def few() -> Trial:
+    """Twelve people of whom the insurer has five; the gym divides them first."""
+    study = study_of(12, options="candidates = 2", delta=0.99)
+    return trial_of(study, draw_users(Rng(seed_of(FEW)).stream("few"), 12, 4, 1))
+
+
+FEW, HAVE, PEOPLE, ROOM = 4, 5, 12, 4
+USERS = [
+    ("more users above a cut than members", lambda cut, cuts: cut + 1 if cut == min(cuts) else HAVE - 2),
+    ("more users above a cut than there are", lambda cut, cuts: HAVE + 1 if cut == max(cuts) else 2),
+    ("more users below a cut than members", lambda cut, cuts: 0 if cut == max(cuts) else 2),
+]
+
+
+@pytest.mark.parametrize(("why", "of"), USERS, ids=[why for why, _ in USERS])
+def test_users_above_a_cut_that_cannot_be_there_are_refused(why: str, of: Callable[[int, list[int]], int]) -> None:
+    def lie(message: Message) -> Message:
+        numbers = [of(cut, network.above) for cut in network.above]
+        packed = sum(number << (ROOM * place) for place, number in enumerate(numbers))
+        return Above(network.key.encrypt([packed], Rng(seed_of(1)).stream("lie")).residues())
+
+    network = Lying(Above, GYM, INSURER, lie)
+    ends = run(few(), network=network)
+    assert network.told
+    cuts = network.above
+    assert min(cuts) < HAVE < max(cuts)
+    assert PEOPLE - max(cuts) < HAVE
+    error = ends[INSURER].error
+    assert isinstance(error, PeerError), error
+    assert (error.party, error.reason) == (GYM, "more users than there can be above a cut")
+
+
+@pytest.mark.parametrize(("kind", "sender", "recipient"), [(Above, GYM, INSURER), (Summed, INSURER, GYM)])
+def test_a_pack_that_holds_more_than_its_numbers_is_refused(
+    kind: type[Above | Summed], sender: str, recipient: str
+) -> None:
+    def lie(message: Message) -> Message:
+        return kind(network.key.encrypt([1 << (TINY - 3)], Rng(seed_of(1)).stream("lie")).residues())
+
+    network = Lying(kind, sender, recipient, lie)
+    error = run(few(), network=network)[recipient].error
+    assert isinstance(error, PeerError), error
+    assert (error.party, error.reason) == (sender, "a pack holds more than its numbers")
+
+
+# -- other schedules
+
+
+def another(options: str, kind: type[Message], lie: Lie) -> PeerError:
+    """What the insurer says of the gym's lie."""
+    users = draw_users(Rng(seed_of(12)).stream("smallest"), PEOPLE, 6, 3)
+    trial = trial_of(study_of(PEOPLE, options=options, delta=0.99), users)
+    network = Lying(kind, GYM, INSURER, lie)
+    error = run(trial, network=network)[INSURER].error
+    assert network.told
+    assert isinstance(error, PeerError), error
+    assert error.party == GYM
+    return error
+
+
+def test_a_second_cut_where_one_is_due_is_refused() -> None:
+    twice = field("counts", lambda counts: Vector(counts.words * np.uint64(2)))
+    assert "cuts" in another("alpha = 1", Candidates, twice).reason
+
+
+def test_more_cuts_than_the_study_allows_are_refused() -> None:
+    def lie(message: Message) -> Message:
+        assert isinstance(message, Candidates)
+        return Candidates(Vector(message.counts.words + np.uint64(1)), longer(message.above))
+
+    assert "cuts" in another("candidates = 2", Candidates, lie).reason
+
+
+def many(count: int) -> Words:
+    return np.ones(count, dtype=np.uint64)
+
+
+PAPER = 'schedule = "paper"\ncandidates = 2'
+NO_CUTS: list[tuple[str, Lie]] = [
+    ("no number of cuts", field("counts", lambda counts: Vector(counts.words[:0]))),
+    (
+        "as many cuts as members",
+        lambda _: Candidates(Vector(np.array([12], np.uint64)), Vector(np.ones(12, np.uint64))),
+    ),
+    ("a number too many", field("above", longer)),
+    ("no members above a cut", field("above", nothing)),
+    ("all members above a cut", field("above", lambda above: Vector(above.words * np.uint64(0) + np.uint64(12)))),
+]
+
+
+@pytest.mark.parametrize(("why", "lie"), NO_CUTS, ids=[why for why, _ in NO_CUTS])
+def test_the_papers_calls_refuse_cuts_that_cannot_be(why: str, lie: Lie) -> None:
+    assert "cuts" in another(PAPER, Candidates, lie).reason
+
+
+def test_the_papers_calls_refuse_an_empty_half() -> None:
+    assert "halves" in another(PAPER, Halves, field("upper", nothing)).reason
+
+
+# -- the recipient
+
+
+class Boasting(Lying):
+    """Both providers announce a thousand classes."""
+
+    async def carry(self, sender: str, recipient: str, frame: bytes) -> None:
+        sequence, raw = frames.split(frame)
+        letter = frames.read(raw)
+        if letter.header.tag == tag_of(Ready):
+            frame = frames.place(sequence, frames.write(letter.header, bytes(16), encode(Ready(1000))).raw)
+        await MemoryNetwork.carry(self, sender, recipient, frame)
+
+
+def test_more_classes_than_k_allows_are_refused_before_they_are_waited_for() -> None:
+    network = Boasting(Ready, GYM, CURIOUS, lambda message: message)
+    error = run(FEDERATE.smallest(), network=network)[CURIOUS].error
+    assert isinstance(error, PeerError)
+    assert "more classes than k allows" in error.reason
 
 
 def test_numbers_that_leave_a_class_below_k_are_not_released() -> None:
