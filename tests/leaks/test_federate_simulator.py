@@ -11,21 +11,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from typing import TypeVar
 
+import gmpy2
 import numpy as np
 import pytest
+from gmpy2 import mpz
 from tests.leaks.federate_simulator import Learned, Simulator, Tape, declared
 
 from covey.crypto import packing
 from covey.crypto.elgamal import Ciphertexts as Pairs
 from covey.crypto.group import powers
-from covey.crypto.paillier import PublicKey
+from covey.crypto.paillier import Ciphertexts, PublicKey, SecretKey
 from covey.crypto.rng import Rng
 from covey.errors import Unmet
-from covey.protocols.federate.finish import Boxes, Ready, Summed, Veiled, Veils
+from covey.protocols.federate import clear, score
+from covey.protocols.federate.finish import Boxes, Order, Ready, Summed, Veiled, Veils, by_value
+from covey.protocols.federate.own import Own
 from covey.protocols.federate.pair import Membership, NumberKey
 from covey.protocols.federate.role import provider, recipient
-from covey.protocols.federate.said import Above, Scores
+from covey.protocols.federate.said import Above, Candidates, Scores, room_for
 from covey.protocols.federate.terms import Terms
 from covey.protocols.protocol import Proposal, Result, Seat
 from covey.secure.ciphers import Ciphers
@@ -45,10 +50,11 @@ from covey.testing.federate_cases import (
 )
 from covey.testing.network import seed_of
 from covey.testing.parties import Outcome, run_parties
-from covey.wire import Channel
+from covey.wire import Channel, Message
 from covey.wire.frame import read
 from covey.wire.message import decode, tag_of
 
+M = TypeVar("M", bound=Message)
 PEOPLE, RUNS = 30, 3
 ROOT = "/root/"
 GOLDEN = 0.6180339887  # spreads spots within their place, so that few places do not count as uneven
@@ -327,3 +333,84 @@ def test_an_infeasible_study_is_simulated_from_one_bit() -> None:
         assert isinstance(made_up.error, Unmet)
         assert said(real) == said(made_up)
         assert view_of(real, simulator).shape == view_of(made_up, simulator).shape
+
+
+# -- what could be traced, or put in order
+
+
+def small() -> tuple[Study, Users]:
+    """Twelve people whom the gym divides first, and some of them are divided."""
+    study = study_of(12, delta=0.99, options="candidates = 3")
+    return study, draw_users(Rng(seed_of(12)).stream("smallest"), 12, 6, 3)
+
+
+def zero_parts(secret: SecretKey, values: Sequence[mpz]) -> list[mpz]:
+    """Ciphertexts without their numbers: their randomness alone, which the key's holder can separate."""
+    key = secret.public
+    numbers = secret.decrypt(Ciphertexts(key, list(values)))
+    return [
+        value * gmpy2.invert(1 + number * key.n, key.square) % key.square
+        for value, number in zip(values, numbers, strict=True)
+    ]
+
+
+def own_bits(me: str, own: Own, seed: int) -> tuple[SecretKey, Ciphertexts]:
+    """A provider's key, and its membership bits as it sent them."""
+    tape = Tape(me, seed)
+    secret = tape.secret(own.terms.bits)
+    stream = tape.at("federate/enrol/membership").stream("membership")
+    return secret, secret.encrypt(own.member.astype(int).tolist(), stream)
+
+
+def heard_at(outcome: Outcome[Result], sender: str, kind: type[M], step: str) -> M:
+    letters = [read(raw) for raw in outcome.notebook.letters[sender]]
+    [found] = [each for each in letters if each.header.tag == tag_of(kind) and each.header.step == step]
+    return decode(kind, bytes(found.payload))
+
+
+def test_numbers_above_cuts_cannot_be_traced_to_the_membership_bits_they_are_sums_of() -> None:
+    """The follower guesses the right sets: the sums of its own ciphertexts are not what it was sent."""
+    study, users = small()
+    terms, first, second = owns_of(study, users)
+    everyone = np.arange(12)
+    values = first.codes(first.spread(everyone)[1], everyone, "")
+    cuts = score.candidates(terms, values)
+    step = "federate/divide/0/cut/gym/choose"
+    order = Tape(GYM, 1).at(step).stream("order", 0).permutation(len(cuts))
+    secret, bits = own_bits(INSURER, second, 1)
+    sums = bits.totals([everyone[values >= cuts.codes[place]].tolist() for place in order.tolist()])
+    guess = packing.pack(sums, room_for([12]), packing.slots(secret.public, room_for([12])))
+    message = heard_at(real_run(study, users, 1)[INSURER], GYM, Above, f"{step}/candidates")
+    said = secret.public.accept(message.numbers)
+    assert secret.decrypt(said) == secret.decrypt(guess)
+    assert zero_parts(secret, said.values) != zero_parts(secret, guess.values)
+
+
+def test_sums_for_the_recipient_cannot_be_traced_to_the_membership_bits_they_are_sums_of() -> None:
+    study, users = small()
+    terms, first, second = owns_of(study, users)
+    leaves = clear.divide(terms, first, second).leaves
+    order = Tape(GYM, 1).at("federate/release/order").stream("order").permutation(len(leaves)).tolist()
+    secret, bits = own_bits(GYM, first, 1)
+    sums = bits.totals(cell for place in order for cell in by_value(second, leaves[place]))
+    room = room_for([len(group.members) for group in leaves]) + HIDING + 1
+    guess = packing.pack(sums, room, packing.slots(secret.public, room))
+    message = heard_at(real_run(study, users, 1)[GYM], INSURER, Summed, "federate/release/numbers")
+    said = secret.public.accept(message.numbers)
+    assert len(said) == len(guess)
+    assert not set(zero_parts(secret, said.values)) & set(zero_parts(secret, guess.values))
+
+
+@pytest.mark.parametrize("schedule", ["level", "paper"])
+def test_candidates_and_classes_come_in_an_order_that_says_nothing(schedule: str) -> None:
+    study, users = small()
+    study = study_of(12, delta=0.99, options=f'candidates = 3\nschedule = "{schedule}"')
+    step = "federate/divide/0/cut/gym/choose/candidates" if schedule == "level" else "federate/divide/0/0/candidates"
+    cuts, classes = set(), set()
+    for seed in range(5):
+        heard = real_run(study, users, seed)[INSURER]
+        cuts.add(tuple(heard_at(heard, GYM, Candidates, step).above.words.tolist()))
+        classes.add(tuple(heard_at(heard, GYM, Order, "federate/release/order").order.words.tolist()))
+    assert len({tuple(sorted(each)) for each in cuts}) == 1
+    assert len(cuts) > 1
+    assert len(classes) > 1

@@ -12,6 +12,7 @@ from covey.crypto.rng import Rng, derive
 from covey.protocols.federate import clear
 from covey.protocols.federate.own import Own
 from covey.protocols.federate.pair import Membership
+from covey.protocols.federate.said import Halves
 from covey.protocols.federate.terms import Terms
 from covey.testing.federate_cases import GYM, INSURER, draw_users, study_of, tables_of, trial_of
 from covey.testing.harness import lines, run
@@ -115,13 +116,41 @@ def test_membership_ciphertexts_never_reappear() -> None:
         assert not any(ciphertext in payload for own in sent.values() for ciphertext in own)
 
 
+def halves_in(tape: Tape) -> list[tuple[str, str, bytes]]:
+    """Who was said to be in which half, by step."""
+    letters = [frames.read(frames.split(frame)[1]) for _, _, frame in tape.frames]
+    found = [each for each in letters if each.header.tag == tag_of(Halves)]
+    return sorted((each.header.sender, each.header.step, bytes(each.payload)) for each in found)
+
+
 def test_a_second_run_divides_alike_and_says_nothing_alike() -> None:
-    """The same keys and data: the halves are the same, and no ciphertext is."""
+    """The same keys and data: everybody is on the same side of every cut, and no ciphertext is the same."""
     trial = trial_of(study_of(30, options="candidates = 3"), draw_users(Rng(seed_of(4)).stream("x"), 30, 12, 6))
-    first, second = (lines(run(trial, seed=seed)) for seed in (1, 2))
+    tapes = [Tape(trial.names) for _ in range(2)]
+    first, second = (lines(run(trial, seed=seed, network=tape)) for seed, tape in zip((1, 2), tapes, strict=True))
     shape = [(line.sender, line.recipient, line.step, line.tag, line.size) for line in first]
     assert shape == [(line.sender, line.recipient, line.step, line.tag, line.size) for line in second]
     assert not {line.digest for line in first if "federate/divide" in line.step} & {line.digest for line in second}
+    assert halves_in(tapes[0]) == halves_in(tapes[1]) != []
+
+
+def test_whoever_changes_sides_between_runs_with_other_dummy_keys_is_a_dummy_and_with_the_same_nobody_does() -> None:
+    """Why the key lasts: the second run of a provider that lost it exposes dummy users, and the attack finds them."""
+    users = draw_users(Rng(seed_of(5)).stream("x"), PEOPLE, 80, 60)
+    study = study_of(PEOPLE, k=3, delta=0.9, options="alpha = 1")
+    tables, terms = tables_of(study, users), Terms.of(study)
+    everyone = clear.Group("", np.arange(PEOPLE))
+
+    def upper(key: int) -> NDArray[np.bool_]:
+        own = Own.of(terms, tables[GYM], seed_of(key))
+        values = own.codes(0, everyone.members, "")
+        return np.asarray(values >= np.median(values[own.member]))
+
+    moved = upper(1) != upper(2)
+    real = np.array([uid in users[GYM] for uid in terms.population])
+    assert not moved[real].any()
+    assert int(moved.sum()) > 20
+    assert np.array_equal(upper(1), upper(1))
 
 
 def test_the_recipient_hears_of_no_id_and_of_no_group_on_the_way() -> None:

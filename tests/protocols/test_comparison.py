@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
+import gmpy2
 import numpy as np
 import pytest
+from gmpy2 import mpz
 from numpy.typing import NDArray
 
 from covey.crypto import packing
 from covey.crypto.elgamal import Ciphertexts as Pairs
+from covey.crypto.group import Scalars, generator_times, powers
 from covey.crypto.paillier import TINY, Ciphertexts, SecretKey
 from covey.crypto.reading import ReadingKey
-from covey.crypto.rng import Rng
+from covey.crypto.rng import Rng, derive
 from covey.errors import InputError, PeerError
 from covey.secure import comparison, largest, window
 from covey.secure.comparison import HIDING, Masked, shuffled, slot_bits, spelled
+from covey.secure.lists import Elements
 from covey.testing import federate_cases  # noqa: F401 - it allows tiny keys
 from covey.testing.network import seed_of
 from covey.testing.parties import Outcome, run_parties
@@ -221,3 +225,162 @@ def test_the_window_shows_at_most_one_zero() -> None:
         half = len(shown.points) // 2
         zeros = READING.zeros(Pairs(shown.points.slice(0, half), shown.points.slice(half, 2 * half)))
         assert int(zeros.sum()) == int(common < 4)
+
+
+# -- what a reader could trace
+
+
+def zero_part(value: mpz, secret: SecretKey = SECRET) -> mpz:
+    """A Paillier ciphertext without its number: its randomness alone, which the key's holder can separate."""
+    key = secret.public
+    [number] = secret.decrypt(Ciphertexts(key, [value]))
+    return value * gmpy2.invert(1 + number * key.n, key.square) % key.square
+
+
+def test_a_masked_number_cannot_be_traced_to_what_the_reader_encrypted() -> None:
+    """Without new randomness a masked number has the randomness of the ciphertext that it was made from."""
+    numbers = encrypted([7])
+    outcomes = signs([7], [4])
+    [message] = heard(outcomes["reader"], "asker", Masked)
+    [said] = SECRET.public.accept(message.numbers).values
+    assert zero_part(said) != zero_part(numbers.values[0])
+    assert zero_part(numbers.plus_numbers([5]).values[0]) == zero_part(numbers.values[0])  # the attack works
+
+
+def traced(pairs: Pairs, fresh: Scalars) -> list[bool]:
+    """Which ciphertexts are multiples of ones that the reader made of 1 with this randomness, or of their complements.
+
+    A multiple of (t G, G + t K) holds r G beside r t G: the reader knows t, and so whether it is one.
+    """
+    held = pairs.second.minus(pairs.first.times(READING._secret))  # a test may look
+    found = held.times(fresh)
+    negative = found.minus(found).minus(found)
+    rows = zip(pairs.first, found, negative, held, strict=True)
+    return [first in (one, two) and any(plain) for first, one, two, plain in rows]
+
+
+def test_a_difference_cannot_be_traced_to_the_readers_digit() -> None:
+    """One digit of 1 against 1, heads down: the difference is no zero, and a multiple of the digit's ciphertext."""
+    count = 8
+    fresh = Scalars.draw(RNG.stream("traced"), count)
+    digits = READING.encrypt(np.ones(count, dtype=bool), Rng(seed_of(1)).stream("traced"))
+    widths, coins = np.ones(count, dtype=np.int64), np.zeros(count, dtype=bool)
+    said = comparison.differences(digits, [1] * count, widths, coins, READING.public, RNG.stream("factors"))
+    assert not any(traced(said.take(np.arange(1, 2 * count, 2)), fresh))
+    assert all(traced(digits.scaled(Scalars.draw(RNG.stream("some"), count)), fresh))  # the attack works
+
+
+def test_a_verdict_cannot_be_traced_to_the_readers_share() -> None:
+    shares = np.ones(6, dtype=bool)
+
+    async def asker(channel: Channel) -> Bits:
+        return await comparison.ask_verdicts(channel, "reader", READING.public, shares, 1)
+
+    async def reader(channel: Channel) -> Bits:
+        return await comparison.answer_verdicts(channel, "asker", READING, shares, 1)
+
+    outcome = run_parties({"asker": asker, "reader": reader})["reader"]
+    [message] = heard(outcome, "asker", comparison.Blinded)
+    fresh = Scalars.draw(Rng(derive(seed_of(0), "reader")).child("step", "").stream("shares"), 6)
+    said = Pairs(message.points.slice(0, 6), message.points.slice(6, 12))
+    assert outcome.unwrap().tolist() == [False] * 6
+    assert not any(traced(said, fresh))
+
+
+def shown(mine: Bits, theirs: Bits, k: int, seed: int = 0) -> Pairs:
+    """What the window test shows its reader."""
+
+    async def asker(channel: Channel) -> bool:
+        return await window.ask_below(channel, "reader", READING.public, mine, k)
+
+    async def reader(channel: Channel) -> bool:
+        return await window.answer_below(channel, "asker", READING, theirs, k)
+
+    [message] = heard(run_parties({"asker": asker, "reader": reader}, seed=seed)["reader"], "asker", window.Shifted)
+    return Pairs(message.points.slice(0, k), message.points.slice(k, 2 * k))
+
+
+def test_the_window_shows_nothing_but_a_zero_in_a_random_place() -> None:
+    small = set(powers([number for number in range(-20, 21) if number]))
+    places = set()
+    for seed in range(12):
+        pairs = shown(np.array([True, True, True]), np.array([True, True, False]), 4, seed)
+        held = pairs.second.minus(pairs.first.times(READING._secret))
+        assert not any(point in small for point in held)
+        places |= set(np.flatnonzero(held.identities()).tolist())
+    assert len(places) > 2
+
+
+def test_the_window_cannot_be_traced_to_what_the_reader_has() -> None:
+    """One of a list in common: what is returned for zero holds r G, and must not hold r times its randomness."""
+    for seed in range(4):
+        pairs = shown(np.array([True]), np.array([True]), 1, seed)
+        fresh = Scalars.draw(Rng(derive(seed_of(seed), "reader")).child("step", "").stream("has"), 1)
+        assert not any(traced(pairs, fresh))
+
+
+def test_the_window_of_nobody_is_below() -> None:
+    nobody, everybody = np.zeros(3, dtype=bool), np.ones(3, dtype=bool)
+    for mine, theirs in ((nobody, everybody), (everybody, nobody), (nobody, nobody)):
+        pairs = shown(mine, theirs, 2)
+        assert int(READING.zeros(pairs).sum()) == 1
+
+
+# -- lists of another length
+
+
+def wrong(kind: type[Elements], rows: int) -> Elements:
+    points = generator_times(Scalars.draw(Rng(seed_of(9)).stream("points"), 2 * rows))
+    return kind(rows, points)
+
+
+Role = Callable[[Channel], Awaitable[object]]
+
+
+async def send_digits(channel: Channel) -> None:
+    await channel.send("asker", wrong(comparison.Digits, 5))
+
+
+async def send_blinded(channel: Channel) -> None:
+    await channel.receive("reader", comparison.Digits)
+    await channel.send("reader", wrong(comparison.Blinded, 9))
+
+
+async def send_shifted(channel: Channel) -> None:
+    await channel.receive("reader", window.Has)
+    await channel.send("reader", wrong(window.Shifted, 5))
+
+
+async def send_has(channel: Channel) -> None:
+    await channel.send("asker", wrong(window.Has, 5))
+
+
+TWO, THREES = np.zeros(2, dtype=bool), np.full(2, 3)
+LENGTHS: list[tuple[str, Role, Role, str]] = [
+    ("digits", lambda c: comparison.ask_less(c, "reader", READING.public, [1, 2], THREES), send_digits, "reader"),
+    ("shares", lambda c: comparison.ask_verdicts(c, "reader", READING.public, TWO, 1), send_digits, "reader"),
+    ("differences", send_blinded, lambda c: comparison.answer_less(c, "asker", READING, [1, 2], THREES), "asker"),
+    ("verdicts", send_blinded, lambda c: comparison.answer_verdicts(c, "asker", READING, TWO, 1), "asker"),
+    ("a window's list", lambda c: window.ask_below(c, "reader", READING.public, TWO, 2), send_has, "reader"),
+    ("a window's numbers", send_shifted, lambda c: window.answer_below(c, "asker", READING, TWO, 2), "asker"),
+]
+
+
+@pytest.mark.parametrize(("what", "asker", "reader", "liar"), LENGTHS, ids=[what for what, *_ in LENGTHS])
+def test_a_list_of_another_length_names_its_sender(what: str, asker: Role, reader: Role, liar: str) -> None:
+    outcomes = run_parties({"asker": asker, "reader": reader})
+    error = outcomes["reader" if liar == "asker" else "asker"].error
+    assert isinstance(error, PeerError), error
+    assert error.party == liar
+
+
+def test_a_pack_that_holds_more_than_masked_numbers_names_the_asker() -> None:
+    async def asker(channel: Channel) -> None:
+        await channel.send("reader", Masked(encrypted([1 << (TINY - 3)], "more").residues()))
+
+    async def reader(channel: Channel) -> None:
+        await comparison.answer_signs(channel, "asker", SECRET, READING, np.array([4]))
+
+    error = run_parties({"asker": asker, "reader": reader})["reader"].error
+    assert isinstance(error, PeerError)
+    assert (error.party, error.reason) == ("asker", "a pack holds more than its numbers")

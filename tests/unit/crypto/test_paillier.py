@@ -25,6 +25,7 @@ from covey.testing.network import seed_of
 KEY = SecretKey(2048, Rng(seed_of(1)).stream("key"))
 PUBLIC = KEY.public
 N, SQUARE = int(PUBLIC.n), int(PUBLIC.square)
+P, Q = int(KEY._p.prime), int(KEY._q.prime)  # a test may look; nothing else reaches it
 PHE = "phe==1.5.0"
 
 
@@ -139,6 +140,47 @@ def test_ciphertexts_under_another_key_are_not_read_or_mixed() -> None:
         KEY.decrypt(foreign)
     with pytest.raises(InputError, match="another key"):
         PUBLIC.encrypt([1], stream("b")).plus(foreign)
+    with pytest.raises(InputError, match="2 ciphertexts beside 1"):
+        PUBLIC.encrypt([1, 2], stream("c")).minus(PUBLIC.encrypt([1], stream("d")))
+
+
+def test_masks_have_exponents_of_half_the_moduluss_length() -> None:
+    assert {len(each) for each in PUBLIC.exponents(3, stream("a"))} == {128}
+
+
+def test_the_base_of_masks_is_minus_a_square() -> None:
+    """Modulo either prime minus one is no square, so that its negative's powers leave no small subgroup out."""
+    assert gmpy2.jacobi(PUBLIC.base, P) == gmpy2.jacobi(PUBLIC.base, Q) == -1
+
+
+class Fixed:
+    """A stream that gives these roots first."""
+
+    def __init__(self, *roots: int) -> None:
+        self.roots = list(roots)
+
+    def below(self, bound: int) -> int:
+        return self.roots.pop(0)
+
+
+def test_a_key_is_made_of_two_primes_that_fit_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equal ones, ones whose order shares a factor, and one that divides the other's order are drawn again."""
+    third = next(q for n in range(2, 9999, 4) if gmpy2.is_prime(q := n * P + 1) and q % 4 == 3)
+    shares = next(
+        q for n in range(1, 9999) if gmpy2.is_prime(q := 2 * n * int(largest_factor(P)) + 1) and q % 4 == 3 and q != P
+    )
+    drawn = [P, P, P, third, P, shares, P, Q]
+    monkeypatch.setattr(paillier, "prime", lambda *_, **__: mpz(drawn.pop(0)))
+    key = SecretKey(2048, Fixed(0, 1, P, 5))  # type: ignore[arg-type]
+    assert key.public.n == N
+    assert not drawn
+    assert key.public.base == N - 25
+
+
+def largest_factor(number: int) -> int:
+    """An odd factor of number - 1 above one."""
+    rest = (number - 1) // 2
+    return next((small for small in range(3, 1 << 16, 2) if rest % small == 0), rest)
 
 
 # ---- what is refused
@@ -148,7 +190,6 @@ def residues(*numbers: int, width: int = PUBLIC.width) -> Residues:
     return Residues(b"".join(number.to_bytes(width, "little") for number in numbers), width)
 
 
-P, Q = int(KEY._p.prime), int(KEY._q.prime)  # a test may look; nothing else reaches it
 GOOD = int(PUBLIC.encrypt([3], Rng(seed_of(3)).stream("good")).values[0])
 NO_CIPHERTEXTS: list[tuple[str, Residues]] = [
     ("zero", residues(0)),
@@ -241,6 +282,14 @@ def test_there_are_fifty_negative_vectors() -> None:
 def strict(monkeypatch: pytest.MonkeyPatch) -> None:
     """As outside of tests: only keys that protect something."""
     monkeypatch.setitem(paillier._accepted, "tiny", False)
+
+
+def test_tests_may_use_tiny_keys_of_whole_bytes_and_no_smaller_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(paillier._accepted, "tiny", True)
+    check_bits(paillier.TINY)
+    for bits in (240, 264, 1000):
+        with pytest.raises(InputError, match="2048 or 3072"):
+            check_bits(bits)
 
 
 @pytest.mark.parametrize("bits", [0, 256, 512, 1024, 2047, 2049, 4096])
