@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
+from collections.abc import Awaitable, Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,9 +19,12 @@ from covey.crypto.rng import Rng
 from covey.errors import Aborted, InputError, Unmet
 from covey.party.script import strays
 from covey.protocols import federate
-from covey.protocols.federate import clear, plan, release, score
+from covey.protocols.federate import clear, leaks, plan, release, score
+from covey.protocols.federate.finish import Ready
 from covey.protocols.federate.own import Own
 from covey.protocols.federate.terms import Terms
+from covey.protocols.protocol import Proposal, Result, Seat
+from covey.secure.declare import Leakage
 from covey.study import Study
 from covey.testing import federate_cases
 from covey.testing.federate_cases import (
@@ -35,7 +40,9 @@ from covey.testing.federate_cases import (
 )
 from covey.testing.harness import answers, lines, run
 from covey.testing.network import seed_of
+from covey.testing.parties import run_parties
 from covey.testing.trial import Trial
+from covey.wire import Channel
 
 POPULATION = 60
 
@@ -423,6 +430,74 @@ def test_a_run_says_what_its_script_declares_and_nothing_else(options: str) -> N
     assert strays(study, federate.PROTOCOL, without, finished=True)
     moved = [dataclasses.replace(line, step="federate/meet") for line in said if line.tag == "federate.halves"]
     assert strays(study, federate.PROTOCOL, [*said, *moved], finished=True)
+
+
+class Noting:
+    """A ledger, a progress and a voter that note after how many messages of their party they were told what."""
+
+    def __init__(self, channel: Channel) -> None:
+        self.channel, self.told = channel, list[tuple[int, object]]()
+
+    def phase(self, name: str, of: int = 1) -> None: ...
+
+    def reach(self, done: int) -> None: ...
+
+    def learns(self, leakage: Leakage, **numbers: object) -> None:
+        self.told.append((self.channel.tally.messages.total(), leakage))
+
+    async def approve(self, proposal: Proposal) -> None:
+        self.told.append((self.channel.tally.messages.total(), proposal.opens))
+
+
+@pytest.mark.parametrize("schedule", ["level", "paper"])
+def test_everything_is_in_the_ledger_before_it_is_opened_and_the_release_is_approved(schedule: str) -> None:
+    study = study_of(24, options=f'candidates = 2\nschedule = "{schedule}"')
+    tables = tables_of(study, draw_users(Rng(seed_of(7)).stream("ledger"), 24, 12, 6))
+    terms, noted = Terms.of(study), dict[str, Noting]()
+
+    def role(name: str) -> Callable[[Channel], Awaitable[Result]]:
+        def play(channel: Channel) -> Awaitable[Result]:
+            book = noted[name] = Noting(channel)
+            seat = Seat(study, name, tables.get(name), channel, book, book, book.approve, lasting_of(name))
+            return federate.PROTOCOL.role(study, name)(seat)
+
+        return play
+
+    outcomes = run_parties({name: role(name) for name in (GYM, INSURER, CURIOUS)})
+    for name, outcome in outcomes.items():
+        outcome.unwrap()
+        entries = [*outcome.notebook.sent_entries, *outcome.notebook.received_entries]
+        steps = [entry.header.step for entry in entries if entry.header.step.startswith("federate")]
+        by_root = sum(step.startswith(("federate/meet", "federate/enrol", "federate/divide/root")) for step in steps)
+        before_release = sum(not step.startswith("federate/release") for step in steps)
+        opening = leaks.of_release(terms)
+        assert noted[name].told == [
+            (0, leaks.of_meeting(terms)),
+            *((0 if name == CURIOUS else by_root, leakage) for leakage in leaks.before(terms)),
+            (before_release, leaks.READY),
+            (before_release, opening.by_role[leaks.role_of(terms, name)]),
+            (before_release, opening),
+        ]
+
+
+def test_the_recipient_waits_for_providers_as_long_as_they_live() -> None:
+    """Hours of dividing; no message is due from the providers, and the recipient's patience is not for that."""
+    study = study_of(24)
+
+    async def provider(channel: Channel) -> Result:
+        await asyncio.sleep(30_000)
+        await channel.at("federate", "ready").send(CURIOUS, Ready(3))
+        return Result()
+
+    books: list[Noting] = []
+
+    async def recipient(channel: Channel) -> Result:
+        books.append(book := Noting(channel))
+        return await federate.recipient(Seat(study, CURIOUS, None, channel, book, book, book.approve, seed_of(1)))
+
+    roles = {GYM: provider, INSURER: provider, CURIOUS: recipient}
+    run_parties(roles, silence=1e6, patience=600)  # it ends when the providers, who say no more, leave
+    assert (2, leaks.READY) in books[0].told
 
 
 def test_with_alpha_of_one_no_number_of_users_is_told() -> None:
