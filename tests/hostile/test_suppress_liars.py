@@ -11,10 +11,14 @@ import pytest
 from covey.crypto.ibe import IdentityKey, Master
 from covey.crypto.rng import Rng
 from covey.errors import Aborted, PeerError
-from covey.protocols.suppress.messages import Issued, Rows, Sealed, Sizes, Tuples
+from covey.protocols.suppress.messages import Issued, Rows, Sealed, Sizes, Tuples, receive_tuples
+from covey.protocols.suppress.release import Classes, Kept
+from covey.study import Study
 from covey.testing.cases import CASES
 from covey.testing.harness import run
 from covey.testing.network import seed_of
+from covey.testing.parties import run_parties
+from covey.testing.suppress_cases import study_of
 from covey.wire import Channel, Message, Vector
 
 M = TypeVar("M", bound=Message)
@@ -81,6 +85,7 @@ TUPLES: dict[str, tuple[Callable[[Tuples], Message], str]] = {
     "more rows than it has": (lambda m: Tuples(["1", "F", "2", "F"], words(2, 2), False), "more rows"),
     "cells without counts": (lambda m: Tuples(["1", "F"], words(), False), "due length"),
     "more to come, of which nothing comes": (lambda m: Tuples([], words(), True), "due length"),
+    "more than a message holds": (lambda m: Tuples(["1", "F"] * 4097, words(*[2] * 4097), False), "due length"),
 }
 
 
@@ -91,11 +96,33 @@ def test_a_list_of_frequent_tuples_that_is_none_is_refused(name: str, monkeypatc
     assert "'north'" in sentence and "frequent" in sentence and reason in sentence
 
 
+def without_last(message: Rows) -> Rows:
+    """One suppressed row fewer: they stand last."""
+    width = len(message.cells) // len(message.classes)
+    return Rows(Vector(message.classes.words[:-1]), message.cells[:-width])
+
+
+async def _read(channel: Channel) -> object:
+    text = '[study]\nname = "open"\nprotocol = "suppress"\n[privacy]\nk = 2\n[protocol]\nencryption = "elgamal"\n'
+    study = Study.parse(text + '[columns.x]\nrole = "quasi"\nhierarchy = "flat"\n[parties.a]\n[parties.b]\n')
+    return await receive_tuples(channel, "liar", study, 9, 2)
+
+
+def test_the_sign_of_suppression_is_no_value_where_the_study_lists_none_either() -> None:
+    async def liar(channel: Channel) -> object:
+        return await channel.send("fair", Tuples(["*"], words(2), False))
+
+    error = run_parties({"fair": _read, "liar": liar})["fair"].error
+    assert isinstance(error, PeerError) and "no tuple of the study" in str(error)
+
+
 def test_rows_other_than_those_of_the_named_classes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     for change in (
         lambda m: Rows(words(*[0] * len(m.classes)), m.cells),
         lambda m: Rows(words(*[99] * len(m.classes)), m.cells),
+        lambda m: Rows(words(*[1 << 40] * len(m.classes)), m.cells),
         lambda m: Rows(m.classes, m.cells[:-1]),
+        without_last,
     ):
         with monkeypatch.context() as patch:
             (sentence,) = told("elgamal", "south", changed(Rows, "rows", change), patch)
@@ -109,6 +136,18 @@ def test_tuples_that_are_not_k_anonymous_with_ours_are_never_published(monkeypat
     ends = run(CASES["suppress by elgamal"].smallest(), seed=4)
     errors = [end.error for end in ends.values()]
     assert any(isinstance(error, Aborted) and "not k-anonymous together" in str(error) for error in errors)
+
+
+def test_suppressed_rows_are_k_alike_too_or_nothing_is_published() -> None:
+    with pytest.raises(Aborted, match="not k-anonymous together"):
+        Classes.of(study_of("elgamal"), [Kept({("1", "F"): 3}, 4), Kept({("1", "F"): 3}, 4)])
+
+
+def test_a_party_names_no_more_frequent_rows_than_are_left_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The keyholder gives up two of its four rows: three frequent ones are too many."""
+    lie = changed(Tuples, "frequent", lambda m: Tuples(["1", "F"], words(3), False))
+    (sentence,) = told("elgamal", "north", lie, monkeypatch)
+    assert "'north'" in sentence and "more rows than it said" in sentence
 
 
 def test_an_authority_that_issues_another_name_s_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -141,6 +141,9 @@ def test_f1_the_printed_protocol_tells_how_often_a_suppressed_tuple_occurs_and_o
     assert exact_count(alice, entries, bob(alice, entries, without, PRINTED, b"2" * 32)) is None
     assert exact_count(alice, entries, bob(alice, entries, with_a, OURS, b"3" * 32)) is None
     assert exact_count(alice, entries, bob(alice, entries, without, OURS, b"4" * 32)) is None
+    alone = [[("a", 1)]]  # fewer places than counts: each answer has a power of its own
+    assert exact_count(alice, entries, bob(alice, entries, alone, PRINTED, b"5" * 32)) == 1
+    assert exact_count(alice, entries, bob(alice, entries, alone, OURS, b"6" * 32)) is None
 
 
 @SCHEMES
@@ -156,6 +159,10 @@ def test_f1_in_phase_one_a_product_of_z_s_comes_back_in_print_and_not_from_us(sc
     assert alice.opened(printed.pack()) == own
     settled = listing.do(Settle(alice.encryption.raw, b"2" * 32, listing.do(job)))
     assert alice.opened(settled) != own and alice.opened(settled) != [alice.one]
+    whole = alice.encryption.read(listing.do(job), rng("z").stream("check")).total()
+    rho = alice.encryption.draw(Rng(Secret(b"2" * 32)).stream("rho"), 1)
+    assert alice.opened(whole.scaled(rho).pack()) == alice.opened(settled)
+    assert whole.scaled(rho).pack() != settled  # the same number, and nothing else of the ciphertext is the same
 
 
 def dictionary_attack(alice: Alice, tape: list[int], value: str, entries: bytes, answer: bytes) -> set[tuple[str, int]]:
@@ -292,6 +299,38 @@ def test_the_sequence_and_the_sizes_of_messages_follow_from_the_release() -> Non
 def _shape(people: dict[str, list[Person]], seed: int) -> list[tuple[str, str, str, int]]:
     trial = trial_of(study_of("elgamal"), people)
     return [(line.sender, line.recipient, line.step, line.size) for line in lines(run(trial, seed=seed))]
+
+
+def test_the_order_of_a_party_s_rows_is_not_in_what_it_sends() -> None:
+    """Rows with other cells change places in the file; the messages with rows stay as they are, to the byte."""
+    people: dict[str, list[Person]] = {
+        name: [(1, "F", ill) for ill in ("flu", "none", "asthma", "flu", "ulcer")] for name in SITES
+    }
+    mirrored = {name: own[::-1] for name, own in people.items()}
+    said = [comparer_s_runs(study_of("elgamal", k=K), each)[0] for each in (people, mirrored)]
+    rows = [[heard(run[me], peer, Rows) for me, peer in (SITES, SITES[::-1])] for run in said]
+    assert rows[0] == rows[1] and rows[0][0]
+
+
+def test_which_of_the_two_lists_matched_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The comparer swaps its two answers at random; the paper does too, although the release tells as much."""
+    views: list[bytes] = []
+    real = listing.do
+
+    def watch(job: listing.AnyJob) -> bytes:
+        answer = real(job)
+        if isinstance(job, listing.Open):
+            views.append(answer)
+        return answer
+
+    monkeypatch.setattr(listing, "do", watch)
+    people: dict[str, list[Person]] = {
+        "north": [(1, "F", "flu"), (1, "F", "flu"), (2, "F", "flu")],
+        "south": [(2, "F", "flu"), (1, "F", "flu")],
+    }
+    for seed in range(8):
+        run(trial_of(study_of("elgamal", k=2), people), seed=seed)
+    assert {*views} == {b"\x00\x01", b"\x01\x00"}
 
 
 def recorded(monkeypatch: pytest.MonkeyPatch, work: Callable[[], object]) -> list[tuple[str, int]]:

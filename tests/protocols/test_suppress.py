@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,19 +15,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from covey.crypto.rng import Rng
-from covey.errors import Aborted, Unmet
+from covey.errors import Aborted, InputError, Unmet
 from covey.party.audit import audit
 from covey.party.in_process import simulate
+from covey.party.script import strays
 from covey.party.simulate import Setting
 from covey.party.simulate import simulate as simulate_processes
+from covey.party.transcript import Line
 from covey.protocols import find
 from covey.protocols.suppress.clear import decide
 from covey.protocols.suppress.own import Labels, Own
 from covey.protocols.suppress.release import Classes, Kept
 from covey.study import Study
-from covey.testing.harness import answers, run, spent
+from covey.testing.harness import answers, lines, run, spent
 from covey.testing.network import seed_of
-from covey.testing.suppress_cases import draw_people, study_of, trial_of
+from covey.testing.suppress_cases import ELGAMAL, WATERS, draw_people, study_of, trial_of
+from covey.testing.trial import Case
 
 S = "★"
 TABLE_1 = (("3032", "45"), ("3138", "25"), ("3138", "32"), ("3138", "26"), ("3084", "45"))
@@ -142,7 +146,7 @@ def test_a_vector_over_processes_leaves_folders_that_pass_the_audit(tmp_path: Pa
     over_processes("V2, by phone", "waters", tmp_path / "vector")
     found = audit([tmp_path / "vector" / "out"])
     assert [each.party for each in found] == ["alice", "authority", "bob"]
-    assert [sentence for each in found for sentence in each.wrong] == []
+    assert [(each.scripted, each.wrong) for each in found] == [(True, ())] * 3
 
 
 @pytest.mark.slow
@@ -232,6 +236,59 @@ def test_what_is_not_k_anonymous_together_is_never_exchanged() -> None:
     with pytest.raises(Aborted, match="not k-anonymous together") as error:
         Classes.of(study, [Kept(kept, 4), Kept(kept, 5)])
     assert not error.value.resumable
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("k = 2", "k = 5000", "takes k up to 4,096"),
+        ('encryption = "elgamal"', f'encryption = "elgamal"\nepoch = "{"x" * 65}"', "epoch must be a text"),
+        ('encryption = "elgamal"', 'encryption = "elgamal"\nepoch = ""', "epoch must be a text"),
+    ],
+)
+def test_a_study_that_cannot_be_kept_is_refused_with_what_to_change(old: str, new: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        find("suppress").judge(Study.parse(study_text(2, 1, "elgamal").replace(old, new)))
+
+
+def test_more_rows_than_the_study_allows_are_refused_at_home() -> None:
+    text = study_text(2, 1, "elgamal").replace('name = "vector"', 'name = "vector"\nrows_at_most = 3')
+    with pytest.raises(InputError, match="this party has more than 3 rows; raise rows_at_most"):
+        simulate(Study.parse(text), {"alice": frame_of("abcd", "alice"), "bob": frame_of("ab", "bob")})
+
+
+def test_a_cell_that_is_too_long_to_be_sent_is_refused_at_home() -> None:
+    study = Study.parse(study_text(2, 1, "elgamal"))
+    long = pa.table({"q0": ["a", "a"], "row": ["x" * 4097, "y"]})
+    with pytest.raises(InputError, match="column 'row' has cells of more than 4,096 characters"):
+        simulate(study, {"alice": long, "bob": frame_of("aa", "bob")})
+
+
+# -- what an audit holds transcripts to
+
+
+@pytest.mark.parametrize("case", [ELGAMAL, WATERS], ids=["elgamal", "waters"])
+def test_an_audit_knows_the_protocol_s_messages_and_names_every_other(case: Case) -> None:
+    trial = case.smallest()
+    said = [line for line in lines(run(trial)) if not line.step.startswith("closing")]
+
+    def wrong(messages: list[Line]) -> str:
+        return " ".join(strays(trial.study, trial.protocol, messages, finished=True))
+
+    assert wrong(said) == ""
+    listed = next(line for line in said if line.step.startswith("list/"))
+    first = replace(listed, number=0)
+    assert "the protocol declares no 'suppress.sealed' there" in wrong([*said, replace(first, step="sizes/more")])
+    assert "'suppress.sizes' is missing" in wrong([line for line in said if line.step != "sizes"])
+    assert "declares no 'suppress.tuples' there" in wrong([*said, replace(first, step="list/9", tag="suppress.tuples")])
+    if case is WATERS:
+        told = wrong([*said, replace(first, recipient="authority")])
+        assert "to 'authority' at list" in told and "declares no 'suppress.sealed' there" in told
+        keys = next(line for line in said if line.step == "issue")
+        assert "2 messages 'suppress.issued'" in wrong([*said, replace(keys, number=1)])
+        assert "not of the declared size" in wrong(
+            [replace(line, size=line.size // 2) if line == keys else line for line in said]
+        )
 
 
 def test_the_plan_compares_the_encryptions() -> None:

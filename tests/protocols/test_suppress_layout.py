@@ -34,6 +34,12 @@ def test_every_tuple_has_its_bin_and_meets_its_equal_there(size: int) -> None:
         assert (table[place[number]] == number).sum() == 1
 
 
+def test_a_list_that_is_not_hashed_stands_in_random_order() -> None:
+    layout = Layout(20, 20, hashed=False)
+    orders = {tuple(layout.place(keys(12), b"seed", Rng(seed_of(n)).stream("place")).tolist()) for n in range(5)}
+    assert len(orders) == 5 and all(len(set(order)) == 12 and max(order) < 20 for order in orders)
+
+
 def test_hashing_is_taken_where_it_is_cheaper() -> None:
     assert Layout.of(20, 20) == Layout(20, 20, hashed=False)
     large = Layout.of(1000, 1000)

@@ -108,6 +108,21 @@ def test_zero_and_what_is_no_encoding_are_no_elements_of_gt() -> None:
     assert read_gt([_outside(1)], stream("one"))[0].is_one()
 
 
+def test_a_scalar_takes_512_random_bits_and_is_never_zero() -> None:
+    class Bare:
+        """A stream that gives nothing but zeros, and counts them."""
+
+        given = 0
+
+        def bytes(self, count: int) -> bytes:
+            self.given += count
+            return bytes(count)
+
+    bare = Bare()
+    assert pairing.draw(bare, 3) == [1, 1, 1]  # type: ignore[arg-type]
+    assert bare.given == 3 * 64
+
+
 def test_a_table_gives_the_powers_that_the_library_gives() -> None:
     exponents = [0, 1, 255, 256, pairing.ORDER - 1, *pairing.draw(stream("exponents"), 200)]
     root = _root()

@@ -104,7 +104,7 @@ async def receive_tuples(channel: Channel, peer: str, study: Study, rows: int, l
         for place, count in enumerate(counts):
             labels = tuple(message.cells[columns * place : columns * (place + 1)])
             known = all(not of or cell in of for cell, of in zip(labels, leaves, strict=True))
-            if SUPPRESSED in labels or not known or (key := key_of(labels)) <= before or not least <= count <= rows:
+            if SUPPRESSED in labels or not known or (key := key_of(labels)) <= before or count < least:
                 raise PeerError(
                     party=peer, step=channel.step, reason="it listed what is no tuple of the study, or twice"
                 )
