@@ -318,6 +318,18 @@ def test_how_many_pairs_are_too_small_does_not_show_in_what_the_encryptor_finds(
         assert abs(counts - 80).max() < 5 * np.sqrt(80)
 
 
+def test_the_marks_of_a_real_run_stand_in_random_order() -> None:
+    """Those that stand for `large enough` first would let the encryptor count the pairs that are too small."""
+    study, tables, outcomes = wide_run('leakage = "threshold"')
+    found, encryptor, adder = roles_of(study, tables)
+    rng = Rng(derive(seed_of(0), adder)).child("step", "round/1").child("hidden")
+    pairs = found.groups[0] * found.groups[1]
+    large = set(generator_times(Scalars.draw(rng.stream("large"), pairs)))
+    marks = list(heard(outcomes[encryptor], adder, hidden.Marks)[0].points)
+    assert large < set(marks)
+    assert 0 < sum(mark in large for mark in marks[:pairs]) < pairs
+
+
 def test_how_far_two_tests_are_apart_says_nothing() -> None:
     """Each has a factor of its own: else those of a pair would stand a step apart from each other, or from its mark."""
     for seed in range(3):

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from covey.cells import MISSING
 from covey.crypto.rng import Rng
 from covey.errors import Aborted, CoveyError, InputError, PeerError, Unmet
 from covey.party.data import load_table
@@ -202,6 +203,21 @@ def test_a_key_that_repeats_or_lacks_is_refused_before_anything_is_said() -> Non
         tables_of(study_of(), frame)
 
 
+def test_keys_are_looked_at_again_where_tables_meet() -> None:
+    """Whoever brings a table may have made it in another way than by reading a file."""
+    table = tables_of(study_of(), people(6))["clinic"]
+    assert table.key is not None
+    assert columns.keys_of(table, "clinic") == [f"p{number}" for number in range(6)]
+    twice = replace(table, key=replace(table.key, codes=np.array([0, 1, 1, 3, 4, 5], np.int32)))
+    with pytest.raises(InputError, match=r"^clinic: in column 'id', 2 rows share their key with another row"):
+        columns.keys_of(twice, "clinic")
+    lacking = replace(table, key=replace(table.key, labels=(MISSING, *table.key.labels[1:])))
+    with pytest.raises(InputError, match=r"^clinic: column 'id' has no key in 1 rows"):
+        columns.keys_of(lacking, "clinic")
+    with pytest.raises(InputError, match=r"^clinic: has no key column"):
+        columns.keys_of(replace(table, key=None), "clinic")
+
+
 def test_exact_values_of_one_holder_stay_together_and_nothing_is_permuted() -> None:
     study, frame = study_of(bill="clinic"), people(12)
     release = _ideal(study, tables_of(study, frame)).release
@@ -237,9 +253,10 @@ def test_the_pairing_is_no_sorting() -> None:
     assert first != sorted(first) and second != sorted(second)
 
 
-def test_joins_with_other_classes_are_refused() -> None:
+@pytest.mark.parametrize("other", [[[1, 1], [2, 2], [2, 2]], [[1, 1], [1, 1], [3, 3]]], ids=["sizes", "nodes"])
+def test_joins_with_other_classes_are_refused(other: list[list[int]]) -> None:
     nodes = np.array([[1, 1], [1, 1], [2, 2]], dtype=np.int32)
-    lanes = [(nodes, [("a",)] * 3), (nodes[[0, 2, 2]], [("b",)] * 3)]
+    lanes = [(nodes, [("a",)] * 3), (np.array(other, dtype=np.int32), [("b",)] * 3)]
     with pytest.raises(Aborted, match="do not have the same classes"):
         columns.opened(study_of(), lanes)
 
@@ -250,6 +267,20 @@ def test_an_open_release_with_a_small_class_is_refused() -> None:
     one = columns.Opened(np.array([0, 0, 1]), np.array([[0, 0], [1, 1]], np.int32), {"ill": ["flu"] * 3})
     with pytest.raises(Aborted, match="fewer than k = 2"):
         columns.figures(study, trees, one)
+
+
+def test_the_figures_say_how_diverse_the_classes_are() -> None:
+    study = study_of(bill="clinic")
+    trees = [column.tree() for column in study.quasi]
+    ills = ["flu", "none", "flu", "flu", "none", "ulcer"]
+    one = columns.Opened(np.array([0, 0, 0, 1, 1, 1]), np.array([[0, 0], [1, 1]], np.int32), {"ill": ills})
+    assert columns.figures(study, trees, one).l_reached == 1.5
+
+
+def test_a_missing_exact_value_stands_only_where_the_study_lets_it() -> None:
+    ill = next(column for column in study_of().columns if column.name == "ill")
+    assert columns.fits(replace(ill, missing="value"), MISSING)
+    assert not columns.fits(replace(ill, missing="error"), MISSING)
 
 
 @pytest.mark.parametrize(
