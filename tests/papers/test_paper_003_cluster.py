@@ -17,6 +17,7 @@ from covey.anonymize.clusters import clusters_of
 from covey.anonymize.constraints import limits_of
 from covey.anonymize.merging import agglomerate
 from covey.anonymize.problem import Longs
+from covey.anonymize.sequential import first_number, too_wide
 from covey.anonymize.sweeping import sweep
 from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import Secret
@@ -49,13 +50,14 @@ class Noted:
     """A party's random choices, written down as they are made."""
 
     start: Longs = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    attempts: int = 0
     leaving: dict[int, Longs] = field(default_factory=dict)
 
     def choices(self, channel: Channel) -> exact.Choices:
         drawn = exact.drawn(channel.rng)
 
-        def start(records: int, clusters: int) -> Longs:
-            self.start = drawn.start(records, clusters)
+        def start(records: int, clusters: int, attempt: int) -> Longs:
+            self.start, self.attempts = drawn.start(records, clusters, attempt), attempt + 1
             return self.start.copy()
 
         def part(number: int, label: Longs, large: Longs, clusters: int) -> Longs:
@@ -76,7 +78,7 @@ class Found:
     exactly: int
 
 
-def run_exact(ground: Ground, tables: Mapping[str, Table]) -> Found:
+def run_exact(ground: Ground, tables: Mapping[str, Table], *, fitted: bool = True) -> Found:
     noted = {name: Noted() for name in tables}
     openings = {name: Openings() for name in tables}
     records = sum(table.rows for table in tables.values())
@@ -85,7 +87,7 @@ def run_exact(ground: Ground, tables: Mapping[str, Table]) -> Found:
         me = channel.me
         choices = noted[me].choices(channel)
         return await exact.search(
-            channel, ground, tables[me].codes, records, Still(), openings[me], choices, exact.Whole()
+            channel, ground, tables[me].codes, records, Still(), openings[me], choices, exact.Whole(), fitted=fitted
         )
 
     ends = {name: end.unwrap() for name, end in run_parties(dict.fromkeys(tables, role)).items()}
@@ -137,6 +139,21 @@ def test_the_exact_schedule_gives_the_labels_of_the_centralized_algorithm(names:
         compare(lay_ground(study, tables[names[0]].trees, None), tables)
 
 
+@pytest.mark.parametrize("names", ["ab", "abc"])
+def test_where_the_papers_start_ends_in_one_class_smaller_first_clusters_give_the_centralized_labels(
+    names: str,
+) -> None:
+    """Fifteen random people of either sex and any age have nothing in common, and nobody gains by moving."""
+    study = study_of("cluster", tuple(names), k=30)
+    trial = trial_of(study, draw_people(stream_of(3, "wide"), names, 90, 90))
+    tables = {name: table for name, table in trial.tables.items() if table is not None}
+    ground = lay_ground(study, tables["a"].trees, None)
+    assert ground.loss(run_exact(ground, tables, fitted=False).clusters) == 1
+    found = compare(ground, tables)
+    assert min(each.attempts for each in found.noted.values()) > 1
+    assert ground.loss(found.clusters) < 0.6
+
+
 def adult_hands(adult: Path, study: Study, rows: int | None) -> dict[str, pa.Table]:
     hands = deal(study, str(adult / "adult.csv"), seed=seed_of(1))
     return {name: hand.slice(0, None if rows is None else rows // len(hands)) for name, hand in hands.items()}
@@ -172,9 +189,12 @@ def replay(ground: Ground, tables: Mapping[str, Table], choices: Mapping[str, ex
     codes = np.ascontiguousarray(np.concatenate([tables[name].codes for name in names], axis=1))
     ends = np.cumsum([tables[name].rows for name in names])[:-1]
     limits, nothing = limits_of(ground.problem), np.zeros((codes.shape[1], 0), dtype=np.int64)
-    number = max(1, 2 * codes.shape[1] // ground.k)
-    label = np.concatenate([choices[name].start(tables[name].rows, number) for name in names])
-    state = clusters_of(ground.forest, limits, codes, nothing, label)
+    number = first_number(codes.shape[1], ground.k)
+    for attempt in range(exact.SWEEPS):
+        label = np.concatenate([choices[name].start(tables[name].rows, number << attempt, attempt) for name in names])
+        state = clusters_of(ground.forest, limits, codes, nothing, label)
+        if not too_wide(ground.forest, state.size, state.cost):
+            break
     for turn in range(exact.SWEEPS):
         moved = sweep(state, ground.forest, limits, 0, codes.shape[1])
         alive = np.flatnonzero(state.size > 0)

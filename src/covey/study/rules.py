@@ -42,7 +42,7 @@ PROTOCOLS: dict[str, Rule] = {
         ("vertical",), (2, 2), ("recipient",), (), ("leakage", "local", "variant", "ties"), ("k",),
     ),
     "cluster": Rule(
-        ("horizontal", "vertical"), (2, None), ("evaluator",), (), ("schedule",),
+        ("horizontal", "vertical"), (2, None), ("evaluator",), (), ("schedule", "start"),
         ("k", "l", "diversity", "site_l", "k_insider"),
     ),
     "federate": Rule(
@@ -62,6 +62,7 @@ OPTION_VALUES: dict[tuple[str, str], tuple[str, ...]] = {
     ("generalize", "variant"): ("paper", "datafly", "finished-cells"),
     ("generalize", "ties"): ("first", "last"),
     ("cluster", "schedule"): ("guarded", "strict", "exact", "paper"),
+    ("cluster", "start"): ("fitted", "paper"),
     ("federate", "schedule"): ("level", "paper"),
     ("federate", "score"): ("weighted", "paper"),
     ("federate", "presence"): ("quasi", "sensitive"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from covey.anonymize.problem import Problem
+from covey.anonymize.problem import Problem, Sensitive
 from covey.anonymize.sequential import first_labels, sequential
 from covey.errors import Aborted, Unmet
 from covey.hierarchy import Hierarchy
@@ -29,6 +29,33 @@ def test_what_comes_out_may_be_published_or_the_request_is_refused(problem: Prob
         return
     assert faults(problem, partition) == []
     assert partition.count.sum() == problem.records
+
+
+def strangers(k: int, l: float | None = None) -> Problem:  # noqa: E741
+    """Four hundred records, no two alike: each column's values are numbers with halves of halves above them."""
+    random = np.random.default_rng(4)
+    tree = Hierarchy.from_paths([[str(v), *(f"{v >> s}/{s}" for s in (1, 2, 3, 4)), "*"] for v in range(32)])
+    costs, scale = integer_costs((tree,) * 4)
+    codes = random.integers(32, size=(4, 400)).astype(np.int32)
+    ill = Sensitive((np.arange(400) % 5).astype(np.int32), 5)
+    return Problem((tree,) * 4, codes, np.ones(400, dtype=np.int64), costs, scale, k, (ill,), l)
+
+
+@pytest.mark.parametrize(("k", "l"), [(40, None), (100, None), (40, 2.0)])
+def test_where_the_papers_start_ends_in_one_class_smaller_first_clusters_do_not(k: int, l: float | None) -> None:  # noqa: E741
+    problem = strangers(k, l)
+    assert sequential(problem, start="paper").loss(problem) == 1
+    fitted, small = sequential(problem), sequential(problem, start="small")
+    for partition in (fitted, small):
+        assert faults(problem, partition) == []
+        assert partition.loss(problem) < 0.9
+
+
+def test_first_clusters_that_do_differ_are_left_as_the_paper_has_them() -> None:
+    problem = letters(10, [30, 40, 50, 60])
+    fitted, paper = sequential(problem, seed=3), sequential(problem, seed=3, start="paper")
+    assert np.array_equal(fitted.group, paper.group)
+    assert np.array_equal(fitted.count, paper.count)
 
 
 def test_records_that_are_alike_come_together() -> None:

@@ -68,7 +68,8 @@ async def holder(seat: Seat) -> Result:
         label, clusters = await guarded.search(channel, tests, *work, strict=schedule == "strict")
     else:
         sweeps = paper.Parts() if schedule == "paper" else exact.Whole()
-        label, clusters = await exact.search(channel, *work, exact.drawn(channel.rng), sweeps)
+        fitted = leaks.start_of(study) == "fitted"
+        label, clusters = await exact.search(channel, *work, exact.drawn(channel.rng), sweeps, fitted=fitted)
 
     label, clusters = await mend(seat, channel.at("mend"), tests, ground, label, clusters, openings)
     own = np.bincount(label, minlength=len(clusters))
@@ -193,7 +194,7 @@ def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
     if leaks.schedule_of(study) in ("guarded", "strict"):
         labels, clusters = clear.search(ground, hands, len(tables) == 2, leaks.schedule_of(study) == "strict")
     else:
-        labels, clusters = clear.sequential(ground, hands)
+        labels, clusters = clear.sequential(ground, hands, start=leaks.start_of(study))
     if study.privacy.l is not None:
         watches = {n: diverse.Watch.of(study.privacy.l, sensitive(study, table)) for n, table in tables.items()}
         labels, clusters = clear.diversified(ground, hands, labels, clusters, watches, leaks.moves_within_l(study))
@@ -223,6 +224,8 @@ def in_the_clear(
 
 def _judge(study: Study) -> None:
     require_listed(study)
+    if "start" in study.options and leaks.schedule_of(study) in ("guarded", "strict"):
+        raise InputError("[protocol] start is for schedule = 'exact' or 'paper'; leave it out, or choose one of them")
     if leaks.schedule_of(study) == "paper" and len(study.parties) < 3:
         raise InputError("[protocol] schedule = 'paper': its rings need three parties or more; take 'exact'")
     if study.privacy.l is None:
@@ -248,6 +251,8 @@ PROTOCOL = Protocol(
         "computed from what is opened, at a fifth more loss or so; exact: the paper's own "
         "labels, which opens others' exact records at times; paper: the paper's own rings and randomised sweeps, to "
         "compare with on tables of a few hundred rows",
+        "start": "for exact and paper; fitted: random clusters of k/2 records, of half the size where these are all "
+        "alike, and again (default); paper: of k/2, come what may",
     },
     phases=("sizes", "division", "regrouping", "moves", "repair", "release"),
     leakage=LEAKAGE,

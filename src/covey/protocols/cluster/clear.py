@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from covey.anonymize.constraints import limits_of
 from covey.anonymize.problem import Ints, Longs
-from covey.anonymize.sequential import cluster
+from covey.anonymize.sequential import Start, cluster
 from covey.protocols.cluster import diverse, divide, guarded, regroup, repair, site
 from covey.protocols.cluster.ground import Clusters, Ground
 from covey.protocols.cluster.kernels import close_own, count_below, go_below
@@ -70,12 +70,13 @@ def moved(
     return labels, clusters
 
 
-def sequential(ground: Ground, hands: Hands, seed: int = 0) -> tuple[Labels, Clusters]:
+def sequential(ground: Ground, hands: Hands, seed: int = 0, start: Start = "fitted") -> tuple[Labels, Clusters]:
     """Each party's labels and the clusters, as the centralized algorithm finds them on all records."""
     names = sorted(hands)
     codes = np.ascontiguousarray(np.concatenate([hands[name] for name in names], axis=1))
     nothing = np.zeros((codes.shape[1], 0), dtype=np.int64)
-    found, _ = cluster(ground.forest, limits_of(ground.problem), codes, nothing, np.random.default_rng(seed))
+    random = np.random.default_rng(seed)
+    found, _ = cluster(ground.forest, limits_of(ground.problem), codes, nothing, random, start=start)
     label = np.unique(found, return_inverse=True)[1]
     ends = np.cumsum([hands[name].shape[1] for name in names])[:-1]
     labels = dict(zip(names, np.split(label, ends), strict=True))

@@ -4,12 +4,17 @@ Each turn takes one exchange instead of one SMC call per removal: within a turn 
 the closure of the others' records in every cluster, which with its own records makes every removal exact. Where the
 others have a single record in a cluster, that closure is the record: `exact` counts how often. A sweep is repeated
 while a record moved or a cluster was halved (the paper leaves the second out), at most `SWEEPS` times.
+
+The start is that of `covey.anonymize.sequential`: random clusters of k/2 records or, if these are so wide that hardly
+a move would gain, of half the size, and again; their sizes and closures are public, so everyone decides alike. Smaller
+clusters show more; `start = "paper"` keeps to k/2.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 from typing import Protocol as Interface
 
 import numpy as np
@@ -18,6 +23,7 @@ from covey.anonymize.clusters import clusters_of
 from covey.anonymize.constraints import limits_of
 from covey.anonymize.merging import agglomerate
 from covey.anonymize.problem import Ints, Longs
+from covey.anonymize.sequential import first_number, too_wide
 from covey.crypto.rng import Rng, Stream
 from covey.protocols.cluster.agree import agree
 from covey.protocols.cluster.divide import Openings, close_jointly
@@ -38,8 +44,8 @@ SWEEPS = 12
 class Choices:
     """A party's random choices: its first labels, and which half of its records leaves each large cluster."""
 
-    start: Callable[[int, int], Longs]
-    """For its number of records, and that of clusters."""
+    start: Callable[[int, int, int], Longs]
+    """For its number of records, that of clusters, and which attempt it is, from 0."""
     part: Callable[[int, Longs, Longs, int], Longs]
     """For the sweep, its labels, the large clusters, and the number of clusters: its labels after the split."""
 
@@ -47,7 +53,9 @@ class Choices:
 def drawn(rng: Rng) -> Choices:
     """Choices from the party's own randomness."""
     return Choices(
-        start=lambda records, clusters: spread(records, clusters, rng.stream("start")),
+        start=lambda records, clusters, attempt: spread(
+            records, clusters, rng.stream("start", attempt) if attempt else rng.stream("start")
+        ),
         part=lambda sweep, label, large, clusters: halves(label, large, clusters, rng.stream("halves", sweep)),
     )
 
@@ -95,13 +103,12 @@ async def search(
     openings: Openings,
     choices: Choices,
     sweeps: Sweeps,
+    *,
+    fitted: bool = True,
 ) -> tuple[Longs, Clusters]:
-    """Each own record's cluster, and the clusters."""
+    """Each own record's cluster, and the clusters. If `fitted`, the first ones are halved while they are all alike."""
     pace.phase("division")
-    clusters = max(1, 2 * records // ground.k)
-    label = choices.start(codes.shape[1], clusters)
-    state = await measure(channel.at("start"), ground, codes, label, clusters, openings)
-    label, state = compact(label, state)
+    label, state = await begin(channel.at("start"), ground, codes, records, openings, choices, fitted=fitted)
     pace.phase("moves", sweeps.most * len(channel.parties))
     for sweep in range(sweeps.most):
         before = state.digest()
@@ -121,6 +128,22 @@ async def search(
                 break
     into, state = merge_small(ground, state)
     return compact(into[label], state)
+
+
+async def begin(
+    channel: Channel, ground: Ground, codes: Ints, records: int, openings: Openings, choices: Choices, *, fitted: bool
+) -> tuple[Longs, Clusters]:
+    """Random first labels, and the clusters that they make (steps 1 to 3)."""
+    clusters = first_number(records, ground.k)
+    for attempt in count():
+        at = channel.at(attempt) if attempt else channel
+        label = choices.start(codes.shape[1], clusters, attempt)
+        state = await measure(at, ground, codes, label, clusters, openings)
+        wide = too_wide(ground.forest, state.sizes, ground.costs(state.boxes))
+        if not fitted or not wide or 4 * clusters > records:
+            break
+        clusters *= 2
+    return compact(label, state)
 
 
 def merge_small(ground: Ground, state: Clusters) -> tuple[Longs, Clusters]:

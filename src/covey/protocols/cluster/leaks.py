@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from covey.protocols.cluster.diverse import LARGE, steps_of
 from covey.secure.declare import Leakage
 from covey.study import Study
@@ -56,8 +58,8 @@ GUARDED_OF_TWO = Leakage(
 )
 EXACT = Leakage(
     everyone=(
-        "the size and the closure of every cluster after each turn and each split, also of clusters of a few records; "
-        "whose turn it was",
+        "the size and the closure of every cluster at the start, after each turn and each split, also of clusters of a "
+        "few records; whose turn it was",
         "in its own turns: the closure of the others' records in each cluster, also where that is a single record",
         "nothing more on the way, as long as no more than {colluders} of the {parties} parties put together what "
         "they hold",
@@ -129,6 +131,11 @@ OPENED = Leakage(
 def schedule_of(study: Study) -> str:
     """Which schedule the study asks for."""
     return str(study.options.get("schedule", "guarded"))
+
+
+def start_of(study: Study) -> Literal["fitted", "paper"]:
+    """How the random first clusters of `exact` and `paper` are sized."""
+    return "paper" if study.options.get("start") == "paper" else "fitted"
 
 
 def of_search(study: Study) -> Leakage:

@@ -72,7 +72,7 @@ def _search(study: Study, two: bool) -> Iterator[Line]:
             yield from _moves("cluster/sweep/*", two)
         return
     yield Line("cluster/openings", "sum.masked", times=1)
-    for step in ("cluster/start", "cluster/sweep/*/split"):
+    for step in ("cluster/start", "cluster/start/*", "cluster/sweep/*/split"):
         yield Line(f"{step}/sizes", "sum.masked")
         yield from _closed(f"{step}/close", two)
     yield Line("cluster/sweep/*/turn/*/agree", "cluster.digest")

@@ -134,6 +134,8 @@ def judge(study: Study) -> None:
             f"[protocol] schedule = {schedule!r} is for rows split; with columns split there are 'guarded', and "
             "'exact' for the paper's algorithm"
         )
+    if "start" in study.options:
+        raise InputError("[protocol] start is for rows split; with columns split, leave it out")
     if sum(party.role == "evaluator" for party in study.parties) > 1:
         raise InputError('[parties] more than one has role = "evaluator"; one is enough')
     if keeper(study) is not None and privacy.diversity != "frequency":
