@@ -1,0 +1,305 @@
+"""What one of two parties sees in `peel` follows from its own records and what the ledger names: a simulator that runs.
+
+The simulator plays the other party against the real one, from the first message to the release. It has the observed
+party's table in place of the other's, which it never sees, and what the functionality answers: which tests reach k,
+which tuples the other has k records of, which heavy buckets are pure, the totals, and the other's part of the coin. At
+each step it makes up an input of the other that fits the answer. The observed party must not notice: the same release,
+messages of the same types, sizes and order, those that are bound by an answer the same, and all others random.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from numpy.typing import NDArray
+from tests.protocols.peelers import draw_people, study_of, tables_of
+
+from covey.crypto.group import Points
+from covey.crypto.secret import Secret
+from covey.protocols.peel import find, role
+from covey.protocols.peel import pair as couple
+from covey.protocols.protocol import Proposal, Seat
+from covey.secure import choice, coin, match
+from covey.secure import sum as secure_sum
+from covey.secure.choice import Pair
+from covey.secure.declare import Leakage
+from covey.table import Table
+from covey.testing.clock import run_jumping
+from covey.testing.parties import Outcome, play
+from covey.testing.spent import heard
+from covey.wire import Channel, MemoryNetwork, Message, gather
+
+Bits = NDArray[np.bool_]
+Longs = NDArray[np.int64]
+Words = NDArray[np.uint64]
+Outcomes = Mapping[str, Outcome[pa.Table]]
+
+NAMES = ("p0", "p1")
+BOUND = (couple.Alone, choice.Answers, match.Result)
+"""What is bound by the functionality's answers and nothing else."""
+
+
+class Deaf:
+    """Whoever is told how far a run is and what it teaches, and does not care."""
+
+    def phase(self, name: str, of: int = 1) -> None: ...
+
+    def reach(self, done: int) -> None: ...
+
+    def learns(self, leakage: Leakage, **numbers: object) -> None: ...
+
+
+async def agreed(proposal: Proposal) -> None: ...
+
+
+@dataclass
+class Answers:
+    """What the functionality says, by step: written down in a real run, read by the simulator."""
+
+    reaches: dict[str, Bits] = field(default_factory=dict)
+    named: dict[str, list[Words]] = field(default_factory=dict)
+    pure: dict[str, Bits] = field(default_factory=dict)
+    totals: dict[str, Words] = field(default_factory=dict)
+    coin: bytes = b""
+
+    def of_all(self) -> Counter[str]:
+        """How much was answered, by kind."""
+        return Counter(
+            tests=sum(map(len, self.reaches.values())),
+            named=sum(part.shape[1] for parts in self.named.values() for part in parts),
+            compared=sum(map(len, self.pure.values())),
+            totals=sum(map(len, self.totals.values())),
+        )
+
+
+def listened(patch: pytest.MonkeyPatch, answers: Answers, other: str) -> None:
+    """Writes the answers down as the other party gets them."""
+    reaches, named, same = Pair.reaches, couple.name_own, couple.same_tuple
+    total = secure_sum.total
+
+    async def noted_reaches(self: Pair, channel: Channel, mine: Words, bound: int) -> Bits:
+        found = await reaches(self, channel, mine, bound)
+        if channel.me == other:
+            answers.reaches[channel.step] = found
+        return found
+
+    async def noted_names(channel: Channel, keys: Sequence[Words], counts: Sequence[Longs], k: int) -> list[Words]:
+        if channel.me == other:
+            answers.named[channel.step] = [couple._own(*each, k) for each in zip(keys, counts, strict=True)]
+        return await named(channel, keys, counts, k)
+
+    async def noted_same(
+        channel: Channel, keys: Sequence[Words], place: Sequence[Longs], widths: Sequence[int]
+    ) -> Bits:
+        found = await same(channel, keys, place, widths)
+        if channel.me == other:
+            answers.pure[channel.step] = found
+        return found
+
+    async def noted_total(channel: Channel, mine: Words) -> Words:
+        found = await total(channel, mine)
+        if channel.me == other:
+            answers.totals[channel.step] = found
+        return found
+
+    patch.setattr(Pair, "reaches", noted_reaches)
+    patch.setattr(find, "name_own", noted_names)
+    patch.setattr(find, "same_tuple", noted_same)
+    patch.setattr(secure_sum, "total", noted_total)
+
+
+def simulated(patch: pytest.MonkeyPatch, answers: Answers, ghost: str) -> None:
+    """Lets the ghost make up what it needs: all that it is given at a step is the observed party's own input."""
+    reaches, named, total, toss = Pair.reaches, couple.name_own, secure_sum.total, coin.toss
+
+    async def made_up_reaches(self: Pair, channel: Channel, theirs: Words, bound: int) -> Bits:
+        if channel.me == ghost:  # enough by itself, or nothing
+            theirs = np.where(answers.reaches[channel.step], np.uint64(bound), np.uint64(0))
+        return await reaches(self, channel, theirs, bound)
+
+    async def made_up_names(channel: Channel, keys: Sequence[Words], counts: Sequence[Longs], k: int) -> list[Words]:
+        if channel.me == ghost:
+            keys = answers.named[channel.step]
+            counts = [np.full(each.shape[1], k, dtype=np.int64) for each in keys]
+        return await named(channel, keys, counts, k)
+
+    async def made_up_same(
+        channel: Channel, keys: Sequence[Words], place: Sequence[Longs], widths: Sequence[int]
+    ) -> Bits:
+        if channel.me != ghost:
+            return await couple.same_tuple(channel, keys, place, widths)
+        texts: list[bytes | None] = []
+        for own, where, width in zip(keys, place, widths, strict=True):
+            low, _ = couple.lowest(own, where, width)
+            texts += [low[:, bucket].tobytes() for bucket in range(width)]
+        pure = answers.pure[channel.step].tolist()
+        found = await match.matches(channel, [text if same else None for text, same in zip(texts, pure, strict=True)])
+        return np.zeros(0, dtype=bool) if found is None else found
+
+    async def made_up_total(channel: Channel, theirs: Words) -> Words:
+        return await total(channel, answers.totals[channel.step] - theirs if channel.me == ghost else theirs)
+
+    async def made_up_coin(channel: Channel) -> Secret:
+        if channel.me != ghost:
+            return await toss(channel)
+        mine, (peer,) = answers.coin, channel.peers
+        await channel.exchange(coin.Commitment(coin.commit(channel, ghost, mine)))
+        theirs = (await channel.exchange(coin.Opening(mine)))[peer].part
+        return coin.combine({ghost: mine, peer: theirs}, channel.session, channel.step)
+
+    patch.setattr(Pair, "reaches", made_up_reaches)
+    patch.setattr(find, "name_own", made_up_names)
+    patch.setattr(find, "same_tuple", made_up_same)
+    patch.setattr(secure_sum, "total", made_up_total)
+    patch.setattr(coin, "toss", made_up_coin)
+
+
+@dataclass(frozen=True)
+class Both:
+    """A real run, and one in which the other party is made up."""
+
+    me: str
+    other: str
+    answers: Answers
+    real: Outcomes
+    ideal: Outcomes
+
+
+def run(tables: Mapping[str, Table], seeds: Mapping[str, int], mode: str, per_record: int) -> Outcomes:
+    """Both parties, from the first message to the release."""
+    study = study_of(2, k=3, options=f'mode = "{mode}"\nbuckets = {per_record}')
+
+    async def holder(channel: Channel) -> pa.Table:
+        lasting = Secret(bytes(32))
+        seat = Seat(study, channel.me, tables[channel.me], channel, Deaf(), Deaf(), agreed, lasting)
+        release = (await role.holder(seat)).release
+        assert release is not None
+        return release
+
+    async def everyone() -> list[Outcome[pa.Table]]:
+        network = MemoryNetwork(NAMES)
+        return list(await gather(*(play(network.link(name), holder, seeds[name]) for name in NAMES)))
+
+    return dict(zip(NAMES, run_jumping(everyone()), strict=True))
+
+
+@cache
+def compare(me: str, mode: str, rows: int = 90, per_record: int = 1) -> Both:
+    """A real run and a simulated one, as one party sees both; made once for all tests."""
+    other = next(name for name in NAMES if name != me)
+    study, answers = study_of(2, k=3), Answers()
+    tables = tables_of(study, draw_people(2, rows, 5))
+    with pytest.MonkeyPatch.context() as patch:
+        listened(patch, answers, other)
+        real = run(tables, {me: 1, other: 2}, mode, per_record)
+    answers.coin = heard(real[me], other, coin.Opening)[0].part
+    with pytest.MonkeyPatch.context() as patch:
+        simulated(patch, answers, other)
+        ideal = run({me: tables[me], other: tables[me]}, {me: 1, other: 3}, mode, per_record)
+    return Both(me, other, answers, real, ideal)
+
+
+def shapes(outcomes: Outcomes, me: str, other: str) -> list[tuple[str, str, int, int]]:
+    """Every message that this party had: step, type, number and size, in the order of each step's own."""
+    sent = outcomes[other].notebook.sent_entries
+    return sorted(
+        (entry.header.step, entry.header.tag, entry.header.number, entry.size)
+        for entry in sent
+        if entry.header.recipient == me
+    )
+
+
+def messages(outcomes: Outcomes, me: str, other: str, kind: type[Message]) -> list[Message]:
+    return list(heard(outcomes[me], other, kind))
+
+
+def looks_random(raw: bytes) -> bool:
+    """Whether as many bits are set as chance sets, and neighbours agree as often (a miss in about 10^5)."""
+    bits = np.unpackbits(np.frombuffer(raw, dtype=np.uint8)).astype(int)
+    far = 4.5 * 0.5 * len(bits) ** 0.5
+    agree = int((bits[1:] == bits[:-1]).sum())
+    return abs(int(bits.sum()) - len(bits) / 2) < far and abs(agree - (len(bits) - 1) / 2) < far
+
+
+def insides(points: Points) -> bytes:
+    """The middle of each point's encoding: its ends are not free."""
+    return b"".join(point[2:30] for point in points)
+
+
+def hidden(outcomes: Outcomes, me: str, other: str) -> dict[str, bytes]:
+    """What this party had that no answer binds, by kind."""
+
+    def all_of(kind: type[Message]) -> list[Message]:
+        return messages(outcomes, me, other, kind)
+
+    kinds = {
+        "offer": b"".join(insides(each.key) for each in all_of(choice.Offer)),
+        "picks": b"".join(insides(each.points) for each in all_of(choice.Picks)),
+        "columns": b"".join(each.columns for each in all_of(choice.Columns)),
+        "sealed": b"".join(each.bits for each in all_of(choice.Sealed)),
+        "ask": b"".join(insides(each.points) for each in all_of(match.Ask)),
+        "reply": b"".join(insides(each.points) for each in all_of(match.Reply)),
+        "masked": b"".join(each.values.words.tobytes() for each in all_of(secure_sum.Masked)),
+    }  # fmt: skip
+    return {kind: raw for kind, raw in kinds.items() if raw}
+
+
+def tags(outcomes: Outcomes, me: str, other: str) -> list[bytes]:
+    size = match.TAG
+    rows = [each.tags for each in messages(outcomes, me, other, match.Reply)]
+    return [row[start : start + size] for row in rows for start in range(0, len(row), size)]
+
+
+@pytest.mark.parametrize("mode", ["visit", "wave"])
+@pytest.mark.parametrize("me", NAMES)
+def test_a_simulator_without_the_others_records_cannot_be_told_from_the_other_party(me: str, mode: str) -> None:
+    both = compare(me, mode)
+    me, other = both.me, both.other
+    asked = both.answers.of_all()
+    assert min(asked["tests"] // 50, asked["named"], asked["compared"], asked["totals"] // 8) > 3  # all kinds matter
+    assert both.real[me].unwrap().equals(both.ideal[me].unwrap())
+    assert shapes(both.real, me, other) == shapes(both.ideal, me, other)
+    for kind in BOUND:
+        assert messages(both.real, me, other, kind) == messages(both.ideal, me, other, kind)
+    views = [hidden(outcomes, me, other) for outcomes in (both.real, both.ideal)]
+    assert set(views[0]) == set(views[1])
+    for kind, raw in views[0].items():
+        assert raw != views[1][kind]
+        assert looks_random(raw)
+        assert looks_random(views[1][kind])
+
+
+def test_the_two_see_different_kinds_of_messages_and_none_is_left_out() -> None:
+    told = {"covey.public-key", "peel.alone", "coin.commitment", "coin.opening", "peel.listed", "sum.masked"}
+    kinds = {
+        "p0": {"choice.picks", "choice.sealed", "match.reply"},
+        "p1": {"choice.offer", "choice.columns", "choice.answers", "match.ask", "match.result"},
+    }
+    for me, own in kinds.items():
+        both = compare(me, "visit")
+        assert {tag for _, tag, _, _ in shapes(both.real, both.me, both.other)} == told | own
+
+
+def test_tags_agree_with_ones_own_at_pure_buckets_alone_in_both_worlds() -> None:
+    both = compare("p0", "visit")
+    for outcomes in (both.real, both.ideal):
+        found = tags(outcomes, "p0", "p1")
+        assert len(found) == len(set(found)) == both.answers.of_all()["compared"]
+        assert looks_random(b"".join(found))
+
+
+def test_the_statistics_notice_answers_without_pads_and_texts_without_a_blind() -> None:
+    both = compare("p0", "visit")
+    sealed = hidden(both.real, "p0", "p1")["sealed"]
+    bits = np.unpackbits(np.frombuffer(sealed, dtype=np.uint8))
+    bare = np.packbits(
+        np.where(np.arange(len(bits)) % 4 == 3, 1, bits)
+    )  # an answer in the clear for one choice of four
+    assert not looks_random(bare.tobytes())
+    assert not looks_random(b"the same text at every place" * 20)
