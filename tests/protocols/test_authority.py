@@ -14,10 +14,13 @@ from covey.errors import Aborted, AccessError, CoveyError, InputError
 from covey.party import keys as keyring
 from covey.party.approval import approve_always
 from covey.party.authority import ENDED, LOG, Service, next_folder, serve
+from covey.party.folder import SUMMARY
 from covey.party.run import Job, run_party
 from covey.party.session import Finished
 from covey.party.simulate import free_ports
 from covey.study import Study
+from covey.testing.safety import kill, points
+from covey.testing.suppress_cases import WATERS
 
 NAMES = ("north", "south", "authority")
 ROWS = {"north": "aab", "south": "bcc"}
@@ -127,6 +130,38 @@ def test_whoever_has_another_certificate_than_the_roster_s_gets_no_key(place: Pl
     assert place.issued() == []
 
 
+@pytest.mark.parametrize("most", [3, pytest.param(None, marks=pytest.mark.slow)], ids=["here and there", "everywhere"])
+def test_an_authority_that_is_killed_stops_everyone_safely_and_all_go_on(most: int | None, quick_path: Path) -> None:
+    trial = WATERS.smallest()
+    chosen, omitted = points(trial, quick_path / "counting")
+    own = [point for point in chosen if point.victim == "authority"]
+    assert omitted == [] and any(point.what == "suppress.issued" for point in own)
+    stride = 1 if most is None else max(1, len(own) // most)
+    unsafe = []
+    for place, point in list(enumerate(own))[stride // 2 :: stride]:
+        unsafe += kill(trial, point, quick_path / str(place))
+    assert unsafe == []
+
+
+def test_an_authority_whose_log_cannot_be_written_issues_no_key(place: Place) -> None:
+    """Every key is written down before it is sent, or it is not sent."""
+    (place.folder / "authority" / "out" / LOG).mkdir(parents=True)
+    with ThreadPoolExecutor(3) as pool:
+        served = pool.submit(serve, place.service(wait=20.0))
+        runs = [pool.submit(run_party, place.job(name, "out", wait=20.0)) for name in ROWS]
+        assert isinstance(served.exception(), InputError)
+        assert "no key was issued" in str(served.exception())
+        assert all(isinstance(run.exception(), CoveyError) for run in runs)
+    for name in ROWS:
+        assert not list((place.folder / name / "out").rglob("release.csv"))
+
+
+def test_a_folder_that_cannot_be_made_is_said_at_once(place: Place) -> None:
+    (place.folder / "authority" / "out").write_text("a file")
+    with pytest.raises(InputError, match="cannot be written"):
+        serve(place.service())
+
+
 class _Enough(Exception):
     pass
 
@@ -159,6 +194,9 @@ def test_a_session_that_was_cut_off_goes_on_in_its_folder_and_another_study_does
     assert next_folder(out, study).name == "0002"
     study.write_text("one")
     (out / "0001" / ENDED).write_text("refused\n")
+    assert next_folder(out, study).name == "0002"
+    (out / "0001" / ENDED).unlink()
+    (out / "0001" / SUMMARY).write_text("{}")  # it was finished, and killed before it could say so
     assert next_folder(out, study).name == "0002"
 
 
