@@ -12,7 +12,7 @@ import traceback
 
 import typer
 
-from covey.cli import authority, data, hierarchy, keys
+from covey.cli import authority, collect, data, hierarchy, keys
 from covey.cli.anonymize import anonymize
 from covey.cli.audit import audit
 from covey.cli.bench import bench
@@ -50,6 +50,7 @@ app.command()(forget)
 app.command()(report)
 app.command()(protocols)
 app.command()(bench)
+app.add_typer(collect.app, name="collect")
 app.add_typer(authority.app, name="authority")
 app.add_typer(hierarchy.app, name="hierarchy")
 app.add_typer(data.app, name="data")

@@ -1,0 +1,234 @@
+"""`covey collect`: a collection with real people, from the invitations to the release."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from covey.errors import InputError, Unmet
+
+if TYPE_CHECKING:
+    from covey.party.collection.responding import Home
+    from covey.study import Study
+
+app = typer.Typer(no_args_is_help=True, help="Collect rows from people: invite, serve, respond, status.")
+
+_STUDY = typer.Argument(metavar="STUDY", help="The study file, with the collector's address and certificate.")
+
+
+@app.callback()
+def root() -> None:
+    """Collect rows from people: invite, serve, respond, status."""
+
+
+@app.command()
+def invite(
+    study: Annotated[Path, _STUDY],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The collector's folder, as for serve.")],
+    count: Annotated[int, typer.Option("--count", metavar="N", help="How many invitations.")] = 1,
+    valid: Annotated[float, typer.Option("--valid", metavar="DAYS", help="How long they can be used.")] = 14.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result for programs.")] = False,
+) -> None:
+    """Prints invitations, a line each, of which each lets one person enrol once; the folder keeps only their hashes.
+
+    Example: covey collect invite study.toml --out collection --count 200 > invitations.txt
+    """
+    from covey.party.collection.collecting import collected
+    from covey.party.collection.invitation import issue
+    from covey.party.roster import Roster
+    from covey.wire.contact import Address, fingerprint
+
+    if not 0 < valid <= 400:
+        raise InputError("--valid must be a number of days above 0, and at most 400")
+    agreed, party = collected(study)
+    address = agreed.party(party).address
+    if address is None:
+        raise InputError(f"{study}: gives no address for {party!r}; add the one at which respondents can reach it")
+    certificate = Roster.of(agreed).certificates[party].der
+    expires = int(time.time() + 86400 * valid)
+    made = issue(
+        out,
+        Address.parse(address),
+        bytes.fromhex(fingerprint(certificate)),
+        agreed.study_hash,
+        count=count,
+        expires=expires,
+    )
+    lines = [each.spell() for each in made]
+    if as_json:
+        until = datetime.fromtimestamp(expires, UTC).isoformat()
+        typer.echo(json.dumps({"invitations": lines, "expires": until, "address": address}, indent=2))
+        return
+    for line in lines:
+        typer.echo(line)
+    many = "1 invitation" if count == 1 else f"{count:,} invitations"
+    typer.echo(f"{many} to {address}, each for one person; send each by itself", err=True)
+
+
+@app.command()
+def serve(
+    study: Annotated[Path, _STUDY],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder for what the collection leaves.")],
+    keys: Annotated[Path, typer.Option("--keys", metavar="DIR", help="The collector's keys.")] = Path("keys"),
+    listen: Annotated[
+        str | None, typer.Option("--listen", metavar="HOST:PORT", help="Where to listen, if not at its address.")
+    ] = None,
+    quorum: Annotated[
+        int | None, typer.Option("--quorum", metavar="N", help="How many must be ready (default: k).")
+    ] = None,
+    closes: Annotated[
+        str | None,
+        typer.Option("--closes", metavar="TIME", help="When it begins: 7d, 2026-12-01T18:00; else with the quorum."),
+    ] = None,
+    phase_deadline: Annotated[
+        str, typer.Option("--phase-deadline", metavar="TIME", help="How long anyone may take to answer.")
+    ] = "1h",
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result for programs.")] = False,
+) -> None:
+    """Collects: takes enrolments until it begins, then leads everyone through the phases to the release.
+
+    It may be ended and started again at any moment, with the same command; nothing is lost.
+
+    Example: covey collect serve study.toml --out collection --quorum 100 --closes 7d
+    """
+    from covey.cli.display import Display
+    from covey.cli.outcome import render
+    from covey.party.collection import times
+    from covey.party.collection.collecting import Service
+    from covey.party.collection.collecting import serve as collect
+    from covey.wire.contact import Address
+
+    if quorum is None and closes is None:
+        raise InputError("say when to begin: --quorum N, --closes TIME, or both")
+    with Display() as display:
+        collect(
+            Service(
+                study=study,
+                keys=keys,
+                out=out,
+                listen=None if listen is None else Address.parse(listen),
+                quorum=quorum,
+                closes=None if closes is None else times.moment(closes, "--closes", time.time()),
+                phase_seconds=times.duration(phase_deadline, "--phase-deadline"),
+                listener=display.show,
+                notice=display.notice,
+            )
+        )
+    summary = json.loads((out / "summary.json").read_bytes())
+    if as_json:
+        typer.echo(json.dumps(summary, indent=2, ensure_ascii=False))
+    else:
+        render(summary, out)
+
+
+@app.command()
+def respond(
+    study: Annotated[Path, typer.Argument(metavar="STUDY", help="The study file that came with the invitation.")],
+    invitation: Annotated[str, typer.Option("--invite", metavar="TOKEN", help="Your invitation, the whole line.")],
+    record: Annotated[
+        Path | None, typer.Option("--record", metavar="FILE.json", help="Your answers, instead of being asked.")
+    ] = None,
+    folder: Annotated[
+        Path | None, typer.Option("--folder", metavar="DIR", help="Where your key and answers are kept.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Agree without being asked.")] = False,
+    leave: Annotated[bool, typer.Option("--leave", help="Do what is due now, then leave; come back later.")] = False,
+) -> None:
+    """Takes part in a collection: asks, says what leaves this machine, asks for consent, and stays until it is done.
+
+    Ctrl-C is harmless: the same command goes on.
+
+    Example: covey collect respond study.toml --invite covey-…
+    """
+    from covey.party.collection.responding import SENTENCES, prepare, seated
+    from covey.party.collection.responding import respond as take_part
+
+    agreed, hub, home, invited = prepare(study, invitation, folder, time.time())
+    receipt = home.receipt()
+    if receipt is not None:
+        typer.echo(f"You have taken part already. {receipt['sentence']}")
+        return
+    _answer(agreed, hub, home, record, str(invited.address), agreed_already=yes)
+    how = take_part(seated(agreed, hub, home, invited, say=_say, leave=leave))
+    typer.echo(SENTENCES[how])
+
+
+def _answer(study: Study, hub: str, home: Home, record: Path | None, where: str, *, agreed_already: bool) -> None:
+    """Sees that answers and consent are in the folder. Raises Unmet if the person does not agree."""
+    from covey.party.collection import questions
+    from covey.party.collection.statement import statement
+
+    given = None if record is None else questions.load(study, record)
+    kept = home.record(study)
+    if kept is not None:
+        if given is not None and given != kept:
+            raise InputError(f"{home.path}: other answers were given before, and they stand; leave out --record")
+        return
+    if given is None:
+        if not sys.stdin.isatty():
+            raise InputError("there is no terminal to ask on; give your answers with --record FILE.json")
+        typer.echo(f"Study {study.name!r} asks you:", err=True)
+        given = questions.ask_all(study, lambda text: input(f"  {text}: "), _say)
+    questions.table_of(study, given)
+    typer.echo(statement(study, hub, where), err=True)
+    if not agreed_already and not _agrees():
+        raise Unmet("you did not agree: nothing has left this machine")
+    home.keep_record(study, given)
+
+
+def _agrees() -> bool:
+    if not sys.stdin.isatty():
+        raise InputError("there is no terminal to ask on; read the above, and give your consent with --yes")
+    while True:
+        answer = input("Do you agree to take part? [yes/no] ").strip().lower()
+        if answer in {"y", "yes", "n", "no"}:
+            return answer.startswith("y")
+
+
+@app.command()
+def status(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The collector's folder.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result for programs.")] = False,
+) -> None:
+    """Says how a collection stands: the phase, who is here, who is missing, until when.
+
+    Example: covey collect status collection
+    """
+    from covey.party.collection import status as boards
+    from covey.party.collection import times
+
+    found = boards.read(folder)
+    if as_json:
+        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        return
+    running = "" if found["running"] else "; the collector is not running"
+    typer.echo(f"phase     {found['phase']}{running}")
+    typer.echo(
+        f"enrolled  {found['enrolled']:,}, of whom {found['ready']:,} are ready and {found['present']:,} here now"
+    )
+    if found.get("closes") and found["phase"] == "enrolment":
+        typer.echo(f"begins    {times.shown(float(str(found['closes'])))}, if {found['quorum']:,} are ready by then")
+    elif found["phase"] == "enrolment" and "quorum" in found:
+        typer.echo(f"begins    when {found['quorum']:,} are ready")
+    else:
+        typer.echo(f"attempt   {found.get('attempt', 0)}, among {found.get('members', 0):,} respondents")
+    for label, key in (("answering", "answering"), ("missing", "missing"), ("left", "left")):
+        listed = found.get(key)
+        names = list(listed) if isinstance(listed, list | dict) else []
+        if names:
+            more = f" and {len(names) - 12:,} more" if len(names) > 12 else ""
+            typer.echo(f"{label:<9} {', '.join(names[:12])}{more}")
+    if found.get("deadline"):
+        typer.echo(f"deadline  {times.shown(float(str(found['deadline'])))} for those who are missing or answering")
+    if "outcome" in found:
+        typer.echo(f"outcome   {found['outcome']}")
+
+
+def _say(sentence: str) -> None:
+    typer.echo(sentence, err=True)

@@ -1,0 +1,391 @@
+"""A collection from the first enrolment to the release, over as many attempts and restarts as it takes.
+
+It begins at its closing time, or once so many are ready. An attempt is a session of the protocol among those who are
+there. Who does not answer within the deadline has left, for good; where the protocol cannot do without, before anything
+is opened, the attempt is given up and another begins among the rest. A collector that is cut off goes on with the same
+command: what was acknowledged is on its disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import resource
+import signal
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from covey import report
+from covey.crypto.rng import derive, fresh_seed
+from covey.errors import Aborted, CoveyError, InputError, Left, PeerError, Unmet
+from covey.party import keys as keyring
+from covey.party.binding import bind
+from covey.party.collection.hub import Hub
+from covey.party.collection.invitation import Invitations
+from covey.party.collection.register import Dropped, Ended, Opened, Register, Started, moment
+from covey.party.collection.speech import Over
+from covey.party.collection.status import Board
+from covey.party.deal import RESPONDENTS
+from covey.party.folder import JOURNAL, LOG, RunFolder
+from covey.party.handshake import Agreement
+from covey.party.journal import Journal
+from covey.party.keys import Keys
+from covey.party.ledger import Ledger
+from covey.party.log import RunLog
+from covey.party.progress import Listener, Progress
+from covey.party.records import Begun
+from covey.party.respondents import agree, finish, refusals
+from covey.party.roster import Roster
+from covey.party.run import INTERRUPTED
+from covey.party.session import Finished, Record
+from covey.protocols import Proposal, Protocol, Result, Seat, of_study
+from covey.protocols.collect.terms import Terms, hub_of
+from covey.secure.declare import Leakage
+from covey.study import Study
+from covey.study.study import Party
+from covey.wire import Address, Channel, Session, Several
+from covey.wire.depth import first_cause
+
+PHASE_SECONDS = 3600.0
+FAREWELL_SECONDS = 10.0
+_FOREVER = 10 * 365 * 86400.0
+_FILES = 1 << 16
+AGREED = Leakage(roles={"collector": ("which respondents agreed to hand in their rows",)})
+
+
+@dataclass(frozen=True)
+class Service:
+    """What a collector is asked to do."""
+
+    study: Path
+    keys: Path
+    out: Path
+    listen: Address | None = None
+    quorum: int | None = None
+    """How many must be ready; k unless said otherwise."""
+    closes: int | None = None
+    """The second since 1970 at which it begins; None: as soon as the quorum is there."""
+    phase_seconds: float = PHASE_SECONDS
+    """How long anyone who is asked may take to answer."""
+    listener: Listener = lambda snapshot: None
+    notice: Callable[[str], None] = lambda sentence: None
+
+
+@dataclass
+class Lenient:
+    """In a collection nobody is needed by name: whoever breaks the protocol is left out."""
+
+    hub: Hub
+    members: tuple[str, ...]
+    crowd: int = 1 << 30
+
+    def excuse(self, error: PeerError) -> None:
+        """Leaves the respondent out. Raises the error if it is not about one."""
+        if error.party not in self.members:
+            raise error
+        self.hub.expel(error.party, f"broke the protocol at {error.step}")
+
+
+def serve(service: Service) -> Finished:
+    """Collects to the end and writes the collector's folder; goes on with what was cut off there.
+
+    Raises Unmet if too few came or stayed, Aborted (resumable) when interrupted, InputError for what is wrong here.
+    """
+    _allow_files()
+    collection = Collection.prepare(service)
+    with contextlib.closing(collection.register), contextlib.closing(collection.journal), asyncio.Runner() as runner:
+        return runner.run(_run(collection))
+
+
+async def _run(collection: Collection) -> Finished:
+    task = asyncio.current_task()
+    if task is not None and threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    try:
+        return await collection.run()
+    except asyncio.CancelledError:
+        collection.log.note("the collector was interrupted")
+        raise Aborted(INTERRUPTED, resumable=True) from None
+    except BaseExceptionGroup as failures:
+        raise first_cause(failures) from None
+
+
+@dataclass
+class Collection:
+    """A collection in its folder."""
+
+    study: Study
+    protocol: Protocol
+    party: str
+    keys: Keys
+    files: tuple[Path, Path]
+    where: Address
+    service: Service
+    register: Register
+    journal: Journal
+    ledger: Ledger
+    progress: Progress
+    log: RunLog
+    folder: RunFolder
+    open: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once it listens."""
+
+    @staticmethod
+    def prepare(service: Service) -> Collection:
+        """Finds everything that can be wrong on this machine before anyone is listened to."""
+        study, party = collected(service.study)
+        keys = keyring.load(service.keys)
+        Roster.of(study).require(keys, party)
+        where = service.listen or _address_of(study, party)
+        quorum = service.quorum or study.privacy.k
+        if quorum < study.privacy.k:
+            raise InputError(f"--quorum {quorum}: a release needs k = {study.privacy.k} respondents")
+        opened = Opened(study.study_hash, quorum, service.closes or 0, moment())
+        register = Register.open(service.out, opened)
+        try:
+            if register.held.ended is not None:
+                raise InputError(f"{service.out}: {register.held.ended.how}; choose another folder with --out")
+            folder = RunFolder(service.out)
+            journal = Journal.resume(service.out / JOURNAL, keys.journal)
+            folder.prepare(resuming=journal.begun is not None)
+            folder.keep_study(study)
+            protocol = of_study(study)
+            shown = replace(study, parties=(*study.parties, Party(RESPONDENTS)))
+            ledger = Ledger(shown, protocol, party)
+            ledger.earlier = folder.earlier_ledger() if register.held.dropped else []
+            ledger.listener = lambda: folder.keep_ledger(ledger, "the run has not ended")
+        except BaseException:
+            register.close()
+            raise
+        return Collection(
+            study=study,
+            protocol=protocol,
+            party=party,
+            keys=keys,
+            files=keyring.files(service.keys, party),
+            where=where,
+            service=service,
+            register=register,
+            journal=journal,
+            ledger=ledger,
+            progress=Progress(party, protocol.phases, service.listener),
+            log=RunLog(service.out / LOG),
+            folder=folder,
+        )
+
+    async def run(self) -> Finished:
+        """Listens, waits until it is time, and collects."""
+        held = self.register.held
+        opened = held.opened
+        if opened is None:
+            raise InputError(f"{self.folder.path}: the register has no beginning")
+        hub = Hub(
+            me=self.party,
+            study_hash=self.study.study_hash,
+            certificate=self.files[0],
+            key=self.files[1],
+            register=self.register,
+            invitations=Invitations(self.folder.path),
+            note=self._note,
+            quorum=opened.quorum,
+            closes=opened.closes,
+        )
+        board = Board(self.folder.path, hub, self.progress, self.register.held)
+        async with hub.listening(self.where) as where, board.kept(), self.progress.ticking():
+            self.open.set()
+            self._note(f"listening on {where}: {len(held.enrolled):,} enrolled, {len(held.ready):,} ready")
+            try:
+                if held.started is None:
+                    self.progress.phase("enrolment")
+                    await self._gather(hub, opened)
+                finished = await self._collect(hub, board)
+            except CoveyError as error:
+                await self._fail(hub, error)
+                raise
+            hub.end(Over("finished", "the release is made"))
+            board.write("finished")
+            await hub.emptied(FAREWELL_SECONDS)
+            return finished
+
+    async def _gather(self, hub: Hub, opened: Opened) -> None:
+        """Returns when it is time to begin. Raises Unmet if too few are ready at the closing time."""
+        held = self.register.held
+        while True:
+            now = time.time()
+            if opened.closes and now >= opened.closes:
+                if len(held.ready) < opened.quorum:
+                    raise Unmet(f"{len(held.ready):,} were ready at the closing time, {opened.quorum:,} are needed")
+                return
+            if not opened.closes and len(held.ready) >= opened.quorum:
+                return
+            self.progress.of = opened.quorum
+            self.progress.reach(len(held.ready))
+            hub.changed.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(min(opened.closes - now, 60.0) if opened.closes else None):
+                    await hub.changed.wait()
+
+    async def _collect(self, hub: Hub, board: Board) -> Finished:
+        """One attempt after the other. Raises Unmet if too few are left for another."""
+        held = self.register.held
+        while True:
+            agreement, started = self._session()
+            board.members = tuple(started.members)
+            try:
+                return await self._attempt(hub, board, agreement, started)
+            except Left as gone:
+                left = {**self.journal.gone, gone.party: gone.why}
+                self.register.add(Dropped(started.attempt, left, moment()))
+                names = ", ".join(sorted(left))
+                self._note(f"attempt {started.attempt} is given up before anything was opened, because {names} left")
+                if len(set(started.members) - set(held.left)) < self.study.privacy.k:
+                    raise Unmet(
+                        f"fewer than k = {self.study.privacy.k} respondents are left; nothing was opened or released"
+                    ) from None
+
+    def _session(self) -> tuple[Agreement, Started]:
+        """The session that is under way, or a new one among all who are ready and have not left."""
+        held, begun = self.register.held, self.journal.begun
+        current = held.current
+        if current is not None and begun is not None and begun.session.hex() == current.session:
+            self._note(f"attempt {current.attempt} goes on; {self.journal.messages:,} letters had come before")
+            return Agreement.of(begun), current
+        members = sorted(held.ready.keys() - held.left.keys() if current is None else set(current.members))
+        agreement = agree(self.study, self.party, self.keys, fresh_seed())
+        self.journal.begin(self._begun(agreement))
+        attempt = (held.started.attempt if held.started is not None else 0) + 1
+        started = Started(attempt, agreement.digest.hex(), members, moment())
+        self.register.add(started)
+        self._note(f"attempt {attempt} begins among {len(members):,} respondents")
+        return agreement, started
+
+    async def _attempt(self, hub: Hub, board: Board, agreement: Agreement, started: Started) -> Finished:
+        """Plays the collector's role among the members, and writes what the run leaves."""
+        record = Record(agreement=agreement)
+        link = hub.seat(agreement.digest, started.attempt, started.members, self.journal)
+        channel = Channel(
+            Session(
+                link,
+                agreement.session,
+                agreement.rng,
+                Several(self.journal, record.transcript),
+                silence=_FOREVER,
+                patience=_FOREVER,
+            )
+        )
+        self.progress.channel = channel
+        self.ledger.met()
+
+        async def approve(proposal: Proposal) -> None:
+            self.ledger.learns(AGREED)
+            for name in await refusals(channel, attendance):
+                hub.expel(name, "refused to hand in its row")
+
+        attendance = Lenient(hub, tuple(started.members))
+        lasting = derive(self.keys.dummy, "lasting", self.protocol.name)
+        seat = Seat(self.study, self.party, None, channel, self.progress, self.ledger, approve, lasting, attendance)
+        begun = time.monotonic()
+        async with self._watching(hub, channel, board):
+            result: Result = await self.protocol.role(self.study, self.party)(seat)
+            finished = await finish(
+                channel, seat, result, self.keys, record, self.progress, seconds=lambda: time.monotonic() - begun
+            )
+        self.journal.finish()
+        gone = self.journal.gone
+        if gone:
+            named = ", ".join(sorted(gone))
+            finished = replace(finished, warnings=(f"left before the end, and left out: {named}",))
+        self.folder.keep(self.study, self.ledger, finished, self.party, self.keys, reproducible=False)
+        self.journal.keep()
+        self.register.add(Ended("the collection is finished", released=True, time=moment()))
+        self._note("the collection is finished")
+        return finished
+
+    @asynccontextmanager
+    async def _watching(self, hub: Hub, channel: Channel, board: Board) -> AsyncIterator[None]:
+        """While the block runs, whoever is asked and does not answer in time is taken to have left."""
+        async with asyncio.TaskGroup() as group:
+            watcher = group.create_task(self._watch(hub, channel, board))
+            try:
+                yield
+            finally:
+                watcher.cancel()
+
+    async def _watch(self, hub: Hub, channel: Channel, board: Board) -> None:
+        loop, allowed = asyncio.get_running_loop(), self.service.phase_seconds
+        since: dict[str, float] = {}
+        while True:
+            now = loop.time()
+            waiting = set(channel.waiting)
+            since = {name: since.get(name, now) for name in sorted(waiting)}
+            due = {name: max(begun, hub.last_letter.get(name, 0.0)) + allowed for name, begun in since.items()}
+            for name, when in due.items():
+                if now >= when:
+                    hub.expel(name, "did not answer in time")
+            board.due(due)
+            await asyncio.sleep(min(1.0, allowed / 10))
+
+    async def _fail(self, hub: Hub, error: CoveyError) -> None:
+        """Writes down how it ended, where it will not go on, and tells those who are here."""
+        if isinstance(error, InputError) or (isinstance(error, Aborted) and error.resumable):
+            return
+        self.register.add(Ended(f"the collection ended: {error}", released=False, time=moment()))
+        self._note(f"the collection ended: {error}")
+        with contextlib.suppress(InputError, Aborted):
+            self.folder.keep_ledger(self.ledger, f"ended: {error}")
+            report.write(self.folder.path, study=self.study)
+        hub.end(Over("ended", "the collection ended without a release"))
+        await hub.emptied(FAREWELL_SECONDS)
+
+    def _begun(self, agreement: Agreement) -> Begun:
+        binding = bind(self.study, self.party, None, self.keys)
+        return Begun(
+            party=binding.party,
+            software=binding.software,
+            study_hash=binding.study_hash,
+            roster_hash=binding.roster_hash,
+            data=binding.data,
+            source="",
+            seed=agreement.seed.reveal(),
+            session=agreement.digest,
+            commitments=agreement.commitments,
+            nonces=agreement.nonces,
+            confirmed=agreement.confirmed,
+        )
+
+    def _note(self, sentence: str) -> None:
+        self.log.note(sentence)
+        self.service.notice(sentence)
+
+
+def collected(path: Path) -> tuple[Study, str]:
+    """A study that can be collected from people, and its collector's name. Raises InputError for any other."""
+    study = Study.load(path)
+    protocol = of_study(study)
+    if protocol.name != "collect":
+        raise InputError(f"{path}: has protocol {protocol.name!r}; only collect has a collector and respondents")
+    if any(party.holds_data for party in study.parties):
+        raise InputError(f"{path}: lists respondents as parties; they enrol by invitation: list the collector alone")
+    if Terms.of(study).dealt:
+        raise InputError(f'{path}: scheme = "paillier" is for simulations; leave it out to collect from people')
+    return study, hub_of(study)
+
+
+def _address_of(study: Study, party: str) -> Address:
+    address = study.party(party).address
+    if address is None:
+        raise InputError(f"the study gives no address for {party!r}; add one, or say where with --listen")
+    return Address.parse(address)
+
+
+def _allow_files() -> None:
+    """As many connections as the system allows this process."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _FILES if hard == resource.RLIM_INFINITY else min(hard, _FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

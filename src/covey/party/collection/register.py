@@ -1,0 +1,215 @@
+"""The register: what a collector must never lose, a line each, on the disk before anyone is told of it.
+
+opened     the study that this folder is for
+enrolled   a handle, the certificate that it stands for, and the invitation that was used up
+ready      this respondent has answered and agreed, and takes part
+started    a session begins among these handles
+dropped    it was given up before anything was opened, and who had left
+ended      how it all ended
+"""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import hashlib
+import os
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from covey.crypto.rng import fresh_seed
+from covey.errors import InputError
+
+FILE = "collection.jsonl"
+_HANDLE_BYTES = 4
+
+
+class _Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="line"):
+    pass
+
+
+class Opened(_Row, frozen=True, tag="opened"):
+    study_hash: str
+    quorum: int
+    closes: int
+    """The second since 1970 at which it begins; 0 if it begins with the quorum."""
+    time: str
+
+
+class Enrolled(_Row, frozen=True, tag="enrolled"):
+    handle: str
+    invitation: str
+    """The hash of its secret."""
+    certificate: str
+    """DER, in base64."""
+    time: str
+
+
+class Ready(_Row, frozen=True, tag="ready"):
+    handle: str
+    time: str
+
+
+class Started(_Row, frozen=True, tag="started"):
+    attempt: int
+    session: str
+    members: list[str]
+    time: str
+
+
+class Dropped(_Row, frozen=True, tag="dropped"):
+    attempt: int
+    left: dict[str, str]
+    time: str
+
+
+class Ended(_Row, frozen=True, tag="ended"):
+    how: str
+    released: bool
+    time: str
+
+
+Row = Opened | Enrolled | Ready | Started | Dropped | Ended
+_ENCODER, _DECODER = msgspec.json.Encoder(), msgspec.json.Decoder(Row)
+
+
+@dataclass
+class Held:
+    """What the lines say together."""
+
+    opened: Opened | None = None
+    enrolled: dict[str, Enrolled] = field(default_factory=dict)
+    by_certificate: dict[str, str] = field(default_factory=dict)
+    """Handles, by the certificate's fingerprint in hexadecimal."""
+    by_invitation: dict[str, str] = field(default_factory=dict)
+    ready: dict[str, None] = field(default_factory=dict)
+    started: Started | None = None
+    """The attempt that is under way, or was the last."""
+    left: dict[str, str] = field(default_factory=dict)
+    """Who left in an attempt that was given up, and why."""
+    dropped: int = 0
+    """The last attempt that was given up."""
+    ended: Ended | None = None
+
+    @property
+    def current(self) -> Started | None:
+        """The attempt that is under way, if there is one."""
+        return self.started if self.started is not None and self.started.attempt > self.dropped else None
+
+    def take(self, row: Row) -> None:
+        """One more line."""
+        if isinstance(row, Opened):
+            self.opened = row
+        elif isinstance(row, Enrolled):
+            self.enrolled[row.handle] = row
+            self.by_certificate[hashlib.sha256(base64.b64decode(row.certificate)).hexdigest()] = row.handle
+            self.by_invitation[row.invitation] = row.handle
+        elif isinstance(row, Ready):
+            self.ready[row.handle] = None
+        elif isinstance(row, Started):
+            self.started = row
+        elif isinstance(row, Dropped):
+            self.left |= row.left
+            self.dropped = row.attempt
+        else:
+            self.ended = row
+
+
+class Register:
+    """The register in a collector's folder, held by one process at a time."""
+
+    def __init__(self, path: Path, handle: int, held: Held) -> None:
+        self._path, self._handle = path, handle
+        self.held = held
+
+    @staticmethod
+    def open(folder: Path, opened: Opened) -> Register:
+        """The folder's register; a new one, opened so, if there is none. What was said when it was opened stays.
+
+        Raises InputError if it is another study's, if another collector uses it, or if it cannot be written.
+        """
+        path = folder / FILE
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise InputError(f"{path}: cannot be written ({error.strerror}); choose another with --out") from None
+        try:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise InputError(f"{folder}: a collector is running here already") from None
+            held, whole = _read(path)
+            os.ftruncate(handle, whole)
+            register = Register(path, handle, held)
+            if held.opened is None:
+                register.add(opened)
+            elif held.opened.study_hash != opened.study_hash:
+                raise InputError(f"{folder}: holds a collection of another study; choose another folder with --out")
+        except BaseException:
+            os.close(handle)
+            raise
+        return register
+
+    def add(self, *rows: Row) -> None:
+        """More lines; on the disk when this returns. Raises InputError if they cannot be written."""
+        try:
+            os.lseek(self._handle, 0, os.SEEK_END)
+            view = memoryview(b"".join(_ENCODER.encode(row) + b"\n" for row in rows))
+            while view.nbytes:
+                view = view[os.write(self._handle, view) :]
+            os.fsync(self._handle)
+        except OSError as error:
+            raise InputError(f"{self._path}: cannot be written ({error.strerror}); make room on the disk") from None
+        for row in rows:
+            self.held.take(row)
+
+    def enrol(self, certificate: bytes, invitation: str) -> str:
+        """A new handle for that certificate; it says nothing of who or when."""
+        while (handle := f"r-{fresh_seed().reveal()[:_HANDLE_BYTES].hex()}") in self.held.enrolled:
+            continue
+        self.add(Enrolled(handle, invitation, base64.b64encode(certificate).decode(), moment()))
+        return handle
+
+    def certificates(self) -> list[bytes]:
+        """Everyone's, in DER."""
+        return [base64.b64decode(row.certificate) for row in self.held.enrolled.values()]
+
+    def close(self) -> None:
+        """Lets another process have it."""
+        os.close(self._handle)
+
+
+def read(folder: Path) -> tuple[Held, bool]:
+    """What a folder's register says, and whether a collector is running there. Raises InputError if there is none."""
+    path = folder / FILE
+    if not path.is_file():
+        raise InputError(f"{folder}: holds no collection; name the folder that `covey collect serve` was given")
+    held, _ = _read(path)
+    with path.open("rb") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return held, True
+    return held, False
+
+
+def moment() -> str:
+    """Now, in UTC."""
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _read(path: Path) -> tuple[Held, int]:
+    """The lines, and how many bytes of the file they take: a last one that a crash has cut short is dropped."""
+    content = path.read_bytes()
+    whole = content[: content.rfind(b"\n") + 1]
+    held = Held()
+    for number, line in enumerate(whole.splitlines(), start=1):
+        try:
+            held.take(_DECODER.decode(line))
+        except (msgspec.MsgspecError, ValueError):
+            raise InputError(f"{path}: line {number} is damaged; restore the file from a backup") from None
+    return held, len(whole)

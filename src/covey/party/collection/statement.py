@@ -1,0 +1,57 @@
+"""What a respondent is told before anything leaves the machine: what leaves it, and what could be learned at worst."""
+
+from __future__ import annotations
+
+from covey.protocols.collect import plan
+from covey.protocols.collect.leaks import percent
+from covey.protocols.collect.terms import Terms
+from covey.study import Study
+
+SIMULATED = 200
+"""People on whom the attack is tried."""
+
+
+def statement(study: Study, collector: str, where: str) -> str:
+    """The statement, in plain words and with the figures of the plan's attack on this very study."""
+    terms = Terms.of(study)
+    quasi = ", ".join(column.name for column in study.quasi)
+    exact = ", ".join(column.name for column in study.released if column not in study.quasi)
+    k = study.privacy.k
+    lines = [
+        f"Study {study.name!r}. The collector is {collector!r} at {where}.",
+        "What leaves this machine:",
+        f"  your values of {quasi}: encrypted, and never opened by themselves. They are published only as a range or a "
+        f"group that at least {k} respondents share.",
+    ]
+    if exact:
+        lines.append(
+            f"  your values of {exact}: published as they are, as one of at least {k} rows of such a group. Other "
+            "respondents pass these rows on and mix them; nobody can tell which is yours unless all of them work "
+            "together against you."
+        )
+    lines += [
+        "What the collector learns of you, by a handle: when you are online, your position on a line (about how near "
+        "you are to others), and which group you are in.",
+        worst(study, terms),
+    ]
+    if study.privacy.l is None and study.sensitive:
+        lines.append("If all in your group answer alike, everyone can tell what you answered.")
+    lines.append(
+        "All of this holds for a collector that keeps to the protocol and works with no respondent. Your record, your "
+        "key and your consent stay in a folder on this machine."
+    )
+    return "\n".join(lines)
+
+
+def worst(study: Study, terms: Terms) -> str:
+    """What the collector could find out at worst, from the attack that `covey plan` carries out."""
+    success = plan.simulated(terms, study, max(SIMULATED, study.privacy.k))
+    if success is None:
+        return "At worst: nobody has computed it for so few respondents."
+    near = success.anchors[min(success.anchors)]
+    return (
+        f"At worst, from all that it sees, it guesses the exact combination of your {len(study.quasi)} grouped values: "
+        f"in a simulation of this study it was right for {percent(success.all)} of the people, and for {percent(near)} "
+        "of those who stand next to someone whose values it knows. Your answers to the other questions are not among "
+        "these."
+    )

@@ -1,0 +1,104 @@
+"""How a collection stands: written beside the register whenever it changes, and read by `covey collect status`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from covey.errors import InputError
+from covey.party.collection import register as registers
+from covey.party.collection.hub import Hub
+from covey.party.collection.register import Held
+from covey.party.progress import Progress
+from covey.sources.release import write_atomically
+
+FILE = "status.json"
+TICK_SECONDS = 1.0
+
+
+@dataclass
+class Board:
+    """What the collector shows of itself."""
+
+    folder: Path
+    hub: Hub
+    progress: Progress
+    held: Held
+    members: tuple[str, ...] = ()
+    _due: dict[str, float] = field(default_factory=dict)
+    _written: bytes = b""
+
+    def due(self, due: Mapping[str, float]) -> None:
+        """Who has to answer, and until when on the event loop's clock."""
+        self._due = dict(due)
+
+    @asynccontextmanager
+    async def kept(self) -> AsyncIterator[None]:
+        """Writes how things stand every second, while the block runs."""
+        async with asyncio.TaskGroup() as group:
+            keeper = group.create_task(self._keep())
+            try:
+                yield
+            finally:
+                keeper.cancel()
+
+    async def _keep(self) -> None:
+        while True:
+            self.write(self.progress.current)
+            await asyncio.sleep(TICK_SECONDS)
+
+    def write(self, phase: str) -> None:
+        """Writes it down, if anything has changed; a status that cannot be written stops nobody."""
+        content = json.dumps(self.describe(phase), indent=2).encode() + b"\n"
+        if content != self._written:
+            with contextlib.suppress(InputError):
+                write_atomically(self.folder / FILE, content)
+                self._written = content
+
+    def describe(self, phase: str) -> dict[str, object]:
+        """The collection right now; respondents are named by handle."""
+        present, held = set(self.hub.present), self.held
+        now = time.time() - (asyncio.get_running_loop().time())
+        current = held.current
+        gone = {**held.left, **({} if current is None or self.progress.channel is None else self.hub.gone)}
+        return {
+            "phase": phase,
+            "attempt": 0 if held.started is None else held.started.attempt,
+            "enrolled": len(held.enrolled),
+            "ready": len(held.ready),
+            "quorum": self.hub.quorum,
+            "closes": self.hub.closes or None,
+            "present": len(present),
+            "members": len(self.members),
+            "answering": sorted(name for name in self._due if name in present),
+            "missing": sorted(name for name in self._due if name not in present),
+            "left": dict(sorted(gone.items())),
+            "deadline": int(now + min(self._due.values())) if self._due else None,
+        }
+
+
+def read(folder: Path) -> dict[str, object]:
+    """How the collection in a folder stands. Raises InputError if there is none."""
+    held, running = registers.read(folder)
+    try:
+        shown = json.loads((folder / FILE).read_bytes())
+    except (OSError, ValueError):
+        shown = {}
+    found: dict[str, object] = {
+        "phase": "enrolment",
+        **(shown if isinstance(shown, dict) else {}),
+        "running": running,
+        "enrolled": len(held.enrolled),
+        "ready": len(held.ready),
+    }
+    if held.ended is not None:
+        found |= {"phase": "finished" if held.ended.released else "ended", "outcome": held.ended.how}
+    if not running:
+        found |= {"present": 0, "missing": [], "answering": [], "deadline": None}
+    return found
