@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 
 import numpy as np
@@ -9,19 +10,24 @@ import pytest
 from tests.protocols.peelers import Person, draw_people, list_of, names_of, study_of, tables_of
 
 from covey.crypto.field import F31, F61, Words
-from covey.errors import Aborted
+from covey.crypto.secret import Secret
+from covey.errors import Aborted, PeerError
+from covey.protocols.peel import find, leftover, marginals, pair
+from covey.protocols.peel.classes import Candidates
 from covey.protocols.peel.course import Course
 from covey.protocols.peel.find import Finder, Heavy
 from covey.protocols.peel.own import Own
 from covey.protocols.peel.pure import Examination
+from covey.protocols.peel.release import Published
 from covey.protocols.peel.supply import LANES, Supply
 from covey.protocols.peel.terms import Terms
-from covey.protocols.peel.tuples import Grid
+from covey.protocols.peel.tuples import Grid, buckets
 from covey.protocols.peel.visit import Peeling
+from covey.protocols.protocol import Seat
 from covey.secure import coin
 from covey.secure.threshold import Prepared
 from covey.testing.parties import Outcome, run_parties
-from covey.wire import Channel, gather
+from covey.wire import Channel, Vector, gather
 
 LIAR = "p2"
 
@@ -151,3 +157,170 @@ def test_planted_records_are_not_noticed_and_buy_a_bit_each() -> None:
         leaves = [(int(age), int(town)) for age, _, town in done.classes.boxes]
         seen.append((33, 3) in leaves)
     assert seen == [True, False]
+
+
+# -- each check by itself
+
+
+def finder_of(people: Mapping[str, list[Person]], records: int, options: str = "") -> Finder:
+    """A party that looks at what others opened; it has no peers."""
+    study = study_of(len(people), k=3, options=options)
+    tables, terms = tables_of(study, people), Terms.of(study)
+    table = tables["p0"]
+    supply = Supply.__new__(Supply)
+    return Finder(
+        terms, Grid.of(table.trees), list_of(study, tables), Own.of(table, terms), Secret(bytes(32)), supply, records
+    )
+
+
+def test_what_is_opened_as_a_tuple_must_be_one_and_lie_in_its_bucket() -> None:
+    finder = finder_of(draw_people(3, 40, 1), 120, "buckets = 1")
+    table = finder.lay(0, finder.own.in_play())
+    assert not table.dense
+    keys = table.keys[:, :1]
+    bucket = table.bucket[:1]
+    assert len(finder._decode(table, bucket, keys)) == 1
+    with pytest.raises(Aborted, match="none of its bucket"):
+        finder._decode(table, (bucket + 1) % table.size, keys)
+    beyond = np.array([[finder.grid.domain(finder.nodes[0])]], dtype=np.uint64)
+    there = buckets(finder.seed, table.size, beyond, table.number)
+    with pytest.raises(Aborted, match="none of its bucket"):
+        finder._decode(table, there, beyond)
+
+
+def test_tuples_that_can_never_be_told_apart_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(find, "TABLES", 0)
+    error = play(draw_people(3, 120, 1), options="buckets = 1")["p0"].error
+    assert isinstance(error, Aborted)
+    assert "cannot be told apart" in str(error)
+
+
+class OtherCounts(Peeling):
+    """Counts more records of the first classes than it has, once their tuples are known."""
+
+    def _counts(self, candidates: Candidates) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        found = super()._counts(candidates).copy()
+        found[: len(self.more)] += np.array(self.more, dtype=np.int64)[: len(found)]
+        return found
+
+    more: tuple[int, ...] = ()
+
+
+@pytest.mark.parametrize("more", [(10**6,), (60, 60), (1 << 62,) * 4])
+def test_whoever_counts_more_records_than_there_are_is_noticed(more: tuple[int, ...]) -> None:
+    """Four times 2^62 is nothing modulo 2^64: each number is looked at, and their sum."""
+    people: dict[str, list[Person]] = {name: [] for name in names_of(3)}
+    for age in range(4):
+        for name in names_of(3):
+            people[name] += [(10 * age, "F", "a", "flu")] * 5
+    study = study_of(3, k=3, options="buckets = 64")
+    tables, terms = tables_of(study, people), Terms.of(study)
+    nodes, records = list_of(study, tables), sum(table.rows for table in tables.values())
+
+    async def role(channel: Channel) -> Peeling:
+        table = tables[channel.me]
+        joint = await coin.toss(channel.at("coin"))
+        supply = Supply(channel.at("prepare"), terms.k, Course())
+        finder = Finder(terms, Grid.of(table.trees), nodes, Own.of(table, terms), joint, supply, records)
+        peeling = OtherCounts(finder) if channel.me == LIAR else Peeling(finder)
+        if isinstance(peeling, OtherCounts):
+            peeling.more = more
+        await gather(peeling.run(channel.at("visit"), lambda done: None), *(supply.work() for _ in range(LANES)))
+        return peeling
+
+    error = run_parties(dict.fromkeys(names_of(3), role))["p0"].error
+    assert isinstance(error, Aborted)
+    assert "impossible number of records" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "flat", "limbs"),
+    [
+        ([1, 1], [5], [1]),  # two tables, where one is due
+        ([2**40], [5], [2**30]),  # more tuples than there are numbers: their product is none modulo 2^64
+        ([1], [F61.prime], [1]),
+        ([1], [5, 6], [1]),
+        ([2], [5, 6], [2]),
+    ],
+)
+def test_a_list_of_tuples_that_is_none_is_not_read(sizes: list[int], flat: list[int], limbs: list[int]) -> None:
+    assert pair._cut(np.array(sizes, np.uint64), np.array(flat, np.uint64), limbs) is None
+
+
+def of_two(lie: pair.Alone) -> Mapping[str, Outcome[object]]:
+    """The other of two parties names what it likes."""
+
+    async def role(channel: Channel) -> object:
+        if channel.me == "p1":
+            await channel.at("alone").exchange(lie)
+            return None
+        finder = finder_of(draw_people(2, 40, 1), 80, "buckets = 1")
+        return await finder._name_own(channel.at("alone"), [finder.lay(0, finder.own.in_play())], [])
+
+    return run_parties(dict.fromkeys(names_of(2), role))
+
+
+def alone(sizes: list[int], keys: list[int]) -> pair.Alone:
+    return pair.Alone(Vector(np.array(sizes, np.uint64)), Vector(np.array(keys, np.uint64)))
+
+
+def test_one_of_two_that_names_no_list_or_no_tuple_is_refused() -> None:
+    assert of_two(alone([1], [3]))["p0"].error is None
+    error = of_two(alone([7], [3]))["p0"].error
+    assert isinstance(error, PeerError)
+    assert error.party == "p1"
+    assert "no list of tuples" in str(error)
+    error = of_two(alone([1], [10**9]))["p0"].error
+    assert isinstance(error, Aborted)
+    assert "a tuple that was named is none" in str(error)
+
+
+def test_a_factor_that_is_nothing_by_chance_ends_the_run() -> None:
+    class Open:
+        async def open(self, words: Words) -> Words:
+            return np.zeros(len(words), dtype=np.uint64)
+
+    shares = np.ones((4, 2), dtype=np.uint64)
+    examination = Examination.__new__(Examination)
+    examination._shares, examination._factors, examination._seat = shares, shares, Open()  # type: ignore[assignment]
+    with pytest.raises(Aborted, match="factor was 0 by chance"):
+        asyncio.run(examination.tuples(np.arange(2)))
+
+
+def test_a_party_that_lists_other_nodes_is_named() -> None:
+    async def role(channel: Channel) -> None:
+        await marginals.agree(channel.at("list"), bytes([channel.me == LIAR]) * 32)
+
+    error = run_parties(dict.fromkeys(names_of(3), role))["p0"].error
+    assert isinstance(error, PeerError)
+    assert error.party == LIAR
+    assert "lists other nodes" in str(error)
+
+
+def test_an_impossible_number_of_records_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(marginals, "_MOST_RECORDS", 30)
+    study = study_of(3, k=3)
+    tables = tables_of(study, draw_people(3, 10, 1))
+
+    async def role(channel: Channel) -> object:
+        return await marginals.learn(channel.at("m"), study, tables[channel.me], marginals.by_shares(3))
+
+    error = run_parties(dict.fromkeys(names_of(3), role))["p0"].error
+    assert isinstance(error, Aborted)
+    assert "impossibly large" in str(error)
+
+
+def test_records_that_join_a_class_are_as_many_as_were_left_over() -> None:
+    study = study_of(3, k=4)
+    trees = tables_of(study, draw_people(3, 2, 0))["p0"].trees
+    box = np.array([trees[0].root, trees[1].root, trees[2].root], dtype=np.int32)
+    classes = Published.of(3, [box], [9])
+
+    async def role(channel: Channel) -> object:
+        mine = leftover.Joined(np.zeros(1, dtype=np.int64), box[np.newaxis])
+        seat = Seat(study, channel.me, None, channel, None, None, None, Secret(bytes(32)))  # type: ignore[arg-type]
+        return await leftover.join(seat, classes, trees, mine, 4)
+
+    error = run_parties(dict.fromkeys(names_of(3), role))["p0"].error
+    assert isinstance(error, PeerError)
+    assert "3 records joined a class, expected 4" in str(error)
