@@ -7,7 +7,6 @@ its `ideal` says, which tests hold equal to a run, and the row says so.
 
 from __future__ import annotations
 
-import math
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -33,8 +32,6 @@ KS = (2, 5, 10, 20, 50, 100)
 QUICK_KS = (2, 10, 100)
 _SHORT = 20.0
 """A run that is expected to be no longer than this is made in any case, once."""
-_SLOWER_THAN_FORESEEN = frozenset({"federate"})
-"""Whose plan is too hopeful on tables like the sample: they run for real only without an allowance."""
 _ALONE = "each alone"
 _TOGETHER, _ONE_OWNER = "nobody", "one party"
 
@@ -124,8 +121,7 @@ def _joint(
         try:
             ready = split(stage, protocol.name, partition, k, scratch)
             forecast = protocol.foresee(ready.study, rows_of(ready)).seconds
-            hurried = math.isfinite(allowance) and protocol.name in _SLOWER_THAN_FORESEEN
-            if spent <= allowance and forecast <= max(2 * allowance, _SHORT) and not hurried:
+            if spent <= allowance and forecast <= max(2 * allowance, _SHORT):
                 tell(f"{name}, a run at k = {k}")
                 begun = time.perf_counter()
                 yield _run(entry, ready)
