@@ -2,7 +2,8 @@
 
 `tls`: three processes over TLS on Adult (1,200 common users, 2,400 more at each provider, k = 2, delta = 0.75), and the
 release compared with the trusted party's. `growth`: the same against populations up to 100,000, Adult's rows repeated.
-`crypto`: operations a second. `schedules`: the level schedule beside the paper's calls on small populations. The table
+`plan`: what was foreseen beside what a run on the samples took, both providers in one process. `crypto`: operations a
+second. `schedules`: the level schedule beside the paper's calls on small populations. The table
 is looked for beside the project (shared/data/adult). `python -m benchmarks.federate PART [POINT…]` runs a part, or
 some points of it; what was measured before is kept beside it.
 """
@@ -16,13 +17,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
+import covey
+from covey import samples
+from covey.bench import stage as stages
 from covey.crypto.paillier import SecretKey
 from covey.crypto.reading import ReadingKey
 from covey.crypto.rng import Rng, derive
@@ -44,6 +48,7 @@ FIRST, SECOND = ("age", "sex", "race", "marital-status"), ("education", "native-
 TLS = "30162:1200:2400:0.5,30162:1200:2400:1"
 GROWTH = "3000:300:600:0.5,10000:400:800:0.5,30000:1200:2400:0.5,100000:4000:8000:0.5"
 SCHEDULES = "200:40:40:level,200:40:40:paper,600:80:100:level,600:80:100:paper"
+PLANS = "providers,hospitals:10,hospitals:100"
 PEERS = {
     "phe": ("phe==1.5.0", "gmpy2==2.3.2"),
     "tno": (
@@ -93,6 +98,7 @@ def one_run(text: str) -> Row:
     with tempfile.TemporaryDirectory(prefix="covey-benchmark-") as scratch:
         study = lay_out(Path(scratch), int(population), int(common), int(extra), alpha, schedule)
         data = {name: str(Path(scratch, f"{name}.csv")) for name in ("gym", "bank")}
+        due = federate.PROTOCOL.foresee(study, dict.fromkeys(data, int(common) + int(extra)))
         before = os.getloadavg()[0]
         summary = simulate(study, data, Path(scratch, "out"), Setting(seed=seed_of(1)))
         released = Path(scratch, "out", "release.csv").read_bytes()
@@ -109,7 +115,7 @@ def one_run(text: str) -> Row:
         "dm": loss["dm"],  # type: ignore[index]
         "as the trusted party's": ideal.release is not None
         and canonical_csv(arrange(ideal.release, frozenset(column.name for column in study.quasi))) == released,
-        "rounds": summary["rounds"], "messages": summary["messages"],
+        "rounds": summary["rounds"], "messages": summary["messages"], "s foreseen": round(due.seconds, 1),
         "MB, all parties": round(int(str(summary["bytes"])) / 1e6, 1), "s": summary["seconds"],
         "CPU s, all parties": round(spent.ru_utime + spent.ru_stime, 1),
         "MB of memory, the largest party": round(spent.ru_maxrss / 1e3), "load before": round(before, 1),
@@ -125,6 +131,47 @@ def measure_runs(asked: list[str]) -> Iterator[Row]:
         if answer.returncode:
             raise RuntimeError(answer.stderr[-2000:])
         yield json.loads(answer.stdout)
+
+
+def measure_plan(asked: list[str]) -> Iterator[Row]:
+    """Foreseen and measured: the sample that ships, and the hospitals' columns split as `covey bench` splits them."""
+    for text in asked:
+        answer = subprocess.run(
+            [sys.executable, "-m", "benchmarks.federate", "foreseen", text], capture_output=True, text=True, cwd=ROOT
+        )
+        if answer.returncode:
+            raise RuntimeError(answer.stderr[-2000:])
+        yield json.loads(answer.stdout)
+
+
+def foreseen(text: str) -> Row:
+    """One run beside its plan; both providers compute in this process, so its CPU is theirs together."""
+    sample, _, k = text.partition(":")
+    with tempfile.TemporaryDirectory(prefix="covey-benchmark-") as scratch:
+        folder = samples.copy(sample, Path(scratch, "sample"))
+        study = Study.load(folder / "study.toml")
+        data: Mapping[str, object] = {party.name: str(folder / f"{party.name}.csv") for party in study.holders}
+        rows = {party.name: _lines(folder / f"{party.name}.csv") for party in study.holders}
+        if k:
+            whole = stages.stage(study, {name: str(path) for name, path in data.items()})
+            ready = stages.split(whole, "federate", "vertical", int(k), Path(scratch))
+            study, data, rows = ready.study, ready.data, stages.rows_of(ready)
+        due, before = federate.PROTOCOL.foresee(study, rows), os.getloadavg()[0]
+        begun = time.process_time()
+        summary = covey.simulate(study, data, seed=1).summary
+        spent = time.process_time() - begun
+    return {
+        "what": text, "s foreseen": round(due.seconds, 1), "CPU s": round(spent, 1), "s": summary["seconds"],
+        "within a factor of three": 1 / 3 <= spent / due.seconds <= 3,
+        "rounds foreseen": due.rounds, "rounds": summary["rounds"],
+        "messages foreseen": due.messages, "messages": summary["messages"],
+        "MB foreseen": round(due.bytes / 1e6, 1), "MB, all parties": round(int(str(summary["bytes"])) / 1e6, 1),
+        "load before": round(before, 1),
+    }  # fmt: skip
+
+
+def _lines(path: Path) -> int:
+    return path.read_text(encoding="utf-8").count("\n") - 1
 
 
 def rate(work: Callable[[int], object], count: int) -> int:
@@ -236,9 +283,10 @@ PARTS: dict[str, Callable[[list[str]], Iterator[Row]]] = {
     "crypto": lambda asked: measure_crypto(),
     "tls": lambda asked: measure_runs(asked or TLS.split(",")),
     "growth": lambda asked: measure_runs(asked or GROWTH.split(",")),
+    "plan": lambda asked: measure_plan(asked or PLANS.split(",")),
     "schedules": lambda asked: measure_runs(asked or SCHEDULES.split(",")),
 }
-KEYS = ("who", "bits", "population", "common", "more at each", "alpha", "schedule")
+KEYS = ("what", "who", "bits", "population", "common", "more at each", "alpha", "schedule")
 
 
 def run(parts: list[str] | None = None, points: list[str] | None = None) -> dict[str, list[Row]]:
@@ -266,5 +314,7 @@ def keep(part: str, row: Row) -> None:
 if __name__ == "__main__":
     if sys.argv[1:2] == ["one"]:
         print(json.dumps(one_run(sys.argv[2])))
+    elif sys.argv[1:2] == ["foreseen"]:
+        print(json.dumps(foreseen(sys.argv[2])))
     else:
         run(sys.argv[1:2] or None, sys.argv[2:])
