@@ -47,7 +47,7 @@ def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
     terms = Terms.of(study)
     population = len(terms.population)
     users = [min(rows.get(name, 0), population) for name in (terms.first, terms.second)]
-    classes = max(1, int(_common(terms, users) / (USERS_PER_CLASS * terms.k)))
+    classes = _classes(terms, users)
     steps = _typical(terms, population, classes)
     course = _alike(terms, steps, population, classes)
     lines = [leaks.of_meeting(terms), *leaks.before(terms), leaks.READY, leaks.of_release(terms)]
@@ -70,6 +70,20 @@ def _common(terms: Terms, users: Sequence[int]) -> float:
     chance = users[0] * users[1] / len(terms.population)
     most = min(users) * float(1 if terms.delta is None else terms.delta)
     return math.sqrt(chance * max(most, chance))
+
+
+def _classes(terms: Terms, users: Sequence[int]) -> int:
+    """About how many classes there will be: k common users or more in each, and enough for delta to hold by chance.
+
+    Where the part of users that are common is near delta, small classes exceed it: one of n users has a part that
+    strays by the root of part (1 - part) / n, for which there must be room.
+    """
+    common, due = _common(terms, users), USERS_PER_CLASS * terms.k
+    if terms.delta is not None and common:
+        part = common / min(users)
+        room = float(terms.delta) - part
+        due = max(due, part * part * (1 - part) / room**2) if room > 0 else common
+    return max(1, int(common / due))
 
 
 def _computing(terms: Terms, steps: Sequence[Sequence[Step]], classes: int) -> float:
