@@ -6,7 +6,7 @@ import asyncio
 import json
 import socket
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -126,6 +126,11 @@ class Town:
     def home(self, place: int) -> Path:
         return self.folder / "people" / f"{place:04}"
 
+    def handles(self, count: int) -> list[str]:
+        """Of the first so many people."""
+        kept = [json.loads((self.home(place) / "enrolment.json").read_text()) for place in range(count)]
+        return [str(each["handle"]) for each in kept]
+
     def service(self, quorum: int, *, phase_seconds: float = 30.0) -> Service:
         return Service(
             study=self.path, keys=self.folder / "keys", out=self.out, quorum=quorum, phase_seconds=phase_seconds
@@ -151,20 +156,48 @@ class Town:
         return len((self.out / "release.csv").read_text().splitlines()) - 1
 
 
+@dataclass
+class Running:
+    """A collector that runs."""
+
+    collection: Collection
+    task: asyncio.Task[Finished]
+
+    @property
+    def log(self) -> str:
+        return (self.collection.folder.path / "run.log").read_text()
+
+    @property
+    def phase(self) -> str:
+        return self.collection.progress.current
+
+
 @asynccontextmanager
-async def collecting(town: Town, quorum: int, *, phase_seconds: float = 30.0) -> AsyncIterator[asyncio.Task[Finished]]:
-    """The collector, running in this event loop."""
+async def collecting(town: Town, quorum: int, *, phase_seconds: float = 30.0) -> AsyncIterator[Running]:
+    """The collector, running in this event loop until the block ends."""
     collection = Collection.prepare(town.service(quorum, phase_seconds=phase_seconds))
     task = asyncio.create_task(collection.run())
     try:
         async with asyncio.timeout(20):
             await collection.open.wait()
-        yield task
+        yield Running(collection, task)
     finally:
         task.cancel()
         await asyncio.wait([task])
         collection.register.close()
         collection.journal.close()
+
+
+def at_phase(person: Respondent, phase: str, then: Callable[[], None]) -> None:
+    """Lets something happen, once, when that person's role reaches a phase."""
+    done: list[bool] = []
+
+    def say(sentence: str) -> None:
+        if sentence == f"taking part: {phase}" and not done:
+            done.append(True)
+            then()
+
+    person.say = say
 
 
 async def everyone(people: Sequence[Respondent]) -> list[How | BaseException]:

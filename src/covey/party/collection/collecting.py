@@ -111,8 +111,6 @@ async def _run(collection: Collection) -> Finished:
     except asyncio.CancelledError:
         collection.log.note("the collector was interrupted")
         raise Aborted(INTERRUPTED, resumable=True) from None
-    except BaseExceptionGroup as failures:
-        raise first_cause(failures) from None
 
 
 @dataclass
@@ -180,6 +178,12 @@ class Collection:
 
     async def run(self) -> Finished:
         """Listens, waits until it is time, and collects."""
+        try:
+            return await self._run()
+        except BaseExceptionGroup as failures:
+            raise first_cause(failures) from None
+
+    async def _run(self) -> Finished:
         held = self.register.held
         opened = held.opened
         if opened is None:
@@ -309,12 +313,15 @@ class Collection:
     @asynccontextmanager
     async def _watching(self, hub: Hub, channel: Channel, board: Board) -> AsyncIterator[None]:
         """While the block runs, whoever is asked and does not answer in time is taken to have left."""
-        async with asyncio.TaskGroup() as group:
-            watcher = group.create_task(self._watch(hub, channel, board))
-            try:
-                yield
-            finally:
-                watcher.cancel()
+        try:
+            async with asyncio.TaskGroup() as group:
+                watcher = group.create_task(self._watch(hub, channel, board))
+                try:
+                    yield
+                finally:
+                    watcher.cancel()
+        except BaseExceptionGroup as failures:
+            raise first_cause(failures) from None
 
     async def _watch(self, hub: Hub, channel: Channel, board: Board) -> None:
         loop, allowed = asyncio.get_running_loop(), self.service.phase_seconds

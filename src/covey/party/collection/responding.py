@@ -200,11 +200,14 @@ class Respondent:
         handle: str = await self._persist(self._enrol) if kept is None else kept
         self.home.keep_handle(self.invitation, handle)
         self.say(f"enrolled as {handle}")
-        async with asyncio.TaskGroup() as self._roles:
-            try:
-                return await self._persist(lambda: self._stay(handle), self._ended)
-            finally:
-                await self._abandon()
+        try:
+            async with asyncio.TaskGroup() as self._roles:
+                try:
+                    return await self._persist(lambda: self._stay(handle), self._ended)
+                finally:
+                    await self._abandon()
+        except BaseExceptionGroup as failures:
+            raise first_cause(failures) from None
 
     async def _persist(
         self, attempt: Callable[[], Awaitable[T_]], enough: Callable[[], T_ | None] = lambda: None
@@ -359,9 +362,11 @@ class Respondent:
                 return self._ended() or "waiting"
             await self._moved.wait()
         while True:
+            self._moved.clear()
             visit = self._visit
-            if visit is None:
-                raise _Later("no session is under way")
+            if visit is None:  # between two sessions: the next one is being opened
+                await self._moved.wait()
+                continue
             await connection.say(speech.Have(visit.session, visit.line.have))
             await self._carry(connection, visit)
             if self._visit is not visit:
