@@ -167,9 +167,10 @@ class Running:
     def log(self) -> str:
         return (self.collection.folder.path / "run.log").read_text()
 
-    @property
-    def phase(self) -> str:
-        return self.collection.progress.current
+    async def begun(self) -> None:
+        """Returns once a session has been started."""
+        while self.collection.register.held.started is None:  # noqa: ASYNC110 - the register tells nobody
+            await asyncio.sleep(0.02)
 
 
 @asynccontextmanager
