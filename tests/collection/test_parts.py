@@ -1,0 +1,291 @@
+"""The parts of a collection by themselves: register, standing lines, deadlines, questions, times, and the commands."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from tests.collection.town import Town, collecting, everyone
+
+from covey.cli import main
+from covey.crypto.rng import fresh_seed
+from covey.errors import InputError, Left
+from covey.party.collection import questions, register, times
+from covey.party.collection.collecting import Collection, Service
+from covey.party.collection.invitation import Invitation
+from covey.party.collection.register import Opened, Register
+from covey.party.collection.speech import Garbled
+from covey.party.collection.standing import Shelf, Standing
+from covey.party.collection.statement import statement
+from covey.party.journal import Journal
+from covey.party.records import Begun
+from covey.testing.clock import on_real_clock, run_jumping
+from covey.wire import frame as frames
+from covey.wire.frame import Header
+
+pytestmark = pytest.mark.timeout(90)
+SESSION = bytes(range(16))
+OPENED = Opened("ab", 3, 0, "2026-01-01T00:00:00Z")
+
+
+# -- the register
+
+
+def test_a_register_remembers_everything_and_drops_a_line_that_was_cut_short(tmp_path: Path) -> None:
+    first = Register.open(tmp_path, OPENED)
+    handle = first.enrol(b"certificate", "hash")
+    first.close()
+    with (tmp_path / register.FILE).open("ab") as stream:
+        stream.write(b'{"line":"ready","hand')
+    again = Register.open(tmp_path, OPENED)
+    assert list(again.held.enrolled) == [handle] and not again.held.ready
+    again.add(register.Ready(handle, "now"))
+    again.close()
+    held, running = register.read(tmp_path)
+    assert list(held.ready) == [handle] and not running
+
+
+def test_a_register_is_one_collectors_and_one_studys(tmp_path: Path) -> None:
+    first = Register.open(tmp_path, OPENED)
+    with pytest.raises(InputError, match="running here already"):
+        Register.open(tmp_path, OPENED)
+    assert register.read(tmp_path)[1]
+    first.close()
+    with pytest.raises(InputError, match="another study"):
+        Register.open(tmp_path, Opened("cd", 3, 0, "now"))
+
+
+def test_a_damaged_register_is_named_with_its_line(tmp_path: Path) -> None:
+    Register.open(tmp_path, OPENED).close()
+    with (tmp_path / register.FILE).open("ab") as stream:
+        stream.write(b"{}\n")
+    with pytest.raises(InputError, match="line 2"):
+        Register.open(tmp_path, OPENED)
+
+
+# -- standing lines
+
+
+def journal_in(folder: Path) -> Journal:
+    journal = Journal(folder / "journal", fresh_seed())
+    journal.begin(Begun("office", "", "", "", b"", "", bytes(32), SESSION * 2, {}, {}, {}))
+    return journal
+
+
+def letter(sender: str, recipient: str, content: bytes, *, number: int = 0, session: bytes = SESSION) -> bytes:
+    header = Header(1, session, sender, recipient, "step", "tag", number, 1)
+    return bytes(frames.write(header, bytes(16), content).raw)
+
+
+@on_real_clock
+async def test_an_index_that_waits_for_many_readers_is_kept_once(tmp_path: Path) -> None:
+    journal, shelf = journal_in(tmp_path), Shelf()
+    lines = [Standing(f"r{place}", journal, SESSION, shelf) for place in range(50)]
+    for line in lines:
+        await line.send(frames.place(0, letter("office", line.peer, bytes(1 << 20))))
+    assert shelf.bytes == 1 << 20
+    for line in lines:
+        line.leave("has left")
+    assert shelf.bytes == 0 and all(line.settled for line in lines)
+    journal.close()
+
+
+@on_real_clock
+async def test_a_letter_that_comes_twice_is_read_once_and_one_in_its_place_is_refused(tmp_path: Path) -> None:
+    journal = journal_in(tmp_path)
+    line = Standing("r0", journal, SESSION)
+    first = letter("r0", "office", b"first")
+    await line.take(first)
+    await line.take(first)
+    with pytest.raises(Garbled, match="a second, different letter"):
+        await line.take(letter("r0", "office", b"other"))
+    with pytest.raises(Garbled, match="another's name"):
+        await line.take(letter("r1", "office", b"first"))
+    with pytest.raises(Garbled, match="another session"):
+        await line.take(letter("r0", "office", b"first", number=1, session=bytes(16)))
+    assert await line.receive() == frames.place(0, first)
+    line.leave("did not answer in time")
+    with pytest.raises(Garbled, match="after it had left"):
+        await line.take(letter("r0", "office", b"late", number=1))
+    with pytest.raises(Left, match="did not answer in time"):
+        await line.receive()
+    journal.close()
+
+
+@on_real_clock
+async def test_who_left_has_left_in_every_replay_and_after_its_letters(tmp_path: Path) -> None:
+    key = fresh_seed()
+    journal = Journal(tmp_path / "journal", key)
+    journal.begin(Begun("office", "", "", "", b"", "", bytes(32), SESSION * 2, {}, {}, {}))
+    line = Standing("r0", journal, SESSION)
+    await line.take(letter("r0", "office", b"first"))
+    journal.lose("r0", "has vanished")
+    journal.close()
+    again = Journal.resume(tmp_path / "journal", key)
+    assert again.gone == {"r0": "has vanished"}
+    line = Standing("r0", again, SESSION)
+    line.leave(again.gone["r0"])
+    assert await line.receive() == frames.place(0, letter("r0", "office", b"first"))
+    with pytest.raises(Left):
+        await line.receive()
+    again.close()
+
+
+# -- deadlines, on a clock that jumps
+
+
+def test_only_who_is_asked_and_silent_for_the_whole_deadline_has_left() -> None:
+    expelled: list[tuple[str, float]] = []
+    waiting: set[str] = set()
+
+    async def watch() -> None:
+        loop = asyncio.get_running_loop()
+        hub = SimpleNamespace(last_letter={}, expel=lambda name, why: expelled.append((name, loop.time())))
+        channel = SimpleNamespace(waiting=waiting)
+        board = SimpleNamespace(due=lambda due: None)
+        service = Service(Path(), Path(), Path(), phase_seconds=3600.0)
+        task = asyncio.create_task(Collection._watch(SimpleNamespace(service=service), hub, channel, board))  # type: ignore[arg-type]
+        waiting.update({"silent", "slow", "busy"})
+        await asyncio.sleep(3000)
+        hub.last_letter["busy"] = loop.time()  # it has said something: its time begins anew
+        waiting.discard("slow")  # it has answered
+        await asyncio.sleep(700)
+        waiting.add("slow")  # and is asked for something else
+        waiting.discard("silent")
+        await asyncio.sleep(2950)
+        waiting.discard("busy")
+        await asyncio.sleep(600)
+        task.cancel()
+
+    run_jumping(watch())
+    names = [name for name, _ in expelled]
+    assert set(names) == {"silent", "busy"}
+    first = dict(reversed(expelled))
+    assert 3600 <= first["silent"] <= 3602 and 6600 <= first["busy"] <= 6602
+
+
+# -- what a respondent is asked and told
+
+
+def test_wrong_values_are_refused_with_the_allowed_ones_and_without_the_answer(tmp_path: Path) -> None:
+    study = Town(tmp_path).study
+    said: list[str] = []
+    answers = iter(["200", "abc", "7", "x", "f", "", "great", "Good"])
+    record = questions.ask_all(study, lambda text: next(answers), said.append)
+    assert record == {"age": "7", "sex": "F", "mood": "good"}
+    assert len(said) == 5
+    assert "a whole number from 0 to 31" in said[0] and "F, M" in said[2] and "good, fair, bad" in said[-1]
+    assert not any(wrong in " ".join(said) for wrong in ("200", "abc", "great"))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ('{"age": 99, "sex": "F", "mood": "bad"}', "a whole number from 0 to 31"),
+        ('{"age": 9, "sex": "F"}', "mood"),
+        ('{"age": 9, "sex": "F", "mood": "bad", "size": 3}', "no column 'size'"),
+        ('{"age": [9], "sex": "F", "mood": "bad"}', "a text or a number"),
+        ("[1]", "one object"),
+        ("{", "JSON"),
+    ],
+)
+def test_a_record_file_that_does_not_fit_is_refused_by_file_and_column(
+    tmp_path: Path, content: str, words: str
+) -> None:
+    path = tmp_path / "record.json"
+    path.write_text(content)
+    with pytest.raises(InputError, match=r"record\.json") as refused:
+        questions.load(Town(tmp_path / "town").study, path)
+    assert words in str(refused.value)
+
+
+def test_the_statement_says_what_leaves_and_what_could_be_learned_at_worst(tmp_path: Path) -> None:
+    told = statement(Town(tmp_path).study, "office", "127.0.0.1:1")
+    for words in ("age, sex", "mood", "at least 3", "simulation of this study", "%", "keeps to the protocol"):
+        assert words in told
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("30m", 1800), ("2h", 7200), ("1.5 d", 129600)])
+def test_durations_are_read_as_people_write_them(text: str, seconds: float) -> None:
+    assert times.duration(text, "--phase-deadline") == seconds
+    assert times.moment(text, "--closes", 1000.0) == 1000 + seconds
+
+
+@pytest.mark.parametrize("text", ["", "soon", "0s", "-1h", "9999d", "5 weeks"])
+def test_other_durations_are_refused_with_examples(text: str) -> None:
+    with pytest.raises(InputError, match="--phase-deadline"):
+        times.duration(text, "--phase-deadline")
+
+
+# -- the commands
+
+
+def covey(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(list(arguments))
+    return int(str(ended.value.code))
+
+
+def test_invitations_are_printed_a_line_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    town = Town(tmp_path)
+    assert covey("collect", "invite", str(town.path), "--out", str(town.out), "--count", "3") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len({Invitation.parse(line).secret for line in lines}) == 3
+    assert all(str(Invitation.parse(line).address) == town.address for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (('role = "collector"', 'role = "collector"\n[parties.one]'), "enrol by invitation"),
+        (("committee = 3", 'committee = 3\nscheme = "paillier"'), "for simulations"),
+    ],
+)
+def test_a_study_that_cannot_be_collected_is_refused_before_anyone_is_invited(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], change: tuple[str, str], words: str
+) -> None:
+    town = Town(tmp_path)
+    town.path.write_text(town.path.read_text().replace(*change))
+    assert covey("collect", "invite", str(town.path), "--out", str(town.out)) == 2
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [([], "say when to begin"), (["--quorum", "2"], "k = 3"), (["--closes", "yesterday"], "--closes")],
+)
+def test_serve_says_what_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: Sequence[str], words: str
+) -> None:
+    town = Town(tmp_path)
+    arguments = ["collect", "serve", str(town.path), "--out", str(town.out), "--keys", str(tmp_path / "keys")]
+    assert covey(*arguments, *options) == 2
+    assert words in capsys.readouterr().err
+
+
+@on_real_clock
+async def test_status_names_who_is_missing_by_handle_and_until_when(tmp_path: Path) -> None:
+    town = Town(tmp_path)
+    tokens = town.invite(4)
+    async with collecting(town, 4, phase_seconds=600.0):
+        assert await town.person(0, tokens[0], leave=True).run() == "waiting"
+        others = asyncio.create_task(everyone([town.person(place, tokens[place]) for place in (1, 2, 3)]))
+        for _ in range(600):
+            found = town.status()
+            if found.get("missing"):
+                break
+            await asyncio.sleep(0.05)
+        assert found["missing"] == town.handles(1) and found["phase"] == "keys" and found["deadline"]
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", "from covey.cli import main; main()", "collect", "status", str(town.out), "--json",
+            stdout=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        shown = json.loads((await process.communicate())[0])
+        assert shown["running"] and shown["missing"] == town.handles(1) and shown["enrolled"] == 4
+        others.cancel()
+        await asyncio.wait([others])
