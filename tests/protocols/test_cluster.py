@@ -14,15 +14,17 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 
-from covey.errors import InputError, PeerError, Unmet
+from covey.errors import Aborted, InputError, PeerError, Unmet
 from covey.party.in_process import simulate
 from covey.party.script import strays
 from covey.protocols import cluster, of_study, rows
-from covey.protocols.cluster import clear, repair
+from covey.protocols.cluster import clear, diverse, paper, repair
 from covey.protocols.cluster.agree import agree
-from covey.protocols.cluster.ground import Clusters, lay_ground
+from covey.protocols.cluster.divide import Openings
+from covey.protocols.cluster.ground import Clusters, Ground, lay_ground
 from covey.protocols.cluster.sweep import Rules
 from covey.protocols.cluster.turn import State, read_state, write_state
+from covey.secure import sum as secure_sum
 from covey.study import Study
 from covey.testing import harness
 from covey.testing.cluster_cases import CLUSTER_CASES
@@ -178,9 +180,105 @@ def test_more_suppression_than_the_study_allows_ends_the_run_with_what_would_do(
         trial_of(study_of("cluster", k=3, privacy="[utility]\nsuppression = 0.5"), people)
 
 
-def test_what_cannot_be_run_is_refused_before_anyone_is_dialled() -> None:
-    with pytest.raises(InputError, match="l by frequency"):
-        of_study(study_of("cluster", privacy='l = 2\ndiversity = "entropy"'))
+def without_values(study: Study) -> Study:
+    return replace(study, columns=tuple(replace(each, values=None) for each in study.columns))
+
+
+def without_weight(study: Study) -> Study:
+    return replace(study, columns=tuple(replace(each, weight=0) for each in study.columns))
+
+
+@pytest.mark.parametrize(
+    ("study", "says"),
+    [
+        (study_of("cluster", privacy='l = 2\ndiversity = "entropy"'), "l by frequency"),
+        (study_of("cluster", PAIR, options='schedule = "paper"'), "three parties or more"),
+        (study_of("cluster", options='start = "paper"'), "start is for schedule = 'exact' or 'paper'"),
+        (without_values(study_of("cluster", privacy="l = 2")), "list its values in the study"),
+        (without_weight(study_of("cluster")), "every quasi column has weight = 0"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_before_anyone_is_dialled(study: Study, says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        of_study(study)
+
+
+@pytest.mark.parametrize("many", [1 << 40, 2**64 - 50])
+def test_joint_numbers_that_no_tables_have_end_the_run(many: int) -> None:
+    study = STUDIES["three"]
+    trial = drawn(1, study)
+
+    async def role(channel: Channel) -> object:
+        table = trial.tables[channel.me]
+        assert table is not None
+        if channel.me == "east":
+            return await secure_sum.total(channel.at("meet"), np.array([many], dtype=np.uint64))
+        return await cluster.meet(channel.at("meet"), study, table)
+
+    error = run_parties(dict.fromkeys(SITES, role))["north"].error
+    assert isinstance(error, Aborted)
+    assert "the joint numbers are impossible" in str(error)
+
+
+def test_a_sensitive_value_that_occurs_less_than_never_ends_the_run() -> None:
+    study = STUDIES["l"]
+    trial = drawn(1, study)
+
+    async def role(channel: Channel) -> object:
+        table = trial.tables[channel.me]
+        assert table is not None
+        if channel.me == "east":
+            lie = np.array([5, -99, 0, 0, 0, 0], dtype=np.int64)
+            return await secure_sum.total(channel.at("meet"), lie.astype(np.uint64))
+        return await cluster.meet(channel.at("meet"), study, table)
+
+    error = run_parties(dict.fromkeys(SITES, role))["north"].error
+    assert isinstance(error, Aborted)
+    assert "the joint numbers are impossible" in str(error)
+
+
+def one_class(study: Study) -> tuple[Ground, Clusters]:
+    ground = lay_ground(study, [column.tree() for column in study.quasi], None)
+    roots = np.array([[tree.root for tree in ground.trees]], dtype=np.int32)
+    return ground, Clusters(np.array([9]), ground.flat(roots))
+
+
+def test_one_class_that_shows_a_party_too_few_of_others_cannot_be_mended() -> None:
+    ground, clusters = one_class(study_of("cluster"))
+
+    async def role(channel: Channel) -> object:
+        mine = np.zeros(7 if channel.me == "east" else 1, dtype=np.int64)
+        return await repair.merge_few(channel.at("few"), ground, mine, clusters, 3)
+
+    error = run_parties(dict.fromkeys(SITES, role))["east"].error
+    assert isinstance(error, Unmet)
+    assert "fewer than 3 of others" in str(error)
+
+
+def test_one_class_that_falls_short_of_l_cannot_be_mended() -> None:
+    ground, clusters = one_class(study_of("cluster"))
+    nobody = np.zeros((1, 0), dtype=np.int64)
+    pairs = diverse.Pairs(np.array([0]), nobody, np.zeros((1, 0, 1), dtype=bool))
+    with pytest.raises(Unmet, match="fall short of l"):
+        diverse.merge(ground, clusters, np.ones((1, 1), dtype=bool), pairs, pairs.lacking)
+
+
+@pytest.mark.parametrize(("number", "nodes"), [(9, [0, 0]), (0, [10**6, 0]), (0, [-2, 0]), (0, [0]), (0, [0, 0, 0])])
+def test_a_search_in_a_cluster_or_below_a_node_that_is_none_is_refused(number: int, nodes: list[int]) -> None:
+    ground, clusters = one_class(study_of("cluster"))
+    codes, label = np.zeros((2, 3), dtype=np.int32), np.zeros(3, dtype=np.int64)
+
+    async def role(channel: Channel) -> object:
+        if channel.me == "east":
+            ask = paper.Removal(done=False, cluster=number, nodes=np.array(nodes, dtype="<i4").tobytes())
+            await channel.at("turn", "ask", 0).broadcast(ask)
+            return None
+        return await paper._answer_all(channel.at("turn"), ground, codes, label, clusters, "east", Openings())
+
+    error = run_parties(dict.fromkeys(SITES, role))["north"].error
+    assert isinstance(error, PeerError)
+    assert error.party == "east"
+    assert "does not exist" in str(error)
 
 
 def test_a_party_whose_clusters_differ_is_named() -> None:
@@ -205,6 +303,8 @@ def test_a_state_that_no_turn_could_leave_is_refused() -> None:
     assert read_state(write_state(ground, before), ground, before, "x", "turn", rules).digest() == before.digest()
     for sizes, nodes, reason in (
         ((4, 5, 6), (*roots, *roots, *roots), "3 clusters"),
+        ((4, 5), (*roots, *roots, *roots), "2 clusters of 6 nodes"),
+        ((4, 5, 0), (*roots, *roots), "3 clusters of 4 nodes"),
         ((4, 6), (*roots, *roots), "another number of records"),
         ((2, 7), (*roots, *roots), "fewer than 3"),
         ((4, 5), (*roots, roots[0], 99), "none of its hierarchy"),
@@ -212,6 +312,8 @@ def test_a_state_that_no_turn_could_leave_is_refused() -> None:
     ):
         with pytest.raises(PeerError, match=reason):
             read_state(state_of(sizes, nodes), ground, before, "x", "turn", rules)
+    with pytest.raises(PeerError, match="another number of records"):  # where clusters may have any size, none below 0
+        read_state(state_of((2**64 - 1, 10), (*roots, *roots)), ground, before, "x", "turn")
 
 
 def test_sizes_stay_private_the_messages_depend_on_the_joint_table_alone() -> None:

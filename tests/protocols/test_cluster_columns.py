@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -10,15 +10,18 @@ import pytest
 
 from covey.anonymize.problem import Longs
 from covey.crypto.rng import Rng
-from covey.errors import InputError, PeerError, StudyError, Unmet
+from covey.errors import Aborted, CoveyError, InputError, PeerError, StudyError, Unmet
 from covey.protocols import columns, find, of_study
-from covey.protocols.cluster.columns import clear, course, least
+from covey.protocols.cluster.columns import clear, course, least, release
 from covey.protocols.cluster.columns import conversation as conversing
 from covey.protocols.cluster.columns.algorithm import search
 from covey.protocols.cluster.columns.asking import Say, Tell, least_of
 from covey.protocols.cluster.columns.course import Course
 from covey.protocols.cluster.columns.own import Own, parts_of, row_starts
 from covey.protocols.cluster.columns.terms import CAP, SCALE, Terms, draws
+from covey.protocols.protocol import Figures
+from covey.secure import book
+from covey.secure import sum as secure_sum
 from covey.study import Study
 from covey.testing.columns_cases import THREE, TWO, draw_people, judged, stream_of, study_of, tables_of, trial_of
 from covey.testing.harness import answers, run, spent
@@ -322,6 +325,104 @@ def test_a_label_beyond_its_bound_is_refused_by_name() -> None:
     assert isinstance(error, PeerError) and error.party == "clinic"
 
 
+def said_by(role: Callable[[Channel], Awaitable[object]]) -> CoveyError | None:
+    """How the office fared."""
+    return run_parties(dict.fromkeys(("clinic", "office"), role))["office"].error
+
+
+@pytest.mark.parametrize("raw", [b"\x00", b"\x00\x00\x00"])
+def test_more_or_fewer_numbers_than_are_due_are_refused_by_name(raw: bytes) -> None:
+    async def role(channel: Channel) -> object:
+        if channel.me == "clinic":
+            await channel.at("say").send("office", conversing.Said(raw))
+            return None
+        return await conversing.receive(channel.at("say"), "clinic", 2, 200)
+
+    error = said_by(role)
+    assert isinstance(error, PeerError)
+    assert error.party == "clinic"
+    assert "bytes, expected 2" in str(error)
+
+
+KNOWN = Figures(rows=4, classes=2, k_reached=2)
+
+
+@pytest.mark.parametrize(
+    ("announced", "sizes", "node", "codes", "reason"),
+    [
+        ((3, 2), [2, 2], 0, [0, 1, 0, 1], "announces 3 classes"),
+        ((2, 5), [2, 2], 0, [0, 1, 0, 1], "classes of 5 exact rows"),
+        ((2, 2), [2, 3], 0, [0, 1, 0, 1], "have 5 rows, 4 were counted"),
+        ((2, 2), [2, 2], 999, [0, 1, 0, 1], "none of its hierarchy"),
+        ((2, 2), [2, 2], 0, [0, 1, 0, 2], "not in its book"),
+    ],
+)
+def test_a_part_of_the_release_that_is_none_is_refused_by_name(
+    announced: tuple[int, int], sizes: list[int], node: int, codes: list[int], reason: str
+) -> None:
+    terms = Terms.of(study_of())
+    quasi = len(columns.quasi_columns(terms.study, "clinic"))
+    assert columns.exact_columns(terms.study, "clinic")
+
+    async def role(channel: Channel) -> object:
+        at = channel.at("rows")
+        if channel.me == "office":
+            return await release.receive_part(at, terms, "clinic", KNOWN)
+        await at.send("office", release.Announced(*announced))
+        await conversing.send(at, "office", np.array(sizes), release._LARGE)
+        await conversing.send(at, "office", np.array([node] + [0] * (2 * quasi - 1)), release._LARGE)
+        await book.send(at, "office", tuple(b"%d" % place for place in range(announced[1])))
+        await conversing.send(at, "office", np.array(codes), release._LARGE)
+        return None
+
+    error = said_by(role)
+    assert isinstance(error, PeerError)
+    assert error.party == "clinic"
+    assert reason in str(error)
+
+
+def test_parts_that_do_not_fit_together_are_not_released() -> None:
+    terms = Terms.of(study_of())
+    nodes = {name: np.zeros((2, len(columns.quasi_columns(terms.study, name))), np.int32) for name in terms.holders}
+
+    async def role(channel: Channel) -> object:
+        for sizes in (None, np.array([2, 3])):
+            parts = {name: release.Part(nodes[name], (b"x",), np.zeros(4, np.int64), None) for name in terms.holders}
+            parts[terms.pivot] = replace(parts[terms.pivot], sizes=sizes)
+            with pytest.raises(Aborted, match="not as many as were counted"):
+                release.assemble(channel, terms, parts)
+        return None
+
+    assert said_by(role) is None
+
+
+def test_a_release_of_other_rows_than_were_approved_or_of_too_many_roots_is_refused() -> None:
+    study = study_of()
+    exact = sum(column.name not in {each.name for each in study.quasi} for column in study.released)
+    roots = np.tile([column.tree().root for column in study.quasi], (12, 1))
+    opened = columns.opened(study, [(roots, [("flu",) * exact] * 12)])
+    with pytest.raises(Aborted, match="another number of rows than was approved"):
+        release.result(study, opened, replace(KNOWN, rows=13))
+    with pytest.raises(Unmet, match=r"12 of 12 records would be suppressed, more than suppression = 0\.5"):
+        release.result(replace(study, suppression=0.5), opened)
+
+
+@pytest.mark.parametrize("told", [(4, 0), (4, 5), (0, 0)])
+def test_figures_that_no_release_has_end_the_run(told: tuple[int, int]) -> None:
+    terms = Terms.of(study_of())
+
+    async def role(channel: Channel) -> object:
+        if channel.me == terms.pivot:
+            mine = np.array([*told, 2, 8, 0, 0], dtype=np.uint64)
+            return await secure_sum.total(channel.at("figures"), mine)
+        nobody = np.zeros(0, dtype=np.int64)
+        return await release.known_figures(channel.at("figures"), terms, nobody, np.zeros((0, 0), np.int32), None)
+
+    error = said_by(role)
+    assert isinstance(error, Aborted)
+    assert "figures are impossible" in str(error)
+
+
 # -- studies
 
 
@@ -344,6 +445,14 @@ def test_sensitive_columns_of_two_holders_and_l_are_refused() -> None:
     both = replace(study, columns=(*(each for each in study.columns if each.name != "note"), column))
     with pytest.raises(InputError, match="the sensitive columns are with 'clinic' and 'office'"):
         of_study(both)
+
+
+def test_a_start_and_columns_that_do_not_matter_are_refused() -> None:
+    study = study_of()
+    with pytest.raises(InputError, match="start is for rows split"):
+        of_study(replace(study, options={**study.options, "start": "paper"}))
+    with pytest.raises(InputError, match="every quasi column has weight = 0"):
+        of_study(replace(study, columns=tuple(replace(column, weight=0) for column in study.columns)))
 
 
 def test_two_evaluators_are_one_too_many() -> None:

@@ -134,6 +134,8 @@ async def receive_part(channel: Channel, terms: Terms, holder: str, known: Figur
     if announced.classes != known.classes or announced.distinct > (known.rows if exact else 0):
         raise refused(f"it announces {announced.classes} classes of {announced.distinct} exact rows")
     sizes = await receive(channel, holder, known.classes, _LARGE) if holder == terms.pivot else None
+    if sizes is not None and int(sizes.sum()) != known.rows:
+        raise refused(f"its classes have {int(sizes.sum())} rows, {known.rows} were counted")
     flat = await receive(channel, holder, known.classes * len(quasi), _LARGE)
     nodes = flat.reshape(known.classes, len(quasi)).astype(np.int32)
     if (nodes >= [column.tree().nodes for column in quasi]).any():
