@@ -18,7 +18,7 @@ from covey.protocols import Forecast, Protocol, Result, Seat, columns
 from covey.secure.declare import Leakage
 from covey.study import Study
 from covey.table import Table
-from covey.testing.harness import answers, run
+from covey.testing.harness import answers, lines, run
 from covey.testing.network import seed_of
 from covey.testing.parties import run_parties
 from covey.testing.trial import Trial, of_study
@@ -139,7 +139,9 @@ def test_the_release_is_the_ideal_and_goes_to_whom_it_should(bill: str, recipien
     study = study_of(bill=bill, recipient=recipient)
     for seed in range(3):
         trial = trial_of(study, people(11, seed))
-        assert answers(trial, run(trial, seed=seed)) == trial.ideal
+        ends = run(trial, seed=seed)
+        assert answers(trial, ends) == trial.ideal
+        assert {line.sender for line in lines(ends) if line.tag == "approval.vote"} == set(trial.names)
         assert {name for name, due in trial.ideal.items() if due is not None} == (
             {"reader"} if recipient else {"clinic", "office"}
         )

@@ -63,13 +63,13 @@ def test_a_later_column_rises_first_where_ties_go_to_the_last() -> None:
     assert replace(own, ties="last").most_distinct()[0] == 1
 
 
-def test_whom_the_local_anonymizer_withholds_the_study_need_not_allow() -> None:
-    """What is left over there is not lost: it only starts at the roots."""
-    people = {f"P{n}": (n % 3 * 5, "FM"[n % 2], "flu", 0, "a") for n in range(12)}
-    study = replace(study_of(k=3, options='local = "peel"'), suppression=0.0)
-    lonely = {**people, "Q": (15, "M", "flu", 0, "a")}
-    own = Local.of(tables_of(study, lonely)["clinic"], Terms.of(study))
-    assert np.bincount(own.groups()).min() >= 3
+@pytest.mark.parametrize("name", ["hilbert", "mondrian", "peel"])
+def test_whom_the_local_anonymizer_suppresses_the_study_need_not_allow(name: str) -> None:
+    """Whoever starts at the roots is not lost by that: how much is suppressed is seen at the end."""
+    for seed in range(4):
+        study = replace(study_of(k=4, options=f'local = "{name}"'), suppression=0.0)
+        table = tables_of(study, draw_people(stream_of(seed, "suppressed"), 19))["clinic"]
+        assert np.bincount(Local.of(table, Terms.of(study)).groups()).min() >= 4
 
 
 def test_the_cap_is_one_more_than_all_levels() -> None:
@@ -137,6 +137,19 @@ def test_who_is_left_over_with_finished_cells_is_withheld_in_a_run_too() -> None
     trial = trial_of(study, tables)
     assert answers(trial, run(trial)) == trial.ideal
     assert clear.follow(Terms.of(study), tables).withheld.sum() == 1
+
+
+def test_a_single_group_does_not_decide_while_others_are_small() -> None:
+    """After a round with finished cells the rest may be alike at one party, and too few of a kind at the other."""
+    people: dict[str, Person] = {f"P{n}": (1, "F", "flu", 1, "a") for n in range(5)}
+    people |= {f"Q{n}": (1, "F", "flu", 15, "a") for n in range(3)}
+    people |= {"R0": (15, "F", "none", 1, "a"), "R1": (15, "F", "none", 15, "a"), "R2": (15, "F", "none", 15, "a")}
+    study = study_of(k=3, options='variant = "finished-cells"')
+    tables = tables_of(study, people)
+    course = clear.follow(Terms.of(study), tables)
+    assert [found.groups for found in course.rounds][:2] == [(2, 2), (1, 2)]
+    trial = trial_of(study, tables)
+    assert answers(trial, run(trial)) == trial.ideal
 
 
 def test_the_party_with_fewer_groups_encrypts_and_the_observer_where_both_have_as_many() -> None:

@@ -57,6 +57,7 @@ VECTORS: dict[str, tuple[int, Sequence[object], Sequence[object], Sequence[objec
     "V8, k = 3: S, S": (3, "300", "330", "300", "330"),
     "V9, one of two that look alike": (3, "aaab", "accc", S * 4, f"{S}ccc"),
     "V9, the other": (3, "aaab", "dccc", S * 4, f"{S}ccc"),
+    "what one has k of and the other has once": (2, "aaaa", "a", "aaaa", "a"),
     "fewer than k rows each, anonymous together": (3, "aa", "a", "aa", "a"),
     "fewer than k rows each": (3, "ab", "aa", S * 2, S * 2),
     "the second party holds the key": (3, "ab", "abcccd", S * 2, f"{S * 2}ccc{S}"),
