@@ -146,7 +146,7 @@ def respond(
 
     Example: covey collect respond study.toml --invite covey-…
     """
-    from covey.party.collection.responding import SENTENCES, prepare, seated
+    from covey.party.collection.responding import outcome, prepare, seated
     from covey.party.collection.responding import respond as take_part
 
     agreed, hub, home, invited = prepare(study, invitation, folder, time.time())
@@ -156,7 +156,7 @@ def respond(
         return
     _answer(agreed, hub, home, record, str(invited.address), agreed_already=yes)
     how = take_part(seated(agreed, hub, home, invited, say=_say, leave=leave))
-    typer.echo(SENTENCES[how])
+    typer.echo(outcome(how, agreed.privacy.k))
 
 
 def _answer(study: Study, hub: str, home: Home, record: Path | None, where: str, *, agreed_already: bool) -> None:

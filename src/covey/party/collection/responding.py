@@ -510,11 +510,13 @@ class _Later(Exception):
     """Not now; to be tried again."""
 
 
-SENTENCES: dict[How, str] = {
-    "released": "Your answers are part of the release, in a group of at least k.",
-    "withheld": "Your group was too small in the end: your answers were not published.",
-    "waiting": "Nothing is due from you now. Come back with the same command: the collection needs you again.",
-}
+def outcome(how: How, k: int) -> str:
+    """How a respondent's part ended, in a sentence."""
+    return {
+        "released": f"You are done. Your answers are part of the release, in a group of at least {k}.",
+        "withheld": "You are done. Too few of your group stayed: your answers were not published.",
+        "waiting": "Nothing is due from you now. Come back with the same command: the collection needs you again.",
+    }[how]
 
 
 def respond(respondent: Respondent) -> How:
@@ -525,7 +527,7 @@ def respond(respondent: Respondent) -> How:
         from covey.party.journal import erase
 
         handle = respondent.home.handle(respondent.invitation) or ""
-        respondent.home.keep_receipt(handle, how, SENTENCES[how])
+        respondent.home.keep_receipt(handle, how, outcome(how, respondent.study.privacy.k))
         erase(respondent.home.path / JOURNAL)
     return how
 
