@@ -14,6 +14,7 @@ from covey.errors import InputError, Unmet
 from covey.party.audit import audit
 from covey.party.collection import status
 from covey.party.collection.responding import Respondent, respond
+from covey.party.rerun import rerun
 from covey.testing.clock import on_real_clock
 
 PHASES = ("keys", "index", "positions", "classes", "release")
@@ -114,6 +115,20 @@ async def test_who_vanishes_in_any_phase_is_left_out_after_the_deadline(tmp_path
     if len(released) < 9 and phase != "release":
         assert handle in json.dumps(town.summary()) or handle in running.log
     assert finished.figures is not None and finished.figures.k_reached >= 3
+
+
+@on_real_clock
+async def test_a_collector_shows_by_replay_that_it_kept_to_the_protocol(tmp_path: Path) -> None:
+    town = Town(tmp_path)
+    people = [town.person(place, token) for place, token in enumerate(town.invite(7))]
+    async with collecting(town, 7, phase_seconds=4.0) as running:
+        gone = asyncio.create_task(people[0].run())
+        at_phase(people[0], "positions", gone.cancel)
+        await everyone(people[1:])
+        await running.task
+    assert await asyncio.to_thread(rerun, town.out, tmp_path / "keys") == []
+    transcript = town.out / "transcript.jsonl"
+    assert transcript.read_text().count("collect.company") >= 6
 
 
 @on_real_clock

@@ -179,6 +179,11 @@ class Journal:
             self._open.sync()
 
     @property
+    def senders(self) -> tuple[str, ...]:
+        """Who has said anything, sorted."""
+        return tuple(sorted(self._held.by_sender))
+
+    @property
     def gone(self) -> dict[str, str]:
         """Who has left, and why."""
         return dict(self._held.gone)

@@ -14,6 +14,7 @@ from covey.errors import InputError, Unmet
 from covey.party import keys as keyring
 from covey.party.approval import approve_always
 from covey.party.binding import bind
+from covey.party.collection.replaying import collect_again
 from covey.party.data import load_table
 from covey.party.evidence import Case, open_case
 from covey.party.folder import JOURNAL
@@ -75,8 +76,9 @@ def _deviations(case: Case, begun: Begun, table: Table | None, keys: Keys, journ
         ledger=Ledger(case.study, case.protocol, case.party),
         log=Silence(),
     )
+    again = collect_again if case.study.partition == "respondents" else play_again
     with asyncio.Runner() as runner:
-        prescribed = runner.run(play_again(part, journal))
+        prescribed = runner.run(again(part, journal))
     sent = [row.entry for row in case.read.said if row.sender == case.party]
     wrong = deviations(prescribed, sent, case.party)
     if not case.finished:  # a run that was cut off may have said less than it would have

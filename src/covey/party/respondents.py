@@ -9,7 +9,6 @@ is that of a real run; respondents leave none.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from covey.crypto.rng import Rng, derive, fresh_seed, spell
+from covey.crypto.rng import Rng, derive, fresh_seed
 from covey.crypto.secret import Secret
 from covey.errors import Aborted, CoveyError, InputError, PeerError
 from covey.party import keys as keyring
@@ -26,7 +25,7 @@ from covey.party.certify import Certified, statement_a, statement_b, to_sign
 from covey.party.closing import Closed, traffic_of
 from covey.party.deal import RESPONDENTS, seed_of
 from covey.party.folder import RunFolder
-from covey.party.handshake import Agreement, session_digest, statement
+from covey.party.handshake import Agreement, commit, session_digest, statement
 from covey.party.joint import JointRelease, Outcome, as_text
 from covey.party.keys import Keys
 from covey.party.ledger import Ledger
@@ -329,7 +328,7 @@ async def _close(
 def agree(study: Study, hub: str, keys: Keys, seed: Secret) -> Agreement:
     """The session as the collector names it: respondents take it from there."""
     nonce = derive(seed, "nonce").reveal()
-    commitments = {hub: hashlib.sha256(spell("covey survey", study.study_hash, nonce)).digest()}
+    commitments = {hub: commit(seed)}
     digest = session_digest(study.study_hash, commitments, {hub: nonce})
     confirmed = {hub: keys.sign(statement(digest, study.roster_hash, hub))}
     return Agreement(digest, seed, commitments, {hub: nonce}, confirmed)
