@@ -4,6 +4,9 @@
 list like `pivot:10:2,evaluator:50:3` of form, k and holders (`exact` for the paper's algorithm on the whole table).
 COVEY_BENCH_LATENCY=30ms slows every line. COVEY_BENCH_ROWS takes a part of the table, drawn once.
 
+`COVEY_BENCH_COLUMNS=beside:10,beside:50 python -m benchmarks columns` puts `generalize` on the same split in two, in
+the clear (tests hold runs equal to that): losses only.
+
 *Sequential* is the centralized algorithm on the same columns, the mean of seeds 1 to 5. *Calls* are what the paper's
 Algorithm 4 would take: one secure sum, 2m messages one after the other, for each record in each sweep.
 """
@@ -15,14 +18,17 @@ import json
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from covey.party.data import load_table
 from covey.party.deal import seed_of
 from covey.party.folder import RunFolder
 from covey.party.simulate import Setting, simulate
+from covey.protocols import of_study
 from covey.study import Study
 from covey.wire import parse_latency
 
@@ -36,6 +42,12 @@ SPLITS = {
 }
 SWEEPS = 9
 """Of the paper's algorithm: n times this many calls."""
+BESIDE = {
+    "generalize": "",
+    "generalize, peel, finished cells": 'local = "peel"\nvariant = "finished-cells"',
+    "pivot": "",
+}
+"""What is put on the same split, and its options."""
 DEFAULT = ",".join(f"{form}:{k}:{m}" for k in (10, 50) for m in (2, 3, 4) for form in ("pivot", "evaluator"))
 
 
@@ -113,14 +125,52 @@ def write_columns(study: Study, folder: Path, rows: int | None) -> dict[str, str
     return paths
 
 
+def beside(k: int, rows: int | None) -> Iterator[dict[str, object]]:
+    """What `generalize` and the pivot's form lose on the split in two, as trusted parties would release."""
+    for form, options in BESIDE.items():
+        with tempfile.TemporaryDirectory(prefix="covey-bench-") as folder:
+            home = Path(folder)
+            study = Run("pivot", k, 2).study(home / "study")
+            if form != "pivot":
+                text = (home / "study" / "study.toml").read_text()
+                text = text.replace('protocol = "cluster"', 'protocol = "generalize"')
+                study = Study.parse(text.replace('schedule = "guarded"', options), home / "study")
+            loaded = {name: load_table(study, name, path) for name, path in write_columns(study, home, rows).items()}
+        tables = {name: table for name, table in loaded.items() if table is not None}
+        figures = of_study(study).ideal(study, tables).figures
+        if figures is not None:
+            lm = round(float(figures.loss["lm"] or 0), 4)
+            yield {
+                "form": f"{form}, in the clear",
+                "k": k,
+                "holders": 2,
+                "latency": 0.0,
+                "rows": figures.rows,
+                "lm": lm,
+            }
+
+
+def run_beside(k: int, rows: int | None) -> None:
+    """The same, printed and kept."""
+    for found in beside(k, rows):
+        known = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
+        known = [old for old in known if not same(old, found)] + [found]
+        RESULTS.write_text(json.dumps(known, indent=1) + "\n")
+        print(f"{found['form']:32} k = {k}  LM {found['lm']:.4f}", flush=True)
+
+
 def run() -> None:
     """Measures and prints; keeps the figures in results/columns.json."""
     if not (DATA / "adult.csv").exists():
         print("the Adult data (shared/data/adult) is not on this machine")
         return
-    wanted = [Run.parse(text) for text in os.environ.get("COVEY_BENCH_COLUMNS", DEFAULT).split(",")]
+    texts = os.environ.get("COVEY_BENCH_COLUMNS", DEFAULT).split(",")
+    asked = os.environ.get("COVEY_BENCH_ROWS")
+    for text in (each for each in texts if each.startswith("beside:")):
+        run_beside(int(text.split(":")[1]), int(asked) if asked else None)
+    wanted = [Run.parse(text) for text in texts if not text.startswith("beside:")]
     latency = parse_latency(os.environ.get("COVEY_BENCH_LATENCY", "0ms"))
-    rows = os.environ.get("COVEY_BENCH_ROWS")
+    rows = asked
     known = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
     print("form        k   m     LM  seconds  rounds  calls/rounds      MB")
     for each in wanted:
