@@ -26,6 +26,8 @@ class Caller:
         try:
             async with asyncio.timeout(seconds):
                 return await self.connection.read()
+        except TimeoutError:
+            raise AssertionError("the line is open, and nothing is said") from None
         except (EOFError, OSError, ssl.SSLError):
             return None
 

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.collection.town import Town, at_phase, collecting, everyone
+from tests.collection.town import Running, Town, at_phase, collecting, everyone
 
 from covey.cli import main
 from covey.errors import InputError, Unmet
@@ -115,6 +115,30 @@ async def test_who_vanishes_in_any_phase_is_left_out_after_the_deadline(tmp_path
     if len(released) < 9 and phase != "release":
         assert handle in json.dumps(town.summary()) or handle in running.log
     assert finished.figures is not None and finished.figures.k_reached >= 3
+
+
+def attempts(running: Running) -> int:
+    started = running.collection.register.held.started
+    return 0 if started is None else started.attempt
+
+
+@on_real_clock
+async def test_who_comes_back_too_late_is_told_that_it_was_left_out(tmp_path: Path) -> None:
+    town = Town(tmp_path)
+    tokens = town.invite(6)
+    people = [town.person(place, token) for place, token in enumerate(tokens)]
+    late, again = people[0], asyncio.Event()
+    async with collecting(town, 6, phase_seconds=3.0) as running:
+        gone = asyncio.create_task(late.run())
+        at_phase(late, "index", gone.cancel)
+        people[1].say = lambda sentence: again.set() if attempts(running) == 2 else None
+        others = asyncio.create_task(everyone(people[1:]))
+        await again.wait()  # in the second attempt: the first was given up
+        with pytest.raises(Unmet, match="left out"):
+            await town.person(0, tokens[0]).run()
+        assert set(await others) == {"released"}
+        await running.task
+    assert town.judged() == 5 and "attempt 2 begins among 5" in running.log
 
 
 @on_real_clock
