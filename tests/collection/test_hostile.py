@@ -15,7 +15,7 @@ from tests.collection.callers import asked, enrolled, known, stranger
 from tests.collection.town import Town, collecting, everyone
 
 from covey.crypto.rng import fresh_seed
-from covey.errors import AccessError, InputError
+from covey.errors import AccessError, InputError, Unmet
 from covey.party import keys as keyring
 from covey.party.collection import gate, speech
 from covey.party.collection.gate import Gate, Sparing
@@ -127,6 +127,21 @@ async def test_nobody_enrols_once_it_has_begun(tmp_path: Path) -> None:
         assert set(await staying) == {"released"}
         await running.task
     assert town.judged() == 3
+
+
+@on_real_clock
+async def test_who_enrolled_and_was_not_ready_in_time_is_told_so(tmp_path: Path) -> None:
+    town = Town(tmp_path)
+    tokens = town.invite(4)
+    late = town.person(3, tokens[3])
+    async with collecting(town, 3) as running:
+        await enrolled(late)
+        staying = asyncio.create_task(everyone([town.person(place, tokens[place]) for place in range(3)]))
+        await running.begun()
+        async with asyncio.timeout(20):
+            with pytest.raises(Unmet, match="was not ready when the collection began"):
+                await late.run()
+        assert set(await staying) == {"released"}
 
 
 @on_real_clock
