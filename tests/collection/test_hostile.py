@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 import ssl
 from collections.abc import Iterator
@@ -14,8 +15,8 @@ import pytest
 from tests.collection.callers import asked, enrolled, known, stranger
 from tests.collection.town import Town, collecting, everyone
 
-from covey.crypto.rng import fresh_seed
-from covey.errors import AccessError, InputError, Unmet
+from covey.crypto.rng import Rng, fresh_seed
+from covey.errors import AccessError, InputError, PeerError, Unmet
 from covey.party import keys as keyring
 from covey.party.collection import gate, speech
 from covey.party.collection.gate import Gate, Sparing
@@ -261,6 +262,53 @@ async def test_a_new_connection_of_the_same_respondent_takes_the_old_ones_place(
         second.connection.drop()
 
 
+# -- a collector that asks for more
+
+
+@on_real_clock
+async def test_a_respondent_who_has_answered_takes_part_in_no_second_attempt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from covey.errors import Left
+    from covey.protocols.collect import collecting as role
+
+    original = role.open_positions
+
+    async def again(tester, terms, enrolment, given):  # type: ignore[no-untyped-def]
+        await original(tester, terms, enrolment, given)
+        raise Left(enrolment.handles[0], "is said to have left")
+
+    monkeypatch.setattr(role, "open_positions", again)
+    town = Town(tmp_path)
+    people = [town.person(place, token) for place, token in enumerate(town.invite(5))]
+    async with collecting(town, 5):
+        ends = await asyncio.gather(*(person.run() for person in people), return_exceptions=True)
+    refused = [end for end in ends if isinstance(end, PeerError)]
+    assert len(refused) >= 4 and all("a second time" in str(end) for end in refused)
+
+
+def test_a_collector_without_the_journal_of_its_attempt_does_not_begin_another(tmp_path: Path) -> None:
+    town = Town(tmp_path)
+    people = [town.person(place, token) for place, token in enumerate(town.invite(3))]
+
+    async def begin() -> None:
+        async with collecting(town, 3) as running:
+            staying = asyncio.create_task(everyone(people))
+            await running.begun()
+            staying.cancel()
+            await asyncio.wait([staying])
+
+    asyncio.run(begin())
+    (town.out / "journal").unlink()
+
+    async def go_on() -> None:
+        async with collecting(town, 3) as running:
+            await running.task
+
+    with pytest.raises(InputError, match="is not the journal of attempt 1"):
+        asyncio.run(go_on())
+
+
 # -- garbage and floods
 
 
@@ -309,6 +357,31 @@ async def test_garbage_in_place_of_tls_and_of_words_costs_its_sender_the_connect
         assert set(await everyone(people)) == {"released"}
         await running.task
     assert "more than is allowed" in running.log and town.judged() == 3
+
+
+@on_real_clock
+async def test_random_frames_from_strangers_and_from_the_enrolled_end_nothing_but_their_connections(
+    tmp_path: Path,
+) -> None:
+    town = Town(tmp_path)
+    tokens = town.invite(4)
+    people = [town.person(place, tokens[place]) for place in range(3)]
+    mad = town.person(3, tokens[3])
+    noise = Rng(fresh_seed()).stream("noise")
+    async with collecting(town, 3) as running:
+        await enrolled(mad)
+        for number in range(40):
+            caller = await (known(mad) if number % 2 else stranger(mad))
+            body = noise.bytes(noise.below(300))
+            kind = bytes([noise.below(4)])
+            caller.connection._writer.write(len(body).to_bytes(4, "big") + kind + body + noise.bytes(20))
+            with contextlib.suppress(AssertionError):
+                while await caller.heard(0.2) is not None:
+                    continue
+            caller.connection.drop()
+        ends = await everyone(people)
+        assert set(ends) == {"released"} or all(isinstance(end, Unmet) for end in ends)
+        assert "error of ours" not in running.log
 
 
 @on_real_clock

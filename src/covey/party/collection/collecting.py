@@ -259,7 +259,12 @@ class Collection:
         if current is not None and begun is not None and begun.session.hex() == current.session:
             self._note(f"attempt {current.attempt} goes on; {self.journal.messages:,} letters had come before")
             return Agreement.of(begun), current
-        members = sorted(held.ready.keys() - held.left.keys() if current is None else set(current.members))
+        if current is not None:
+            raise InputError(
+                f"{self.journal.path}: is not the journal of attempt {current.attempt}, which is under way; restore "
+                "it, or begin anew in another folder: going on without it could open everyone's position a second time"
+            )
+        members = sorted(held.ready.keys() - held.left.keys())
         agreement = agree(self.study, self.party, self.keys, fresh_seed())
         self.journal.begin(self._begun(agreement))
         attempt = (held.started.attempt if held.started is not None else 0) + 1

@@ -37,6 +37,7 @@ from covey.party.collection.speech import Connection, Garbled, Over
 from covey.party.collection.standing import Shelf, Standing, StandingLink
 from covey.party.journal import Journal
 from covey.wire.contact import Address, fingerprint
+from covey.wire.depth import first_cause
 from covey.wire.trust import explain
 
 GREETING_SECONDS = 10.0
@@ -147,7 +148,7 @@ class Hub:
         seats.journal.lose(handle, why)
         seats.lines[handle].leave(why)
         self._over[handle] = _left(why)
-        self._log("left", f"{handle} {why}, and is left out")
+        self.note(f"{handle} {why}, and is left out")
         if handle in self._guests:
             self._tell(self._guests[handle])
         self.changed.set()
@@ -226,6 +227,13 @@ class Hub:
             self._log("garbled", f"a caller from {address} was refused: {error}")
         except (OSError, EOFError, TimeoutError):
             pass
+        except CoveyError:
+            raise  # the disk is full, or the folder damaged: nothing can be taken in
+        except Exception as error:  # an error of ours must not let one caller end it for all
+            cause = first_cause(error) if isinstance(error, BaseExceptionGroup) else error
+            if isinstance(cause, CoveyError):
+                raise cause from None
+            self._log("error", f"a connection ended by an error of ours ({type(cause).__name__}); please report it")
         finally:
             if stranger:
                 self.gate.known(address)
@@ -389,7 +397,9 @@ class Hub:
     # -- small things
 
     def _hello(self, handle: str, nonce: bytes) -> speech.Hello:
-        return speech.Hello(speech.VERSION, version("covey"), bytes.fromhex(self.study_hash), handle, nonce)
+        """The first word; a stranger hears nothing of the study."""
+        study = bytes.fromhex(self.study_hash) if handle else bytes(32)
+        return speech.Hello(speech.VERSION, version("covey"), study, handle, nonce)
 
     def _tell_all(self) -> None:
         for guest in self._guests.values():

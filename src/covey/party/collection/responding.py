@@ -273,7 +273,7 @@ class Respondent:
         return connection, hello
 
     def _check(self, hello: speech.Hello) -> None:
-        if hello.study != self.invitation.study:
+        if hello.handle and hello.study != self.invitation.study:
             raise AccessError("the collector collects for another study than the invitation's; ask the organiser")
         if (hello.version, hello.software) != (speech.VERSION, version("covey")):
             raise InputError(
@@ -430,12 +430,27 @@ class Respondent:
             await self._abandon()
             journal = Journal.resume(self.home.path / JOURNAL, self.keys.journal)
             if journal.begun is None or journal.begun.session != said.session:
+                self._refuse_again(journal)
                 journal.begin(self._begun(handle, said.session, fresh_seed().reveal()))
                 self.say(f"the collection has begun among {said.members:,} respondents")
             line = Standing(self.hub, journal, said.session[:16])
             task = self._roles.create_task(self._play(handle, journal, line))
             visit = self._visit = Visit(said.session, journal, line, task)
         visit.line.acknowledged(said.have)
+
+    def _refuse_again(self, journal: Journal) -> None:
+        """Raises PeerError if we have answered in a session: a collector begins anew only before anyone has.
+
+        Positions are opened after the answers; from two sessions' positions the collector would learn more than from
+        one.
+        """
+        if any(step.startswith("answers") for _, step, _ in journal.said):
+            journal.close()
+            raise PeerError(
+                party=self.hub,
+                step="the beginning",
+                reason="it begins anew although we have answered, and could have our position opened a second time",
+            )
 
     async def _abandon(self) -> None:
         """Ends the session that we are in, as far as this process goes."""
