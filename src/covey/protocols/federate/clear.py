@@ -164,4 +164,11 @@ def smallest_delta(terms: Terms, owns: Mapping[str, Own]) -> float | None:
     both = first.member & second.member
     if int(both.sum()) < terms.k:
         return None
-    return max(int(both.sum()) / max(int(own.member.sum()), 1) for own in (first, second))
+    shares = [int(both.sum()) / max(int(own.member.sum()), 1) for own in (first, second)]
+    if terms.sensitive:
+        everyone = np.arange(len(both))
+        own = second.holding(everyone)
+        values = second.exact[second.row[own]]
+        users, common = np.bincount(values), np.bincount(values[first.member[own]])
+        shares += [int(c) / int(u) for c, u in zip(common, users, strict=False) if u]
+    return max(shares)
