@@ -43,6 +43,8 @@ from covey.wire.trust import explain
 GREETING_SECONDS = 10.0
 OFFENCES = 3
 READ_AHEAD = 1 << 16
+LARGE_FRAMES = 16
+"""Frames above a mebibyte that are read at the same time: whoever drips one holds no more than its share."""
 _SSL_BUFFER = 1 << 15
 
 
@@ -94,6 +96,7 @@ class Hub:
         self._over: dict[str, Over] = {}
         self._end: Over | None = None
         self._shelf = Shelf()
+        self._large = asyncio.Semaphore(LARGE_FRAMES)
         self._offences: Counter[str] = Counter()
         self._log = Sparing(self.note)
         self._context = _context(self.certificate, self.key)
@@ -255,7 +258,7 @@ class Hub:
         )
         writer = asyncio.StreamWriter(transport, protocol, reader, loop)
         writer.transport.set_write_buffer_limits(high=speech.PIECE)
-        connection = Connection(reader, writer)
+        connection = Connection(reader, writer, self._large)
         presented = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
         if presented is None:
             return connection, None
@@ -378,7 +381,7 @@ class Hub:
                 if said.session != guest.begun or guest.answered.is_set():
                     raise Garbled("it speaks of a session that is not under way")
                 if line is not None:
-                    line.acknowledged(said.have)
+                    line.claims(said.have)
                 guest.answered.set()
             elif isinstance(said, speech.Ack):
                 if line is not None:

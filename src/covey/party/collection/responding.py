@@ -436,7 +436,7 @@ class Respondent:
             line = Standing(self.hub, journal, said.session[:16])
             task = self._roles.create_task(self._play(handle, journal, line))
             visit = self._visit = Visit(said.session, journal, line, task)
-        visit.line.acknowledged(said.have)
+        visit.line.claims(said.have)
 
     def _refuse_again(self, journal: Journal) -> None:
         """Raises PeerError if we have answered in a session: a collector begins anew only before anyone has.

@@ -137,8 +137,12 @@ class Garbled(CoveyError):
 class Connection:
     """One TLS connection: words and letters, read one after the other and written by one task."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, large: asyncio.Semaphore | None = None
+    ) -> None:
+        """`large` is how many frames above a mebibyte may be read at once, on all connections that share it."""
         self._reader, self._writer = reader, writer
+        self._large = large or asyncio.Semaphore(1)
         self._writing = asyncio.Lock()
         self.limit = SMALL
         """Bytes of the longest frame that is read."""
@@ -155,8 +159,7 @@ class Connection:
             length, kind = int.from_bytes(head[:4], "big"), head[4]
             if length > (self.limit if kind == _LETTER else min(self.limit, LARGE)):
                 raise Garbled(f"a frame of {length:,} bytes, more than is allowed here")
-            async with asyncio.timeout(FRAME_SECONDS):
-                content = await self._reader.readexactly(length)
+            content = await self._content(length)
             if kind == _LETTER and self.limit > SMALL:
                 return content
             if kind == _WORD:
@@ -167,6 +170,13 @@ class Connection:
                 return word
             if kind != _BEAT or length:
                 raise Garbled("a frame of an unknown kind")
+
+    async def _content(self, length: int) -> bytes:
+        if length <= LARGE:
+            async with asyncio.timeout(FRAME_SECONDS):
+                return await self._reader.readexactly(length)
+        async with self._large, asyncio.timeout(FRAME_SECONDS):
+            return await self._reader.readexactly(length)
 
     async def hear(self, kind: type[W]) -> W:
         """The next word, which must be of that kind. Raises Garbled if it is another."""

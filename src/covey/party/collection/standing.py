@@ -16,7 +16,7 @@ from covey.party.collection.speech import Ack, Connection, Garbled
 from covey.party.journal import Journal
 from covey.wire import frame as frames
 
-MOST_LETTERS, MOST_BYTES = 100_000, 1 << 30
+MOST_LETTERS, MOST_BYTES = 30_000, 1 << 30
 """That one respondent may send in a session; far more than the protocol needs."""
 _SHARED = 1 << 16
 _ACKED_AT_ONCE = 10_000
@@ -62,7 +62,7 @@ class Standing:
 
     def __post_init__(self) -> None:
         self._out: dict[bytes, tuple[bytes, bytes]] = {}
-        self._known: set[bytes] = set()
+        self._claimed: frozenset[bytes] = frozenset()
         self._have = set(self.journal.digests(self.peer))
         self._size = 0
         self._read = 0
@@ -84,7 +84,7 @@ class Standing:
         """Says it once the peer can be reached; a peer that has left, or has it, is not told."""
         _, letter = frames.split(frame)
         digest = frames.digest(letter)
-        if self._end is not None or digest in self._known or digest in self._out:
+        if self._end is not None or digest in self._claimed or digest in self._out:
             return
         payload = frames.read(letter).payload
         head = bytes(letter[: len(letter) - len(payload)])
@@ -129,10 +129,14 @@ class Standing:
         self._arrived.set()
         self._wake.set()
 
+    def claims(self, digests: Iterable[bytes]) -> None:
+        """The peer says that it has these, whether we have said them again yet or not."""
+        self._claimed = frozenset(digests)
+        self.acknowledged(self._claimed)
+
     def acknowledged(self, digests: Iterable[bytes]) -> None:
         """The peer has these."""
         for digest in digests:
-            self._known.add(digest)
             _, body = self._out.pop(digest, (b"", b""))
             if len(body) >= _SHARED:
                 self.shelf.release(body)

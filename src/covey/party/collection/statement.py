@@ -50,8 +50,8 @@ def worst(study: Study, terms: Terms) -> str:
         return "At worst: nobody has computed it for so few respondents."
     near = success.anchors[min(success.anchors)]
     return (
-        f"At worst, from all that it sees, it guesses which cell of the study's grid you are in (a narrow combination of "
-        f"your {len(study.quasi)} grouped values): in a simulation of this study it was right for {percent(success.all)} "
-        f"of the people, and for {percent(near)} of those who stand next to someone whose values it knows. Your answers "
-        "to the other questions are not among these."
+        "At worst, from all that it sees, it guesses which cell of the study's grid you are in (a narrow combination "
+        f"of your {len(study.quasi)} grouped values): in a simulation of this study it was right for "
+        f"{percent(success.all)} of the people, and for {percent(near)} of those who stand next to someone whose "
+        "values it knows. Your answers to the other questions are not among these."
     )
