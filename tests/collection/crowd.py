@@ -26,16 +26,22 @@ RELEASED, WITHHELD = 0, 10
 
 
 def take_part(study: Path, token: str, folder: Path, dies_at: str | None) -> None:
-    """A respondent's process, which kills itself when its role reaches that phase."""
+    """A respondent's process, which kills itself in that phase, once the collector has what was said before."""
     sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115 - for the life of the process
     agreed, hub, home, invitation = prepare(study, token, folder, time.time())
 
     def say(sentence: str) -> None:
         if sentence == f"taking part: {dies_at}":
-            os.kill(os.getpid(), signal.SIGKILL)
+            threading.Thread(target=die, daemon=True).start()
 
+    def die() -> None:
+        while person._visit is None or not person._visit.line.settled:
+            time.sleep(0.002)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    person = seated(agreed, hub, home, invitation, say=say)
     try:
-        how = respond(seated(agreed, hub, home, invitation, say=say))
+        how = respond(person)
     except CoveyError as error:
         (folder / "ended").write_text(str(error))
         sys.exit(error.exit_code)
