@@ -66,9 +66,10 @@ class Learned:
     """What the collector's ledger would say."""
 
     lines: list[Leakage] = field(default_factory=list)
+    sentences: list[str] = field(default_factory=list)
 
     def learns(self, leakage: Leakage, **numbers: object) -> None:
-        leakage.sentences("collector", **numbers)
+        self.sentences += leakage.sentences("collector", **numbers)
         self.lines.append(leakage)
 
 
@@ -82,6 +83,7 @@ class Outcome:
     ends: Mapping[str, CoveyError]
     tags: list[tuple[str, str]]
     learned: list[Leakage]
+    sentences: list[str]
     study: Study
 
     @property
@@ -157,4 +159,13 @@ async def _leaving(study: Study, people: Sequence[Person], vanish: Vanish, refus
     for name, task in tasks.items():
         if not task.cancelled() and task.exception() is not None:
             raise RuntimeError(f"{name} failed") from task.exception()
-    return Outcome(made[0] if made else None, ends.get(HUB), network.gone, ends, network.tags, learned.lines, study)
+    return Outcome(
+        made[0] if made else None,
+        ends.get(HUB),
+        network.gone,
+        ends,
+        network.tags,
+        learned.lines,
+        learned.sentences,
+        study,
+    )

@@ -145,6 +145,7 @@ def test_a_class_that_falls_below_k_is_withheld_and_counted_as_lost() -> None:
     outcome = leaving(study_of(7), CROWDS, at(small, "collect.onions"))
     assert outcome.rows == 4 and outcome.result is not None and outcome.result.figures is not None
     assert outcome.result.figures.withheld == 3
+    assert any("(1 of them)" in sentence for sentence in outcome.sentences)
     assert not outcome.ends.keys() - {small}, "the others were told, and not asked to hand in below k"
     assert outcome.result.figures.loss["lm"] >= 3 / 7  # type: ignore[operator]
 

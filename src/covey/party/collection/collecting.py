@@ -305,7 +305,7 @@ class Collection:
                 channel, seat, result, self.keys, record, self.progress, seconds=lambda: time.monotonic() - begun
             )
         self.journal.finish()
-        gone = self.journal.gone
+        gone = {**self.register.held.left, **self.journal.gone}
         if gone:
             named = ", ".join(sorted(gone))
             finished = replace(finished, warnings=(f"left before the end, and left out: {named}",))

@@ -207,8 +207,8 @@ class Release:
         companies = [(number, names, await assembly.join(names)) for number, names in enumerate(members)]
         await seat.approve(Proposal(opens=tuple(leaks.ROWS.sentences("collector")), figures=known[1]))
         seat.book.learns(leaks.ROWS)
-        rows = await self._gather(assembly, companies)
-        left = respondents - sum(len(part) for part in rows.values())
+        rows, withheld = await self._gather(assembly, companies)
+        left = respondents - sum(len(part) for part in rows.values()) - withheld
         if left:
             seat.book.learns(leaks.LEFT, left=left)
         if not rows:
@@ -222,9 +222,13 @@ class Release:
 
     async def _gather(
         self, assembly: submit.Assembly, companies: list[tuple[int, list[str], submit.Class]]
-    ) -> dict[int, list[list[str]]]:
-        """Each class's rows; a class that loses members goes on without them while it can, or is withheld."""
+    ) -> tuple[dict[int, list[list[str]]], int]:
+        """Each class's rows, and how many members stayed whose class was withheld.
+
+        A class that loses members goes on without them while it can.
+        """
         rows: dict[int, list[list[str]]] = {}
+        withheld = 0
         while companies:
             got = await gather(*(assembly.collect(names, own) for _, names, own in companies))
             smaller: dict[int, list[str]] = {}
@@ -238,8 +242,9 @@ class Release:
             kept = await self._kept(smaller)
             for number in sorted(smaller.keys() - kept):
                 await assembly.end(smaller[number], released=False)
+                withheld += len(smaller[number])
             companies = [(number, smaller[number], await assembly.join(smaller[number])) for number in sorted(kept)]
-        return rows
+        return rows, withheld
 
     async def _kept(self, smaller: Mapping[int, list[str]]) -> set[int]:
         """Which of the classes that lost members still keep what the study asks for."""

@@ -73,7 +73,7 @@ ROWS = Leakage(
     }
 )
 LEFT = Leakage(
-    roles={"collector": ("that {left} respondents left before the end, by handle, and what they had sent until then",)}
+    roles={"collector": ("who left before the end ({left} of them), by handle, and what they had sent until then",)}
 )
 SMALLER = Leakage(
     roles={
