@@ -17,7 +17,7 @@ from covey.party.audit import audit
 PHASES = ("keys", "index", "positions", "classes", "release")
 PEOPLE = int(os.environ.get("COVEY_CROWD", "50"))
 LEAVERS = 5
-DEADLINE = 30.0
+DEADLINE = 40.0
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(360)]
 
@@ -40,7 +40,7 @@ def test_five_of_fifty_are_killed_in_a_phase_and_no_class_falls_below_k(tmp_path
         collector.join(300)
         ends = people.ends(40)
     took = time.monotonic() - begun
-    assert ends[:LEAVERS] == [-signal.SIGKILL] * LEAVERS
+    assert ends[:LEAVERS] == [-signal.SIGKILL] * LEAVERS, (town.out / "run.log").read_text()[-2000:]
     gone = set(town.handles(LEAVERS))
     written = lines(town)
     attempts = sum(line["line"] == "started" for line in written)

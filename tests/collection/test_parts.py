@@ -169,6 +169,32 @@ def test_only_who_is_asked_and_silent_for_the_whole_deadline_has_left() -> None:
     assert 3600 <= first["silent"] <= 3602 and 6600 <= first["busy"] <= 6602
 
 
+def test_a_collector_that_was_stalled_blames_nobody_for_it() -> None:
+    expelled: list[str] = []
+
+    async def watch() -> None:
+        loop = asyncio.get_running_loop()
+        hub = SimpleNamespace(last_letter={}, expel=lambda name, why: expelled.append(name))
+        service = Service(Path(), Path(), Path(), phase_seconds=60.0)
+        task = asyncio.create_task(
+            Collection._watch(
+                SimpleNamespace(service=service),  # type: ignore[arg-type]
+                hub,  # type: ignore[arg-type]
+                SimpleNamespace(waiting={"one", "two"}),  # type: ignore[arg-type]
+                SimpleNamespace(due=lambda due: None),  # type: ignore[arg-type]
+            )
+        )
+        await asyncio.sleep(10)
+        loop._jumping.now += 3600.0  # type: ignore[attr-defined] - the machine was suspended for an hour
+        await asyncio.sleep(40)
+        assert not expelled
+        await asyncio.sleep(20)
+        task.cancel()
+
+    run_jumping(watch())
+    assert set(expelled) == {"one", "two"}
+
+
 # -- what a respondent is asked and told
 
 

@@ -329,18 +329,26 @@ class Collection:
             raise first_cause(failures) from None
 
     async def _watch(self, hub: Hub, channel: Channel, board: Board) -> None:
+        """Counts the time in which this collector was awake: what came while it was stalled has yet to be read."""
         loop, allowed = asyncio.get_running_loop(), self.service.phase_seconds
-        since: dict[str, float] = {}
+        tick = min(1.0, allowed / 10)
+        awake, last = 0.0, loop.time()
+        since: dict[str, tuple[float, float]] = {}
+        """For each who is asked: since when, and when its last letter had come by then."""
         while True:
             now = loop.time()
-            waiting = set(channel.waiting)
-            since = {name: since.get(name, now) for name in sorted(waiting)}
-            due = {name: max(begun, hub.last_letter.get(name, 0.0)) + allowed for name, begun in since.items()}
-            for name, when in due.items():
-                if now >= when:
+            awake, last = awake + min(now - last, 2 * tick), now
+            before, since = since, {}
+            for name in channel.waiting:
+                heard = hub.last_letter.get(name, 0.0)
+                begun, known = before.get(name, (awake, heard))
+                since[name] = (begun if known == heard else awake, heard)
+            due = {name: begun + allowed - awake for name, (begun, _) in since.items()}
+            for name, left in due.items():
+                if left <= 0:
                     hub.expel(name, "did not answer in time")
-            board.due(due)
-            await asyncio.sleep(min(1.0, allowed / 10))
+            board.due({name: now + left for name, left in due.items()})
+            await asyncio.sleep(tick)
 
     async def _fail(self, hub: Hub, error: CoveyError) -> None:
         """Writes down how it ended, where it will not go on, and tells those who are here."""
