@@ -150,6 +150,22 @@ def test_a_class_that_falls_below_k_is_withheld_and_counted_as_lost() -> None:
     assert outcome.result.figures.loss["lm"] >= 3 / 7  # type: ignore[operator]
 
 
+def test_classes_cut_with_a_spare_member_can_lose_one() -> None:
+    people = [*CROWDS, (30, "M", "fair")]  # two crowds of four
+    protocol = "grid = 16\ncommittee = 3\nspare = 1"
+    small = next(name for name in names_of(8)[4:] if name not in trustees(8))
+    outcome = leaving(study_of(8, protocol=protocol), people, at(small, "collect.onions"))
+    assert outcome.rows == 7 and outcome.result is not None and outcome.result.figures is not None
+    assert outcome.result.figures.k_reached == 3
+    everyone = leaving(study_of(8, protocol=protocol), people)
+    assert everyone.result is not None and everyone.result.figures is not None
+    assert everyone.rows == 8 and everyone.result.figures.k_reached == 4
+
+
+def test_too_few_respondents_for_spare_members_are_no_reason_to_end() -> None:
+    assert leaving(study_of(7, protocol="grid = 16\ncommittee = 3\nspare = 9"), CROWDS).rows == 7
+
+
 def test_a_mixer_who_leaves_in_the_midst_of_the_mix_costs_its_own_row_only() -> None:
     large, _ = large_and_small()
     outcome = leaving(study_of(7), CROWDS, at(large, "collect.onions", 1))

@@ -36,7 +36,7 @@ PROTOCOLS: dict[str, Rule] = {
     "suppress": Rule(("horizontal",), (2, 2), ("authority",), options=("encryption", "epoch"), privacy=("k",)),
     "collect": Rule(
         ("respondents",), (0, None), ("collector",), ("collector",),
-        ("scheme", "b", "rho", "grid", "jitter", "committee", "cut"),
+        ("scheme", "b", "rho", "grid", "jitter", "committee", "cut", "spare"),
     ),
     "generalize": Rule(
         ("vertical",), (2, 2), ("recipient",), (), ("leakage", "local", "variant", "ties"), ("k",),

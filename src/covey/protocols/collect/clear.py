@@ -42,7 +42,7 @@ def release(study: Study, pooled: Sequence[Table], positions: Longs) -> Result:
 
 def classes(terms: Terms, places: Longs, watched: Sequence[Sequence[str]], order: Longs) -> Longs:
     """The classes of a sorted line, merged until they are diverse."""
-    group = cut_line(places, terms.k, terms.cut)
+    group = cut_line(places, terms.class_size(len(places)), terms.cut)
     untested = set(range(int(group.max()) + 1))
     while terms.watched and untested:
         failed = [own for own in sorted(untested) if not _diverse(terms, watched, order[group == own])]

@@ -176,7 +176,7 @@ async def divide(
     """The classes, diverse if the study asks for it, and the sums of their members' marks."""
     order = np.argsort(positions, kind="stable").astype(np.int64)
     places = positions[order]
-    group = cut_line(places, terms.k, terms.cut)
+    group = cut_line(places, terms.class_size(len(places)), terms.cut)
     sums = await asyncio.to_thread(answers.add_up, given, answers.members_of(order, group))
     if terms.watched:
         seat.book.learns(leaks.DISTINCT if terms.diversity == "distinct" else leaks.DIVERSE)

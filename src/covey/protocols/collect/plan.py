@@ -67,7 +67,12 @@ def warnings(terms: Terms, respondents: int, success: Success | None) -> list[st
     found = [
         f"a run needs k = {terms.k} respondents who stay to the end in one class, and {majority(trustees)} of "
         f"{trustees} trustees; {trustees - majority(trustees)} of these may vanish. Before they answer, "
-        f"{respondents - terms.k:,} respondents may; later each class can spare those above k, or is withheld",
+        f"{respondents - terms.k:,} respondents may; later each class can spare those above k, or is withheld"
+        + (
+            f"; spare = {terms.spare} cuts classes so much larger"
+            if terms.spare
+            else "; [protocol] spare cuts them larger"
+        ),
         f"the collector's chance of guessing a respondent's cell from the position alone is {percent(honest)} halfway "
         f"along the line (the paper's formula says {percent(printed)}), and {percent(success.edge)} at its beginning",
         f"next to a respondent whose cell it knows it is higher: {near} cells' distance; no b helps against that",
@@ -131,7 +136,7 @@ def seconds(terms: Terms, study: Study, respondents: int) -> float:
 
 def _class_size(terms: Terms) -> int:
     """About how many respondents a class has: the cut takes the smallest classes that are near."""
-    return max(1, round(1.25 * terms.k))
+    return max(1, round(1.25 * (terms.k + terms.spare)))
 
 
 def _tests(codes: int) -> int:

@@ -17,6 +17,7 @@ Cut = Literal["fall", "hansen-mukherjee"]
 
 LARGEST_STEP = 1 << 16
 LARGEST_OFFSET = 1 << 16
+LARGEST_SPARE = 1000
 BROADCAST_CELLS = 1 << 14
 """Up to here everyone is sent the whole index, which hides perfectly what is read; above, it is read privately."""
 ELGAMAL_BYTES = 64
@@ -33,6 +34,8 @@ OPTIONS = {
     "b": "how many random numbers precede the first cell (default 200); hides where the line begins, not distances",
     "jitter": "true hides which respondents share a cell, as far as order allows; needs low > 0 in rho (default false)",
     "committee": "how many respondents open ciphertexts together with the collector (default 5); a majority is needed",
+    "spare": "how many members above k the line is cut for (default 0): so many of a class may leave before its rows "
+    "are open without the class being withheld; for collections with real people",
     "cut": 'how the line is cut into classes: "fall" (default) or "hansen-mukherjee"',
     "scheme": '"elgamal" (default): positions under a key without a dealer; "paillier": under one that a respondent '
     "deals, as in the paper: slow, and whoever hears the dealer opens every position",
@@ -58,6 +61,8 @@ class Terms:
     """The sensitive columns, where diversity is asked for."""
     row_bytes: int
     """What every submitted row is padded to."""
+    spare: int = 0
+    """How many members above k the line is cut for."""
 
     @classmethod
     def of(cls, study: Study) -> Terms:
@@ -90,6 +95,7 @@ class Terms:
             b=whole(study, "b", 200, 0, LARGEST_OFFSET),
             jitter=jitter,
             committee=whole(study, "committee", 5, 1, 31),
+            spare=whole(study, "spare", 0, 0, LARGEST_SPARE),
             cut="fall" if cut == "fall" else "hansen-mukherjee",
             scheme=str(study.options.get("scheme", "elgamal")),
             grid=Grid.of(trees_of(study), _most_cells(study)),
@@ -98,6 +104,10 @@ class Terms:
             watched=() if study.privacy.l is None else study.sensitive,
             row_bytes=_row_bytes(study),
         )
+
+    def class_size(self, respondents: int) -> int:
+        """How many members a class is cut for at least: k and the spare ones, if there are so many respondents."""
+        return max(self.k, min(self.k + self.spare, respondents))
 
     @property
     def mean(self) -> float:
