@@ -143,15 +143,15 @@ def test_the_exact_schedule_gives_the_labels_of_the_centralized_algorithm(names:
 def test_where_the_papers_start_ends_in_one_class_smaller_first_clusters_give_the_centralized_labels(
     names: str,
 ) -> None:
-    """Fifteen random people of either sex and any age have nothing in common, and nobody gains by moving."""
-    study = study_of("cluster", tuple(names), k=30)
-    trial = trial_of(study, draw_people(stream_of(3, "wide"), names, 90, 90))
+    """Forty random people of either sex and any age have nothing in common, and nobody gains by moving."""
+    study = study_of("cluster", tuple(names), k=80)
+    trial = trial_of(study, draw_people(stream_of(3, "wide"), names, 150, 150))
     tables = {name: table for name, table in trial.tables.items() if table is not None}
     ground = lay_ground(study, tables["a"].trees, None)
     assert ground.loss(run_exact(ground, tables, fitted=False).clusters) == 1
     found = compare(ground, tables)
     assert min(each.attempts for each in found.noted.values()) > 1
-    assert ground.loss(found.clusters) < 0.6
+    assert ground.loss(found.clusters) < 1
 
 
 def adult_hands(adult: Path, study: Study, rows: int | None) -> dict[str, pa.Table]:
