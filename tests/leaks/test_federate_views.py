@@ -21,7 +21,7 @@ from covey.testing.network import seed_of
 from covey.wire import frame as frames
 from covey.wire.message import decode, tag_of
 
-PEOPLE, RUNS = 240, 60
+PEOPLE, RUNS = 240, 45
 Features = list[tuple[tuple[str, ...], bool]]
 
 

@@ -75,7 +75,7 @@ def some_users(seed: int = 1, common: int = 24, extra: int = 12) -> dict[str, di
         ("delta = 0.9", "", "needs a delta"),
         ('[columns.ill]\nrole = "sensitive"', '[columns.ill]\nrole = "identifier"', "needs a delta, and a column"),
         ('range = [40, 120]\nmissing = "error"', 'range = [40, 120]\nmissing = "value"', "public range"),
-        ('population = "population.csv"\n', "", "population"),
+        ('population = "population.csv"\n', "", "needs population = "),
     ],
 )
 def test_a_study_that_cannot_be_run_is_refused_with_what_to_change(
@@ -345,6 +345,19 @@ def test_the_trusted_party_names_the_smallest_delta() -> None:
         federate.ideal(study_of(POPULATION, k=50), tables_of(study, users))
 
 
+def test_the_smallest_delta_counts_exact_values_where_presence_does() -> None:
+    """Half of either provider's users are common; but of the insurer's, all who are ill."""
+    users = {
+        GYM: {f"u{n}": (str(n), "F") for n in (*range(6), *range(12, 18))},
+        INSURER: {f"u{n}": ("1", "50", "yes" if n < 3 else "no") for n in range(12)},
+    }
+    study = study_of(18, delta=0.8)
+    assert federate.ideal(study, tables_of(study, users)).release is not None
+    study = study_of(18, delta=0.8, options='presence = "sensitive"')
+    with pytest.raises(Unmet, match="delta must be 1 or more"):
+        federate.ideal(study, tables_of(study, users))
+
+
 def test_a_delta_of_just_the_roots_share_releases_everyone_as_one_class() -> None:
     study, users = study_of(POPULATION, delta=0.5, options="alpha = 1"), some_users(common=12, extra=12)
     found = federate.ideal(study, tables_of(study, users))
@@ -517,7 +530,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, dict[str, T
     return study, {name: table for name, table in tables.items() if table is not None}
 
 
-@pytest.mark.parametrize(("k", "delta"), [(2, 0.75), (5, 0.75), (5, None), (20, None)])
+@pytest.mark.parametrize(("k", "delta"), [(2, 0.75), (20, None)])
 def test_the_plan_is_near_what_a_run_on_the_sample_says(
     sample: tuple[Study, dict[str, Table]], k: int, delta: float | None
 ) -> None:
