@@ -14,7 +14,7 @@ import typer
 from covey.errors import InputError, Unmet
 
 if TYPE_CHECKING:
-    from covey.party.collection.responding import Home
+    from covey.party.collection.home import Home
     from covey.study import Study
 
 app = typer.Typer(no_args_is_help=True, help="Collect rows from people: invite, serve, respond, status.")

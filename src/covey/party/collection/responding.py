@@ -1,11 +1,4 @@
-"""A respondent's machine: enrols its own key, keeps record and consent, takes part, and comes back by itself.
-
-    keys/            made here; the certificate is the respondent's identity to the collector
-    enrolment.json   the handle, and whom it was given by
-    record.json      the answers, for the owner's eyes alone
-    journal          of the session that is under way, sealed; erased at the end
-    ledger.json      what was learned, by whom
-    receipt.json     how it ended
+"""A respondent's machine: enrols its own key, takes part, and comes back by itself.
 
 An interruption at any moment costs nothing: the same command goes on. Another attempt of the collector takes place
 without the person: answers and consent are on the disk.
@@ -33,6 +26,7 @@ from covey.party import keys as keyring
 from covey.party.binding import bind
 from covey.party.collection import questions, speech
 from covey.party.collection.collecting import collected
+from covey.party.collection.home import KEYS, PRIVATE, Home
 from covey.party.collection.hub import statement as enrolment_statement
 from covey.party.collection.invitation import Invitation
 from covey.party.collection.speech import Connection, Garbled
@@ -63,73 +57,9 @@ REFUSALS, LAST_TRIES = 5, 6
 IDLE_SECONDS = 2.0
 """How long nothing must be due before a respondent that wants to leave does."""
 _FOREVER = 10 * 365 * 86400.0
-_DAYS = 400
-ENROLMENT, RECORD, RECEIPT, KEYS = "enrolment.json", "record.json", "receipt.json", "keys"
-_PRIVATE = 0o600
 
 T_ = TypeVar("T_")
 How = Literal["released", "withheld", "waiting"]
-
-
-@dataclass(frozen=True)
-class Home:
-    """A respondent's folder."""
-
-    path: Path
-
-    def keys(self) -> Keys:
-        """This respondent's keys, made here if there are none."""
-        folder = self.path / KEYS
-        if not (folder / "tls.key").exists():
-            keyring.save(keyring.make(f"respondent-{fresh_seed().reveal()[:8].hex()}", days=_DAYS), folder)
-        return keyring.load(folder)
-
-    def record(self, study: Study) -> dict[str, str] | None:
-        """The answers that were given and agreed to before, if they are of this study."""
-        kept = self._read(RECORD)
-        if kept is None:
-            return None
-        if kept.get("study_hash") != study.study_hash:
-            raise InputError(f"{self.path}: holds answers to another study; choose another folder with --folder")
-        answers = kept.get("answers")
-        return questions.accept(study, answers if isinstance(answers, dict) else {})
-
-    def keep_record(self, study: Study, record: dict[str, str]) -> None:
-        """Writes answers down that were agreed to."""
-        self._write(RECORD, {"study_hash": study.study_hash, "consent": True, "answers": record})
-
-    def handle(self, invitation: Invitation) -> str | None:
-        """The handle that this collector gave, if it did."""
-        kept = self._read(ENROLMENT)
-        if kept is None or kept.get("collector") != invitation.fingerprint.hex():
-            return None
-        return str(kept["handle"])
-
-    def keep_handle(self, invitation: Invitation, handle: str) -> None:
-        """Writes the handle down."""
-        self._write(ENROLMENT, {"handle": handle, "collector": invitation.fingerprint.hex()})
-
-    def receipt(self) -> dict[str, object] | None:
-        """How it ended, if it has."""
-        return self._read(RECEIPT)
-
-    def keep_receipt(self, handle: str, how: str, sentence: str) -> None:
-        """Writes down how it ended."""
-        self._write(RECEIPT, {"handle": handle, "how": how, "sentence": sentence})
-
-    def _read(self, name: str) -> dict[str, object] | None:
-        try:
-            content = json.loads((self.path / name).read_bytes())
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError):
-            raise InputError(f"{self.path / name}: is damaged; begin anew with another --folder") from None
-        return content if isinstance(content, dict) else None
-
-    def _write(self, name: str, content: object) -> None:
-        write_atomically(
-            self.path / name, (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode(), _PRIVATE
-        )
 
 
 class Quiet:
@@ -518,7 +448,7 @@ class Respondent:
 
     def _keep_ledger(self, ledger: Ledger) -> None:
         content = json.dumps(ledger.describe("taking part"), indent=2, ensure_ascii=False) + "\n"
-        write_atomically(self.home.path / LEDGER, content.encode(), _PRIVATE)
+        write_atomically(self.home.path / LEDGER, content.encode(), PRIVATE)
 
 
 class _Later(Exception):
