@@ -214,16 +214,7 @@ class _Meeting:
         where = self._bind
         if where is None:
             raise InputError(f"party {self._me!r} has no address to listen on")
-        try:
-            family = socket.AF_INET6 if ":" in where.host else socket.AF_INET
-            server = socket.create_server((where.host, where.port), family=family)
-        except OSError as error:
-            reason = error.strerror or type(error).__name__
-            raise InputError(
-                f"cannot listen on {where} ({reason}): end what uses the port, or choose another with --listen"
-            ) from None
-        server.setblocking(False)
-        return server
+        return open_port(where)
 
     async def _answer(self, server: socket.socket) -> None:
         """Takes calls, some at a time; a stranger's call ends without touching the others."""
@@ -276,3 +267,17 @@ def _dropped_on_failure(writer: asyncio.StreamWriter) -> Iterator[None]:
     except BaseException:
         writer.close()
         raise
+
+
+def open_port(where: Address, backlog: int | None = None) -> socket.socket:
+    """A socket that listens there. Raises InputError if it cannot."""
+    try:
+        family = socket.AF_INET6 if ":" in where.host else socket.AF_INET
+        server = socket.create_server((where.host, where.port), family=family, backlog=backlog)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise InputError(
+            f"cannot listen on {where} ({reason}): end what uses the port, or choose another with --listen"
+        ) from None
+    server.setblocking(False)
+    return server

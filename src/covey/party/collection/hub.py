@@ -38,6 +38,7 @@ from covey.party.collection.standing import Shelf, Standing, StandingLink
 from covey.party.journal import Journal
 from covey.wire.contact import Address, fingerprint
 from covey.wire.depth import first_cause
+from covey.wire.tls import open_port
 from covey.wire.trust import explain
 
 GREETING_SECONDS = 10.0
@@ -174,7 +175,7 @@ class Hub:
     @asynccontextmanager
     async def listening(self, where: Address) -> AsyncIterator[Address]:
         """Takes calls while the block runs; the address that it listens at. Raises InputError if it cannot."""
-        server = _open_port(where)
+        server = open_port(where, backlog=256)
         sslproto.SSLProtocol.max_size = _SSL_BUFFER  # a buffer that each connection has, and touches: 256 kB else
         try:
             async with asyncio.TaskGroup() as group:
@@ -470,16 +471,3 @@ def _context(certificate: Path, key: Path) -> ssl.SSLContext:
 
 def _der(certificate: Path) -> bytes:
     return x509.load_pem_x509_certificate(certificate.read_bytes()).public_bytes(Encoding.DER)
-
-
-def _open_port(where: Address) -> socket.socket:
-    try:
-        family = socket.AF_INET6 if ":" in where.host else socket.AF_INET
-        server = socket.create_server((where.host, where.port), family=family, backlog=256)
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise InputError(
-            f"cannot listen on {where} ({reason}): end what uses the port, or choose another with --listen"
-        ) from None
-    server.setblocking(False)
-    return server
