@@ -26,7 +26,7 @@ import psutil
 from covey.crypto.rng import fresh_seed
 from covey.party import keys as keyring
 from covey.party.collection import speech
-from covey.party.collection.hub import statement
+from covey.party.collection.enrolment import statement
 from covey.party.collection.invitation import Invitation, issue
 from covey.party.collection.speech import Connection
 from covey.party.collection.standing import Shelf, Standing

@@ -7,7 +7,7 @@ import ssl
 from dataclasses import dataclass
 
 from covey.party.collection import speech
-from covey.party.collection.hub import statement
+from covey.party.collection.enrolment import statement
 from covey.party.collection.invitation import Invitation
 from covey.party.collection.responding import Respondent
 from covey.party.collection.speech import Connection, Said
@@ -34,12 +34,12 @@ class Caller:
 
 async def stranger(person: Respondent) -> Caller:
     """A caller without a certificate."""
-    return Caller(*await person._connect(known=False))
+    return Caller(*await person.caller.connect(known=False))
 
 
 async def known(person: Respondent) -> Caller:
     """A caller with that person's certificate, who has said that it is ready."""
-    connection, hello = await person._connect(known=True)
+    connection, hello = await person.caller.connect(known=True)
     await connection.say(speech.Ready(person.invitation.study, hello.software))
     connection.enlarge()
     return Caller(connection, hello)
@@ -47,7 +47,7 @@ async def known(person: Respondent) -> Caller:
 
 async def enrolled(person: Respondent) -> str:
     """Enrols, and no more."""
-    handle = await person._enrol()
+    handle = await person.caller.enrol()
     person.home.keep_handle(person.invitation, handle)
     return handle
 

@@ -26,6 +26,7 @@ from msgspec import Meta
 from covey.crypto.rng import Rng, derive, spell
 from covey.crypto.secret import Secret
 from covey.errors import Aborted, AccessError, PeerError
+from covey.party.binding import Binding
 from covey.party.journal import NO_JOURNAL, Journal, NoJournal
 from covey.party.keys import Keys
 from covey.party.records import Begun
@@ -119,6 +120,22 @@ class Agreement:
             warnings=warnings,
             resumed=True,
             known=known or {},
+        )
+
+    def begun(self, binding: Binding, source: str = "") -> Begun:
+        """What a journal holds of it, bound to these."""
+        return Begun(
+            party=binding.party,
+            software=binding.software,
+            study_hash=binding.study_hash,
+            roster_hash=binding.roster_hash,
+            data=binding.data,
+            source=source,
+            seed=self.seed.reveal(),
+            session=self.digest,
+            commitments=self.commitments,
+            nonces=self.nonces,
+            confirmed=self.confirmed,
         )
 
 

@@ -101,10 +101,16 @@ def source_of(data: str | None) -> str:
     return data if "://" in data else str(Path(data).absolute())
 
 
-async def _run(job: Job, course: Course) -> Finished:
+def cancel_on(*numbers: signal.Signals) -> None:
+    """From now on these signals cancel the task that is running, if the main thread runs it."""
     task = asyncio.current_task()
     if task is not None and threading.current_thread() is threading.main_thread():
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        for number in numbers:
+            asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+
+
+async def _run(job: Job, course: Course) -> Finished:
+    cancel_on(signal.SIGTERM)
     progress = course.part.progress
     progress.awaited = tuple(name for name in course.part.roster.names if name != job.party)
     progress.phase("meeting")

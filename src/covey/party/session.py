@@ -26,7 +26,6 @@ from covey.party.keys import Keys
 from covey.party.ledger import Ledger
 from covey.party.log import Log
 from covey.party.progress import Progress, Spent
-from covey.party.records import Begun
 from covey.party.roster import Roster
 from covey.party.summary import Traffic
 from covey.party.transcript import Transcript
@@ -100,7 +99,8 @@ async def take_part(part: Part, link: Link) -> Finished:
         part.log.note(f"the session {name} goes on; {part.journal.messages} messages had been read before")
         link = ReplayLink(link, {peer: part.journal.letters(peer) for peer in link.peers}, agreement.known)
     else:
-        part.journal.begin(_begun(part, agreement))
+        binding = bind(part.study, part.party, part.table, part.keys)
+        part.journal.begin(agreement.begun(binding, part.journal.source))
         part.log.note(f"the session {name} has begun")
     return await play(part, link, agreement)
 
@@ -154,24 +154,6 @@ async def _play(part: Part, channel: Channel, agreement: Agreement, decisions: l
         warnings=agreement.warnings,
         record=part.record,
         phases=tuple(part.progress.spent.values()),
-    )
-
-
-def _begun(part: Part, agreement: Agreement) -> Begun:
-    """What the journal needs to know of a new session."""
-    binding = bind(part.study, part.party, part.table, part.keys)
-    return Begun(
-        party=binding.party,
-        software=binding.software,
-        study_hash=binding.study_hash,
-        roster_hash=binding.roster_hash,
-        data=binding.data,
-        source=part.journal.source,
-        seed=agreement.seed.reveal(),
-        session=agreement.digest,
-        commitments=agreement.commitments,
-        nonces=agreement.nonces,
-        confirmed=agreement.confirmed,
     )
 
 

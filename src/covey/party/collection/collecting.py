@@ -12,7 +12,6 @@ import asyncio
 import contextlib
 import resource
 import signal
-import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -37,10 +36,9 @@ from covey.party.keys import Keys
 from covey.party.ledger import Ledger
 from covey.party.log import RunLog
 from covey.party.progress import Listener, Progress
-from covey.party.records import Begun
 from covey.party.respondents import agree, finish, refusals
 from covey.party.roster import Roster
-from covey.party.run import INTERRUPTED
+from covey.party.run import INTERRUPTED, cancel_on
 from covey.party.session import Finished, Record
 from covey.protocols import Proposal, Protocol, Result, Seat, of_study
 from covey.protocols.collect.terms import Terms, hub_of
@@ -102,10 +100,7 @@ def serve(service: Service) -> Finished:
 
 
 async def _run(collection: Collection) -> Finished:
-    task = asyncio.current_task()
-    if task is not None and threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    cancel_on(signal.SIGTERM, signal.SIGINT)
     try:
         return await collection.run()
     except asyncio.CancelledError:
@@ -266,7 +261,7 @@ class Collection:
             )
         members = sorted(held.ready.keys() - held.left.keys())
         agreement = agree(self.study, self.party, self.keys, fresh_seed())
-        self.journal.begin(self._begun(agreement))
+        self.journal.begin(agreement.begun(bind(self.study, self.party, None, self.keys)))
         attempt = (held.started.attempt if held.started is not None else 0) + 1
         started = Started(attempt, agreement.digest.hex(), members, moment())
         self.register.add(started)
@@ -361,22 +356,6 @@ class Collection:
             report.write(self.folder.path, study=self.study)
         hub.end(Over("ended", "the collection ended without a release"))
         await hub.emptied(FAREWELL_SECONDS)
-
-    def _begun(self, agreement: Agreement) -> Begun:
-        binding = bind(self.study, self.party, None, self.keys)
-        return Begun(
-            party=binding.party,
-            software=binding.software,
-            study_hash=binding.study_hash,
-            roster_hash=binding.roster_hash,
-            data=binding.data,
-            source="",
-            seed=agreement.seed.reveal(),
-            session=agreement.digest,
-            commitments=agreement.commitments,
-            nonces=agreement.nonces,
-            confirmed=agreement.confirmed,
-        )
 
     def _note(self, sentence: str) -> None:
         self.log.note(sentence)

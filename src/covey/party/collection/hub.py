@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import socket
 import ssl
 import time
@@ -22,16 +21,14 @@ from importlib.metadata import version
 from pathlib import Path
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from covey.crypto.rng import fresh_seed, spell
-from covey.errors import AccessError, CoveyError, InputError
-from covey.party.certificate import Certificate
+from covey.crypto.rng import fresh_seed
+from covey.errors import CoveyError, InputError
 from covey.party.collection import speech
+from covey.party.collection.enrolment import Desk, Turned
 from covey.party.collection.gate import Gate, Sparing
-from covey.party.collection.invitation import Invitations, digest
+from covey.party.collection.invitation import Invitations
 from covey.party.collection.register import Ready, Register, moment
 from covey.party.collection.speech import Connection, Garbled, Over
 from covey.party.collection.standing import Shelf, Standing, StandingLink
@@ -101,7 +98,8 @@ class Hub:
         self._offences: Counter[str] = Counter()
         self._log = Sparing(self.note)
         self._context = _context(self.certificate, self.key)
-        self._own = fingerprint(_der(self.certificate))
+        own = fingerprint(_der(self.certificate))
+        self._desk = Desk(self.study_hash, own, self.register, self.invitations, self.clock, self._welcome)
         for each in self.register.certificates():
             self._trust(each)
 
@@ -276,39 +274,20 @@ class Hub:
         await connection.say(self._hello("", nonce))
         asked = await connection.hear(speech.Enrol)
         try:
-            handle = self._enrolled(asked, nonce, address)
-        except _Turned as refusal:
+            handle = self._desk.enrol(asked, nonce, closed=self._end is not None)
+        except Turned as refusal:
+            if refusal.guess:
+                self.gate.wrong_guess(address)
             self._log("enrolment", f"an enrolment from {address} was refused: {refusal}")
             await connection.say(speech.Refused(str(refusal), refusal.final))
             return
         await connection.say(speech.Enrolled(handle))
 
-    def _enrolled(self, asked: speech.Enrol, nonce: bytes, address: str) -> str:
-        """The handle for a caller's certificate. Raises _Turned with what the caller is told."""
-        held, token = self.register.held, digest(asked.secret)
-        if asked.study.hex() != self.study_hash:
-            raise _Turned("the collection is of another study, or of another version of it")
-        expiry = self.invitations.expiry(asked.secret)
-        if expiry is None:
-            self.gate.wrong_guess(address)
-            raise _Turned("this invitation is not known here")
-        certificate = _proven(asked, nonce, self.study_hash, self._own)
-        before = held.by_invitation.get(token)
-        mine = held.by_certificate.get(fingerprint(certificate))
-        if before is not None and before != mine:
-            self.gate.wrong_guess(address)
-            raise _Turned("this invitation was used already, with another key")
-        if mine is not None:
-            return mine  # enrolled before, and the answer was lost: the same handle
-        if self.clock() > expiry:
-            raise _Turned("this invitation has expired; ask the organiser for a new one")
-        if held.started is not None or held.ended is not None or self._end is not None:
-            raise _Turned("the collection has begun, and nobody can enrol any more")
-        handle = self.register.enrol(certificate, token)
+    def _welcome(self, handle: str, certificate: bytes) -> None:
+        """A respondent is new: its certificate is known from now on."""
         self._trust(certificate)
         self._log("enrolled", f"{handle} enrolled")
         self.changed.set()
-        return handle
 
     # -- respondents
 
@@ -423,32 +402,6 @@ class Hub:
             await asyncio.sleep(speech.BEAT_SECONDS)
             for guest in self._guests.values():
                 guest.connection.beat()
-
-
-class _Turned(CoveyError):
-    """An enrolment that is refused, with what the caller is told."""
-
-    final = True
-
-
-def statement(study_hash: str, collector: str, nonce: bytes, secret: bytes, certificate: bytes) -> bytes:
-    """What a caller signs with its certificate's key when it enrols."""
-    parts = (study_hash, collector, nonce, secret, hashlib.sha256(certificate).digest())
-    return spell("covey enrolment/1", *parts)
-
-
-def _proven(asked: speech.Enrol, nonce: bytes, study_hash: str, own: str) -> bytes:
-    """The certificate that a caller shows, once it is known to hold its key."""
-    try:
-        parsed = x509.load_der_x509_certificate(asked.certificate)
-        shown = Certificate.parse(parsed.public_bytes(Encoding.PEM), None)
-        content = statement(study_hash, own, nonce, asked.secret, shown.der)
-        Ed25519PublicKey.from_public_bytes(shown.public_key).verify(asked.signature, content)
-    except (ValueError, AccessError, InvalidSignature):
-        raise _Turned("the certificate is not one that covey makes, or its key is another's") from None
-    if shown.der != asked.certificate:
-        raise _Turned("the certificate is not one that covey makes")
-    return shown.der
 
 
 def _left(why: str) -> Over:

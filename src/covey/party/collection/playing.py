@@ -1,0 +1,127 @@
+"""A respondent's role in one session, played over its standing line."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from covey.crypto.rng import derive, fresh_seed
+from covey.errors import CoveyError, InputError
+from covey.party.binding import bind
+from covey.party.collection.home import PRIVATE, Home
+from covey.party.collection.standing import Standing, StandingLink
+from covey.party.folder import LEDGER
+from covey.party.handshake import Agreement
+from covey.party.journal import Journal
+from covey.party.keys import Keys
+from covey.party.ledger import Ledger
+from covey.party.respondents import compare, consent
+from covey.party.transcript import Transcript
+from covey.protocols import Proposal, Protocol, Seat
+from covey.protocols.collect.leaks import WITHHELD
+from covey.secure.declare import Leakage
+from covey.sources.release import write_atomically
+from covey.study import Study
+from covey.study.study import Party
+from covey.table import Table
+from covey.wire import Channel, Session, Several
+
+_FOREVER = 10 * 365 * 86400.0
+
+How = Literal["released", "withheld", "waiting"]
+
+
+class Quiet:
+    """Whom the role tells how far it is."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+
+    def phase(self, name: str, of: int = 1) -> None:
+        """A phase begins."""
+        self._say(f"taking part: {name}")
+
+    def reach(self, done: int) -> None:
+        """Not shown."""
+
+
+@dataclass
+class Noted:
+    """A ledger that also notices whether our class was withheld."""
+
+    ledger: Ledger
+    withheld: bool = False
+
+    def learns(self, leakage: Leakage, **numbers: object) -> None:
+        """Writes it down."""
+        self.withheld = self.withheld or leakage is WITHHELD
+        self.ledger.learns(leakage, **numbers)
+
+
+@dataclass
+class Visit:
+    """A session in which we take part: its line, and the role that is played over it."""
+
+    session: bytes
+    journal: Journal
+    line: Standing
+    task: asyncio.Task[None]
+    outcome: How | CoveyError | None = None
+    """How the role ended, once it has."""
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing is left to do: the role has ended, and the collector has all that it said."""
+        return isinstance(self.outcome, CoveyError) or (self.outcome is not None and self.line.settled)
+
+
+@dataclass(frozen=True)
+class Player:
+    """Plays a respondent's role with its own record."""
+
+    study: Study
+    protocol: Protocol
+    hub: str
+    home: Home
+    keys: Keys
+    table: Table
+    say: Callable[[str], None]
+
+    def begin(self, journal: Journal, handle: str, session: bytes) -> None:
+        """A session is new: its randomness is drawn, and on the disk."""
+        agreement = Agreement(session, fresh_seed(), {}, {}, {})
+        journal.begin(agreement.begun(bind(self.study, handle, self.table, self.keys)))
+
+    async def play(self, handle: str, journal: Journal, line: Standing) -> How:
+        """The role to its end, from wherever the journal says that it had come."""
+        begun = journal.begun
+        if begun is None:
+            raise InputError(f"{journal.path}: no session has begun")
+        agreement = Agreement.of(begun)
+        transcript = Transcript()
+        link = StandingLink(handle, {self.hub: line})
+        recorder = Several(journal, transcript)
+        channel = Channel(
+            Session(link, agreement.session, agreement.rng, recorder, silence=_FOREVER, patience=_FOREVER)
+        )
+
+        async def approve(proposal: Proposal) -> None:
+            await consent(channel, self.hub)
+
+        shown = replace(self.study, parties=(*self.study.parties, Party(handle)))
+        ledger = Ledger(shown, self.protocol, handle)
+        ledger.listener = lambda: self._keep_ledger(ledger)
+        book = Noted(ledger)
+        ledger.met()
+        lasting = derive(self.keys.dummy, "lasting", self.protocol.name)
+        seat = Seat(self.study, handle, self.table, channel, Quiet(self.say), book, approve, lasting)
+        await self.protocol.role(self.study, handle)(seat)
+        await compare(channel, self.hub, transcript)
+        return "withheld" if book.withheld else "released"
+
+    def _keep_ledger(self, ledger: Ledger) -> None:
+        content = json.dumps(ledger.describe("taking part"), indent=2, ensure_ascii=False) + "\n"
+        write_atomically(self.home.path / LEDGER, content.encode(), PRIVATE)
