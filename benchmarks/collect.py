@@ -154,7 +154,7 @@ def measure_retrieval() -> Iterator[dict[str, object]]:
 
 def measure_growth() -> Iterator[dict[str, object]]:
     """What grows with the respondents."""
-    for respondents in (250, 500, 1000):
+    for respondents in (500, 1_000, 5_000, 10_000):
         yield in_process_of_its_own(respondents, 1 << 14, 10)
 
 

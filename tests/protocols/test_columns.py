@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -287,12 +288,12 @@ def test_a_missing_exact_value_stands_only_where_the_study_lets_it() -> None:
 
 @pytest.mark.parametrize(
     "raw",
-    [b"", b"\x92\x91\x00", columns.msgspec.msgpack.encode(([99], [])), columns.msgspec.msgpack.encode(([0, 0], [])),
-     columns.msgspec.msgpack.encode(([-1], [])), columns.msgspec.msgpack.encode(([0], ["x"]))],
+    [b"", b"\x92\x91\x00", msgspec.msgpack.encode(([99], [])), msgspec.msgpack.encode(([0, 0], [])),
+     msgspec.msgpack.encode(([-1], [])), msgspec.msgpack.encode(([0], ["x"]))],
 )  # fmt: skip
 def test_a_part_that_is_no_row_of_its_holder_is_refused_by_name(raw: bytes) -> None:
     study = study_of(bill="clinic")
-    good = columns.msgspec.msgpack.encode(([0], ["flu", "1"]))
+    good = msgspec.msgpack.encode(([0], ["flu", "1"]))
 
     async def role(channel: Channel) -> object:
         return columns.read_rows(channel.at("open"), study, [(good, raw)], "clinic")
@@ -303,7 +304,7 @@ def test_a_part_that_is_no_row_of_its_holder_is_refused_by_name(raw: bytes) -> N
 
 def test_an_exact_value_that_the_study_does_not_list_is_refused() -> None:
     study = study_of(bill="clinic")
-    part = columns.msgspec.msgpack.encode(([0], ["plague", "1"]))
+    part = msgspec.msgpack.encode(([0], ["plague", "1"]))
 
     async def role(channel: Channel) -> object:
         return columns.read_rows(channel.at("open"), study, [(part, b"")], "clinic")

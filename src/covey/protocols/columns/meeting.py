@@ -1,0 +1,127 @@
+"""The holders align their keys: each learns which of its own ids all of them have, and keeps those rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from covey.cells import MISSING
+from covey.errors import InputError, PeerError, Unmet
+from covey.protocols.columns.ownership import holders
+from covey.protocols.protocol import Seat
+from covey.secure import align
+from covey.secure.declare import Leakage
+from covey.study import Study
+from covey.table import Table
+from covey.wire import Channel, Count, Message
+
+MEETING = (
+    "which of its own ids all {holders} holders of columns have, and nothing about the other ids",
+    "how many ids {leader} has or, if it is {leader}, how many each other holder has",
+)
+MET = Leakage(everyone=("that {common} records are common to all holders of columns",))
+
+
+class Complete(Message, tag="columns.complete"):
+    """Whether every holder has all of the sender's ids."""
+
+    complete: bool
+
+
+class Met(Message, tag="columns.met"):
+    """How many records are common, for a party without columns: its ledger says the same as everyone's."""
+
+    common: Count
+
+
+@dataclass(frozen=True)
+class Common:
+    """A holder's rows whose ids every holder has, in an order that is the same for everyone."""
+
+    ids: tuple[str, ...]
+    table: Table
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+async def meet(seat: Seat, channel: Channel, *roles: str) -> Common | None:
+    """Our rows that all holders have; None at a party without columns, which is not asked.
+
+    `roles` are the names that the protocol has for holders of columns (default: holder). Raises InputError for a key
+    that repeats or is missing, and Unmet for fewer than k common records, or where the study wants all and one
+    holder lacks some.
+    """
+    study, names = seat.study, holders(seat.study)
+    seat.book.learns(meeting_of(roles), **meeting_numbers(study))
+    if seat.party not in names:
+        seat.book.learns(MET, common=await _told(channel.at("met"), names))
+        return None
+    ids = keys_of(seat.records, f"party {seat.party!r}")
+    among = channel.among(*names)
+    aligned = await align.align(among.at("align"), ids)
+    seat.book.learns(MET, common=len(aligned))
+    for other in channel.peers:
+        if other not in names:
+            await channel.at("met").send(other, Met(len(aligned)))
+    if study.mismatch == "abort":
+        await _require_all(among.at("complete"), len(aligned) == len(ids))
+    if len(aligned) < study.privacy.k:
+        raise Unmet(
+            f"the holders have {len(aligned):,} records in common, fewer than k = {study.privacy.k}; "
+            "nothing can be released: do their key columns spell the same ids alike?"
+        )
+    return Common(tuple(ids[row] for row in aligned.rows.tolist()), seat.records.select(aligned.rows))
+
+
+async def _told(channel: Channel, names: Sequence[str]) -> int:
+    """What the holders say of the number of common records. Raises PeerError where they differ."""
+    told = [(await channel.receive(name, Met)).common for name in names]
+    if len(set(told)) > 1:
+        reason = f"the holders differ in how many records they have in common: {', '.join(map(str, told))}"
+        raise PeerError(party=names[-1], step=channel.step, reason=reason)
+    return told[0]
+
+
+def meeting_of(roles: Sequence[str] = ()) -> Leakage:
+    """What meeting teaches the holders, whom the protocol calls by these names."""
+    return _to(roles, MEETING)
+
+
+def meeting_numbers(study: Study) -> dict[str, object]:
+    """What its sentences mention."""
+    names = holders(study)
+    return {"holders": len(names), "leader": names[0]}
+
+
+def keys_of(table: Table, where: str) -> list[str]:
+    """The key of each row. Raises InputError, without quoting one, where a key repeats or is missing."""
+    if table.key is None:
+        raise InputError(f"{where}: has no key column to join by")
+    name, counts = table.key.column.name, table.key.counts()
+    lacking = int(counts[[label == MISSING for label in table.key.labels]].sum())
+    if lacking:
+        raise InputError(f"{where}: column {name!r} has no key in {lacking:,} rows; remove them or fill it in")
+    if counts.max(initial=0) > 1:
+        repeated = int(counts[counts > 1].sum())
+        raise InputError(
+            f"{where}: in column {name!r}, {repeated:,} rows share their key with another row; "
+            "each person may stand in one row only"
+        )
+    return [table.key.labels[code] for code in table.key.codes.tolist()]
+
+
+async def _require_all(channel: Channel, complete: bool) -> None:
+    answers = {channel.me: complete}
+    answers.update({name: answer.complete for name, answer in (await channel.exchange(Complete(complete))).items()})
+    more = sorted(name for name, answer in answers.items() if not answer)
+    if more:
+        raise Unmet(
+            f"the record sets differ: {', '.join(map(repr, more))} {'has' if len(more) == 1 else 'have'} ids that not "
+            'all holders have, and the study says mismatch = "abort"; compare the key columns, or let '
+            'mismatch = "intersect" leave those out'
+        )
+
+
+def _to(roles: Sequence[str], sentences: tuple[str, ...]) -> Leakage:
+    return Leakage(roles=dict.fromkeys(roles or ("holder",), sentences))

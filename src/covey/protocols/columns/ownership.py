@@ -1,0 +1,37 @@
+"""Who holds which columns, and which of them a release shows as they are."""
+
+from __future__ import annotations
+
+from covey.errors import InputError
+from covey.schema import Column, Role
+from covey.study import Study
+
+
+def holders(study: Study) -> tuple[str, ...]:
+    """The parties with columns of their own, sorted."""
+    return tuple(sorted(party.name for party in study.holders))
+
+
+def require_listed(study: Study) -> None:
+    """Parties agree only on domains that the study lists. Raises InputError with the first that it does not."""
+    for column in study.quasi:
+        if not column.closed:
+            raise InputError(
+                f"column {column.name!r}: protocol {study.protocol!r} needs a hierarchy that lists the whole domain; "
+                "give it a file, its `values`, or min, max and steps"
+            )
+
+
+def exact_columns(study: Study, party: str) -> tuple[Column, ...]:
+    """The columns that a party's rows show as they are."""
+    return tuple(column for column in study.held_by(party) if column.role in (Role.SENSITIVE, Role.PLAIN))
+
+
+def quasi_columns(study: Study, party: str) -> tuple[Column, ...]:
+    """The columns that a party's rows show generalized."""
+    return tuple(column for column in study.held_by(party) if column.role is Role.QUASI)
+
+
+def exact_holders(study: Study) -> tuple[str, ...]:
+    """The parties with exact columns, sorted."""
+    return tuple(name for name in holders(study) if exact_columns(study, name))

@@ -1,0 +1,42 @@
+"""What a trusted party would keep and join."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from covey.protocols.columns.meeting import keys_of
+from covey.protocols.columns.ownership import exact_holders, holders, quasi_columns
+from covey.protocols.columns.release import Cells, Ints
+from covey.study import Study
+from covey.table import Table
+
+
+def lanes_of(study: Study, tables: Mapping[str, Table], nodes: Mapping[str, Ints]) -> list[tuple[Ints, list[Cells]]]:
+    """What a trusted party would join: `nodes` (columns x rows) and tables of the common rows, in the same order."""
+    rows = next(iter(tables.values())).rows
+    joint = np.zeros((rows, len(study.quasi)), dtype=np.int32)
+    place = {column.name: position for position, column in enumerate(study.quasi)}
+    for name in holders(study):
+        for own, column in enumerate(quasi_columns(study, name)):
+            joint[:, place[column.name]] = nodes[name][own]
+    empty: list[Cells] = [()] * rows
+    return [(joint, exact_cells(tables[name])) for name in exact_holders(study)] or [(joint, empty)]
+
+
+def exact_cells(table: Table) -> list[Cells]:
+    """Each row's exact values."""
+    columns = [[values.labels[code] for code in values.codes.tolist()] for values in table.carried]
+    return list(zip(*columns, strict=True)) if columns else [()] * table.rows
+
+
+def common_rows(study: Study, tables: Mapping[str, Table]) -> dict[str, Table]:
+    """What a trusted party would keep of each table: the rows that all have, in one order."""
+    place = {
+        name: {own: row for row, own in enumerate(keys_of(tables[name], name))} for name in holders(study)
+    }  # fmt: skip
+    common = sorted(set.intersection(*map(set, place.values())), key=str.encode)
+    return {
+        name: tables[name].select(np.array([rows[own] for own in common], np.int64)) for name, rows in place.items()
+    }
