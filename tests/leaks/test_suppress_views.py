@@ -50,10 +50,11 @@ from covey.sources.release import canonical_csv
 from covey.study import Study
 from covey.table import Table
 from covey.testing.harness import lines, run
+from covey.testing.hospitals import Person, tables_of
 from covey.testing.network import seed_of
 from covey.testing.parties import Outcome, run_parties
 from covey.testing.spent import heard, shapes
-from covey.testing.suppress_cases import SITES, Person, draw_people, study_of, tables_of, trial_of
+from covey.testing.suppress_cases import SITES, draw_people, study_of, trial_of
 from covey.wire import Channel, Message, gather
 
 K = 3

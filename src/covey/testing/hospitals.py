@@ -10,6 +10,7 @@ from covey import protocols
 from covey.crypto.rng import Rng, Stream
 from covey.party.data import load_table
 from covey.study import Study
+from covey.table import Table
 from covey.testing import canaries
 from covey.testing.network import seed_of
 from covey.testing.trial import Marked, Trial, of_study
@@ -53,10 +54,10 @@ def study_of(
     return Study.parse(f"{text}{privacy}\n[protocol]\n{options}\n{_COLUMNS}{_NOTE if note else ''}{parties}")
 
 
-def trial_of(
+def tables_of(
     study: Study, people: Mapping[str, Sequence[Person]], notes: Mapping[str, Sequence[str]] | None = None
-) -> Trial:
-    """A trial of the study's protocol on these parties' people."""
+) -> dict[str, Table]:
+    """These people as the parties' tables."""
     tables = {}
     for name, own in people.items():
         words = notes[name] if notes else [f"{name} {place}" for place in range(len(own))]
@@ -70,14 +71,23 @@ def trial_of(
         frame = pa.table({column.name: cells[column.name] for column in study.columns})
         if (table := load_table(study, name, frame)) is not None:
             tables[name] = table
-    return of_study(study, protocols.of_study(study), tables)
+    return tables
 
 
-def draw_people(stream: Stream, names: Sequence[str], least: int, most: int) -> dict[str, list[Person]]:
-    """Random people of every site; ages crowd at the young end."""
+def trial_of(
+    study: Study, people: Mapping[str, Sequence[Person]], notes: Mapping[str, Sequence[str]] | None = None
+) -> Trial:
+    """A trial of the study's protocol on these parties' people."""
+    return of_study(study, protocols.of_study(study), tables_of(study, people, notes))
+
+
+def draw_people(
+    stream: Stream, names: Sequence[str], least: int, most: int, spread: int = 16
+) -> dict[str, list[Person]]:
+    """Random people of every site, of so many ages; they crowd at the young end."""
     return {
         name: [
-            (min(stream.below(16), stream.below(16)), SEXES[stream.below(2)], ILLS[stream.below(4)])
+            (min(stream.below(spread), stream.below(spread)), SEXES[stream.below(2)], ILLS[stream.below(4)])
             for _ in range(least + stream.below(most - least + 1))
         ]
         for name in names

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import pyarrow as pa
 
 from covey.crypto.rng import Rng, Stream
-from covey.party.data import load_table
 from covey.protocols import find
 from covey.protocols.suppress import clear, plan
 from covey.protocols.suppress.bounds import Bounds
@@ -18,60 +16,20 @@ from covey.protocols.suppress.release import Classes, Half
 from covey.protocols.suppress.terms import Terms
 from covey.study import Study
 from covey.table import Table
-from covey.testing import canaries
+from covey.testing import canaries, hospitals
+from covey.testing.hospitals import Person, tables_of
 from covey.testing.network import seed_of
 from covey.testing.spent import Spent
 from covey.testing.trial import Case, Marked, Trial, of_study
 from covey.wire import Message
 
 SITES = ("north", "south")
-SEXES = ("F", "M")
-ILLS = ("none", "flu", "asthma", "ulcer")
-Person = tuple[int, str, str]
-
-_COLUMNS = """
-[columns.patient]
-role = "identifier"
-[columns.age]
-role = "quasi"
-hierarchy = { min = 0, max = 15, steps = [2, 4, 8] }
-[columns.sex]
-role = "quasi"
-hierarchy = "flat"
-values = ["F", "M"]
-[columns.ill]
-role = "sensitive"
-values = ["none", "flu", "asthma", "ulcer"]
-"""
-_NOTE = '[columns.note]\nrole = "plain"\n'
 
 
 def study_of(encryption: str = "waters", *, k: int = 3, note: bool = False, epoch: str = "2026-11") -> Study:
     """A small study; with `note` it carries a column whose values it does not list."""
-    text = f'[study]\nname = "clinics"\nprotocol = "suppress"\npartition = "horizontal"\n[privacy]\nk = {k}\n'
-    options = f'[protocol]\nencryption = "{encryption}"\nepoch = "{epoch}"\n'
-    parties = "".join(f"[parties.{name}]\n" for name in SITES)
-    return Study.parse(text + options + _COLUMNS + (_NOTE if note else "") + parties)
-
-
-def tables_of(
-    study: Study, people: Mapping[str, Sequence[Person]], notes: Mapping[str, Sequence[str]] | None = None
-) -> dict[str, Table]:
-    """These people as the parties' tables."""
-    tables = {}
-    for name, own in people.items():
-        words = notes[name] if notes else [f"{name} {place}" for place in range(len(own))]
-        cells = {
-            "patient": words,
-            "age": [str(age) for age, _, _ in own],
-            "sex": [sex for _, sex, _ in own],
-            "ill": [ill for _, _, ill in own],
-            "note": words,
-        }
-        frame = pa.table({column.name: cells[column.name] for column in study.columns})
-        if (table := load_table(study, name, frame)) is not None:
-            tables[name] = table
-    return tables
+    options = f'encryption = "{encryption}"\nepoch = "{epoch}"'
+    return hospitals.study_of("suppress", SITES, k=k, options=options, note=note)
 
 
 def trial_of(
@@ -112,13 +70,7 @@ def _spelled(counts: Mapping[Labels, int]) -> Sequence[Message]:
 
 def draw_people(stream: Stream, least: int, most: int, spread: int = 5) -> dict[str, list[Person]]:
     """Random people of both sites, of some ages that they share."""
-    return {
-        name: [
-            (min(stream.below(spread), stream.below(spread)), SEXES[stream.below(2)], ILLS[stream.below(4)])
-            for _ in range(least + stream.below(most - least + 1))
-        ]
-        for name in SITES
-    }
+    return hospitals.draw_people(stream, SITES, least, most, spread)
 
 
 def _stream(seed: int, *labels: str) -> Stream:
