@@ -1,0 +1,19 @@
+"""What a study asks as a decimal, as a fraction of small numbers that protocols can count with; never less is asked."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+
+def at_least(asked: float, denominator: int) -> Fraction:
+    """The smallest fraction with at most that denominator that is no less than what is written."""
+    exact = Fraction(repr(asked))
+    if exact.denominator <= denominator:
+        return exact
+    return min(Fraction(math.ceil(exact * below), below) for below in range(1, denominator + 1))
+
+
+def at_most(asked: float, denominator: int) -> Fraction:
+    """The largest fraction with at most that denominator that is no more than what is written."""
+    return -at_least(-asked, denominator)
