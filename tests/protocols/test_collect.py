@@ -18,6 +18,7 @@ from covey.party.respondents import load_rows, simulate
 from covey.protocols.collect import attack, clear
 from covey.protocols.collect import terms as terms_module
 from covey.protocols.collect.bounds import Search
+from covey.protocols.collect.collecting import expect
 from covey.protocols.collect.divide import cut_line, merge
 from covey.protocols.collect.grid import Grid, choose_levels
 from covey.protocols.collect.plan import foresee
@@ -296,6 +297,22 @@ def test_the_simulated_attack_follows_rho_and_knows_that_b_does_not_help_against
     assert narrow.all > fine.all > fine.both > fine.alone
     assert narrow.anchors[10] > fine.anchors[10] > fine.anchors[100]
     assert abs(few.anchors[10] - fine.anchors[10]) < 0.03  # b helps not against anchors
+
+
+@pytest.mark.parametrize("people", [700, 1300])
+def test_the_attack_is_tried_on_classes_of_any_size_before_a_run_and_in_it(people: int) -> None:
+    study = study_of(0, k=601, protocol="grid = 16\nspare = 50")
+    terms, trees = Terms.of(study), trees_of(study)
+    sizes = np.array([people])
+    nodes = np.array([[tree.root for tree in trees]], dtype=np.int32)
+    assert 0 <= expect(terms, trees, nodes, sizes).all <= 1
+    assert any("simulated people" in sentence for sentence in foresee(study, {"respondents": people}).mind)
+
+
+def test_fewer_people_than_a_class_has_end_no_simulated_attack() -> None:
+    study = study_of(0, k=601)
+    trees = trees_of(study)
+    assert 0 <= attack.simulate(Terms.of(study), trees, attack.people(trees, 600)).all <= 1
 
 
 # -- the other scheme

@@ -32,6 +32,8 @@ Floats = NDArray[np.float64]
 CANDIDATES = 200
 """Cells that are weighed for each respondent, the most likely ones."""
 DISTANCES = (1, 10, 100)
+SIMULATED = 600
+"""People that an attack is tried on where there are more, unless their classes are too large for that."""
 _TRIALS = 4000
 
 
@@ -50,11 +52,15 @@ class Success:
 
 
 def simulate(terms: Terms, trees: Sequence[Hierarchy], codes: Ints, seed: int = 1) -> Success:
-    """The attack on these people's codes (columns x people), with random numbers of our own."""
+    """The attack on these people's codes (columns x people), with random numbers of our own.
+
+    Fewer people than a class has are one class.
+    """
     draws = np.random.default_rng(seed)
     cells = terms.grid.rank(codes)
     line = _Line.draw(terms, cells, draws)
-    group = cut_line(line.images[line.order], terms.class_size(len(line.order)), terms.cut)
+    size = min(terms.class_size(len(line.order)), len(line.order))
+    group = cut_line(line.images[line.order], size, terms.cut)
     low, high = _boxes(terms.grid, trees, codes[:, line.order], group)
     inside = [_cells_inside(terms.grid, low[own], high[own]) for own in range(len(low))]
     alone = float(np.mean([1 / len(inside[own]) for own in group]))
@@ -71,6 +77,11 @@ def simulate(terms: Terms, trees: Sequence[Hierarchy], codes: Ints, seed: int = 
         anchors={distance: anchor(terms.low, terms.high, distance, draws) for distance in DISTANCES},
         edge=edge(terms.low, terms.high, max(terms.b, 1), draws),
     )
+
+
+def sample_size(terms: Terms, number: int) -> int:
+    """How many of so many people the attack is tried on: two classes at least, if there are so many."""
+    return min(number, max(SIMULATED, 2 * (terms.k + terms.spare)))
 
 
 def people(trees: Sequence[Hierarchy], number: int, seed: int = 1) -> Ints:

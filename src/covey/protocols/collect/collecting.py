@@ -25,9 +25,6 @@ from covey.secure.dealt_committee import Key as DealtKey
 from covey.secure.declare import Leakage
 from covey.wire import gather
 
-SIMULATED = 600
-"""People whose cells the attack that the ledger speaks of is tried on, at most."""
-
 
 @dataclass(frozen=True)
 class Line:
@@ -276,10 +273,9 @@ def named(enrolment: keys.Enrolment, members: Sequence[int]) -> list[str]:
 def expect(terms: Terms, trees: Sequence[Hierarchy], nodes: Ints, sizes: Longs) -> attack.Success:
     """How well the positions give cells away, on people drawn from the released classes."""
     people = attack.people_of(trees, nodes, sizes)
-    if people.shape[1] > SIMULATED:
-        start = (people.shape[1] - SIMULATED) // 2  # neighbours stay neighbours
-        people = people[:, start : start + SIMULATED]
-    return attack.simulate(terms, trees, people)
+    number = attack.sample_size(terms, people.shape[1])
+    start = (people.shape[1] - number) // 2  # neighbours stay neighbours
+    return attack.simulate(terms, trees, people[:, start : start + number])
 
 
 def _note(seat: Seat, line: tuple[Leakage, dict[str, object]]) -> None:

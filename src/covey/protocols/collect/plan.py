@@ -20,7 +20,6 @@ from covey.wire import FRAME_BYTES
 
 RESPONDENTS = "respondents"
 """The name by which a plan and a simulation know everyone but the collector."""
-SIMULATED = 600
 _FRAME = FRAME_BYTES + 50
 
 
@@ -51,7 +50,7 @@ def simulated(terms: Terms, study: Study, respondents: int) -> Success | None:
     if respondents < terms.k:
         return None
     trees = trees_of(study)
-    return attack.simulate(terms, trees, attack.people(trees, min(respondents, SIMULATED)))
+    return attack.simulate(terms, trees, attack.people(trees, attack.sample_size(terms, respondents)))
 
 
 def warnings(terms: Terms, respondents: int, success: Success | None) -> list[str]:
@@ -62,7 +61,7 @@ def warnings(terms: Terms, respondents: int, success: Success | None) -> list[st
     honest, printed = privacy.collector_chance(low, high, steps), privacy.paper_chance(low, high, steps)
     needed = privacy.offset_needed(low, high)
     near = ", ".join(f"{percent(chance)} at {distance}" for distance, chance in success.anchors.items())
-    sample = f"{min(respondents, SIMULATED):,} simulated people, evenly spread"
+    sample = f"{attack.sample_size(terms, respondents):,} simulated people, evenly spread"
     trustees = min(terms.committee, respondents)
     found = [
         f"a run needs k = {terms.k} respondents who stay to the end in one class, and {majority(trustees)} of "
