@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 
 from covey.anonymize.problem import Longs
+from covey.crypto.secret import Secret
 from covey.protocols import columns
-from covey.protocols.cluster.columns import attack, least
+from covey.protocols.cluster.columns import attack, clear, dealing, least
+from covey.protocols.cluster.columns.algorithm import search
+from covey.protocols.cluster.columns.asking import Question, Say
 from covey.protocols.cluster.columns.attack import Sight
 from covey.protocols.cluster.columns.course import Batch, Course
 from covey.protocols.cluster.columns.own import Own
-from covey.protocols.cluster.columns.terms import Shares
+from covey.protocols.cluster.columns.terms import Shares, Terms, draws
 from covey.table import group
-from covey.testing.columns_cases import draw_people, stream_of, study_of, trial_of
+from covey.testing.columns_cases import Person, draw_people, stream_of, study_of, tables_of, trial_of
 from covey.testing.harness import run
+from covey.testing.network import seed_of
 from covey.testing.trial import Trial
 
 
@@ -135,7 +140,7 @@ def test_no_disguise_is_worn_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[bytes] = []
     draw = least.Disguise.draw
 
-    def heard(seed: least.Secret, starts: Longs) -> least.Disguise:
+    def heard(seed: Secret, starts: Longs) -> least.Disguise:
         drawn.append(seed.reveal())
         return draw(seed, starts)
 
@@ -154,3 +159,71 @@ def test_the_ledger_says_what_the_pivot_can_do_and_that_an_evaluator_prevents_it
     assert "exactly" not in " ".join(leaks.of_search(alone).sentences("holder", **leaks.numbers(alone)))
     assert "exactly" not in " ".join(leaks.of_search(judged).sentences("pivot", **leaks.numbers(judged)))
     assert "unnamed prices" in " ".join(leaks.of_search(judged).sentences("evaluator", **leaks.numbers(judged)))
+
+
+class _Seen(Exception):
+    """The first clusters have been told."""
+
+
+def first_clusters(people: Sequence[Person], *, secret: bool) -> tuple[list[str], Longs, Longs]:
+    """The common ids and the first clusters, as every holder is told them, and each record's illness, which is not."""
+    study = study_of(k=10, privacy="l = 2", schedule="exact")
+    tables = columns.common_rows(study, tables_of(study, people))
+    terms = Terms.of(study)
+    ids = columns.keys_of(tables["office"], "office")
+    told: list[Longs] = []
+
+    def listen(questions: Mapping[str, Question]) -> None:
+        said = questions[terms.pivot]
+        if isinstance(said, Say) and said.mine is not None:
+            told.append(said.mine)
+            raise _Seen
+
+    owns = {name: Own.of(terms, table, name) for name, table in tables.items()}
+    dealt = {name: dealing(own, ids, seed_of(7)) if secret else draws(ids) for name, own in owns.items()}
+    with pytest.raises(_Seen):
+        clear.play({name: search(own, name, draws(ids), dealt[name]) for name, own in owns.items()}, listen)
+    return ids, told[0], tables["clinic"].values("ill").codes.astype(np.int64)
+
+
+def guessed(ids: Sequence[str], label: Longs, counts: Longs, k: int) -> Longs:
+    """What the office makes of the labels if it knows the draws: who is dealt after whom tells the value of each.
+
+    Records are dealt in turn to all clusters, one value after the other; the counts stand in the release.
+    """
+    stream, clusters = draws(ids).stream("first"), max(1, 2 * len(ids) // k)
+    while True:
+        order, names = stream.permutation(len(ids)), stream.permutation(clusters)
+        if clusters == int(label.max()) + 1:
+            break
+        clusters //= 2
+    turn = np.argsort(names)[label]
+    due, left = np.cumsum(counts) - counts, counts.copy()
+    guess = np.full(len(ids), -1)
+    for record in order.tolist():
+        fits = np.flatnonzero((left > 0) & (due % clusters == turn[record]))
+        if len(fits):
+            guess[record] = fits[0]
+            due[fits[0]] += 1
+            left[fits[0]] -= 1
+    return guess
+
+
+def test_who_knew_the_draws_of_the_first_clusters_would_read_sensitive_values_from_them() -> None:
+    """So they are the pivot's secret: with it, the same attack does no better than guessing."""
+    people = draw_people(stream_of(8, "dealt"), 600)
+    rate = {}
+    for secret in (False, True):
+        ids, label, ill = first_clusters(people, secret=secret)
+        rate[secret] = float((guessed(ids, label, np.bincount(ill), 10) == ill).mean())
+    assert rate[False] > 0.85
+    assert rate[True] < 0.35  # four illnesses, about as frequent
+
+
+def test_other_values_are_dealt_by_other_draws() -> None:
+    """Two runs that differ in one person's value do not show by their first clusters whose it is."""
+    people = draw_people(stream_of(9, "again"), 120)
+    changed = [*people[:-1], (*people[-1][:4], "flu" if people[-1][4] != "flu" else "none")]
+    (_, one, _), (_, same, _), (_, other, _) = (first_clusters(each, secret=True) for each in (people, people, changed))
+    assert np.array_equal(one, same)
+    assert (one == other).mean() < 0.2

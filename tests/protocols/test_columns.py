@@ -179,9 +179,12 @@ def errors(trial: Trial) -> dict[str, CoveyError | None]:
 
 
 def test_a_study_that_wants_all_records_ends_at_everyone_with_the_names_of_those_who_have_more() -> None:
-    trial = trial_of(study_of('mismatch = "abort"'), people(9), {"clinic": range(9), "office": range(8)})
-    for error in errors(trial).values():
+    study = study_of('mismatch = "abort"')
+    tables = tables_of(study, people(9), {"clinic": range(9), "office": range(8)})
+    for error in errors(Trial(study, PROTOCOL, tables, {}, lambda name, finished: None)).values():
         assert isinstance(error, Unmet) and "'clinic' has ids that not all holders have" in str(error)
+    with pytest.raises(Unmet, match="'clinic' has ids that not all holders have"):
+        PROTOCOL.ideal(study, tables)
 
 
 def test_a_study_that_wants_all_records_runs_where_all_have_them() -> None:

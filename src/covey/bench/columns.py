@@ -171,7 +171,7 @@ def searched(table: Census, study: Study, rows: int, counted: Counted) -> tuple[
     terms = Terms.of(study)
     own = {name: Own.of(terms, part, name) for name, part in common.items()}
     ids = columns.keys_of(common[terms.pivot], terms.pivot)
-    label = clear.play({name: search(part, name, draws(ids)) for name, part in own.items()}, counted.watch)
+    label = clear.play({name: search(part, name, draws(ids), draws(ids)) for name, part in own.items()}, counted.watch)
     return own, label
 
 
@@ -252,7 +252,7 @@ def _attacks(setting: Setting, table: Census, scale: Scale, home: Path) -> Itera
         own = {name: Own.of(terms, part, name) for name, part in common.items()}
         onlooker = Onlooker(terms.pivot, setting.seed)
         ids = columns.keys_of(common[terms.pivot], terms.pivot)
-        clear.play({name: search(part, name, draws(ids)) for name, part in own.items()}, onlooker.watch)
+        clear.play({name: search(part, name, draws(ids), draws(ids)) for name, part in own.items()}, onlooker.watch)
         others = [codes for name, part in common.items() if name != terms.pivot for codes in part.codes]
         truth = group(others, scale.attacked)[0]
         for name, sights in (("the pivot", onlooker.plain[:60]), ("an evaluator", onlooker.disguised[:60])):

@@ -9,15 +9,17 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.csv
 
-from covey.crypto.rng import Rng, Stream
+from covey.crypto.rng import Rng, Stream, derive
 from covey.party.data import load_table
 from covey.party.session import Finished
-from covey.protocols import find
+from covey.protocols import Result, find
+from covey.protocols.cluster.columns import ideal
+from covey.protocols.cluster.columns.terms import Terms
 from covey.study import Study
 from covey.table import Table
 from covey.testing import canaries
 from covey.testing.network import seed_of
-from covey.testing.trial import Case, Marked, Trial, of_study
+from covey.testing.trial import Case, Marked, Trial, keys_of, of_study
 from covey.verify import verify
 
 ILLS = ("none", "flu", "asthma", "ulcer")
@@ -104,8 +106,15 @@ def trial_of(
     rows: Mapping[str, Sequence[int]] | None = None,
     notes: Sequence[str] | None = None,
 ) -> Trial:
-    """A trial of these people."""
-    return of_study(study, find("cluster"), tables_of(study, people, rows, notes))
+    """A trial of these people; the trusted party knows the pivot's secret."""
+    tables = tables_of(study, people, rows, notes)
+    return of_study(study, find("cluster"), tables, ideal=ideal_of(study, tables))
+
+
+def ideal_of(study: Study, tables: Mapping[str, Table]) -> Result:
+    """What a trusted party would release that knows the pivot's secret, as the harness makes it."""
+    pivot = keys_of(Terms.of(study).pivot)
+    return ideal(study, tables, derive(pivot.dummy, "lasting", "cluster"))
 
 
 def judged(trial: Trial) -> Trial:
@@ -127,7 +136,7 @@ def judged(trial: Trial) -> Trial:
         return say(pyarrow.csv.read_csv(io.BytesIO(content), convert_options=texts))
 
     tables = {name: table for name, table in trial.tables.items() if table is not None}
-    release = trial.protocol.ideal(trial.study, tables).release
+    release = ideal_of(trial.study, tables).release
     due = None if release is None else say(release)
     return replace(trial, ideal=dict.fromkeys(trial.ideal, due), answer=answer, written=written)
 

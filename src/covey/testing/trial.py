@@ -94,9 +94,15 @@ def keys_of(name: str) -> Keys:
     return keyring.make(name, seed=derive(seed_of(0), "harness", name))
 
 
-def of_study(study: Study, protocol: Protocol, tables: Mapping[str, Table], cost: Spent | None = None) -> Trial:
+def of_study(
+    study: Study,
+    protocol: Protocol,
+    tables: Mapping[str, Table],
+    cost: Spent | None = None,
+    ideal: Result | None = None,
+) -> Trial:
     """A trial of a protocol on tables; everyone who gets the release gets the ideal's."""
-    ideal = protocol.ideal(study, tables)
+    ideal = ideal or protocol.ideal(study, tables)
     quasi = frozenset(column.name for column in study.quasi)
     due = None if ideal.release is None else canonical_csv(arrange(ideal.release, quasi))
     names = [party.name for party in study.parties]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from covey.cells import MISSING
@@ -114,7 +114,12 @@ def keys_of(table: Table, where: str) -> list[str]:
 async def _require_all(channel: Channel, complete: bool) -> None:
     answers = {channel.me: complete}
     answers.update({name: answer.complete for name, answer in (await channel.exchange(Complete(complete))).items()})
-    more = sorted(name for name, answer in answers.items() if not answer)
+    require_all(answers)
+
+
+def require_all(complete: Mapping[str, bool]) -> None:
+    """Raises Unmet if a holder has ids that not all have: `complete` says by holder whether it has none."""
+    more = sorted(name for name, answer in complete.items() if not answer)
     if more:
         raise Unmet(
             f"the record sets differ: {', '.join(map(repr, more))} {'has' if len(more) == 1 else 'have'} ids that not "

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from covey.protocols.columns.meeting import keys_of
+from covey.protocols.columns.meeting import keys_of, require_all
 from covey.protocols.columns.ownership import exact_holders, holders, quasi_columns
 from covey.protocols.columns.release import Cells, Ints
 from covey.study import Study
@@ -32,11 +32,16 @@ def exact_cells(table: Table) -> list[Cells]:
 
 
 def common_rows(study: Study, tables: Mapping[str, Table]) -> dict[str, Table]:
-    """What a trusted party would keep of each table: the rows that all have, in one order."""
+    """What a trusted party would keep of each table: the rows that all have, in one order.
+
+    Raises Unmet where the study wants all records of all, and one holder lacks some.
+    """
     place = {
         name: {own: row for row, own in enumerate(keys_of(tables[name], name))} for name in holders(study)
     }  # fmt: skip
     common = sorted(set.intersection(*map(set, place.values())), key=str.encode)
+    if study.mismatch == "abort":
+        require_all({name: len(rows) == len(common) for name, rows in place.items()})
     return {
         name: tables[name].select(np.array([rows[own] for own in common], np.int64)) for name, rows in place.items()
     }

@@ -10,6 +10,7 @@ Schedules guarded  (default) the table is divided along single columns first, in
 Security  semi-honest. Without an evaluator the pivot opens sums of prices, as in the paper, and can tell from them
           which people share the others' values: the ledger says so, `attack` does it. With one, nobody who knows people
           sees a price: the evaluator gets permuted, scaled, masked sums. It must not collude with a holder.
+          Where l is kept, the pivot deals out clusters by sensitive values, with draws that it keeps to itself.
 Not       all holders know at any time which records are in one cluster: that is what the algorithm decides on. Each
           learns, at the generalized level of the release, the others' values of its own people. k holds toward readers
           of the release. A party that lies changes the outcome unnoticed.
@@ -18,10 +19,12 @@ Not       all holders know at any time which records are in one cluster: that is
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from covey.crypto.rng import Rng, derive
+from covey.crypto.secret import SECRET_BYTES, Secret
 from covey.errors import InputError, Unmet
 from covey.protocols import columns
 from covey.protocols.cluster.agree import agree
@@ -29,7 +32,7 @@ from covey.protocols.cluster.columns import clear, leaks, least, plan, release
 from covey.protocols.cluster.columns.algorithm import search
 from covey.protocols.cluster.columns.conversation import converse
 from covey.protocols.cluster.columns.own import Own
-from covey.protocols.cluster.columns.terms import Terms, draws, keeper
+from covey.protocols.cluster.columns.terms import Terms, deals, draws, keeper
 from covey.protocols.protocol import Result, Role, Seat
 from covey.secure import coin
 from covey.study import Study
@@ -54,7 +57,8 @@ async def holder(seat: Seat) -> Result:
     seed = await coin.toss(among.at("coin")) if terms.evaluator is not None else None
 
     seat.book.learns(leaks.of_search(terms), **leaks.numbers(terms))
-    label = await converse(channel, terms, search(own, seat.party, draws(mine.ids)), seed, seat.pace)
+    course = search(own, seat.party, draws(mine.ids), dealing(own, mine.ids, seat.lasting))
+    label = await converse(channel, terms, course, seed, seat.pace)
     await agree(among.at("agree"), hashlib.sha256(label.astype("<i8").tobytes()).digest())
 
     seat.pace.phase("release")
@@ -94,8 +98,16 @@ def require_diverse(terms: Terms, own: Own) -> None:
     )
 
 
-def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
-    """What a trusted party would release: the same search, with every price in the clear."""
+def dealing(own: Own, ids: Sequence[str], lasting: Secret) -> Rng:
+    """With what the pivot deals out clusters: its secret where it does so by sensitive values."""
+    return deals(lasting, ids, own.places) if own.keeps else draws(ids)
+
+
+def ideal(study: Study, tables: Mapping[str, Table], lasting: Secret | None = None) -> Result:
+    """What a trusted party would release: the same search, with every price in the clear.
+
+    Where l is kept, `lasting` is the pivot's secret, from which it deals out clusters; without it, one is made up.
+    """
     terms, common = Terms.of(study), columns.common_rows(study, tables)
     rows = next(iter(common.values())).rows
     if rows < terms.k:
@@ -103,7 +115,8 @@ def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
     own = {name: Own.of(terms, table, name) for name, table in common.items()}
     require_diverse(terms, own[terms.pivot])
     ids = columns.keys_of(common[terms.pivot], terms.pivot)
-    label = clear.play({name: search(part, name, draws(ids)) for name, part in own.items()})
+    secret = lasting or derive(Secret(bytes(SECRET_BYTES)), "a trusted party", study.study_hash)
+    label = clear.play({n: search(part, n, draws(ids), dealing(part, ids, secret)) for n, part in own.items()})
     nodes = {name: np.ascontiguousarray(part.nodes(label)[label].T) for name, part in own.items()}
     return release.result(study, columns.opened(study, columns.lanes_of(study, common, nodes)))
 

@@ -1,7 +1,8 @@
 """Algorithm 4 of Tassa & Gudes as the holders of columns play it: blocks, random clusters, moves, splits, merging.
 
 Labels are known to all holders. Everything here is decided alike by all of them, from answers to questions (`asking`)
-and from public draws; a holder's own columns enter only through its shares of prices.
+and from public draws; a holder's own columns enter only through its shares of prices. Sensitive values, where the pivot
+keeps l, enter through prices as well, and through clusters and halves that it deals out in secret.
 
 Blocks    (not in the paper) the table is first divided along single columns, as long as every part has `BLOCK` times k
           records; clusters never reach across blocks, which saves a tenfold and more of all prices.
@@ -31,18 +32,22 @@ SWEEPS = 12
 TAIL = 200
 
 
-def search(own: Own, me: str, draws: Rng) -> Search:
-    """Each record's class, as all holders find it."""
+def search(own: Own, me: str, draws: Rng, deals: Rng) -> Search:
+    """Each record's class, as all holders find it.
+
+    `draws` are the same for everyone; with `deals` the pivot deals out clusters and halves, by sensitive values where
+    it keeps l: then nobody else may know them (`terms.deals`).
+    """
     blocks = parts = np.zeros(own.records, dtype=np.int64)
     if own.terms.fewest is not None:
         blocks = yield from divide(own, me, blocks, own.terms.fewest)
         parts = yield from divide(own, me, blocks, own.terms.k)
-    start = first_labels(own, parts, draws) if own.pivot else None
+    start = first_labels(own, parts, deals) if own.pivot else None
     label = yield Say(own.records, own.records, start)
     course = Course.of(label, blocks, own.terms.k, draws)
     for sweep in range(SWEEPS):
         moved = yield from sweep_once(own, course, sweep)
-        splits = yield from split(own, course, draws, sweep)
+        splits = yield from split(own, course, deals, sweep)
         course.settle_blocks(moved, splits, TAIL if own.terms.fewest is not None else own.records + 1)
         if not course.active.any():
             break
@@ -115,11 +120,11 @@ def keep_cuts(own: Own, rows: Sequence[Longs], parts: Sequence[Longs]) -> Search
 # -- clusters
 
 
-def first_labels(own: Own, blocks: Longs, draws: Rng) -> Longs:
+def first_labels(own: Own, blocks: Longs, deals: Rng) -> Longs:
     """Random clusters of about k / 2 records in each block; where they do not keep l, half as many."""
     label = np.zeros(own.records, dtype=np.int64)
     names = 0
-    stream = draws.stream("first")
+    stream = deals.stream("first")
     for block in range(int(blocks.max(initial=0)) + 1):
         rows = np.flatnonzero(blocks == block)
         clusters = max(1, 2 * len(rows) // own.terms.k)
@@ -151,7 +156,7 @@ def sweep_once(own: Own, course: Course, sweep: int) -> Search:
     return moved
 
 
-def split(own: Own, course: Course, draws: Rng, sweep: int) -> Search:
+def split(own: Own, course: Course, deals: Rng, sweep: int) -> Search:
     """Halves every cluster above 1.5 k; the pivot says which records leave. Answer: how many were split, by block."""
     large = course.large()
     splits = np.zeros(course.blocks, dtype=np.int64)
@@ -159,7 +164,7 @@ def split(own: Own, course: Course, draws: Rng, sweep: int) -> Search:
         return splits
     leaving = np.zeros(course.records, dtype=np.int64)
     if own.pivot:
-        stream = draws.stream("split", sweep)
+        stream = deals.stream("split", sweep)
         for cluster in large.tolist():
             members = np.flatnonzero(course.label == cluster)
             shuffled = members[stream.permutation(len(members))]

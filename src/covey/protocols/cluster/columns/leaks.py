@@ -16,7 +16,12 @@ _DIVISION = (
     "into which parts, of {k} records or more, the holders' single columns divide the records, cut by cut, and whose "
     "cut each was",
 )
-_DIVERSITY = ("which cuts of the table were given up because a part would not have kept l",)
+_REFUSED_CUTS = ("which cuts of the table were given up because a part would not have kept l",)
+_DIVERSITY = (
+    "that every cluster keeps l at every step; that the first clusters, and the halves of a cluster that is split, "
+    "have about the same mix of sensitive values each, so that people whom chance put together are a little less "
+    "likely to share one; and which clusters were not split because a half would not have kept l",
+)
 _OPENED_OF_TWO = (
     "what each record would cost each cluster in the other holder's columns: from that it can tell which people share "
     "the other's values exactly, before anything is generalized; if it knows the values of one of them, it knows them "
@@ -45,8 +50,8 @@ def of_search(terms: Terms) -> Leakage:
     common: tuple[str, ...] = _LABELS
     if terms.fewest is not None:
         common = (*_DIVISION, *common)
-    if terms.study.privacy.l is not None and terms.fewest is not None:
-        common = (*common, *_DIVERSITY)
+    if terms.study.privacy.l is not None:
+        common = (*common, *(_REFUSED_CUTS if terms.fewest is not None else ()), *_DIVERSITY)
     roles: dict[str, tuple[str, ...]] = {"holder": common, "pivot": common}
     if terms.evaluator is not None:
         roles["evaluator"] = _EVALUATOR

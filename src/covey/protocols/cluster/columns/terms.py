@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covey.anonymize.problem import Longs
-from covey.crypto.rng import Rng, spell
+from covey.crypto.rng import Rng, derive, spell
 from covey.crypto.secret import Secret
 from covey.errors import InputError
 from covey.measures import node_costs
@@ -93,9 +93,20 @@ def keeper(study: Study) -> str | None:
 
 
 def draws(ids: Sequence[str]) -> Rng:
-    """Draws that every holder makes alike: the first clusters, the order of records, the halves of a split."""
+    """Draws that every holder makes alike: the order of records, and, where no l is kept, clusters and halves."""
     content = hashlib.sha256(spell("covey columns/1", *(own.encode() for own in ids)))
     return Rng(Secret(content.digest()))
+
+
+def deals(lasting: Secret, ids: Sequence[str], places: Longs) -> Rng:
+    """The pivot's own draws of clusters and halves where it keeps l.
+
+    These are dealt out by sensitive values: whoever knew the draws would read the values from the labels. They follow
+    from the pivot's secret and its records: other records, other draws; the same ones, the same.
+    """
+    content = hashlib.sha256(spell("covey columns deals/1", *(own.encode() for own in ids)))
+    content.update(places.astype("<i8").tobytes())
+    return Rng(derive(lasting, "deals", content.digest()))
 
 
 def _weights(study: Study) -> dict[str, float]:
