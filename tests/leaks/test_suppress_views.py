@@ -467,7 +467,8 @@ class Simulator:
         if not self.anonymous and bounds.given_up:
 
             async def read(at: Channel, chunk: int) -> None:
-                await at.receive(peer, Sealed)
+                for _ in range(bounds.pieces):
+                    await at.receive(peer, Sealed)
 
             await gather(
                 self._list(among.at("list"), peer, encryption, bounds.layout.bins, bounds.compare_chunk),

@@ -125,6 +125,15 @@ def test_the_protocol_gives_the_note_s_vectors(name: str, encryption: str) -> No
     assert suppressed(release, "bob", b) == list(due_b)
 
 
+def test_three_rows_meet_more_than_a_thousand() -> None:
+    """One tuple is listed after two rows were given up; its places do not fit into one answer."""
+    a, b = ["x", "y", "t5"], [f"t{number}" for number in range(1100)]
+    study = Study.parse(study_text(2, 1, "elgamal"))
+    release = simulate(study, {"alice": frame_of(a, "alice"), "bob": frame_of(b, "bob")}, seed=1).table
+    assert suppressed(release, "alice", a) == [S, S, "t5"]
+    assert [row for row in suppressed(release, "bob", b) if row != S] == ["t5"]
+
+
 def over_processes(name: str, encryption: str, folder: Path) -> None:
     k, a, b, due_a, due_b = VECTORS[name]
     width = len(a[0]) if isinstance(a[0], tuple) else 1

@@ -10,13 +10,16 @@ import pytest
 
 from covey.crypto.rng import Rng
 from covey.errors import Aborted
+from covey.protocols.suppress import bounds as suppress_bounds
 from covey.protocols.suppress import role
 from covey.protocols.suppress.bounds import Bounds
 from covey.protocols.suppress.layout import CHANCE, HASHES, Layout, bins_for, choices, cuckoo, slots_for
-from covey.testing.harness import answers, lines, over_memory, play
+from covey.secure.sealing import Waters
+from covey.testing.harness import answers, lines, over_memory, play, run, spent
 from covey.testing.network import seed_of
 from covey.testing.suppress_cases import draw_people, study_of, trial_of
 from covey.wire import MemoryNetwork
+from covey.wire.message import PAYLOAD_BYTES
 
 
 def keys(count: int, kind: str = "key") -> list[bytes]:
@@ -55,16 +58,44 @@ def test_three_different_bins_for_each_tuple_and_all_bins_alike() -> None:
     assert not np.array_equal(found, choices(keys(3000), b"another", 30))
 
 
-def test_the_places_of_a_bin_overflow_less_than_once_in_2_to_the_40() -> None:
-    for compared, bins in ((100, 253), (1000, 1500), (10_000, 12_700)):
-        slots = slots_for(compared, bins)
-        for places, within in ((slots, True), (slots - 1, False)):
-            assert (bins * _tail(compared, HASHES / bins, places) < CHANCE) is within
+@pytest.mark.parametrize(
+    ("compared", "bins"),
+    [(100, 253), (1000, 1500), (10_000, 12_700), (1000, 5), (5000, 85), (15_000, 85), (40_000, 253), (3, 75_000)],
+)
+def test_the_places_of_a_bin_overflow_less_than_once_in_2_to_the_40(compared: int, bins: int) -> None:
+    """Where few tuples meet many, a bin's mean load may be in the hundreds, or beyond."""
+    slots = slots_for(compared, bins)
+    assert suffice(slots, compared, bins) and not suffice(slots - 1, compared, bins)
 
 
-def _tail(n: int, p: float, above: int) -> float:
-    """The chance of more than `above` of n, by exact binomial terms."""
-    return math.fsum(math.comb(n, m) * p**m * (1 - p) ** (n - m) for m in range(above + 1, min(n, above + 60) + 1))
+def suffice(slots: int, n: int, bins: int) -> bool:
+    """Whether the chance of more than so many of n in a bin, times the bins, is below 2^-40: in whole numbers."""
+    within = term = (bins - HASHES) ** n
+    for m in range(min(slots, n)):
+        term = term * (n - m) * HASHES // ((m + 1) * (bins - HASHES))
+        within += term
+    return bins * (bins**n - within) << 40 < bins**n
+
+
+def test_all_that_is_compared_has_a_place_where_few_bins_must_hold_it() -> None:
+    assert slots_for(10, 4) == slots_for(10, 3) == 10  # all of them in one bin is likely
+    assert Layout.of(1, 1000) == Layout(1, 1000, hashed=False)
+
+
+@pytest.mark.parametrize(("listed", "compared"), [(10, 15_000), (5, 6000), (1000, 40)])
+def test_few_tuples_meet_many_in_their_bins(listed: int, compared: int) -> None:
+    layout, common = Layout.of(listed, compared), min(listed, compared)
+    assert layout.hashed and layout.comparisons < listed * compared
+    place = layout.place(keys(listed), b"seed", Rng(seed_of(1)).stream("place"))
+    table = layout.fill(keys(compared), b"seed", Rng(seed_of(1)).stream("fill"))
+    assert all((table[place[number]] == number).sum() == 1 for number in range(common))
+
+
+@pytest.mark.parametrize(
+    ("size", "bins", "slots"), [(100, 253, 17), (300, 450, 21), (1000, 1500, 21), (10_000, 12_700, 24)]
+)
+def test_equal_sides_take_the_layouts_of_the_page(size: int, bins: int, slots: int) -> None:
+    assert Layout.of(size, size) == Layout(bins, slots, hashed=True)
 
 
 def test_bins_are_many_enough_and_no_more_than_a_half_above_for_large_tables() -> None:
@@ -86,6 +117,29 @@ def test_bounds_count_rare_rows_only_and_never_more_than_there_are_tuples() -> N
     assert (bounds.tested, bounds.layout) == (40, Layout.of(35, 30))
     capped = Bounds(5, 5, 40, 30, 12)
     assert (capped.tested, capped.layout) == (12, Layout.of(12, 12))
+
+
+@pytest.mark.parametrize("k", [2, 1024, 4096])
+@pytest.mark.parametrize("sides", [(1, 2_000_000), (3, 2_000_000), (100, 2_000_000), (2_000_000, 5), (9000, 9000)])
+def test_no_message_of_the_lists_is_longer_than_one_may_be(k: int, sides: tuple[int, int]) -> None:
+    bounds = Bounds(k, k, sides[0] + k, sides[1], None)
+    together = bounds.compare_chunk * min(bounds.piece, bounds.layout.slots)
+    most = max(k * bounds.test_chunk, k * bounds.compare_chunk, together)
+    assert most * Waters.width < PAYLOAD_BYTES // 4
+    assert bounds.pieces == 1 or bounds.compare_chunk == 1
+
+
+def test_a_bin_in_several_answers_gives_the_same_release_at_the_foreseen_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suppress_bounds, "CHUNK", 2)
+    people = {"north": [1, 2, 3, 4, 5, 6, 7], "south": [12, 7, 5, 9, 10, 3]}
+    ill = {name: [(age, "F", "flu") for age in ages] for name, ages in people.items()}
+    trial = trial_of(study_of("elgamal", k=2), ill)
+    ends = run(trial, seed=3)
+    assert answers(trial, ends) == trial.ideal
+    assert trial.cost is not None and spent(ends).messages == trial.cost.messages
+    assert spent(ends).bytes == pytest.approx(trial.cost.bytes, rel=0.02)
+    steps = [line.step.partition("/")[0] for line in lines(ends)]
+    assert steps.count("compare") == 3 * steps.count("list") > 0  # six places in each bin, two in an answer
 
 
 @pytest.mark.parametrize("encryption", ["elgamal", "waters"])

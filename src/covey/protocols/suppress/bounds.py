@@ -69,6 +69,19 @@ class Bounds:
         return -(-self.layout.bins // self.compare_chunk)
 
     @property
+    def piece(self) -> int:
+        """Places of a bin in one answer at most: where few tuples meet many, a bin's would not fit into a message.
+
+        Never fewer than k, so that what each piece costs of its own, a power of each z, stays below its comparisons.
+        """
+        return max(CHUNK, self.k)
+
+    @property
+    def pieces(self) -> int:
+        """Answers to a message of phase 2."""
+        return -(-self.layout.slots // self.piece)
+
+    @property
     def ciphertexts(self) -> int:
         """How many ciphertexts both parties make, about."""
         return 2 * self.k * self.tested + self.k * self.layout.bins + self.layout.comparisons

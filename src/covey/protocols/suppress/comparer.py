@@ -67,13 +67,14 @@ async def compare(run: Run) -> None:
         first = chunk * bounds.compare_chunk
         bins = min(bounds.compare_chunk, layout.bins - first)
         entries = await run.hear(at, k * bins)
-        here = table[first : first + bins].ravel()
-        spelled = listing.spell_numbers([numbers[each] for each in here.tolist()])
-        chosen = picks[here].astype("<i4").tobytes()
-        seed = run.seed(at, "compare", chunk)
-        answer = await run.do(at, listing.Compare(run.encryption, seed, entries, k, spelled, chosen))
         lane = at.step.rpartition("/")[2]
-        await channel.at(lane).send(run.peer, Sealed(answer))
+        for start in range(0, layout.slots, bounds.piece):
+            here = table[first : first + bins, start : start + bounds.piece].ravel()
+            spelled = listing.spell_numbers([numbers[each] for each in here.tolist()])
+            chosen = picks[here].astype("<i4").tobytes()
+            seed = run.seed(at, "compare", chunk, start)
+            answer = await run.do(at, listing.Compare(run.encryption, seed, entries, k, spelled, chosen))
+            await channel.at(lane).send(run.peer, Sealed(answer))
         done += 1
         run.seat.pace.reach(done)
 

@@ -82,9 +82,11 @@ async def compare(run: Run, key: bytes, asked: Longs, remaining: Longs) -> Bits:
         nonlocal done
         first = chunk * bounds.compare_chunk
         bins = min(bounds.compare_chunk, layout.bins - first)
-        items = await run.hear(at, bins * layout.slots)
-        opened = await run.do(at, listing.Open(run.encryption, run.seed(at, "open", chunk), key, items))
-        found[first : first + bins] = np.frombuffer(opened, np.uint8).reshape(bins, layout.slots).any(axis=1)
+        for start in range(0, layout.slots, bounds.piece):
+            places = min(bounds.piece, layout.slots - start)
+            items = await run.hear(at, bins * places)
+            opened = await run.do(at, listing.Open(run.encryption, run.seed(at, "open", chunk, start), key, items))
+            found[first : first + bins] |= np.frombuffer(opened, np.uint8).reshape(bins, places).any(axis=1)
         done += 1
         run.seat.pace.reach(done)
 

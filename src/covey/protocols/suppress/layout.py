@@ -22,6 +22,8 @@ from covey.protocols.suppress.own import Longs
 HASHES = 3
 CHANCE = 2.0**-40
 """How likely it may be at most that a public size does not suffice."""
+_NOTHING = 2.0**-40
+"""Terms of a tail below this part of the chance: each is smaller than the one before, and all of them do not count."""
 _ROOMY, _TIGHT, _MANY = 1.5, 1.27, 4096
 
 
@@ -132,24 +134,33 @@ def bins_for(listed: int) -> int:
 
 @lru_cache(maxsize=256)
 def slots_for(compared: int, bins: int) -> int:
-    """So many places in each bin that none overflows but for a chance of less than 2^-40 in all."""
+    """So many places in each bin that none overflows but for a chance of less than 2^-40 in all.
+
+    A bin's load is binomial, whatever the mean: the tail is summed from where its terms no longer count, down to where
+    it reaches the chance.
+    """
     share = HASHES / bins
     if share >= 1:
         return compared
-    chance = [
-        math.exp(_log_binomial(compared, count) + count * math.log(share) + (compared - count) * math.log1p(-share))
-        for count in range(min(compared, 400) + 1)
-    ]
+    terms, count = list[float](), int(compared * share)
+    while count < compared:
+        count += 1
+        terms.append(math.exp(_log_chance(compared, share, count)))
+        if bins * terms[-1] < CHANCE * _NOTHING:
+            break
     above = 0.0
-    for count in range(len(chance) - 1, 0, -1):
-        above += chance[count]
+    while terms:
+        above += terms.pop()
         if bins * above >= CHANCE:
             return count
-    return 1
+        count -= 1
+    return max(count, 1)
 
 
-def _log_binomial(n: int, m: int) -> float:
-    return math.lgamma(n + 1) - math.lgamma(m + 1) - math.lgamma(n - m + 1)
+def _log_chance(n: int, share: float, m: int) -> float:
+    """The logarithm of the chance that m of n fall into a bin with that share."""
+    ways = math.lgamma(n + 1) - math.lgamma(m + 1) - math.lgamma(n - m + 1)
+    return ways + m * math.log(share) + (n - m) * math.log1p(-share)
 
 
 def _unlucky() -> Aborted:

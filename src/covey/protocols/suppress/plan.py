@@ -59,7 +59,7 @@ def traffic(terms: Terms, bounds: Bounds, spoken: Sequence[Message], *, anonymou
     fixed = [issued_bytes(terms)] * 2 if waters else [_OFFERED]
     fixed += [_SIZES] * 2 + [_VERDICT]
     sealed = 2 * bounds.k * bounds.tested + 2 + (layout.bins * bounds.k + layout.comparisons if second else 0)
-    chunks = 2 * bounds.test_chunks + 1 + 2 * second
+    chunks = 2 * bounds.test_chunks + 1 + second * (1 + bounds.pieces)
     return Traffic(
         rounds=(9 if waters else 8) + (2 if second else 0),
         messages=len(fixed) + len(spoken) + chunks + approval.COST.messages(parties),
@@ -100,7 +100,7 @@ def seconds(encryption: str, bounds: Bounds) -> float:
     """How long the slower of the two parties computes, on as many cores as there are here."""
     pace, layout, k = PACE[encryption], bounds.layout, bounds.k
     listed = 2 * k * bounds.tested + k * layout.bins
-    powers = 2 * bounds.tested + min((k - 1) * layout.bins, layout.comparisons)
+    powers = 2 * bounds.tested + min((k - 1) * layout.bins * bounds.pieces, layout.comparisons)
     keyholder = listed * pace.seal + layout.comparisons * pace.open
     comparer = listed * pace.read + powers * pace.power + layout.comparisons * pace.compare
     return max(keyholder, comparer) / 1000 / cores()
