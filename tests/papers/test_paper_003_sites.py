@@ -13,10 +13,12 @@ from covey.anonymize.problem import Ints
 from covey.errors import Unmet
 from covey.party.data import load_table
 from covey.protocols import find
-from covey.protocols.cluster import clear, site
+from covey.protocols.cluster import clear, exact, paper, site
 from covey.protocols.cluster.ground import Clusters, Ground, lay_ground
+from covey.protocols.cluster.turn import State, write_state
 from covey.study import Study
 from covey.testing import harness
+from covey.testing.hospitals import stream_of
 from covey.testing.trial import Trial, of_study
 
 TOWNS = {"San Francisco": "1 2 3", "Oakland": "3 4 5", "Palo Alto": "6 7", "San Jose": "7 8"}
@@ -120,3 +122,64 @@ def test_pruning_lifts_what_too_few_sites_support_with_its_siblings(tmp_path: Pa
 def test_more_sites_than_there_are_cannot_be_asked_for(tmp_path: Path) -> None:
     with pytest.raises(Unmet, match="site_l = 9"):
         trial_of(study_of(tmp_path, 9))
+
+
+QUARTERS = """
+[study]
+name = "quarters"
+protocol = "cluster"
+partition = "horizontal"
+[privacy]
+k = 4
+site_l = 2
+[protocol]
+schedule = "{schedule}"
+[columns.town]
+role = "quasi"
+hierarchy = "town.csv"
+site = true
+[columns.age]
+role = "quasi"
+hierarchy = {{ min = 0, max = 15, steps = [2, 4, 8] }}
+"""
+
+
+def quarters(home: Path, schedule: str, sites: int, seed: int, rows: int) -> Trial:
+    """Most of a site's people come from its own three towns, of which some are nobody else's."""
+    (home / "town.csv").write_text("".join(f"t{town};g{town // 3};*\n" for town in range(9)))
+    names = ("east", "north", "south")[:sites]
+    study = Study.parse(QUARTERS.format(schedule=schedule) + "".join(f"[parties.{name}]\n" for name in names), home)
+    stream, tables = stream_of(seed, "quarters"), {}
+    for place, name in enumerate(names):
+        towns = [3 * place + stream.below(3) if stream.below(10) < 7 else stream.below(9) for _ in range(rows)]
+        frame = pa.table({"town": [f"t{town}" for town in towns], "age": [str(stream.below(16)) for _ in towns]})
+        table = load_table(study, name, frame)
+        assert table is not None
+        tables[name] = table
+    return of_study(study, find("cluster"), tables)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "sites", "seed", "rows"),
+    [*(("exact", 3, seed, 20) for seed in range(3)), ("exact", 2, 0, 20), ("paper", 3, 0, 8)],
+)
+def test_no_schedule_says_a_label_that_too_few_sites_support(
+    schedule: str, sites: int, seed: int, rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[Ints] = []
+
+    def heard(ground: Ground, clusters: Clusters) -> State:
+        said.append(ground.local(clusters.boxes[clusters.sizes > 0]))
+        return write_state(ground, clusters)
+
+    for module in (exact, paper):
+        monkeypatch.setattr(module, "write_state", heard)
+    trial = quarters(tmp_path, schedule, sites, seed, rows)
+    (content,) = set(harness.answers(trial, harness.run(trial, seed=seed)).values())
+    assert isinstance(content, bytes)
+    ground, _ = ground_of(trial)
+    assert said
+    assert all(np.array_equal(ground.clamped(nodes), nodes) for nodes in said)
+    town = ground.trees[0]
+    shown = [[town.node(line.split(",")[0]), ground.trees[1].root] for line in content.decode().splitlines()[1:]]
+    assert np.array_equal(ground.clamped(np.array(shown, dtype=np.int32)), shown)

@@ -202,7 +202,7 @@ async def exact_turn(
         others[alive] = ground.flat(found)
     others[foreign == 0] = NOTHING  # of a column with one possible leaf the answer cannot tell
     sizes, boxes = state.sizes.copy(), state.boxes.copy()
-    sweep_exact(ground.forest, codes, label, sizes, boxes, others, ground.monotone)
+    sweep_exact(ground.forest, ground.shown, codes, label, sizes, boxes, others, ground.monotone)
     message = write_state(ground, Clusters(sizes, boxes))
     await said.broadcast(message)
     return read_state(message, ground, state, mover, said.step)

@@ -41,6 +41,11 @@ class Ground:
         """Whether no node costs less than a child of its: plain EM is not."""
         return bool((self.forest.cost[self.forest.parent] >= self.forest.cost).all())
 
+    @property
+    def shown(self) -> Ints:
+        """For each node the lowest at or above it that may be shown."""
+        return np.arange(len(self.forest.cost), dtype=np.int32) if self.lift is None else self.lift
+
     def local(self, boxes: Ints) -> Ints:
         """Boxes as nodes of each column's own tree; NOTHING stays."""
         return np.where(boxes == NOTHING, NOTHING, boxes - self.forest.offsets).astype(np.int32)

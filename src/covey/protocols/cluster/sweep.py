@@ -265,12 +265,13 @@ def without(
 
 @jit
 def sweep_exact(
-    trees: Forest, codes: Ints, label: Longs, sizes: Longs, boxes: Ints, others: Ints, monotone: bool
+    trees: Forest, shown: Ints, codes: Ints, label: Longs, sizes: Longs, boxes: Ints, others: Ints, monotone: bool
 ) -> int:
     """The paper's steps 5 to 18: each own record in turn goes where the loss is lowest; returns the moves.
 
     `others` has the closures of the other parties' records, NOTHING where they have none: with the own records that
     stay they make every closure exact. A record that is a cluster of its own always goes, and the cluster with it.
+    `shown` has for each node the lowest above it that may be shown; boxes and closures of others are such nodes.
     """
     columns = codes.shape[0]
     head, following = list_members(label, len(sizes))
@@ -288,7 +289,7 @@ def sweep_exact(
             continue  # nothing is lost there, so nothing can be gained by going
         limit = ENDLESS
         if not alone:
-            close_rest(trees, codes, head, following, record, own, others, boxes, shrunk)
+            close_rest(trees, shown, codes, head, following, record, own, others, boxes, shrunk)
             limit = sizes[own] * price[own] - (sizes[own] - 1) * box_price(trees, shrunk)
         target, _ = best_cluster(trees, codes, record, own, sizes, boxes, price, limit, anywhere, everything)
         if target < 0:
@@ -334,8 +335,8 @@ def relink(head: Longs, following: Longs, record: int, own: int, target: int) ->
 
 @jit
 def close_rest(
-    trees: Forest, codes: Ints, head: Longs, following: Longs, record: int, own: int, others: Ints, boxes: Ints,
-    shrunk: Ints,
+    trees: Forest, shown: Ints, codes: Ints, head: Longs, following: Longs, record: int, own: int, others: Ints,
+    boxes: Ints, shrunk: Ints,
 ) -> None:  # fmt: skip
     """The closure of a cluster without one of its own records: of the others' records and the own that stay."""
     columns = codes.shape[0]
@@ -347,7 +348,7 @@ def close_rest(
             lower = False
             for column in range(columns):
                 node, code = shrunk[column], codes[column, member]
-                shrunk[column] = trees.offsets[column] + code if node == NOTHING else above(trees, node, code)
+                shrunk[column] = shown[trees.offsets[column] + code] if node == NOTHING else above(trees, node, code)
                 lower |= shrunk[column] != boxes[own, column]
             if not lower:
                 return  # no closure is higher than the cluster's own
