@@ -214,6 +214,47 @@ columns = ["three"]
     assert lifted == {"": (0, 16 * 1024), "weight = 4.0": (1, 8 * 1024), "weight = 0": (0, local.MOST_DISTINCT)}
 
 
+CLINIC_WITHOUT = (1.0, 0.0, 0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("weights", "variant"),
+    [
+        ((1e4,), "paper"),
+        ((1e4,), "datafly"),
+        ((1e-17,), "paper"),
+        ((1e-11,), "datafly"),
+        ((1e300, 1e-300, 0.0), "finished-cells"),
+        (CLINIC_WITHOUT, "paper"),
+        (CLINIC_WITHOUT, "datafly"),
+    ],
+)
+def test_a_run_with_extreme_weights_ends_as_the_ideal_does(weights: tuple[float, ...], variant: str) -> None:
+    study = study_of(options=f'variant = "{variant}"\nleakage = "matrix"')
+    weighed = [replace(own, weight=weights[place % len(weights)]) for place, own in enumerate(study.columns)]
+    study = replace(study, columns=tuple(weighed))
+    trial = trial_of(study, tables_of(study, draw_people(stream_of(3, "weights"), 12)))
+    assert answers(trial, run(trial)) == trial.ideal
+
+
+def test_a_study_without_any_weight_is_refused_before_anyone_meets() -> None:
+    study = study_of()
+    with pytest.raises(InputError, match="weight above 0"):
+        Terms.of(replace(study, columns=tuple(replace(own, weight=0.0) for own in study.columns)))
+
+
+@pytest.mark.parametrize("weight", [0.0, 5e-324, 1e-11, 1.0, 1e4, 1e308])
+def test_a_column_counts_for_nothing_at_its_root_only(weight: float) -> None:
+    study = study_of()
+    table = tables_of(study, draw_people(stream_of(1, "weight"), 8))["clinic"]
+    start = np.zeros(table.codes.shape, np.int64)
+    own = Local(table.trees, table.codes, (weight,) * len(start), "first", start, np.ones(8, dtype=bool))
+    for _ in range(sum(tree.height for tree in table.trees)):
+        assert 1 <= own.most_distinct()[1] <= local.MOST_DISTINCT
+        assert own.step()
+    assert own.most_distinct() == (-1, 0) and not own.step()
+
+
 # -- rounds
 
 

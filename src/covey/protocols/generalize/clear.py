@@ -12,7 +12,7 @@ import numpy as np
 
 from covey.protocols.generalize.cells import Bits, Cells, Longs
 from covey.protocols.generalize.local import Local
-from covey.protocols.generalize.rounds import first_moves
+from covey.protocols.generalize.rounds import endless, first_moves
 from covey.protocols.generalize.terms import Terms
 from covey.table import Table, group
 
@@ -50,7 +50,7 @@ def follow(terms: Terms, tables: Mapping[str, Table]) -> Course:
     """The rounds of a run on aligned tables."""
     first, second = (Local.of(tables[name], terms) for name in terms.owners)
     course = Course({terms.observer: first, terms.partner: second})
-    while True:
+    for _ in range(terms.cap):
         mine, theirs = first.groups(), second.groups()
         cells = Cells.of(mine, theirs)
         course.rounds.append(Round(len(mine), (int(mine.max()) + 1, int(theirs.max()) + 1), cells))
@@ -64,6 +64,7 @@ def follow(terms: Terms, tables: Mapping[str, Table]) -> Course:
             first.pool[:] = second.pool[:] = False
             return course
         move(terms, first, second)
+    raise endless(terms)
 
 
 def move(terms: Terms, first: Local, second: Local) -> None:

@@ -24,7 +24,7 @@ from covey.table import Table, group
 Bits = NDArray[np.bool_]
 
 MOST_DISTINCT = (1 << 47) - 1
-"""How many distinct values a column without weight counts for: it is lifted first."""
+"""What a column without weight counts for, and none for more: it is lifted first."""
 
 
 @dataclass
@@ -72,9 +72,7 @@ class Local:
         score = np.zeros(len(self.trees), dtype=np.int64)
         for column, tree in enumerate(self.trees):
             if self.levels[column, self.pool].min(initial=tree.height) < tree.height:
-                weight = self.weights[column]
-                distinct = len(np.unique(nodes[column]))
-                score[column] = int(distinct / weight * 1024) if weight else MOST_DISTINCT
+                score[column] = _counts_for(len(np.unique(nodes[column])), self.weights[column])
         if not score.any():
             return -1, 0
         tied = np.flatnonzero(score == score.max())
@@ -95,10 +93,21 @@ class Local:
         self.pool[np.flatnonzero(self.pool)[done]] = False
 
 
+def _counts_for(distinct: int, weight: float) -> int:
+    """What so many distinct values count for, in 1,024ths; 0 is for a column at its root, whatever the weight."""
+    if not weight:
+        return MOST_DISTINCT
+    return max(1, int(min(distinct / weight * 1024, MOST_DISTINCT)))
+
+
 def anonymized(table: Table, terms: Terms) -> Longs:
-    """The levels, columns x people, at which the party's own columns are k-anonymous."""
-    if not table.trees:
-        return np.zeros((0, table.rows), dtype=np.int64)
+    """The levels, columns x people, at which the party's own columns are k-anonymous.
+
+    Where none of them has weight they are at their roots, by which nothing is lost.
+    """
+    if not any(column.weight for column in table.quasi):
+        heights = np.array([tree.height for tree in table.trees], dtype=np.int64)
+        return np.repeat(heights[:, np.newaxis], table.rows, axis=1)
     built = build(table)
     problem = replace(built.problem, suppression=1.0)
     options: dict[str, object] = {"ties": terms.ties} if terms.local == "datafly" else {}

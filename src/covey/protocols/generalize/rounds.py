@@ -68,7 +68,12 @@ async def agree(
             local.pool[:] = False
             return course
         await _move(at.at("distinct"), terms, local)
-    raise Aborted(f"no agreement after {terms.cap} rounds: a party did not keep to the protocol", resumable=False)
+    raise endless(terms)
+
+
+def endless(terms: Terms) -> Aborted:
+    """More rounds than there are steps to the roots: no honest run has so many."""
+    return Aborted(f"no agreement after {terms.cap} rounds: a party did not keep to the protocol", resumable=False)
 
 
 async def _compare(channel: Channel, terms: Terms, local: Local, ids: Sequence[bytes], course: Course) -> Found:

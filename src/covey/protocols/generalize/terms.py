@@ -61,6 +61,8 @@ class Terms:
                 )
             leakage = "matrix"
         columns.require_listed(study)
+        if not any(column.weight for column in study.quasi):
+            raise InputError("every quasi column has weight = 0: give one that matters a weight above 0")
         observer, partner = (party.name for party in study.holders)
         recipients = [party.name for party in study.parties if party.role == "recipient"]
         if len(recipients) > 1:
