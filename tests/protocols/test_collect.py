@@ -30,6 +30,7 @@ from covey.study.study import Option
 from covey.testing.collect_cases import HUB, Person, names_of, study_of, trial_of
 from covey.testing.harness import answers, run, spent
 from covey.testing.trial import Trial
+from covey.verify import verify
 
 __all__ = ["seen"]
 
@@ -170,6 +171,16 @@ def test_a_class_whose_members_answer_alike_joins_a_neighbour_and_nothing_else_c
     assert answers(trial, ends) == trial.ideal
     figures = ends[HUB].finished and ends[HUB].finished.figures
     assert figures is not None and figures.classes == 1 and (figures.l_reached or 0) >= 1.4
+
+
+def test_an_l_that_is_no_small_fraction_is_kept_as_it_is_written() -> None:
+    """By 4/3, the nearest one with a small denominator, three of four could have answered alike."""
+    people = [(1, "F", "good")] * 3 + [(1, "F", "bad")] + [(29, "M", "bad")] * 3 + [(29, "M", "good")]
+    study = study_of(8, k=4, privacy="l = 1.334")
+    trial = trial_of(study, people)
+    tables = [table for _, table in sorted(trial.tables.items()) if table is not None]
+    released = clear.release(study, tables, ranks(study, trial, names_of(8))).release
+    assert released is not None and verify(released, study).answer
 
 
 def test_distinct_values_are_counted_unseen() -> None:

@@ -12,6 +12,7 @@ from covey.protocols.collect.grid import AUTO_CELLS, MOST_CELLS, Grid
 from covey.protocols.rows import carried, domain
 from covey.schema import Column
 from covey.study import Study
+from covey.study.ratio import at_least
 
 Cut = Literal["fall", "hansen-mukherjee"]
 
@@ -99,7 +100,7 @@ class Terms:
             cut="fall" if cut == "fall" else "hansen-mukherjee",
             scheme=str(study.options.get("scheme", "elgamal")),
             grid=Grid.of(trees_of(study), _most_cells(study)),
-            l=None if study.privacy.l is None else Fraction(study.privacy.l).limit_denominator(64),
+            l=None if study.privacy.l is None else at_least(study.privacy.l, 64),
             diversity=study.privacy.diversity,
             watched=() if study.privacy.l is None else study.sensitive,
             row_bytes=_row_bytes(study),
