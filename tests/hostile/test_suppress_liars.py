@@ -11,11 +11,14 @@ import pytest
 from covey.crypto.ibe import IdentityKey, Master
 from covey.crypto.rng import Rng
 from covey.errors import Aborted, PeerError
+from covey.protocols.suppress import keyholder
 from covey.protocols.suppress.messages import Issued, Rows, Sealed, Sizes, Tuples, receive_tuples
+from covey.protocols.suppress.own import Longs
 from covey.protocols.suppress.release import Classes, Kept
+from covey.protocols.suppress.run import Run
 from covey.study import Study
 from covey.testing.cases import CASES
-from covey.testing.harness import run
+from covey.testing.harness import lines, run
 from covey.testing.network import seed_of
 from covey.testing.parties import run_parties
 from covey.testing.suppress_cases import study_of
@@ -136,6 +139,43 @@ def test_tuples_that_are_not_k_anonymous_with_ours_are_never_published(monkeypat
     ends = run(CASES["suppress by elgamal"].smallest(), seed=4)
     errors = [end.error for end in ends.values()]
     assert any(isinstance(error, Aborted) and "not k-anonymous together" in str(error) for error in errors)
+
+
+def claims_anonymity(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A keyholder that says whatever was found that nothing has to be suppressed, and names all its tuples."""
+    honest = keyholder.test
+
+    async def test(run: Run, key: bytes, remaining: Longs) -> bool:
+        await honest(run, key, remaining)
+        return True
+
+    monkeypatch.setattr(keyholder, "test", test)
+
+
+def test_a_false_verdict_brings_out_no_tuple_of_the_comparer(monkeypatch: pytest.MonkeyPatch) -> None:
+    claims_anonymity(monkeypatch)
+    ends = run(CASES["suppress by elgamal"].smallest(), seed=4)
+    said = [(line.sender, line.step) for line in lines(ends)]
+    assert ("north", "kept") in said and ("south", "kept") not in said
+    assert all(end.finished is None for end in ends.values())
+    assert isinstance(ends["south"].error, Aborted) and "not k-anonymous together" in str(ends["south"].error)
+
+
+def test_a_false_verdict_with_guesses_in_place_of_rows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the guesses, and with two rows withheld, what both keep would be k-anonymous."""
+    claims_anonymity(monkeypatch)
+    lie = changed(Tuples, "kept", lambda m: Tuples(["3", "F", "7", "F"], words(1, 1), False))
+    (sentence,) = told("elgamal", "north", lie, monkeypatch)
+    assert "'north'" in sentence and "fewer rows than it has" in sentence
+
+
+def test_a_tuple_that_the_keyholder_made_up_does_not_show_how_often_the_comparer_has_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lie = changed(Tuples, "kept", lambda m: Tuples(["4", "F"], words(1), False))
+    assert told("elgamal", "north", lie, monkeypatch) == []
+    said = [(line.sender, line.step) for line in lines(run(CASES["suppress by elgamal"].smallest(), seed=4))]
+    assert ("north", "kept") in said and ("south", "kept") not in said
 
 
 def test_suppressed_rows_are_k_alike_too_or_nothing_is_published() -> None:

@@ -10,7 +10,8 @@ Changed   the printed protocol shows the keyholder how often the comparer has a 
           back), and lets it look up tuples that do not match (theta can be tested): random powers on Z and R, and every
           answer re-randomised, prevent both. Ties are broken by first rows, z's are k - 1, lists are as long as rare
           rows need. Where the outcome is not k-anonymous the run stops; the original tables are never exchanged.
-Not       a party that lies in its lists learns about the other's tuples. Whoever has the master key and the line reads
+Not       a party that lies in its lists learns about the other's tuples; a comparer that lies in its answer of phase 1
+          is shown all of the keyholder's. Whoever has the master key and the line reads
           the lists. At least k rows are lost whenever the table was not k-anonymous as it stood. Not for three parties:
           runs by pairs would tell about tuples that only all three make k of.
 """

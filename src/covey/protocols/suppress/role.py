@@ -165,9 +165,15 @@ async def _tell_first(run: Run, keeps: Bits, rows: int) -> tuple[Half, Kept]:
 
 
 async def _tell_last(run: Run, anonymous: bool, rows: int) -> tuple[Half, Kept]:
-    """The comparer keeps what it has k rows of, and what the keyholder keeps too."""
+    """The comparer keeps what it has k rows of, and what the keyholder keeps too.
+
+    It says so only once it has seen that this is k-anonymous: or a verdict that is a lie would bring out every tuple.
+    """
     channel, own = run.channel.at("kept"), run.own
     theirs = Kept(await receive_tuples(channel, run.peer, run.seat.study, rows, 1), rows)
+    if anonymous and theirs.suppressed:
+        reason = "it keeps fewer rows than it has, after a verdict that nothing is to be suppressed"
+        raise PeerError(party=run.peer, step=channel.step, reason=reason)
     keeps = np.array(
         [
             anonymous or count >= run.terms.k or labels in theirs.counts
@@ -176,6 +182,7 @@ async def _tell_last(run: Run, anonymous: bool, rows: int) -> tuple[Half, Kept]:
         dtype=bool,
     )
     half = Half.of(own, keeps[own.place], run.seat.records)
+    Classes.of(run.seat.study, [half.kept, theirs])
     await send_tuples(channel, run.peer, half.kept.counts)
     return half, theirs
 
