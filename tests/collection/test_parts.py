@@ -8,23 +8,25 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from tests.collection.town import Town, collecting, everyone
 
 from covey.cli import main
 from covey.crypto.rng import fresh_seed
-from covey.errors import InputError, Left
+from covey.errors import Aborted, InputError, Left
 from covey.party.collection import questions, register, times
 from covey.party.collection.collecting import Collection, Service
 from covey.party.collection.invitation import Invitation
 from covey.party.collection.register import Opened, Register
-from covey.party.collection.speech import Garbled
+from covey.party.collection.speech import Connection, Garbled
 from covey.party.collection.standing import Shelf, Standing
 from covey.party.collection.statement import statement
 from covey.party.journal import Journal
 from covey.party.records import Begun
 from covey.testing.clock import on_real_clock, run_jumping
+from covey.testing.disk import Disk, failing
 from covey.wire import frame as frames
 from covey.wire.frame import Header
 
@@ -114,6 +116,26 @@ async def test_a_letter_that_comes_twice_is_read_once_and_one_in_its_place_is_re
         await line.take(letter("r0", "office", b"late", number=1))
     with pytest.raises(Left, match="did not answer in time"):
         await line.receive()
+    journal.close()
+
+
+@on_real_clock
+async def test_a_respondents_letter_leaves_only_when_the_disk_knows_that_it_was_said(tmp_path: Path) -> None:
+    """Who has answered takes part in no second attempt: a power cut must not make it forget that."""
+    given: list[bytes] = []
+
+    async def give(*parts: bytes) -> None:
+        given.append(b"".join(parts))
+
+    journal = journal_in(tmp_path)
+    line = Standing("office", journal, SESSION)
+    answer = letter("r0", "office", b"answers")
+    await journal.sent(frames.read(answer))
+    await line.send(frames.place(0, answer))
+    connection = cast("Connection", SimpleNamespace(give=give))
+    with failing(Disk(tmp_path, "failing sync", 0)), pytest.raises(Aborted, match="cannot be written"):
+        await line.carry(connection, lambda: bool(given))
+    assert not given
     journal.close()
 
 

@@ -114,7 +114,7 @@ class Journal:
         self._held = _Held()
 
     async def sent(self, letter: Letter) -> None:
-        """Notes the hash, once all that was read is on the disk.
+        """Notes the hash, once all that was read is on the disk; the hash itself is there after `sync`.
 
         Raises Aborted if a resumed role says something else than it had said.
         """
@@ -167,8 +167,8 @@ class Journal:
 
     def sync(self) -> None:
         """Returns once everything that was written down is on the disk."""
-        if self._owing:
-            self._open.sync()
+        if self._file is not None:
+            self._file.sync()
             self._owing = False
 
     def lose(self, peer: str, why: str) -> None:

@@ -127,7 +127,9 @@ class Hub:
         def heard(handle: str) -> Callable[[], None]:
             return lambda: self.last_letter.__setitem__(handle, loop.time())
 
-        lines = {name: Standing(name, journal, session[:16], self._shelf, heard(name)) for name in members}
+        lines = {
+            name: Standing(name, journal, session[:16], self._shelf, heard(name), on_record=False) for name in members
+        }
         before, self._seats = self._seats, Seats(session, attempt, journal, lines)
         self._offences.clear()
         for line in () if before is None else before.lines.values():

@@ -59,6 +59,11 @@ class Standing:
     shelf: Shelf = field(default_factory=Shelf)
     heard: Callable[[], None] = lambda: None
     """Told of every letter that is new."""
+    on_record: bool = True
+    """Whether a letter's hash is on the disk before it leaves, so that even after a power cut we know that it was said.
+
+    A respondent must: it answers once. A collector need not: it says the same again from what it has read.
+    """
 
     def __post_init__(self) -> None:
         self._out: dict[bytes, tuple[bytes, bytes]] = {}
@@ -158,12 +163,14 @@ class Standing:
         given: set[bytes] = set()
         while not over():
             self._wake.clear()
-            if self._unacknowledged:
+            due = [each for each in self._out if each not in given]
+            if self._unacknowledged or (due and self.on_record):
                 self.journal.sync()
+            if self._unacknowledged:
                 digests, self._unacknowledged = self._unacknowledged, []
                 for first in range(0, len(digests), _ACKED_AT_ONCE):
                     await connection.say(Ack(digests[first : first + _ACKED_AT_ONCE]))
-            for digest in [each for each in self._out if each not in given]:
+            for digest in due:
                 parts = self._out.get(digest)
                 if parts is not None:
                     given.add(digest)
