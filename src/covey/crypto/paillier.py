@@ -1,11 +1,17 @@
 """Paillier's encryption: numbers that can be added up and scaled while only the key's holder reads them.
 
-Source    Paillier 1999 with g = 1 + n; Damgard, Jurik & Nielsen 2010, section 4.2, for the randomness: a mask is h^r
-          with h = (-x^2)^n and r half as long as the modulus, so that tables of powers of h make it ten times as fast.
-Security  decisional composite residuosity, and that h^r with a short r looks like any n-th residue. Keys are made for
-          one session. A modulus or an h that a peer made badly weakens what is encrypted to that peer, nothing else.
-Not       anyone can turn a ciphertext into that of a related number: there is no integrity. Decryption runs in constant
-          time (GMP's powm_sec); the tables' look-ups do not promise that.
+Source    Paillier 1999 with g = 1 + n; Damgard, Jurik & Nielsen 2010, section 4.2, for the randomness of encryption: a
+          mask is h^r with h = (-x^2)^n and r half as long as the modulus, so that tables of powers of h make it ten
+          times as fast. Re-randomisation is Paillier's own: r^n with a uniform r.
+Security  decisional composite residuosity, and that h^r with a short r looks like any n-th residue to whoever does not
+          have the key. Its holder knows the randomness of its own ciphertexts, and can undo powers of its own h: what
+          was computed on them goes back to it under r^n, which it did not choose, and says the number and nothing else.
+          Keys are made for one session. An h that a peer made badly weakens what is encrypted to that peer, nothing
+          else.
+Not       anyone can turn a ciphertext into that of a related number: there is no integrity. That a modulus shares no
+          factor with its totient is not tested: a holder that made another can put a second number into a ciphertext,
+          and read its sums beside those of the first. Decryption runs in constant time (GMP's powm_sec); the tables'
+          look-ups do not promise that.
 
 Keys have 2,048 or 3,072 bits. Smaller ones exist for tests, behind `allow_tiny_keys`, which no command calls.
 """
@@ -111,6 +117,13 @@ class PublicKey:
             return list(map(self._table.power, exponents))
         powers = (mpz(int.from_bytes(each, "little")) for each in exponents)
         return [gmpy2.powmod(self._base, power, self.square) for power in powers]
+
+    def unit(self, stream: Stream) -> mpz:
+        """A uniform number that shares no factor with the modulus."""
+        while True:
+            drawn = mpz(stream.below(int(self.n)))
+            if gmpy2.gcd(drawn, self.n) == 1:
+                return drawn
 
     def encrypt(self, numbers: Sequence[int], stream: Stream) -> Ciphertexts:
         """Each number, taken modulo n, with randomness of its own."""
@@ -320,8 +333,10 @@ class Ciphertexts:
 
     def rerandomised(self, stream: Stream) -> Ciphertexts:
         """The same numbers in ciphertexts that nobody can trace to these; the key's holder neither."""
-        square, masks = self.key.square, self.key.masks(self.key.exponents(len(self), stream))
-        return Ciphertexts(self.key, [a * mask % square for a, mask in zip(self.values, masks, strict=True)])
+        n, square = self.key.n, self.key.square
+        roots = (self.key.unit(stream) for _ in self.values)
+        values = [a * gmpy2.powmod(root, n, square) % square for a, root in zip(self.values, roots, strict=True)]
+        return Ciphertexts(self.key, values)
 
     def take(self, order: NDArray[np.int64] | Sequence[int]) -> Ciphertexts:
         """The ciphertexts at these places, in this order."""

@@ -22,9 +22,9 @@ from covey.study import Study
 
 SECONDS_PER_MEMBER = 0.7e-3  # encrypting its bit, which both providers do at the same time
 SECONDS_PER_PRODUCT = 5e-6
-SECONDS_PER_CANDIDATE = 0.85e-3  # its score encrypted, its number packed and read
-SECONDS_PER_SIGN = 0.55e-3  # a number to be compared: packed, masked and read
-SECONDS_PER_NUMBER = 0.45e-3  # of the release: one for each class and combination of exact values
+SECONDS_PER_CANDIDATE = 0.9e-3  # its score encrypted, its number packed and read
+SECONDS_PER_SIGN = 0.8e-3  # a number to be compared: packed, masked and read
+SECONDS_PER_NUMBER = 0.7e-3  # of the release: one for each class and combination of exact values
 SECONDS_PER_DIGIT = 0.31e-3  # of a comparison, both sides
 SECONDS_PER_ROUND = 4e-3
 LONGER_KEYS = 2.3  # computing under keys of b bits takes as many times (b / 2048) to this power
