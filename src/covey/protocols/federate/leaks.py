@@ -18,16 +18,19 @@ MEETING = Leakage(
 PAPER_MEETING = Leakage(
     roles={
         PROVIDER: (
-            "whether all of the population as one class would keep k and delta, and how many users both providers have "
-            "in common in all if these are k or more",
+            "whether all of the population as one class would keep k and delta; if k holds there, even if delta then "
+            "fails, how many users the other provider has in all, and how many of them are common",
         )
     }
+)
+_DIVIDER = (
+    "of each group of the population on the way to the classes which provider's users are spread wider there, and so "
+    "who divides it"
 )
 DIVISION = Leakage(
     roles={
         PROVIDER: (
-            "of each group of the population on the way to the classes which provider's users are spread wider there, "
-            "and so who divides it",
+            _DIVIDER,
             "of the cut that was chosen in a group whether both halves keep k and delta for both providers, not what "
             "fails; where they do, who of the population is in which half, the divider's dummy users among them",
         )
@@ -53,18 +56,27 @@ _RELEASED = (
     "one by one"
 )
 RELEASE = Leakage(roles={PROVIDER: ("nothing by the release, which goes to the recipient",), RECIPIENT: (_RELEASED,)})
-PAPER = Leakage(
+PAPER_DIVISION = Leakage(
     roles={
         PROVIDER: (
-            "how many users both providers have in common in each half of a cut that was tested and kept k; of cuts in "
-            "groups that it divides the number of the other's users above each; how many users the other has in each "
-            "group",
+            _DIVIDER,
+            "of the cut that was chosen in a group whether both halves keep k and delta for both providers, or else "
+            "what fails: k in which half, or delta; where they do, who of the population is in which half, the "
+            "divider's dummy users among them",
+            "of each half of a chosen cut that was tested and kept k, even if the cut was then refused, how many users "
+            "both providers have in common there, and how many the provider has that divides",
+            "in groups that it divides how many users the other has there, and how many of them are above each cut "
+            "that was considered",
         )
     }
 )
 PAPER_RELEASE = Leakage(
     roles={
-        PROVIDER: ("how many common users each class has of each combination of exact values",),
+        PROVIDER: (
+            "how many common users each class has of each combination of exact values",
+            "how many users the other has in each class: of each combination of exact values where these are the "
+            "other's, whether common or not",
+        ),
         RECIPIENT: (_RELEASED,),
     }
 )
@@ -86,11 +98,9 @@ def of_meeting(terms: Terms) -> Leakage:
 
 def before(terms: Terms) -> list[Leakage]:
     """What the division will teach."""
-    found = [DIVISION]
+    found = [DIVISION if terms.by_level else PAPER_DIVISION]
     if terms.alpha < 1 or not terms.by_level:
         found.append(CANDIDATES)
-    if not terms.by_level:
-        found.append(PAPER)
     if terms.sensitive:
         found.append(EXACT)
     return found

@@ -2,8 +2,8 @@
 
 Source    Takenouchi, Kawamura & Ohsuga, figures 2 and 3, on `secure.cardinality` (new keys for each call: with a reused
           key the same id would look the same in two calls) and, for k, on the threshold test of `secure.window`.
-Not       `cardinality` tells both sides a number where the paper tells one: both learn how many of the other's users
-          are above each candidate and, unless k rules a half out, how many common users it has. The ledger says so.
+Not       `cardinality` tells both sides a number where the paper tells one, and how long the other's list is: how many
+          users it has in all, in groups, in halves even of refused cuts, in classes by exact value. The ledger says so.
 """
 
 from __future__ import annotations
