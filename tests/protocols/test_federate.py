@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
@@ -44,9 +45,11 @@ from covey.testing.harness import answers, lines, run
 from covey.testing.network import seed_of
 from covey.testing.parties import run_parties
 from covey.testing.trial import Trial
+from covey.verify import verify
 from covey.wire import Channel
 
 POPULATION = 60
+COLUMNS = {GYM: ("age", "sex"), INSURER: ("stay", "weight", "ill")}
 
 
 def some_users(seed: int = 1, common: int = 24, extra: int = 12) -> dict[str, dict[str, tuple[str, ...]]]:
@@ -363,6 +366,32 @@ def test_a_delta_of_just_the_roots_share_releases_everyone_as_one_class() -> Non
     found = federate.ideal(study, tables_of(study, users))
     assert found.figures is not None
     assert found.figures.rows == 12
+
+
+@pytest.mark.parametrize(("delta", "counted"), [(0.33333, "3333/10000"), (0.99999, "9999/10000"), (0.25, "1/4")])
+def test_a_delta_is_never_rounded_up(delta: float, counted: str) -> None:
+    assert Terms.of(study_of(POPULATION, delta=delta)).delta == Fraction(counted) <= Fraction(repr(delta))
+
+
+def test_what_a_finely_written_delta_releases_is_what_the_judge_lets_pass() -> None:
+    """A third of each provider's users are common: more than 0.33333 by a little."""
+    users = some_users(common=12, extra=24)
+    frames = {
+        name: pa.table({"uid": list(own), **dict(zip(COLUMNS[name], zip(*own.values(), strict=True), strict=True))})
+        for name, own in users.items()
+    }
+
+    def released(delta: float) -> pa.Table:
+        study = study_of(POPULATION, delta=delta, options="alpha = 1")
+        found = federate.ideal(study, tables_of(study, users)).release
+        assert found is not None
+        return found
+
+    with pytest.raises(Unmet):
+        released(0.33333)
+    for asked, passes in ((0.33334, True), (0.33333, False)):
+        verdict = verify(released(0.33334), study_of(POPULATION, delta=asked), providers=frames)
+        assert verdict.answer is passes
 
 
 # -- the release

@@ -14,6 +14,7 @@ from covey.hierarchy import Interval
 from covey.protocols.rows import domain
 from covey.schema import Column, Role
 from covey.study import Study
+from covey.study.ratio import at_most
 
 OPTIONS = {
     "population": "the file with everyone who could be a user, one id a line; all parties have it (needed)",
@@ -34,7 +35,7 @@ MOST_PEOPLE = 1 << 22
 
 _MOST_CANDIDATES = 256
 _FINEST = 10_000
-"""The largest denominator of delta."""
+"""The largest denominator of delta; a delta that needs a larger one is rounded down, so that no more is shown."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Terms:
         terms = cls(
             study=study,
             k=study.privacy.k,
-            delta=None if delta is None else Fraction(repr(float(delta))).limit_denominator(_FINEST),
+            delta=None if delta is None else at_most(float(delta), _FINEST),
             alpha=_alpha(study),
             weighted=options.get("score", "weighted") == "weighted",
             candidates=_whole(study, "candidates", 8, 0, _MOST_CANDIDATES),
