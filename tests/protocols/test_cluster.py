@@ -253,6 +253,9 @@ def test_one_class_that_shows_a_party_too_few_of_others_cannot_be_mended() -> No
     error = run_parties(dict.fromkeys(SITES, role))["east"].error
     assert isinstance(error, Unmet)
     assert "fewer than 3 of others" in str(error)
+    labels = {name: np.zeros(7 if name == "east" else 1, dtype=np.int64) for name in SITES}
+    with pytest.raises(Unmet, match=re.escape(str(error))):  # a trusted party refuses, too
+        clear.without_few(ground, labels, clusters, 3)
 
 
 def test_one_class_that_falls_short_of_l_cannot_be_mended() -> None:

@@ -237,13 +237,13 @@ def joint_slack(labels: Labels, clusters: int, watches: Mapping[str, diverse.Wat
 
 def without_few(ground: Ground, labels: Labels, clusters: Clusters, fewest: int) -> tuple[Labels, Clusters]:
     """The clusters merged until no party sees some, but fewer than that many, records of others."""
-    while len(clusters) > 1:
+    while True:
         seen = [
             repair.few_others(clusters.sizes, np.bincount(label, minlength=len(clusters)), fewest)
             for label in labels.values()
         ]
         if not np.any(seen):
-            break
+            return labels, clusters
+        repair.require_more_than_one(clusters, fewest)
         clusters, place = repair.merge_nearest(ground, clusters, np.flatnonzero(np.any(seen, axis=0)))
         labels = {name: place[label] for name, label in labels.items()}
-    return labels, clusters

@@ -29,11 +29,16 @@ async def merge_few(
         fine = await conjunction.conjoin(channel.at(step), ~few_others(clusters.sizes, own, fewest))
         if fine is None or fine.all():
             return label, clusters
-        if len(clusters) == 1:
-            raise Unmet(f"even all records as one class show some party fewer than {fewest} of others; lower k_insider")
+        require_more_than_one(clusters, fewest)
         clusters, place = merge_nearest(ground, clusters, np.flatnonzero(~fine))
         label = place[label]
         step += 1
+
+
+def require_more_than_one(clusters: Clusters, fewest: int) -> None:
+    """Raises Unmet where all records are one class already, so that no merge can help."""
+    if len(clusters) == 1:
+        raise Unmet(f"even all records as one class show some party fewer than {fewest} of others; lower k_insider")
 
 
 def merge_nearest(ground: Ground, clusters: Clusters, short: Longs) -> tuple[Clusters, Longs]:
