@@ -34,6 +34,7 @@ from covey.protocols.cluster.divide import Openings
 from covey.protocols.cluster.ground import Clusters, Ground, lay_ground, require_listed
 from covey.protocols.cluster.ranges import Tests
 from covey.protocols.cluster.script import script
+from covey.protocols.diversity import feasible, fraction
 from covey.protocols.protocol import Protocol, Result, Seat
 from covey.secure import sum as secure_sum
 from covey.study import Study
@@ -149,11 +150,11 @@ def require_feasible(study: Study, known: Known) -> None:
     if wanted is None:
         return
     for column, counts in zip(study.sensitive, known.sensitive, strict=True):
-        most = known.records / max(int(counts.max()), 1)
-        if most < wanted:
+        most = int(counts.max())
+        if fraction(wanted) * most > known.records:
             raise Unmet(
                 f"l = {wanted:g} cannot be kept: in column {column.name!r} all records together reach "
-                f"{np.floor(most * 100) / 100:g}; lower l to that, or merge sensitive values"
+                f"{feasible(known.records, most):g}; lower l to that, or merge sensitive values"
             )
 
 
@@ -168,7 +169,7 @@ async def mend(
         watch = diverse.Watch.of(privacy.l, sensitive(study, seat.records))
         label, clusters = await diverse.merge_short(tests, ground, watch, label, clusters)
         if leaks.moves_within_l(study):
-            seat.book.learns(leaks.SLACK, steps=", ".join(map(str, diverse.steps_of(privacy.l))))
+            seat.book.learns(leaks.SLACK, steps=", ".join(map(str, diverse.steps_of(watch.wanted))))
             work = (ground, seat.records.codes, label, clusters, watch, seat.pace, openings)
             label, clusters = await guarded.move_within_l(channel.at("within"), tests, *work)
     if privacy.k_insider is not None:

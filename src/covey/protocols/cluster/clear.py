@@ -220,7 +220,7 @@ def diversified(
     if not moves:
         return labels, clusters
     levels = np.zeros(slack.shape, dtype=np.int64)
-    for step in diverse.steps_of(float(next(iter(watches.values())).wanted)):
+    for step in diverse.steps_of(next(iter(watches.values())).wanted):
         levels[slack >= step] = step
     units = {
         name: Units(watches[name].places, diverse.deal_units(levels, len(hands), place), watch.leaving, watch.joining)

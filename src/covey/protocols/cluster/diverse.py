@@ -1,10 +1,11 @@
 """l by frequency: classes that fall short are merged with near ones that make up for it; only answers are learned.
 
-Slack     let l = b / a. A class of s records of which f carry a value has the slack a s - b f for it, and keeps l if no
-          slack is negative. Slacks of merged classes add up. A record that joins a class takes b - a from its own
-          value's slack and gives a to every other value's; one that leaves, the reverse. Each party knows its own part
-          of every slack: the joint ones are tested on shares and never opened, but for classes of so many records that
-          a test would be too large, and between two parties, who cannot share.
+Counts    let l = b / a. A class of s records keeps l if no value has more than a s / b of them. Sizes are public, so
+          the parties test on shares whether a value has more than a public number. Only of more than thousands of
+          records, where a test would be too large, and between two parties, who cannot share, is the number opened;
+          a class with an opened number is tested together with another by what is hidden of the two alone.
+Slack     a class in which f records carry a value has the slack a s - b f for it. A record that joins a class takes
+          b - a from its own value's slack and gives a to every other value's; one that leaves, the reverse.
 Merging   of the nearest classes, the nearest that makes up for what a class lacks takes it in; if none of `NEAR` does,
           the nearest. What neither lacks they do not lack together, so that only a few values are tested.
 Moves     afterwards, how much slack each class has is learned once, in a few steps, and dealt out among the parties in
@@ -27,21 +28,17 @@ from covey.anonymize.problem import Longs
 from covey.errors import Unmet
 from covey.protocols.cluster.ground import Clusters, Ground
 from covey.protocols.cluster.kernels import joined_box, nearest
-from covey.protocols.cluster.ranges import WIDEST, Tests
+from covey.protocols.cluster.ranges import Tests
+from covey.protocols.diversity import fraction
 
 Bits = NDArray[np.bool_]
 
 FIRST, NEAR = 16, 64
 """How many near classes are tried first, and in all."""
-LARGE = WIDEST
-"""From about so many records on a class's counts of sensitive values are opened instead of tested."""
+LARGE = (1 << 12) + 1
+"""Of so many records or more how many carry a value is opened instead of tested."""
 DOUBLINGS = 6
 LARGEST_STEP = 512
-
-
-def fraction(wanted: float) -> Fraction:
-    """l as b / a."""
-    return Fraction(wanted).limit_denominator(1000)
 
 
 @dataclass(frozen=True)
@@ -69,17 +66,77 @@ class Watch:
         """What a record that joins takes from its own value's slack."""
         return self.wanted.numerator - self.wanted.denominator
 
-    def slack(self, label: Longs, clusters: int) -> Longs:
-        """Own part of the slack, clusters x values."""
+    def counts(self, label: Longs, clusters: int) -> Longs:
+        """Own records of each value, clusters x values."""
         counts = np.zeros((clusters, self.values), dtype=np.int64)
         for column in range(self.places.shape[1]):
             np.add.at(counts, (label, self.places[:, column]), 1)
-        sizes = np.bincount(label, minlength=clusters)[:, np.newaxis]
+        return counts
+
+    def slack(self, label: Longs, clusters: int) -> Longs:
+        """Own part of the slack, clusters x values."""
+        sizes, counts = np.bincount(label, minlength=clusters)[:, np.newaxis], self.counts(label, clusters)
         return np.asarray(self.wanted.denominator * sizes - self.wanted.numerator * counts, dtype=np.int64)
 
-    def lowest(self, sizes: Longs) -> Longs:
-        """The lowest slack that classes of these sizes can have."""
-        return np.asarray(-self.joining * sizes, dtype=np.int64)
+    def allowed(self, sizes: Longs) -> Longs:
+        """How many records of one value classes of these sizes may have."""
+        return np.asarray(self.wanted.denominator * sizes // self.wanted.numerator, dtype=np.int64)
+
+
+class Counts(NamedTuple):
+    """What is known of how many records carry a value: arrays of one shape, a class (or two) and a value in each place.
+
+    All but the own records are public.
+    """
+
+    allowed: Longs  # so many may
+    known: Longs  # so many do, of the records whose number was opened
+    hidden: Longs  # the other records,
+    most: Longs  # of which so many carry it at most,
+    mine: Longs  # and so many of the own ones do
+
+    @classmethod
+    def first(cls, watch: Watch, label: Longs, sizes: Longs) -> Counts:
+        """The counts of classes of which nothing but the size is known."""
+        wide = np.repeat(sizes[:, np.newaxis], watch.values, axis=1)
+        return cls(watch.allowed(wide), np.zeros_like(wide), wide, wide, watch.counts(label, len(sizes)))
+
+    def at(self, *places: Longs | Bits) -> Counts:
+        """The counts of these places."""
+        return Counts(*(part[places] for part in self))
+
+    def joined(self, other: Counts, allowed: Longs) -> Counts:
+        """The counts of both together."""
+        return Counts(allowed, *(one + more for one, more in zip(self[1:], other[1:], strict=True)))
+
+    def merged(self, place_of: Longs, sizes: Longs, watch: Watch) -> Counts:
+        """The counts after each class went to its place."""
+        parts = [np.zeros((len(sizes), watch.values), dtype=np.int64) for _ in self]
+        for part, before in zip(parts, self, strict=True):
+            np.add.at(part, place_of, before)
+        return Counts(*parts)._replace(allowed=np.repeat(watch.allowed(sizes)[:, np.newaxis], watch.values, axis=1))
+
+    def knowing(self, fine: Bits) -> Counts:
+        """The counts where it is known in which places no more records carry the value than may."""
+        return self._replace(most=np.where(fine, np.minimum(self.most, self.allowed - self.known), self.most))
+
+    async def opened(self, tests: Tests, asked: Bits) -> Counts:
+        """The counts with the hidden number opened where it is of very many records; between two, everywhere."""
+        which = asked & (self.hidden >= (1 if tests.two else LARGE))
+        if not which.any():
+            return self
+        known, nothing = self.known.copy(), np.where(which, 0, 1)
+        known[which] += await tests.total(self.mine[which])
+        return Counts(self.allowed, known, self.hidden * nothing, self.most * nothing, self.mine * nothing)
+
+    async def kept(self, tests: Tests) -> Bits:
+        """In which places no more records carry the value than may; what is public is not tested."""
+        spare = self.allowed - self.known
+        answer = np.asarray(self.most <= spare)
+        asked = ~answer & (spare >= 0)
+        if asked.any():
+            answer[asked] = await tests.at_most(self.mine[asked], spare[asked], self.most[asked])
+        return answer
 
 
 class Pairs(NamedTuple):
@@ -111,23 +168,24 @@ async def merge_short(
     tests: Tests, ground: Ground, watch: Watch, label: Longs, clusters: Clusters
 ) -> tuple[Longs, Clusters]:
     """Each own record's class and the classes, after merging until all keep l."""
-    mine = watch.slack(label, len(clusters))
-    lowest = np.repeat(watch.lowest(clusters.sizes), watch.values)
-    bad = ~(await tests.not_negative(mine.ravel(), lowest)).reshape(mine.shape)
-    while bad.any():
-        pairs = pair_up(ground, clusters, bad)
+    counts = Counts.first(watch, label, clusters.sizes)
+    counts = await counts.opened(tests, np.ones(counts.mine.shape, dtype=bool))
+    fine = await counts.kept(tests)
+    while not fine.all():
+        counts = counts.knowing(fine)
+        pairs = pair_up(ground, clusters, ~fine)
         still = pairs.lacking.copy()
         open_cases = np.ones(len(pairs.short), dtype=bool)
         for start, stop in ((0, FIRST), (FIRST, NEAR)):
             one, place, value = pairs.part(open_cases, start, stop)
             own, other = pairs.short[one], pairs.near[one, place]
-            depth = clusters.sizes[own] * bad[own, value] + clusters.sizes[other] * bad[other, value]
-            fine = await tests.not_negative(mine[own, value] + mine[other, value], watch.lowest(depth))
-            still[one, place, value] = ~fine
+            allowed = watch.allowed(clusters.sizes[own] + clusters.sizes[other])
+            together = counts.at(own, value).joined(counts.at(other, value), allowed)
+            still[one, place, value] = ~await together.kept(tests)
             open_cases &= ~made_up(pairs, still)[:, :stop].any(axis=1)
-        clusters, place_of, bad = merge(ground, clusters, bad, pairs, still)
-        label = place_of[label]
-        mine = watch.slack(label, len(clusters))
+        clusters, place_of, bad = merge(ground, clusters, ~fine, pairs, still)
+        label, fine = place_of[label], ~bad
+        counts = await counts.merged(place_of, clusters.sizes, watch).opened(tests, bad)
     return label, clusters
 
 
@@ -164,9 +222,9 @@ def merge(ground: Ground, clusters: Clusters, bad: Bits, pairs: Pairs, still: Bi
     return Clusters(sizes[alive], boxes[alive]), number_of, bad[alive]
 
 
-def steps_of(wanted: float) -> tuple[int, ...]:
+def steps_of(wanted: Fraction) -> tuple[int, ...]:
     """The steps in which slack is learned: what one leaving record takes, doubled."""
-    steps = [fraction(wanted).denominator << doubling for doubling in range(DOUBLINGS)]
+    steps = [wanted.denominator << doubling for doubling in range(DOUBLINGS)]
     return tuple(step for step in steps if step <= LARGEST_STEP)
 
 

@@ -79,7 +79,7 @@ async def move_within_l(
 ) -> tuple[Longs, Clusters]:  # fmt: skip
     """The same where every cluster keeps l: how much slack each has is learned once, and dealt out in units."""
     mine = watch.slack(label, len(clusters))
-    levels = (await tests.levels(mine.ravel(), steps_of(float(watch.wanted)))).reshape(mine.shape)
+    levels = (await tests.levels(mine.ravel(), steps_of(watch.wanted))).reshape(mine.shape)
     own = deal_units(levels, len(channel.parties), channel.parties.index(channel.me))
     units = Units(watch.places, own, watch.leaving, watch.joining)
     return await move_records(channel, ground, codes, label, clusters, units, pace, openings)

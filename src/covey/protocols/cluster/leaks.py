@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from covey.protocols.cluster.diverse import LARGE, steps_of
+from covey.protocols.cluster import diverse
+from covey.protocols.diversity import fraction
 from covey.secure.declare import Leakage
 from covey.study import Study
 
@@ -92,7 +93,8 @@ OPENED_EXACTLY = Leakage(
 DIVERSITY = Leakage(
     everyone=(
         "which sensitive values were too frequent in which classes, and which of the nearest classes would make up for "
-        "it; such classes were merged; of classes of {large} records or more, how many records carry which value",
+        "it; such classes were merged; of classes (or of several that were merged) of {large} records or more, how "
+        "many records carry which value",
     )
 )
 SLACK = Leakage(
@@ -158,9 +160,9 @@ def before(study: Study) -> list[tuple[Leakage, dict[str, object]]]:
         found.append((SITES, {"sites": privacy.site_l}))
     found.append((of_search(study), numbers(study)))
     if privacy.l is not None:
-        found.append((DIVERSITY_OF_TWO if two else DIVERSITY, {"large": LARGE}))
+        found.append((DIVERSITY_OF_TWO if two else DIVERSITY, {"large": diverse.LARGE}))
         if moves_within_l(study):
-            found.append((SLACK, {"steps": ", ".join(map(str, steps_of(privacy.l)))}))
+            found.append((SLACK, {"steps": ", ".join(map(str, diverse.steps_of(fraction(privacy.l))))}))
     if privacy.k_insider is not None:
         found.append((MERGED, {"fewest": privacy.k_insider}))
     return [*found, (INSIDER, {"cap": privacy.k})]

@@ -15,6 +15,7 @@ from covey.hierarchy import Hierarchy
 from covey.protocols import rows as releasing
 from covey.protocols.cluster import leaks
 from covey.protocols.cluster.diverse import steps_of
+from covey.protocols.diversity import fraction
 from covey.protocols.protocol import Forecast
 from covey.secure import conjunction, rings, shuffle, threshold
 from covey.secure import sum as secure_sum
@@ -154,7 +155,7 @@ def _bytes_beyond(study: Study, clusters: int, records: int, below: int) -> int:
     if study.privacy.l is not None and leaks.moves_within_l(study):
         watched = clusters * sum(len(releasing.domain(column)) for column in study.sensitive)
         size += _moves(parties, below, SWEEPS_WITHIN_L)
-        for step in steps_of(study.privacy.l):
+        for step in steps_of(fraction(study.privacy.l)):
             size += threshold.PREPARATION_COST.bytes(parties, step, watched) + threshold.COST.bytes(parties, watched)
     if releasing.by_counts(study, clusters):
         places = clusters * math.prod(len(releasing.domain(column)) for column in releasing.carried(study))

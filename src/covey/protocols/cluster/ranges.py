@@ -28,8 +28,6 @@ AHEAD = 3
 """So many times as many tests are prepared as are needed at once: each preparation takes several exchanges."""
 BATCH = 1 << 16
 """Tests that are prepared together at most; batches are prepared side by side."""
-WIDEST = 1 << 12
-"""The largest bound that is tested on shares; where numbers can be further below zero, they are opened instead."""
 
 
 class Tests:
@@ -58,18 +56,22 @@ class Tests:
     async def not_negative(self, mine: Longs, lowest: Longs) -> Bits:
         """Which joint numbers are 0 or more; each is known to be `lowest` or more."""
         if self.two:
-            return np.asarray(await self._total(mine) >= 0)
+            return np.asarray(await self.total(mine) >= 0)
         bits = np.array([int(-low - 1).bit_length() if low < 0 else -1 for low in lowest], dtype=np.int64)
         answer = np.ones(len(mine), dtype=bool)
-        wide = np.flatnonzero(bits >= WIDEST.bit_length())
-        if len(wide):
-            answer[wide] = await self._total(mine[wide]) >= 0
-        kinds = [int(kind) for kind in np.unique(bits) if 0 <= kind < WIDEST.bit_length()]
-        places = {kind: np.flatnonzero(bits == kind) for kind in kinds}
+        places = {int(kind): np.flatnonzero(bits == kind) for kind in np.unique(bits) if kind >= 0}
         await self.provide({1 << kind: len(here) for kind, here in places.items()})
         for kind, here in places.items():
             answer[here] = await self._test(self._plus(mine[here], 1 << kind), 1 << kind)
         return answer
+
+    async def at_most(self, mine: Longs, limit: Longs, highest: Longs) -> Bits:
+        """Which joint counts are no more than their limits; each is known to be `highest` or less."""
+        return await self.not_negative(limit - mine if self._first else -mine, limit - highest)
+
+    async def total(self, mine: Longs) -> Longs:
+        """The joint numbers themselves."""
+        return (await secure_sum.total(self._next("open"), mine.astype(np.uint64))).astype(np.int64)
 
     async def levels(self, mine: Longs, steps: tuple[int, ...]) -> Longs:
         """The highest of the ascending steps that each joint number reaches, or 0; none of them is negative."""
@@ -108,10 +110,6 @@ class Tests:
     async def _conjoin(self, mine: Bits) -> Bits:
         answer = await conjunction.conjoin(self._next("both"), mine)
         return np.zeros(0, dtype=bool) if answer is None else answer
-
-    async def _total(self, mine: Longs) -> Longs:
-        """The joint numbers themselves."""
-        return (await secure_sum.total(self._next("open"), mine.astype(np.uint64))).astype(np.int64)
 
     def _plus(self, mine: Longs, public: int) -> Longs:
         """Own parts of the joint numbers and a public one."""

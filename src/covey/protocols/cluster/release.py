@@ -10,11 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from covey import measures
-from covey.anonymize.constraints import SLACK, diversity_of
+from covey.anonymize.constraints import diversity_of
 from covey.anonymize.problem import Ints, Longs
-from covey.errors import Aborted, Unmet
+from covey.errors import Unmet
 from covey.protocols import rows
 from covey.protocols.cluster.ground import Clusters, Ground
+from covey.protocols.diversity import require_diverse
 from covey.protocols.protocol import Figures, Result, Seat
 from covey.study import Study
 from covey.table import group, labelled
@@ -79,16 +80,6 @@ async def publish(seat: Seat, ground: Ground, classes: Classes, known: Figures) 
     found = result(seat.study, ground, classes, known, opened.klass, opened.cells)
     require_diverse(seat.study, found.figures)
     return found
-
-
-def require_diverse(study: Study, figures: Figures | None) -> None:
-    """Raises Aborted where the opened classes do not keep l: who did not keep to the protocol cannot be told."""
-    wanted, reached = study.privacy.l, None if figures is None else figures.l_reached
-    if wanted is not None and (reached is None or reached < wanted - SLACK):
-        reason = (
-            f"the opened classes do not keep l = {wanted:g}: a party did not keep to the protocol; nothing is written"
-        )
-        raise Aborted(reason, resumable=False)
 
 
 def result(

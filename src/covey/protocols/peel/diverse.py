@@ -25,7 +25,7 @@ Longs = NDArray[np.int64]
 Bits = NDArray[np.bool_]
 
 LARGEST = 1 << 13
-"""The largest bound that is tested; of larger tuples the joint numbers of records per value are opened."""
+"""The largest bound that is tested; of tuples too large for that the joint numbers of records per value are opened."""
 _TESTS = 1 << 15
 
 
@@ -97,6 +97,11 @@ def _bounds(k: int, ratio: Fraction) -> list[int]:
     while bounds[-1] * ratio.denominator <= LARGEST:
         bounds.append(2 * bounds[-1])
     return bounds[:-1]
+
+
+def opened_from(k: int, ratio: Fraction) -> int:
+    """From how many records on a tested tuple's numbers of records per value are opened."""
+    return [k, *_bounds(k, ratio)][-1]
 
 
 async def _rungs(channel: Channel, tests: Tests, bounds: list[int], counts: Longs, seen: Watched) -> Longs:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from covey.protocols import rows
 from covey.protocols.peel import marginals
 from covey.protocols.peel.classes import Openings
+from covey.protocols.peel.diverse import opened_from
 from covey.protocols.peel.terms import Terms
 from covey.secure import coin
 from covey.secure.declare import Leakage
@@ -34,7 +35,8 @@ WAVE = Leakage(
 DIVERSE = Leakage(
     everyone=(
         "of tuples that {k} or more records share whether each sensitive value has at most 1/{l} of them, and between "
-        "which powers of two times {k} their number lies; of very large ones the number of records per value",
+        "which powers of two times {k} their number lies; of those that {large} or more share the number of records "
+        "per value",
     )
 )
 INSIDER = Leakage(everyone=("that of each party at most {most} records were counted towards {k}",))
@@ -82,7 +84,7 @@ def before(terms: Terms, nodes: int) -> list[tuple[Leakage, dict[str, object]]]:
     if terms.mode == "wave":
         lines.append((WAVE, {"k": k}))
     if terms.diverse is not None:
-        lines.append((DIVERSE, {"k": k, "l": f"{float(terms.diverse):g}"}))
+        lines.append((DIVERSE, {"k": k, "l": f"{float(terms.diverse):g}", "large": opened_from(k, terms.diverse)}))
     if terms.none_or_many is not None:
         lines.append((SHARED, {"many": terms.none_or_many, "k": k}))
     if terms.most_of_one is not None:

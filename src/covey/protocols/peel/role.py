@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from covey.protocols import rows
+from covey.protocols.diversity import require_diverse
 from covey.protocols.peel import leaks, leftover, marginals, site
 from covey.protocols.peel.course import Course
 from covey.protocols.peel.find import Finder
@@ -69,4 +70,6 @@ async def holder(seat: Seat) -> Result:
         klass = published.number[klass]
     of_release = figures(study, trees, published, known.records)
     opened = await rows.release(seat, klass, published.sizes, of_release)
-    return result(study, trees, published, of_release, opened)
+    found = result(study, trees, published, of_release, opened)
+    require_diverse(study, found.figures)
+    return found

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from covey.errors import InputError
+from covey.protocols.diversity import fraction
 from covey.schema import Column
 from covey.secure.choice import LARGEST
 from covey.study import Study
@@ -69,7 +70,7 @@ class Terms:
             nodes=_whole(study, "nodes", 2000, 1, 100_000),
             most_of_one=most,
             none_or_many=None if clipped else insider,
-            diverse=None if study.privacy.l is None else Fraction(study.privacy.l).limit_denominator(64),
+            diverse=None if study.privacy.l is None else fraction(study.privacy.l),
             watched=() if study.privacy.l is None else study.sensitive,
             merge=_merges(study),
             sites=_sites(study),

@@ -1,0 +1,139 @@
+"""l by frequency in `cluster` and `peel`: never less than was asked, and of few records no number is opened for it."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import covey
+from covey.errors import Aborted
+from covey.protocols import cluster, diversity
+from covey.protocols.cluster import diverse, ranges
+from covey.protocols.peel import diverse as peel_diverse
+from covey.protocols.peel import find
+from covey.sources.release import arrange, canonical_csv
+from covey.study import Study
+from covey.testing import harness
+from covey.testing.hospitals import SITES, Person, draw_people, stream_of, study_of, tables_of, trial_of
+from covey.verify import verify
+
+Bits = diverse.Bits
+
+
+def dealt(*classes: tuple[int, str, str]) -> dict[str, list[Person]]:
+    """People of these ages and sexes, with an illness for each letter of a word, dealt out to the sites."""
+    ills = {"n": "none", "f": "flu", "a": "asthma", "u": "ulcer"}
+    people = [(age, sex, ills[letter]) for age, sex, word in classes for letter in word]
+    return {name: people[place :: len(SITES)] for place, name in enumerate(SITES)}
+
+
+def simulated(study: Study, people: dict[str, list[Person]]) -> covey.JointRelease:
+    columns = ("age", "sex", "ill")
+    frames = {
+        name: pa.table({"patient": [f"{name} {place}" for place in range(len(own))]}
+        | {column: [str(person[place]) for person in own] for place, column in enumerate(columns)})
+        for name, own in people.items()
+    }  # fmt: skip
+    return covey.simulate(study, frames, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("asked", "counted"), [(3.333, (10, 3)), (2.02, (33, 16)), (2.857143, (43, 15)), (2.5, (5, 2)), (90.0, (90, 1))]
+)
+def test_l_is_counted_as_a_fraction_of_small_numbers_and_rounded_up(asked: float, counted: tuple[int, int]) -> None:
+    assert diversity.fraction(asked) == Fraction(*counted)
+
+
+@given(st.integers(1, 2000), st.integers(1, 2000))
+def test_the_l_that_a_refusal_names_can_be_kept(records: int, most: int) -> None:
+    records = max(records, most)
+    named = diversity.feasible(records, most)
+    assert records / most - 1 / 16 - 0.01 < named <= records / most
+    assert diversity.fraction(named) * most <= records
+
+
+@pytest.mark.parametrize("protocol", ["cluster", "peel"])
+def test_a_class_that_keeps_nearly_l_is_not_released(protocol: str) -> None:
+    """Of 20 records 7 have one value: 20 / 7 is less than 2.857143 by a millionth."""
+    study = study_of(protocol, k=20, privacy="l = 2.857143")
+    release = simulated(study, dealt((1, "F", "f" * 7 + "n" * 7 + "a" * 6), (12, "M", "fnau" * 5)))
+    assert release.summary["l_reached"] >= 2.857143
+    assert verify(release.table, study).answer
+
+
+@pytest.mark.parametrize("asked", [2, 2.857143])
+def test_numbers_are_opened_of_as_many_records_as_the_ledger_says_and_of_no_fewer(
+    asked: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[str, list[int]] = {"opened": [], "tested": [], "totals": []}
+    opening, total = diverse.Counts.opened, ranges.Tests.total
+
+    async def opened(self: diverse.Counts, tests: ranges.Tests, asked: Bits) -> diverse.Counts:
+        after = await opening(self, tests, asked)
+        gone = (self.hidden > 0) & (after.hidden == 0)
+        seen["opened"] += self.hidden[gone].tolist()
+        seen["tested"] += after.hidden[asked & (after.hidden > 0)].tolist()
+        return after
+
+    async def counted(self: ranges.Tests, mine: np.ndarray) -> np.ndarray:
+        seen["totals"].append(len(mine))
+        return await total(self, mine)
+
+    monkeypatch.setattr(diverse, "LARGE", 9)
+    monkeypatch.setattr(diverse.Counts, "opened", opened)
+    monkeypatch.setattr(ranges.Tests, "total", counted)
+    study, people = study_of("cluster", k=6, privacy=f"l = {asked}"), draw_people(stream_of(2, "large"), SITES, 20, 30)
+    release, ideal = simulated(study, people), cluster.ideal(study, tables_of(study, people))
+    assert canonical_csv(arrange(release.table)) == canonical_csv(arrange(ideal.release))
+    ledger = " ".join(str(line) for line in release.ledger["east"])
+    said = re.search(r"of classes \(or of several that were merged\) of (\d+) records or more", ledger)
+    assert said is not None
+    assert max(seen["tested"]) < int(said[1]) <= min(seen["opened"])
+    assert len(seen["opened"]) == sum(seen["totals"])
+
+
+def test_no_number_of_a_small_class_is_opened_whatever_l() -> None:
+    study = study_of("cluster", k=4, privacy="l = 3.333")
+    trial = trial_of(study, dealt((1, "F", "f" * 7 + "n" * 7 + "a" * 6), (12, "M", "fnau" * 5)))
+    ends = harness.run(trial)
+    assert harness.answers(trial, ends) == trial.ideal
+    assert not [line.step for line in harness.lines(ends) if line.step.startswith("cluster/tests/open")]
+
+
+@pytest.mark.parametrize(
+    ("k", "asked", "large"), [(10, 2, 5120), (10, 3, 5120), (10, 2.5, 2560), (10, 2.02, 320), (5000, 2, 5000)]
+)
+def test_peel_says_from_how_many_records_on_it_opens_a_tuples_values(k: int, asked: float, large: int) -> None:
+    assert peel_diverse.opened_from(k, diversity.fraction(asked)) == large
+
+
+@pytest.mark.parametrize(("asked", "large"), [(2, 16), (1.5, 8)])
+def test_peel_opens_the_values_of_as_large_tuples_as_the_ledger_says(
+    asked: float, large: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(peel_diverse, "LARGEST", 16)
+    sizes = (4, 7, 8, 12, 15, 16, 20)
+    people = dealt(*((age, "F", ("fnau" * size)[:size]) for age, size in enumerate(sizes)))
+    release = simulated(study_of("peel", k=4, privacy=f"l = {asked}"), people)
+    ledger = " ".join(str(line) for line in release.ledger["east"])
+    assert f"of those that {large} or more share the number of records per value" in ledger
+    counted = re.search(r"(\d+) tuples tested for diversity, of which 0 fell short; of (\d+) the numbers", ledger)
+    assert counted is not None
+    assert [int(each) for each in counted.groups()] == [len(sizes), sum(size >= large for size in sizes)]
+
+
+def test_peel_never_writes_classes_that_do_not_keep_l(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def lazy(self: find.Finder, channel: object, own: peel_diverse.Histograms) -> Bits:
+        return np.ones(len(own.counts), dtype=bool)
+
+    monkeypatch.setattr(find.Finder, "diverse", lazy)
+    trial = trial_of(study_of("peel", k=4, privacy="l = 2"), dealt((1, "F", "ffffna"), (12, "M", "fnaufnau")))
+    ends = harness.run(trial)
+    assert all(isinstance(end.error, Aborted) and end.finished is None for end in ends.values())
+    assert any("do not keep l = 2" in str(end.error) for end in ends.values())
