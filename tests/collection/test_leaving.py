@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
-from tests.collection.leavers import SESSION, leaving
+from tests.collection.leavers import leaving
 
 from covey.errors import Left, PeerError, Unmet
-from covey.protocols.collect import index, keys, leaks, submit
+from covey.protocols.collect import index, leaks, submit
 from covey.testing.collect_cases import HUB, Person, names_of, study_of
 from covey.wire import Channel, Header
 
@@ -19,8 +21,12 @@ CROWDS: list[Person] = [
 ]  # fmt: skip
 
 
-def trustees(count: int = 7, size: int = 3) -> tuple[str, ...]:
-    return keys.chosen(SESSION, names_of(count), size)[0]
+@cache
+def trustees(count: int = 7) -> tuple[str, ...]:
+    """Who founds the committee if all enrol, as a run shows that ends after it."""
+    people = [*CROWDS, *CROWDS][:count]
+    outcome = leaving(study_of(count), people, lambda name, header: header.tag == "collect.numbers")
+    return tuple(sorted({sender for sender, tag in outcome.tags if tag == "collect.parcel" and sender != HUB}))
 
 
 def at(name: str, tag: str, number: int = 0) -> object:

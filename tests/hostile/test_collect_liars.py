@@ -62,7 +62,7 @@ def test_a_respondent_with_too_many_marks_is_named(monkeypatch: pytest.MonkeyPat
         if seat.party != "r01":
             await original(seat, terms, hub, membership, key)
             return
-        await fetch.read(seat.channel.at("fetch"), terms, hub, 0)
+        await fetch.read(seat.channel.at("fetch"), terms, hub, membership.lot, 0)
         made = encrypt([1] * 99, membership.key, seat.channel.rng.stream("lie"))
         await seat.channel.at("answers").send(hub, answers.Answers(made.first, made.second))
 

@@ -15,7 +15,7 @@ from covey.crypto import paillier
 from covey.errors import InputError, Unmet
 from covey.measures import lm
 from covey.party.respondents import load_rows, simulate
-from covey.protocols.collect import attack, clear
+from covey.protocols.collect import attack, clear, fetch, keys
 from covey.protocols.collect import terms as terms_module
 from covey.protocols.collect.bounds import Search
 from covey.protocols.collect.collecting import expect
@@ -29,8 +29,10 @@ from covey.study import Study
 from covey.study.study import Option
 from covey.testing.collect_cases import HUB, Person, names_of, study_of, trial_of
 from covey.testing.harness import answers, run, spent
+from covey.testing.parties import SESSION, run_parties
 from covey.testing.trial import Trial
 from covey.verify import verify
+from covey.wire import Channel
 
 __all__ = ["seen"]
 
@@ -150,6 +152,26 @@ def test_rounds_messages_and_bytes_are_about_what_the_plan_says() -> None:
     assert real.rounds == pytest.approx(planned.rounds, rel=0.25)
     assert real.messages - votes == pytest.approx(planned.messages, rel=0.2)
     assert real.bytes - voted == pytest.approx(planned.bytes, rel=0.2)
+
+
+def test_who_names_the_session_does_not_name_the_trustees() -> None:
+    """In one and the same session, trustees and the retrieval's matrix follow from what respondents bring."""
+
+    async def collect(channel: Channel) -> keys.Enrolment:
+        return await keys.enrol(channel, 3)
+
+    async def respond(channel: Channel) -> keys.Membership:
+        return await keys.join(channel, HUB)
+
+    drawn = {}
+    for seed in range(3):
+        ends = run_parties({HUB: collect, **dict.fromkeys(names_of(9), respond)}, seed=seed)  # type: ignore[dict-item]
+        made = ends.pop(HUB).unwrap()
+        assert isinstance(made, keys.Enrolment)
+        assert made.trustees == keys.chosen(keys.lot_of(SESSION, made.letters), names_of(9), 3)[0]
+        assert {end.unwrap().lot for end in ends.values()} == {made.lot}
+        drawn[made.trustees] = fetch.seed_of(made.lot)
+    assert len(drawn) == len(set(drawn.values())) == 3
 
 
 def test_fewer_respondents_than_k_get_nothing_released() -> None:

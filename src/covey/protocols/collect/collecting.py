@@ -142,9 +142,7 @@ async def read_answers(
         seat.pace.reach(next(done))
         return given, position
 
-    return await fetch.serve(
-        seat.channel.at("fetch"), terms, made, enrolment.handles, answer, attendance=seat.attendance
-    )
+    return await fetch.serve(seat.channel.at("fetch"), terms, made, enrolment, answer, attendance=seat.attendance)
 
 
 async def open_positions(

@@ -25,6 +25,7 @@ from covey.crypto import pir
 from covey.crypto.rng import Stream, spell
 from covey.errors import PeerError
 from covey.protocols.collect import roll
+from covey.protocols.collect.keys import Enrolment
 from covey.protocols.collect.terms import BROADCAST_CELLS, DEALT_BITS, Terms
 from covey.protocols.protocol import EVERYONE, Attendance
 from covey.wire import Channel, Message, gather
@@ -67,13 +68,13 @@ async def serve(
     channel: Channel,
     terms: Terms,
     content: bytes,
-    handles: Sequence[str],
+    enrolment: Enrolment,
     then: Callable[[str], Awaitable[T]],
     attendance: Attendance = EVERYONE,
 ) -> dict[str, T]:
     """Lets everyone read; `then` is awaited for each, and what it answers is returned, without those who left."""
     if terms.private_retrieval:
-        return await _serve_queries(channel, terms, content, handles, then, attendance)
+        return await _serve_queries(channel, terms, content, enrolment, then, attendance)
     message, free = Index(content), asyncio.Semaphore(attendance.crowd)
 
     async def one(name: str) -> T:
@@ -81,21 +82,22 @@ async def serve(
             await channel.send(name, message)
             return await then(name)
 
-    return await roll.call(attendance, handles, one)
+    return await roll.call(attendance, enrolment.handles, one)
 
 
 async def _serve_queries(
     channel: Channel,
     terms: Terms,
     content: bytes,
-    handles: Sequence[str],
+    enrolment: Enrolment,
     then: Callable[[str], Awaitable[T]],
     attendance: Attendance,
 ) -> dict[str, T]:
     """The same by private retrieval; a lot's queries are answered together."""
     shape = pir.shape_of(terms.grid.cells, terms.entry_bytes)
     table = await asyncio.to_thread(pir.Table, content, shape)
-    hint = (await asyncio.to_thread(table.hint, pir.Matrix(seed_of(channel), shape))).astype("<u4").tobytes()
+    matrix, handles = pir.Matrix(seed_of(enrolment.lot), shape), enrolment.handles
+    hint = (await asyncio.to_thread(table.hint, matrix)).astype("<u4").tobytes()
     turn = asyncio.Semaphore(max(1, attendance.crowd // LOT))
 
     async def one_lot(lot: Sequence[str]) -> dict[str, T]:
@@ -108,7 +110,7 @@ async def _serve_queries(
     return {name: answer for part in answers for name, answer in part.items()}
 
 
-async def read(channel: Channel, terms: Terms, hub: str, cell: int) -> bytes:
+async def read(channel: Channel, terms: Terms, hub: str, lot: bytes, cell: int) -> bytes:
     """The entry of our cell."""
     if not terms.private_retrieval:
         content = (await channel.receive(hub, Index)).entries
@@ -118,7 +120,7 @@ async def read(channel: Channel, terms: Terms, hub: str, cell: int) -> bytes:
         return content[cell * terms.entry_bytes : (cell + 1) * terms.entry_bytes]
     shape = pir.shape_of(terms.grid.cells, terms.entry_bytes)
     hint = await _hint(channel, hub, shape)
-    asked = await _desk().ask(seed_of(channel), shape, cell, channel.rng.stream("query"))
+    asked = await _desk().ask(seed_of(lot), shape, cell, channel.rng.stream("query"))
     await channel.send(hub, Query(asked.queries.astype("<u4").tobytes()))
     words = (await channel.receive(hub, Reply)).words
     if len(words) != shape.answer_bytes:
@@ -128,9 +130,9 @@ async def read(channel: Channel, terms: Terms, hub: str, cell: int) -> bytes:
     return record
 
 
-def seed_of(channel: Channel) -> bytes:
-    """The seed of the public matrix: nobody chose it alone, since it follows from the session."""
-    return hashlib.sha256(spell("collect matrix", channel.session)).digest()
+def seed_of(lot: bytes) -> bytes:
+    """The seed of the public matrix: who can try many lots can try many matrices, but make none up."""
+    return hashlib.sha256(spell("collect matrix", lot)).digest()
 
 
 async def _reply(

@@ -1,9 +1,9 @@
 """Enrolment and keys: who takes part, and the key that the positions will be encrypted under.
 
-Everyone gives the collector a key for letters, with a proof of knowing its secret. Some respondents, chosen by a hash
-that covers the session, become trustees and make the committee's key among themselves, without a dealer. Positions are
-encrypted under the sum of the collector's key and the committee's: no coalition of respondents opens anything without
-the collector, and the collector opens nothing without a majority of the trustees (the paper's chain of decryptions, in
+Everyone gives the collector a key for letters, with a proof of knowing its secret. Some respondents, drawn by a hash of
+all these keys, become trustees and make the committee's key among themselves, without a dealer. Positions are encrypted
+under the sum of the collector's key and the committee's: no coalition of respondents opens anything without the
+collector, and the collector opens nothing without a majority of the trustees (the paper's chain of decryptions, in
 which a coalition one short of the threshold opens a victim's position, is not used).
 """
 
@@ -26,7 +26,7 @@ from covey.errors import PeerError, Unmet
 from covey.protocols.collect import post, roll
 from covey.protocols.protocol import EVERYONE, Attendance
 from covey.secure import committee
-from covey.wire import Bytes64, Channel, Count, Message, Name, gather
+from covey.wire import Bytes32, Bytes64, Channel, Count, Message, Name, gather
 
 LETTERS = 3
 """That a trustee writes to each other one in founding the committee: a promise, a deal, an echo."""
@@ -45,6 +45,7 @@ class Welcome(Message, tag="collect.welcome"):
 
     respondents: Count
     number: Count
+    lot: Bytes32
     trustees: Annotated[list[Name], Meta(max_length=MOST_TRUSTEES)]
     dealer: Name | None
     keys: Annotated[list[Point], Meta(max_length=MOST_TRUSTEES + 1)]
@@ -88,6 +89,8 @@ class Enrolment:
     trustees: tuple[str, ...]
     dealer: str
     """Who deals the key of the other scheme; empty where there is none."""
+    lot: bytes
+    """What is drawn for everyone follows from it."""
     rows: KeyShare = field(repr=False)
     """What rows are sealed to."""
 
@@ -98,6 +101,7 @@ class Membership:
 
     respondents: int
     number: int
+    lot: bytes
     letters: KeyShare = field(repr=False)
     key: Points
     """What positions are encrypted under."""
@@ -111,9 +115,18 @@ class Membership:
     """Their keys for letters."""
 
 
-def chosen(session: bytes, handles: Sequence[str], size: int) -> tuple[tuple[str, ...], str]:
-    """The trustees, whose hash with the session is smallest, sorted by name; and who comes next, to deal."""
-    by_hash = sorted(handles, key=lambda name: hashlib.sha256(spell("collect trustee", session, name)).digest())
+def lot_of(session: bytes, letters: Mapping[str, Point]) -> bytes:
+    """A hash of everyone's key for letters: who named the session did not know it then.
+
+    No respondent can check it. A collector that leaves people out, or has accomplices enrol last, can try many.
+    """
+    everyone = [part for name in sorted(letters) for part in (name, letters[name].data)]
+    return hashlib.sha256(spell("collect lot", session, *everyone)).digest()
+
+
+def chosen(lot: bytes, handles: Sequence[str], size: int) -> tuple[tuple[str, ...], str]:
+    """The trustees, whose hash with the lot is smallest, sorted by name; and who comes next, to deal."""
+    by_hash = sorted(handles, key=lambda name: hashlib.sha256(spell("collect trustee", lot, name)).digest())
     return tuple(sorted(by_hash[:size])), (by_hash[size : size + 1] or [""])[0]
 
 
@@ -140,7 +153,8 @@ async def enrol(
     handles = tuple(letters)
     if len(handles) < least:
         raise Unmet(f"fewer than k = {least} respondents took part; nothing can be released")
-    trustees, dealer = chosen(channel.session, handles, size)
+    lot = lot_of(channel.session, letters)
+    trustees, dealer = chosen(lot, handles, size)
     if deals and not dealer:
         raise Unmet(
             'scheme = "paillier" needs a respondent besides the committee, to deal the key; nothing is released'
@@ -151,8 +165,8 @@ async def enrol(
 
     async def greet(number: int, name: str) -> None:
         among = name in trustees or name == dealer
-        welcome = Welcome(len(handles), number, list(trustees), dealer or None, listed)
-        await channel.at("welcome").send(name, welcome if among else Welcome(len(handles), number, [], None, []))
+        welcome = Welcome(len(handles), number, lot, list(trustees), dealer or None, listed)
+        await channel.at("welcome").send(name, welcome if among else Welcome(len(handles), number, lot, [], None, []))
 
     await gather(*(greet(number, name) for number, name in enumerate(handles)))
     at = channel.at("committee")
@@ -163,7 +177,7 @@ async def enrol(
     told = Keys(own.public, knows, made.public, rows.public)
     await gather(*(channel.at("keys").send(name, told) for name in handles))
     opening = Opening(own, made, committee.places(trustees), joint_key([own.public, made.public]))
-    return Enrolment(handles, letters, opening, trustees, dealer, rows)
+    return Enrolment(handles, letters, opening, trustees, dealer, lot, rows)
 
 
 async def join(channel: Channel, hub: str) -> Membership:
@@ -190,6 +204,7 @@ async def join(channel: Channel, hub: str) -> Membership:
     return Membership(
         respondents=welcome.respondents,
         number=welcome.number,
+        lot=welcome.lot,
         letters=own,
         key=joint_key([keys.collector, keys.committee]),
         rows=keys.rows,

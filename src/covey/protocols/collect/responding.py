@@ -68,7 +68,7 @@ async def answer(seat: Seat, terms: Terms, hub: str, membership: Membership, key
     """Our entry of the index, re-randomised, and our marks; with a dealt key the position goes by itself."""
     channel, table = seat.channel.at("answers"), seat.records
     cell = int(terms.grid.rank(table.codes)[0])
-    raw = await fetch.read(seat.channel.at("fetch"), terms, hub, cell)
+    raw = await fetch.read(seat.channel.at("fetch"), terms, hub, membership.lot, cell)
     jitter = answers.jitter_of(terms, channel.rng.stream("jitter"))
     if key is not None:
         await dealt.answer(channel.at("position"), hub, key, raw, jitter)
