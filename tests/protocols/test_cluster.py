@@ -18,12 +18,12 @@ from covey.errors import Aborted, InputError, PeerError, Unmet
 from covey.party.in_process import simulate
 from covey.party.script import strays
 from covey.protocols import cluster, of_study, rows
-from covey.protocols.cluster import clear, diverse, paper, repair
+from covey.protocols.cluster import clear, diverse, exact, paper, repair
 from covey.protocols.cluster.agree import agree
 from covey.protocols.cluster.divide import Openings
 from covey.protocols.cluster.ground import Clusters, Ground, lay_ground
 from covey.protocols.cluster.sweep import Rules
-from covey.protocols.cluster.turn import State, read_state, write_state
+from covey.protocols.cluster.turn import Held, State, read_state, write_state
 from covey.secure import sum as secure_sum
 from covey.study import Study
 from covey.testing import harness
@@ -112,6 +112,38 @@ def test_the_ledger_counts_what_was_opened_and_nothing_of_fewer_than_k() -> None
     assert smallest is not None
     assert int(smallest[1]) >= study.privacy.k
     assert any("as long as no more than 1 of the 3 parties put together" in line for line in ledger)
+
+
+def test_the_ledger_counts_clusters_of_one_record_that_everyone_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everyone is alike: lone records join others, and no turn leaves a cluster of one."""
+    measured: list[Clusters] = []
+    measure = exact.measure
+
+    async def watched(channel: Channel, *work: object) -> Clusters:
+        found = await measure(channel, *work)  # type: ignore[arg-type]
+        measured.append(found)
+        return found
+
+    monkeypatch.setattr(exact, "measure", watched)
+    study = study_of("cluster", k=3, options='schedule = "exact"')
+    trial = trial_of(study, {name: [(1, "F", "flu")] for name in SITES})
+    ledger = simulate(study, {name: _frame(trial, name) for name in trial.names}, seed=3).ledger["north"]
+    (said,) = [found for line in ledger if (found := re.search(r"and (\d+) times as a cluster of one record", line))]
+    lone = sum(int((found.sizes == 1).sum()) for found in measured) // len(SITES)  # all three measure alike
+    assert lone > 0
+    assert int(said[1]) == lone * (len(SITES) - 1)
+
+
+def test_a_turn_that_leaves_a_cluster_of_one_record_shows_it_to_all_but_its_owner() -> None:
+    ground, _ = one_class(study_of("cluster"))
+    roots = [tree.root for tree in ground.trees]
+    boxes = ground.flat(np.array([roots, roots, roots], dtype=np.int32))
+    before, after = Clusters(np.array([2, 2, 1]), boxes), Clusters(np.array([1, 3, 1]), boxes)
+    for label, shown in (([1], 1), ([0], 0)):
+        openings = Openings()
+        held = Held.of(ground, np.zeros((2, 1), dtype=np.int32), np.array(label), 3)
+        exact.hear_state(write_state(ground, after), ground, before, held, "x", "turn", openings)
+        assert openings.single == shown
 
 
 def test_two_parties_are_told_plainly_what_they_learn_of_each_other() -> None:
@@ -303,7 +335,9 @@ def test_a_state_that_no_turn_could_leave_is_refused() -> None:
     roots = [tree.root for tree in ground.trees]
     before = Clusters(np.array([4, 5]), ground.flat(np.array([roots, roots], dtype=np.int32)))
     rules = Rules(3, 10, True)
-    assert read_state(write_state(ground, before), ground, before, "x", "turn", rules).digest() == before.digest()
+    held = Held.of(ground, np.array([[1, 9], [0, 1]], dtype=np.int32), np.array([1, 1]), 2)
+    said = read_state(write_state(ground, before), ground, before, held, "x", "turn", rules)
+    assert said.digest() == before.digest()
     for sizes, nodes, reason in (
         ((4, 5, 6), (*roots, *roots, *roots), "3 clusters"),
         ((4, 5), (*roots, *roots, *roots), "2 clusters of 6 nodes"),
@@ -312,11 +346,18 @@ def test_a_state_that_no_turn_could_leave_is_refused() -> None:
         ((2, 7), (*roots, *roots), "fewer than 3"),
         ((4, 5), (*roots, roots[0], 99), "none of its hierarchy"),
         ((4, 5), (*roots, roots[0], -1), "none of its hierarchy"),
+        ((4, 5), (*roots, 1, roots[1]), "leave out records of this party"),
     ):
         with pytest.raises(PeerError, match=reason):
-            read_state(state_of(sizes, nodes), ground, before, "x", "turn", rules)
+            read_state(state_of(sizes, nodes), ground, before, held, "x", "turn", rules)
     with pytest.raises(PeerError, match="another number of records"):  # where clusters may have any size, none below 0
-        read_state(state_of((2**64 - 1, 10), (*roots, *roots)), ground, before, "x", "turn")
+        read_state(state_of((2**64 - 1, 10), (*roots, *roots)), ground, before, held, "x", "turn")
+    with pytest.raises(PeerError, match="leave out records of this party"):
+        read_state(state_of((8, 1), (*roots, *roots)), ground, before, held, "x", "turn")
+    lift = np.where(np.arange(len(ground.forest.cost)) == 0, ground.forest.parent, np.arange(len(ground.forest.cost)))
+    with pytest.raises(PeerError, match="site_l does not let"):
+        hidden = state_of((4, 5), (0, roots[1], *roots))
+        read_state(hidden, replace(ground, lift=lift.astype(np.int32)), before, held, "x", "turn")
 
 
 def test_sizes_stay_private_the_messages_depend_on_the_joint_table_alone() -> None:

@@ -92,9 +92,9 @@ async def count_openings(seat: Seat, channel: Channel, openings: Openings) -> No
     if leaks.schedule_of(seat.study) in ("guarded", "strict"):
         seat.book.learns(leaks.OPENED, **vars(openings))
         return
-    mine = np.array([openings.exact], dtype=np.uint64)
-    exactly = int((await secure_sum.total(channel, mine))[0])
-    seat.book.learns(leaks.OPENED_EXACTLY, exactly=exactly, closures=openings.closures)
+    mine = np.array([openings.exact, openings.single], dtype=np.uint64)
+    exactly, single = (int(each) for each in await secure_sum.total(channel, mine))
+    seat.book.learns(leaks.OPENED_EXACTLY, exactly=exactly, single=single, closures=openings.closures)
 
 
 @dataclass(frozen=True)

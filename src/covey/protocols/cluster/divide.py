@@ -44,11 +44,16 @@ class Openings:
     closures: int = 0
     smallest: int = 2**62  # the fewest records behind an opened closure or count
     calls: int = 0  # of the paper's AND
-    exact: int = 0  # closures of a single record of others that this party was shown; its own business
+    exact: int = 0  # closures of a single record of others that this party asked for: its own business, as is
+    single: int = 0  # how many clusters of a single record, not its own, it was shown with everyone
 
     def saw(self, sizes: Longs) -> None:
         """Closures or counts of groups of these sizes are opened."""
         self.smallest = min(self.smallest, int(sizes.min(initial=self.smallest)))
+
+    def showed(self, sizes: Longs, own: Longs) -> None:
+        """Everyone is shown clusters of these sizes, in which the party has so many records itself."""
+        self.single += int(((sizes == 1) & (own == 0)).sum())
 
 
 @dataclass(frozen=True)
@@ -297,6 +302,7 @@ async def close_jointly(
     bounds = ground.local(clusters.boxes[marked])
     openings.closures += len(marked)
     openings.saw(clusters.sizes[marked])
+    openings.showed(clusters.sizes[marked], np.bincount(label, minlength=len(clusters))[marked])
     found = await ancestor.common(channel, ground.trees, ground.local(own), below=bounds)
     boxes = clusters.boxes.copy()
     if found is not None:

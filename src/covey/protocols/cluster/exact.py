@@ -2,8 +2,9 @@
 
 Each turn takes one exchange instead of one SMC call per removal: within a turn nobody else moves, and the mover learns
 the closure of the others' records in every cluster, which with its own records makes every removal exact. Where the
-others have a single record in a cluster, that closure is the record: `exact` counts how often. A sweep is repeated
-while a record moved or a cluster was halved (the paper leaves the second out), at most `SWEEPS` times.
+others have a single record in a cluster, that closure is the record, and so is that of a cluster of one record, which
+everyone is shown: both are counted. A sweep is repeated while a record moved or a cluster was halved (the paper leaves
+the second out), at most `SWEEPS` times.
 
 The start is that of `covey.anonymize.sequential`: random clusters of k/2 records or, if these are so wide that hardly
 a move would gain, of half the size, and again; their sizes and closures are public, so everyone decides alike. Smaller
@@ -28,9 +29,8 @@ from covey.crypto.rng import Rng, Stream
 from covey.protocols.cluster.agree import agree
 from covey.protocols.cluster.divide import Openings, close_jointly
 from covey.protocols.cluster.ground import Clusters, Ground
-from covey.protocols.cluster.kernels import close_own
 from covey.protocols.cluster.sweep import sweep_exact
-from covey.protocols.cluster.turn import State, read_state, write_state
+from covey.protocols.cluster.turn import Held, State, read_state, write_state
 from covey.protocols.protocol import Pace
 from covey.secure import ancestor
 from covey.secure import sum as secure_sum
@@ -184,11 +184,10 @@ async def exact_turn(
 ) -> Clusters:
     """The clusters after the mover's turn (steps 4 to 19); its own label array is changed in place."""
     alive = np.flatnonzero(state.sizes > 0)
-    own = np.full((len(alive), ground.columns), NOTHING, dtype=np.int32)
-    foreign = state.sizes - np.bincount(label, minlength=len(state))
-    if channel.me != mover:
-        own = ground.clamped_boxes(close_own(ground.forest, codes, label, len(state)))[alive]
-    else:
+    held = Held.of(ground, codes, label, len(state))
+    foreign, own = state.sizes - held.counts, held.boxes[alive]
+    if channel.me == mover:
+        own = np.full((len(alive), ground.columns), NOTHING, dtype=np.int32)
         openings.exact += int((foreign[alive] == 1).sum())
     openings.closures += len(alive)
     bounds = ground.local(state.boxes[alive])
@@ -196,7 +195,7 @@ async def exact_turn(
     found, _ = await gather(query, agree(channel.at("agree"), state.digest()))
     said = channel.at("state")
     if channel.me != mover:
-        return read_state(await said.receive(mover, State), ground, state, mover, said.step)
+        return hear_state(await said.receive(mover, State), ground, state, held, mover, said.step, openings)
     others = np.full(state.boxes.shape, NOTHING, dtype=np.int32)
     if found is not None:
         others[alive] = ground.flat(found)
@@ -205,7 +204,17 @@ async def exact_turn(
     sweep_exact(ground.forest, ground.shown, codes, label, sizes, boxes, others, ground.monotone)
     message = write_state(ground, Clusters(sizes, boxes))
     await said.broadcast(message)
-    return read_state(message, ground, state, mover, said.step)
+    return read_state(message, ground, state, Held.of(ground, codes, label, len(state)), mover, said.step)
+
+
+def hear_state(
+    message: State, ground: Ground, before: Clusters, held: Held, mover: str, step: str, openings: Openings
+) -> Clusters:
+    """The clusters that the mover says; those that changed are shown, whatever their size."""
+    after = read_state(message, ground, before, held, mover, step)
+    changed = (after.sizes != before.sizes) | (after.boxes != before.boxes).any(axis=1)
+    openings.showed(after.sizes[changed], held.counts[changed])
+    return after
 
 
 async def halve(

@@ -87,7 +87,8 @@ PAPER = Leakage(
 OPENED_EXACTLY = Leakage(
     everyone=(
         "in all: {closures} closures; how often one that a party was shown was another party's exact record: "
-        "{exactly} times, all parties together",
+        "{exactly} times in answer to a mover's question, and {single} times as a cluster of one record, of which "
+        "everyone is shown the closure; all parties together",
     )
 )
 DIVERSITY = Leakage(

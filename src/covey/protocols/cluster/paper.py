@@ -26,10 +26,11 @@ from covey.crypto.rng import Stream
 from covey.errors import PeerError
 from covey.protocols.cluster.agree import agree
 from covey.protocols.cluster.divide import Openings
+from covey.protocols.cluster.exact import hear_state
 from covey.protocols.cluster.ground import Clusters, Ground
 from covey.protocols.cluster.kernels import above
 from covey.protocols.cluster.sweep import ENDLESS, NO_UNITS, Rules, best_cluster, box_price
-from covey.protocols.cluster.turn import State, read_state, write_state
+from covey.protocols.cluster.turn import Held, State, read_state, write_state
 from covey.secure import rings
 from covey.secure.descent import NOTHING
 from covey.wire import Channel, Count, Message
@@ -67,11 +68,12 @@ class Parts:
         said = channel.at("state")
         if channel.me != mover:
             await _answer_all(channel, ground, codes, label, state, mover, openings)
-            return read_state(await said.receive(mover, State), ground, state, mover, said.step)
+            held = Held.of(ground, codes, label, len(state))
+            return hear_state(await said.receive(mover, State), ground, state, held, mover, said.step, openings)
         examined = self._examined(codes.shape[1], channel.rng.stream("part"))
         message = write_state(ground, await _move_all(channel, ground, codes, label, state, openings, examined))
         await said.broadcast(message)
-        return read_state(message, ground, state, mover, said.step)
+        return read_state(message, ground, state, Held.of(ground, codes, label, len(state)), mover, said.step)
 
     async def ended(self, channel: Channel, records: int, changed: bool) -> bool:
         """Whether everyone has examined all of its records since anything changed."""
@@ -103,7 +105,8 @@ async def _move_all(
             before, rest = _own_closures(ground, codes, label, record)
             changed = before != rest
             if changed.any():
-                openings.exact += int((label == own).sum() == 1 and sizes[own] == 2)
+                if (label == own).sum() == 1 and sizes[own] == 2:
+                    openings.exact += len(channel.parties) - 1  # everyone sees it but whose it is
                 start = np.where(changed, boxes[own], NOTHING).astype(np.int32)
                 ask = Removal(False, own, ground.local(start[np.newaxis])[0].astype("<i4").tobytes())
                 await channel.at("ask", asked).broadcast(ask)

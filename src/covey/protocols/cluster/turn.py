@@ -8,6 +8,7 @@ Guarded   only what a removal would leave is opened, to the party whose turn it 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +42,26 @@ class Memory:
         return np.asarray(self.touched | ~same)
 
 
+class Held(NamedTuple):
+    """A party's own records in each cluster: how many there are, and the box that closes them, NOTHING for none."""
+
+    counts: Longs
+    boxes: Ints
+
+    @classmethod
+    def of(cls, ground: Ground, codes: Ints, label: Longs, clusters: int) -> Held:
+        """The own records with these labels."""
+        boxes = ground.clamped_boxes(close_own(ground.forest, codes, label, clusters))
+        return cls(np.bincount(label, minlength=clusters).astype(np.int64), boxes)
+
+    def within(self, ground: Ground, clusters: Clusters) -> bool:
+        """Whether the clusters have at least these records, and boxes above them."""
+        here, trees = self.boxes != NOTHING, ground.forest
+        mine, theirs = self.boxes[here], clusters.boxes[here]
+        closed = (trees.first[theirs] <= trees.first[mine]) & (trees.last[mine] <= trees.last[theirs])
+        return bool(closed.all()) and bool((self.counts <= clusters.sizes).all())
+
+
 class State(Message, tag="cluster.state"):
     """The clusters after the sender's turn: sizes, and the nodes of their boxes, four bytes each."""
 
@@ -62,16 +83,15 @@ async def guarded_turn(
         critical = find_critical(ground.forest, ground.children, codes, label, len(clusters))
         mine = questions(ground, critical, asked, clusters)
     else:
-        own = ground.clamped_boxes(close_own(ground.forest, codes, label, len(clusters)))
-        own = ground.local(own[asked])
-        mine = np.concatenate([own] * SLOTS)
+        held = Held.of(ground, codes, label, len(clusters))
+        mine = np.concatenate([ground.local(held.boxes[asked])] * SLOTS)
     openings.closures += len(bounds)
     openings.saw(clusters.sizes[asked] - 1)
     query = ancestor.common(channel.at("remove"), ground.trees, mine, below=bounds, receiver=mover)
     found, _ = await gather(query, agree(channel.at("agree"), clusters.digest()))
     state = channel.at("state")
     if channel.me != mover:
-        return read_state(await state.receive(mover, State), ground, clusters, mover, state.step, rules)
+        return read_state(await state.receive(mover, State), ground, clusters, held, mover, state.step, rules)
     answers = np.full((SLOTS, *clusters.boxes.shape), NOTHING, dtype=np.int32)
     if found is not None:
         answers[:, asked] = ground.flat(found).reshape(SLOTS, len(asked), ground.columns)
@@ -100,9 +120,9 @@ def write_state(ground: Ground, clusters: Clusters) -> State:
 
 
 def read_state(
-    state: State, ground: Ground, before: Clusters, mover: str, step: str, rules: Rules | None = None
+    state: State, ground: Ground, before: Clusters, held: Held, mover: str, step: str, rules: Rules | None = None
 ) -> Clusters:
-    """The clusters that the mover says. Raises PeerError for what no turn could have left."""
+    """The clusters that the mover says. Raises PeerError for what no turn could have left; `held` are one's own."""
     sizes = state.sizes.words.astype(np.int64)
     nodes = np.frombuffer(state.nodes, dtype="<i4").astype(np.int32)
     if len(sizes) != len(before) or len(nodes) != len(before) * ground.columns:
@@ -115,4 +135,10 @@ def read_state(
     nodes = nodes.reshape(len(before), ground.columns)
     if (nodes < 0).any() or (nodes >= [tree.nodes for tree in ground.trees]).any():
         raise PeerError(party=mover, step=step, reason="a node is none of its hierarchy's")
-    return Clusters(sizes, ground.flat(nodes))
+    after = Clusters(sizes, ground.flat(nodes))
+    if not held.within(ground, after):
+        raise PeerError(party=mover, step=step, reason="its clusters leave out records of this party")
+    shown = after.boxes[sizes > 0]
+    if not np.array_equal(ground.clamped_boxes(shown), shown):
+        raise PeerError(party=mover, step=step, reason="a node is one that site_l does not let anyone show")
+    return after

@@ -1,0 +1,34 @@
+"""A party of `cluster` that says what it may not: whoever hears it names the liar, and not its victim."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from covey.errors import PeerError
+from covey.protocols.cluster import exact, turn
+from covey.protocols.cluster.ground import Clusters, Ground
+from covey.protocols.cluster.turn import State, write_state
+from covey.testing import harness
+from covey.testing.hospitals import SITES, draw_people, stream_of, study_of, trial_of
+
+
+@pytest.mark.parametrize("schedule", ["guarded", "exact"])
+def test_a_mover_whose_boxes_leave_out_others_records_is_named(schedule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first to move says one leaf in place of each box; without a look at it the next query blames its victim."""
+
+    def narrowed(ground: Ground, clusters: Clusters) -> State:
+        boxes = clusters.boxes.copy()
+        boxes[:, 0] = ground.forest.first[boxes[:, 0]]
+        return write_state(ground, Clusters(clusters.sizes, boxes.astype(np.int32)))
+
+    for module in (turn, exact):
+        monkeypatch.setattr(module, "write_state", narrowed)
+    options = f'schedule = "{schedule}"'
+    trial = trial_of(study_of("cluster", options=options), draw_people(stream_of(1, "liars"), SITES, 10, 14))
+    ends = harness.run(trial)
+    for name in SITES[1:]:
+        error = ends[name].error
+        assert isinstance(error, PeerError)
+        assert error.party == "east"
+        assert "leave out records of this party" in str(error)
