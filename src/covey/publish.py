@@ -30,6 +30,7 @@ from covey.anonymize.problem import Partition
 from covey.errors import InputError, Unmet
 from covey.schema import Role
 from covey.sources import Data, Frame, arrange, canonical_csv, connect, like, write_atomically
+from covey.sources.release import UMASK
 from covey.study import Study
 from covey.table import Table
 from covey.verify import Verdict, verify
@@ -61,8 +62,7 @@ class Release:
         files["summary.json"] = (json.dumps(self.summary, indent=2, ensure_ascii=False) + "\n").encode()
         if self.explanation is not None:
             files["explanation.json"] = msgspec.json.format(msgspec.json.encode(self.explanation), indent=2) + b"\n"
-        if (Path(folder) / "ledger.json").exists():
-            raise InputError(f"{folder}: holds the run of a protocol; choose another folder for the release")
+        _refuse_to_replace(Path(folder), files)
         files[reporting.FILE] = self.report().encode()
         write_together(Path(folder), files)
         if self.explanation is None:
@@ -208,6 +208,18 @@ def _study_files(study: Study) -> dict[str, bytes]:
     return {"study.toml": study.path.read_bytes(), **study.files}
 
 
+def _refuse_to_replace(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Raises InputError where a folder has something else than an earlier release of ours under these names."""
+    if (folder / "ledger.json").exists():
+        raise InputError(f"{folder}: holds the run of a protocol; choose another folder for the release")
+    if (folder / "summary.json").exists():
+        return
+    for name, content in files.items():
+        path = folder / name
+        if path.exists() and not (path.is_file() and path.read_bytes() == content):
+            raise InputError(f"{path}: is there already, and is no release of ours; choose another folder with --out")
+
+
 def write_together(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write files into a folder; a new folder appears whole or not at all. Raises InputError that names it."""
     if folder.exists() and not folder.is_dir():
@@ -224,7 +236,7 @@ def write_together(folder: Path, files: Mapping[str, bytes]) -> None:
     try:
         for name, content in files.items():
             write_atomically(staged / name, content)
-        staged.chmod(0o755)
+        staged.chmod(0o777 & ~UMASK)
         staged.rename(folder)
     except BaseException:
         shutil.rmtree(staged, ignore_errors=True)

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -52,6 +54,28 @@ def test_what_is_saved_is_complete_and_verifies_by_itself(clinic: Path, tmp_path
     assert summary["study_hash"] == copied.study_hash
     assert summary["k_reached"] >= summary["k"] == 5
     assert [path.name for path in out.parent.iterdir()] == ["out"]
+
+
+def test_saving_over_what_is_no_release_is_refused_and_leaves_it(clinic: Path, tmp_path: Path) -> None:
+    release = covey.anonymize(clinic / "clinic.csv", covey.Study.load(clinic / "study.toml"), "datafly")
+    for name in ("release.csv", "study.toml"):
+        folder = tmp_path / f"with {name}"
+        folder.mkdir()
+        (folder / name).write_text("somebody's own")
+        with pytest.raises(InputError, match=f"{name}: is there already, and is no release of ours"):
+            release.save(folder)
+        assert [path.read_text() for path in folder.iterdir()] == ["somebody's own"]
+    release.save(clinic)  # the study itself lies there
+    release.save(clinic)  # and then an earlier release
+
+
+def test_what_others_may_not_read_by_the_umask_they_may_not(clinic: Path, tmp_path: Path) -> None:
+    script = (
+        "import sys, covey; study = covey.Study.load('study.toml'); "
+        "covey.anonymize('clinic.csv', study, 'datafly').save(sys.argv[1])"
+    )
+    subprocess.run([sys.executable, "-c", script, str(tmp_path / "out")], cwd=clinic, check=True, umask=0o077)
+    assert {path.stat().st_mode & 0o077 for path in (tmp_path / "out", *(tmp_path / "out").iterdir())} == {0}
 
 
 def test_saving_over_a_file_is_refused(clinic: Path, tmp_path: Path) -> None:

@@ -50,9 +50,14 @@ def new(
 
 def _party(path: str, every: list[str]) -> str:
     """A party's name from its file's; two files of one name are told apart by their place."""
-    stem = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(path.split("?", maxsplit=1)[0]).stem).strip("-") or "party"
-    alike = [other for other in every if Path(other.split("?")[0]).stem == Path(path.split("?", maxsplit=1)[0]).stem]
-    return stem if len(alike) == 1 else f"{stem}-{every.index(path) + 1}"
+    stems = [_stem(other) for other in every]
+    own = _stem(path)
+    return own if stems.count(own) == 1 else f"{own}-{every.index(path) + 1}"
+
+
+def _stem(path: str) -> str:
+    """What a file's name gives of a party's: letters, digits, `_` and `-`, beginning with one of the first two."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", Path(path.split("?", maxsplit=1)[0]).stem).strip("-_")[:56] or "party"
 
 
 def _render(out: Path, guesses: tuple[Guess, ...], files: bool) -> None:

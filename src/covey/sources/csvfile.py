@@ -101,7 +101,9 @@ def _separator(text: str) -> str:
 def _header(path: Path, text: str, separator: str) -> list[str]:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     try:
-        return next(row for row in reader if row)
+        if row := next(reader):
+            return row
+        raise InputError(f"{path}, line 1: is empty; the first line names the columns: remove the empty lines above it")
     except (csv.Error, StopIteration):
         raise InputError(f"{path}, line 1: has no readable header; the first line names the columns") from None
 

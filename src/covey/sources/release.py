@@ -15,6 +15,10 @@ import pyarrow.parquet
 from covey.cells import guarded
 from covey.errors import InputError
 
+UMASK = os.umask(0o077)
+"""What the person who runs us keeps from others in new files."""
+os.umask(UMASK)
+
 
 def arrange(table: pa.Table, exempt: frozenset[str] = frozenset()) -> pa.Table:
     """The table as it is written: formulas guarded (hierarchy labels are exempt), rows in order of their bytes."""
@@ -86,7 +90,7 @@ def write_atomically(path: Path, content: bytes, mode: int = 0o644) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
-        Path(temporary).chmod(mode)
+        Path(temporary).chmod(mode & ~UMASK)
         Path(temporary).replace(path)
         _sync_folder(path.parent)
     except BaseException as error:

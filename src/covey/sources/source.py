@@ -141,7 +141,7 @@ def _file(path: Path) -> Source:
     readable, keep = _plain_name(path)
     if path.suffix.lower() in (".parquet", ".pq"):
         try:
-            return Source(str(path), backend.read_parquet(str(readable)), backend, keep)
+            return Source(str(path), backend.read_parquet(str(readable), hive_partitioning=False), backend, keep)
         except (duckdb.Error, OSError):
             raise InputError(f"{path}: is no readable Parquet file; check the path and its permissions") from None
     found = look(path)
@@ -150,6 +150,7 @@ def _file(path: Path) -> Source:
         table = backend.read_csv(
             str(readable), auto_detect=False, header=True, delim=found.separator, quote='"', escape='"',
             columns=schema, max_line_size=LONGEST_LINE, strict_mode=True,
+            hive_partitioning=False,  # a folder named like `age=30` says nothing about the cells
         )  # fmt: skip
     except duckdb.Error as error:
         raise InputError(f"{path}{_line(error)}: {_reason(str(error))}") from None

@@ -7,6 +7,13 @@ from pathlib import Path, PurePosixPath
 from covey.errors import InputError
 
 _LARGEST_FILE = 256 * 2**20
+RESERVED = frozenset(
+    {
+        "certificate.json", "collection.jsonl", "explanation.json", "invitations.jsonl", "journal", "ledger.json",
+        "release.csv", "report.html", "run.log", "status.json", "study.toml", "summary.json", "transcript.jsonl",
+    }
+)  # fmt: skip
+"""What runs and releases write beside the study's files."""
 
 
 class Folder:
@@ -45,6 +52,8 @@ class Folder:
         relative = PurePosixPath(named)
         if not named or "\0" in named or relative.is_absolute() or ".." in relative.parts or "\\" in named:
             raise InputError(f"{named!r} lies outside the study's folder; copy the file into it and name it from there")
+        if relative.as_posix().lower() in RESERVED:
+            raise InputError(f"{named!r} is what a release or a run calls a file of its own; rename the file")
         walked = self._folder
         for part in relative.parts:
             walked /= part

@@ -40,6 +40,15 @@ def test_tables_with_the_same_columns_make_a_horizontal_study(covey: Covey, tmp_
         assert covey("check", tmp_path / "study.toml", "--data", file, "--as", party.name).code == 0
 
 
+def test_parties_whose_files_names_have_no_plain_letters_are_told_apart(covey: Covey, tmp_path: Path) -> None:
+    names = ("é.csv", "ü.csv", "a b.csv", "a-b.csv", "_x.csv", "n" * 80 + ".csv")
+    for name in names:
+        (tmp_path / name).write_text("age,ill\n" + "".join(f"{20 + row},flu\n" for row in range(30)))
+    covey("new", *(str(tmp_path / name) for name in names), "--out", str(tmp_path / "study.toml"))
+    parties = [party.name for party in Study.load(tmp_path / "study.toml").parties]
+    assert len(set(parties)) == len(names)
+
+
 def test_tables_that_share_a_key_make_a_vertical_study(covey: Covey, tmp_path: Path) -> None:
     folder = samples.path("clinic-billing")
     data = [folder / "clinic.csv", folder / "billing.csv"]

@@ -44,6 +44,24 @@ def test_a_zipped_table_and_one_with_an_odd_name_are_read(tmp_path: Path) -> Non
     assert cells(file, "a", "b") == [["1", "2"]]
 
 
+def test_a_folder_named_like_a_column_and_a_value_says_nothing_about_the_cells(tmp_path: Path) -> None:
+    folder = tmp_path / "a=7" / "k=5"
+    folder.mkdir(parents=True)
+    (folder / "data.csv").write_text("a,b\n1,2\n3,4\n")
+    pq.write_table(pa.table({"a": ["1", "3"], "b": ["2", "4"]}), folder / "data.parquet")
+    for name in ("data.csv", "data.parquet"):
+        assert connect(folder / name).columns == ("a", "b")
+        assert cells(folder / name, "a", "b") == [["1", "2"], ["3", "4"]]
+
+
+@pytest.mark.parametrize("start", ["\n", "\r\n\r\n", "\ufeff\n"])
+def test_an_empty_line_above_the_header_is_refused_and_makes_no_row_of_it(tmp_path: Path, start: str) -> None:
+    file = tmp_path / "data.csv"
+    file.write_bytes(f"{start}a,b\n1,2\n".encode())
+    with pytest.raises(InputError, match="line 1: is empty; the first line names the columns"):
+        connect(file)
+
+
 def test_a_single_column_is_a_table(tmp_path: Path) -> None:
     file = tmp_path / "data.csv"
     file.write_text("a\n1\n2\n")

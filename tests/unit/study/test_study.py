@@ -105,6 +105,7 @@ def test_all_problems_come_at_once_each_with_its_line(folder: Path) -> None:
         ('hierarchy = "region.csv"', "", "needs a hierarchy"),
         ('hierarchy = "region.csv"', 'hierarchy = "../region.csv"', "outside the study's folder"),
         ('hierarchy = "region.csv"', 'hierarchy = "/etc/passwd"', "outside the study's folder"),
+        ('hierarchy = "region.csv"', 'hierarchy = "release.csv"', "calls a file of its own; rename the file"),
         ('hierarchy = "region.csv"', 'hierarchy = "absent.csv"', "cannot be read"),
         ('hierarchy = "region.csv"', "hierarchy = { min = nan, max = 3 }", "finite"),
         ('hierarchy = "region.csv"', "hierarchy = { prefix = [2, 3] }", "shorter"),
