@@ -98,12 +98,15 @@ async def make_index(channel: Channel, terms: Terms, key: PublicKey, handles: Se
 
 
 def build(terms: Terms, key: PublicKey, theirs: Sequence[Ciphertexts], own: Longs, fresh: Stream) -> Ciphertexts:
-    """The sums up to each cell, re-randomised; the collector's numbers are added to them in the clear."""
+    """The sums up to each cell, with the collector's own numbers encrypted on top, so that no sum is as it was given.
+
+    Encryptions hide them from all but the dealer, who could open them anyway.
+    """
     beginning = Ciphertexts.join(key, [part.slice(len(part) - 1, len(part)) for part in theirs]).total().values[0]
     steps = [value for part in theirs for value in part.values[:-1]]
     sums = list(accumulate([steps[0] * beginning % key.square, *steps[1:]], lambda a, b: a * b % key.square))
     mine = np.cumsum(own[terms.b :]) + int(own[: terms.b].sum())
-    return Ciphertexts(key, sums).plus_numbers(mine.tolist()).rerandomised(fresh)
+    return Ciphertexts(key, sums).plus(key.encrypt(mine.tolist(), fresh))
 
 
 async def answer(channel: Channel, hub: str, key: PublicKey, entry: bytes, jitter: int) -> None:
