@@ -348,6 +348,19 @@ def test_fewer_people_than_a_class_has_end_no_simulated_attack() -> None:
     assert 0 <= attack.simulate(Terms.of(study), trees, attack.people(trees, 600)).all <= 1
 
 
+@pytest.mark.parametrize(("k", "tried"), [(3, 600), (400, 800), (10**9, 4_799)])
+def test_the_attack_is_tried_on_as_many_people_as_it_can_afford(k: int, tried: int) -> None:
+    terms = Terms.of(study_of(0, k=k))
+    assert attack.sample_size(terms, 10**9) == tried
+    assert attack.sample_size(terms, 500) == 500
+
+
+def test_the_attack_draws_its_numbers_in_lots_and_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = attack.edge(0, 300, 50, np.random.default_rng(1))
+    monkeypatch.setattr(attack, "_DRAWN", 120)
+    assert attack.edge(0, 300, 50, np.random.default_rng(1)) == whole
+
+
 # -- the other scheme
 
 

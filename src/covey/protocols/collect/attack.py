@@ -34,6 +34,10 @@ CANDIDATES = 200
 DISTANCES = (1, 10, 100)
 SIMULATED = 600
 """People that an attack is tried on where there are more, unless their classes are too large for that."""
+_WORK, _COMPARED = SIMULATED << 20, 1 << 17
+"""Cells weighed at most, those of 600 people on the finest grid; and what comparing neighbours costs, in cells."""
+_DRAWN = 1 << 22
+"""Random numbers in memory at the same time."""
 _TRIALS = 4000
 
 
@@ -80,8 +84,9 @@ def simulate(terms: Terms, trees: Sequence[Hierarchy], codes: Ints, seed: int = 
 
 
 def sample_size(terms: Terms, number: int) -> int:
-    """How many of so many people the attack is tried on: two classes at least, if there are so many."""
-    return min(number, max(SIMULATED, 2 * (terms.k + terms.spare)))
+    """How many of so many people the attack is tried on: two classes of them, unless that is too much work."""
+    affordable = _WORK // (terms.grid.cells + _COMPARED)
+    return min(number, max(SIMULATED, min(2 * (terms.k + terms.spare), affordable)))
 
 
 def people(trees: Sequence[Hierarchy], number: int, seed: int = 1) -> Ints:
@@ -122,12 +127,19 @@ def _found(low: int, high: int, before: int, cell: int, draws: np.random.Generat
     reach = int(6 * deviation * np.sqrt(before + cell + 1) / max(mean, 1e-9)) + 4
     first, last = max(0, cell - reach), cell + reach
     terms = before + cell
-    unknown = draws.integers(low, high + 1, (trials, terms)).sum(axis=1) if terms else np.zeros(trials)
+    unknown = _sums(low, high, terms, draws, trials)
     own = draws.integers(low, high + 1, (trials, last - first))
     known = np.concatenate([np.zeros((trials, 1)), np.cumsum(own, axis=1)], axis=1)
     image = unknown + known[:, cell - first]
     error = np.abs(image[:, np.newaxis] - known - mean * (before + np.arange(first, last + 1)))
     return float(np.mean(np.argmin(error, axis=1) == cell - first))
+
+
+def _sums(low: int, high: int, terms: int, draws: np.random.Generator, trials: int) -> Longs:
+    """In each trial the sum of so many random numbers."""
+    lot = max(1, _DRAWN // max(terms, 1))
+    sizes = [min(lot, trials - start) for start in range(0, trials, lot)]
+    return np.concatenate([draws.integers(low, high + 1, (size, terms)).sum(axis=1) for size in sizes])
 
 
 @dataclass(frozen=True)
