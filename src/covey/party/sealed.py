@@ -6,7 +6,8 @@
 
 A prefix is a length and a keyed hash of it (the length of a segment is written as zero), so that a record which a crash
 has cut short can be told from one that was altered: the first is at the end, with a prefix that holds. Each segment
-has a key of its own, from its salt and its place: where a torn record is written again, no nonce is used twice.
+has a key of its own, from its salt, its place and the tag of whatever lies before it: where a torn record is written
+again, no nonce is used twice, and no segment of another file, or of this one when it was longer, fits behind another.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from covey.crypto.rng import derive, fresh_seed
 from covey.crypto.secret import Secret
 from covey.errors import Aborted, InputError
 
-MAGIC = b"covey sealed file 1\n"
+MAGIC = b"covey sealed file 2\n"
 OVERHEAD = 32
 """Bytes that a record takes beyond its content."""
 
@@ -54,6 +55,7 @@ class SealedFile:
         self._key, self._handle = derive(key, "sealed file"), handle
         self._segments: list[_Segment] = []
         self._end = len(MAGIC)
+        self._last = bytes(_TAG)
         self._fresh = True
         self._unsynced = self._broken = False
 
@@ -126,6 +128,7 @@ class SealedFile:
         prefix = segment.prefix(counter, len(sealed))
         place = Place(len(self._segments) - 1, counter, self._end + _PREFIX, len(sealed))
         self._write(prefix + sealed)
+        self._last = sealed[-_TAG:]
         self.places.append(place)
         return place
 
@@ -159,8 +162,9 @@ class SealedFile:
     def _begin_segment(self) -> None:
         index = len(self._segments)
         salt = fresh_seed().reveal()
-        segment = _Segment(self._key, index, salt)
-        self._write(_check(self._key, index) + salt + segment.tag)
+        segment = _Segment(self._key, index, self._last, salt)
+        self._write(_check(self._key, index, self._last) + salt + segment.tag)
+        self._last = segment.tag
         self._segments.append(segment)
         self._fresh = False
 
@@ -197,7 +201,7 @@ class SealedFile:
 
     def _check_prefix(self, prefix: bytes, length: int, offset: int) -> None:
         if length == 0:
-            due = _check(self._key, len(self._segments))
+            due = _check(self._key, len(self._segments), self._last)
         elif self._segments:
             due = self._segments[-1].prefix(self._segments[-1].taken, length)
         else:
@@ -207,9 +211,10 @@ class SealedFile:
 
     def _take(self, length: int, body: bytes, offset: int) -> None:
         if length == 0:
-            segment = _Segment(self._key, len(self._segments), body[:_SALT])
+            segment = _Segment(self._key, len(self._segments), self._last, body[:_SALT])
             if not hmac.compare_digest(segment.tag, body[_SALT:]):
                 raise self._damaged(offset)
+            self._last = segment.tag
             self._segments.append(segment)
             return
         segment = self._segments[-1]
@@ -219,6 +224,7 @@ class SealedFile:
         except InvalidTag:
             raise self._damaged(offset) from None
         segment.taken += 1
+        self._last = body[-_TAG:]
         self.places.append(place)
 
     def _damaged(self, offset: int) -> InputError:
@@ -239,8 +245,8 @@ class SealedFile:
 class _Segment:
     """The keys of one stretch of records."""
 
-    def __init__(self, key: Secret, index: int, salt: bytes) -> None:
-        own = derive(key, "segment", index, salt)
+    def __init__(self, key: Secret, index: int, last: bytes, salt: bytes) -> None:
+        own = derive(key, "segment", index, last, salt)
         self._cipher = ChaCha20Poly1305(derive(own, "content").reveal())
         self._lengths = derive(own, "lengths").reveal()
         self.tag = derive(own, "tag").reveal()[:_TAG]
@@ -258,9 +264,9 @@ class _Segment:
         return self._cipher.decrypt(counter.to_bytes(12, "big"), sealed, None)
 
 
-def _check(key: Secret, index: int) -> bytes:
-    """The prefix of the segment with that index."""
-    content = b"segment" + index.to_bytes(8, "big")
+def _check(key: Secret, index: int, last: bytes) -> bytes:
+    """The prefix of the segment with that index, behind what ends with that tag."""
+    content = b"segment" + index.to_bytes(8, "big") + last
     check = hashlib.blake2s(content, key=key.reveal(), digest_size=_PREFIX - _LENGTH).digest()
     return bytes(_LENGTH) + check
 

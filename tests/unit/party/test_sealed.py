@@ -100,6 +100,29 @@ def test_a_record_that_was_taken_out_or_moved_is_named(tmp_path: Path) -> None:
             contents(path)
 
 
+def test_a_segment_of_another_file_or_of_a_longer_past_is_named(tmp_path: Path) -> None:
+    parts: dict[str, list[bytes]] = {}
+    for name in ("one", "other"):
+        path = made(tmp_path / name, [b"first", b"second"])
+        sizes = [path.stat().st_size]
+        for word in (b"third", b"fourth"):
+            file = SealedFile.open(path, KEY, append=True)
+            file.append(word)
+            file.close()
+            sizes.append(path.stat().st_size)
+        whole = path.read_bytes()
+        parts[name] = [whole[start:end] for start, end in zip([0, *sizes], sizes, strict=False)]
+    one, other = parts["one"], parts["other"]
+    cut = one[0][: -len(b"second") - OVERHEAD]
+    spliced = ([one[0], other[1]], [*one[:2], other[2]], [one[0], other[1], one[2]], [cut, one[1]], [one[0], one[2]])
+    for forged in spliced:
+        (tmp_path / "one").write_bytes(b"".join(forged))
+        with pytest.raises(InputError, match="was altered"):
+            contents(tmp_path / "one")
+    (tmp_path / "one").write_bytes(b"".join(one))
+    assert contents(tmp_path / "one") == [b"first", b"second", b"third", b"fourth"]
+
+
 def test_two_runs_cannot_write_the_same_file(tmp_path: Path) -> None:
     path = made(tmp_path / "sealed")
     first = SealedFile.open(path, KEY, append=True)
