@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from tests.consortium import RELEASE, Site, found, jobs, run_together
+from tests.consortium import NAMES, RELEASE, Site, found, jobs, run_together
 
 from covey.errors import Aborted, CoveyError, InputError
 from covey.party.approval import ask_on_terminal
@@ -98,6 +98,31 @@ def test_what_a_given_up_session_taught_stays_in_the_ledger(tmp_path: Path) -> N
         ledger = json.loads((site.out / "ledger.json").read_text())
         assert len(ledger["earlier"]) == 1
         assert any("took part" in sentence for sentence in ledger["earlier"][0]["learned"])
+
+
+def test_what_a_given_up_session_taught_stays_however_often_the_next_one_is_cut_off(tmp_path: Path) -> None:
+    sites = found(tmp_path, NAMES[:2])
+    run_together(undecided(sites))
+    (sites["south"].out / "journal").unlink()
+    run_together(undecided(sites))
+    assert all_finished(run_together(jobs(sites)))
+    assert {len(names) for names in sessions(sites).values()} == {2}
+    for site in sites.values():
+        ledger = json.loads((site.out / "ledger.json").read_text())
+        assert len(ledger["earlier"]) == 1
+        assert ledger["earlier"][0]["session"] != ledger["session"]
+        assert any("took part" in sentence for sentence in ledger["earlier"][0]["learned"])
+
+
+def test_other_parties_first_begin_a_new_session_because_roles_follow_from_the_order(tmp_path: Path) -> None:
+    sites = found(tmp_path, NAMES[:2])
+    run_together(undecided(sites))
+    for site in sites.values():
+        head, *parties = site.study.read_text().split("[parties.")
+        site.study.write_text("[parties.".join([head, *reversed(parties)]))
+    assert all_finished(run_together(jobs(sites)))
+    assert {len(names) for names in sessions(sites).values()} == {2}
+    assert "is given up, because the order of parties changed" in log(sites["south"])
 
 
 def test_a_resumed_session_has_nothing_earlier_in_its_ledger(tmp_path: Path) -> None:

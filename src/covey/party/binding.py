@@ -21,6 +21,8 @@ class Binding:
     software: str
     study_hash: str
     roster_hash: str
+    layout: tuple[tuple[str, ...], tuple[str, ...]]
+    """The order of columns and of parties: the study's hash leaves it out, and roles follow from it."""
     data: bytes
     """A keyed hash: it tells nothing about the data to those who lack the journal's key."""
 
@@ -31,6 +33,8 @@ class Binding:
             "the version of covey": (self.software, other.software),
             "the study": (self.study_hash, other.study_hash),
             "the roster": (self.roster_hash, other.roster_hash),
+            "the order of columns": (self.layout[0], other.layout[0]),
+            "the order of parties": (self.layout[1], other.layout[1]),
             "the data": (self.data, other.data),
         }
         return [name for name, (ours, theirs) in pairs.items() if ours != theirs]
@@ -38,7 +42,8 @@ class Binding:
 
 def bind(study: Study, party: str, table: Table | None, keys: Keys) -> Binding:
     """The binding of a run that is about to begin."""
-    return Binding(party, version("covey"), study.study_hash, study.roster_hash, data_digest(table, keys))
+    data = data_digest(table, keys)
+    return Binding(party, version("covey"), study.study_hash, study.roster_hash, study.layout, data)
 
 
 def data_digest(table: Table | None, keys: Keys) -> bytes:

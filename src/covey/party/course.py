@@ -60,16 +60,16 @@ class Course:
     async def run(self, meet: Meet) -> Finished:
         """Runs to the end and writes the files. Raises what stopped the run, once the ledger is written."""
         earlier = self.folder.earlier_ledger()
-        before = None if self.journal.begun is None else self.journal.begun.session
         if self.journal.kept:
             return await self._serve(meet)
 
         def note_ledger(outcome: str) -> None:
-            agreement = self.part.record.agreement
-            resumed = agreement is not None and agreement.digest == before
-            self.part.ledger.earlier = [] if resumed else earlier
+            agreement, ledger = self.part.record.agreement, self.part.ledger
+            session = "" if agreement is None else agreement.session.hex()
+            if not session or session != ledger.session:
+                ledger.belong(session, earlier)
             with _resumable():
-                self.folder.keep_ledger(self.part.ledger, outcome)
+                self.folder.keep_ledger(ledger, outcome)
 
         self.part.ledger.listener = lambda: note_ledger("the run has not ended")
         try:

@@ -11,7 +11,7 @@ from covey import report
 from covey.errors import InputError
 from covey.party import certify, journal, transcript_file
 from covey.party.keys import Keys
-from covey.party.ledger import Ledger
+from covey.party.ledger import NOTHING, Ledger
 from covey.party.session import Finished, Record
 from covey.party.summary import summarize
 from covey.sources.release import canonical_csv, write_atomically, write_release
@@ -49,12 +49,14 @@ class RunFolder:
         """What was learned, however the run ended."""
         write_atomically(self.path / LEDGER, _json(ledger.describe(outcome)))
 
-    def earlier_ledger(self) -> list[object]:
+    def earlier_ledger(self) -> list[dict[str, object]]:
         """What sessions taught whose ledger lies in the folder; it stays learned if they are given up."""
         try:
             found = json.loads((self.path / LEDGER).read_bytes())
             parts = {name: found[name] for name in ("outcome", "learned", "others")}
-            return [*found.get("earlier", []), parts]
+            parts |= {"session": found["session"]} if "session" in found else {}
+            entries = [dict(each) for each in (*found.get("earlier", []), parts)]
+            return [each for each in entries if each.get("learned") != [NOTHING]]
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return []
 

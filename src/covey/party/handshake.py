@@ -136,6 +136,7 @@ class Agreement:
             commitments=self.commitments,
             nonces=self.nonces,
             confirmed=self.confirmed,
+            layout=binding.layout,
         )
 
 

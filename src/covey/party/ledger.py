@@ -6,12 +6,14 @@ names everything that had been, or could have been, learned by then.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from covey.protocols import Protocol
 from covey.secure.declare import Leakage
 from covey.study import Study
+
+NOTHING = "Nothing: the run ended before the parties had met."
 
 PRESENCE = Leakage(
     everyone=(
@@ -36,10 +38,30 @@ class Ledger:
     protocol: Protocol
     party: str
     lines: dict[str, list[str]] = field(default_factory=dict)
-    earlier: list[object] = field(default_factory=list)
+    session: str = ""
+    """The session that taught it, once there is one: a later run of the folder tells it from another by this."""
+    earlier: list[dict[str, object]] = field(default_factory=list)
     """What sessions taught that were given up for this one."""
     listener: Callable[[], None] = lambda: None
     """Told of every new sentence, before the step that teaches it."""
+
+    def belong(self, session: str, before: Sequence[dict[str, object]]) -> None:
+        """It is that session's from here on: what `before` has of the session is taken up, the rest stays earlier.
+
+        A session that goes on may stop again before it comes to what it had taught the first time.
+        """
+        self.session = session
+        self.earlier = []
+        for entry in before:
+            if entry.get("session") != session:
+                self.earlier.append(entry)
+                continue
+            others = entry.get("others")
+            told = dict(others) if isinstance(others, Mapping) else {}
+            for party, sentences in (told | {self.party: entry.get("learned")}).items():
+                lines = self.lines.setdefault(str(party), [])
+                known = sentences if isinstance(sentences, list) else []
+                lines += [str(sentence) for sentence in known if sentence not in lines]
 
     def met(self) -> None:
         """The parties have shaken hands."""
@@ -78,6 +100,6 @@ class Ledger:
             "protocol": self.protocol.name,
             "party": self.party,
             "outcome": outcome,
-            "learned": self.own or ["Nothing: the run ended before the parties had met."],
+            "learned": self.own or [NOTHING],
             "others": self.others,
-        } | ({"earlier": self.earlier} if self.earlier else {})
+        } | {key: value for key, value in (("session", self.session), ("earlier", self.earlier)) if value}

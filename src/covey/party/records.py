@@ -22,11 +22,12 @@ class Begun(msgspec.Struct, frozen=True, tag="begun"):
     commitments: dict[str, bytes]
     nonces: dict[str, bytes]
     confirmed: dict[str, bytes]
+    layout: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
     @property
     def binding(self) -> Binding:
         """What the session is bound to."""
-        return Binding(self.party, self.software, self.study_hash, self.roster_hash, self.data)
+        return Binding(self.party, self.software, self.study_hash, self.roster_hash, self.layout, self.data)
 
     def __repr__(self) -> str:
         return f"Begun({self.session[:16].hex()})"

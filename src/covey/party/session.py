@@ -107,8 +107,8 @@ async def take_part(part: Part, link: Link) -> Finished:
 
 async def play(part: Part, link: Link, agreement: Agreement) -> Finished:
     """The session itself, once it has been agreed on."""
-    part.ledger.met()
     part.record.agreement = agreement
+    part.ledger.met()
     channel = await open_channel(
         link,
         agreement.rng,

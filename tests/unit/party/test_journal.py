@@ -11,6 +11,7 @@ import pytest
 from covey.crypto.secret import Secret
 from covey.errors import Aborted, InputError, PeerError
 from covey.party.binding import bind, data_digest
+from covey.party.handshake import Agreement
 from covey.party.journal import Journal
 from covey.party.records import Begun
 from covey.testing.cases import CASES
@@ -136,6 +137,22 @@ def test_a_new_session_erases_the_old_one(tmp_path: Path) -> None:
     again.close()
 
 
+def test_an_approval_that_was_given_in_another_run_is_not_one_here(tmp_path: Path) -> None:
+    """The second segment of one journal, which begins with a yes, behind the first of another of the same keys."""
+    files = {}
+    for name, answer in (("asked", None), ("approved", True)):
+        started(tmp_path / name).close()
+        first = (tmp_path / name).stat().st_size
+        if answer is not None:
+            again = Journal.resume(tmp_path / name, KEY)
+            again.decide(answer)
+            again.close()
+        files[name] = (tmp_path / name).read_bytes()[:first], (tmp_path / name).read_bytes()[first:]
+    (tmp_path / "asked").write_bytes(files["asked"][0] + files["approved"][1])
+    with pytest.raises(InputError, match="was altered"):
+        Journal.resume(tmp_path / "asked", KEY)
+
+
 def test_a_missing_journal_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no journal"):
         Journal.read(tmp_path / "journal", KEY)
@@ -151,6 +168,24 @@ def test_a_binding_names_what_has_changed() -> None:
     assert ours.differences(bind(trial.certified, "north", other.tables["north"], keys)) == ["the data"]
     assert ours.differences(replace(ours, study_hash="x", roster_hash="y")) == ["the study", "the roster"]
     assert ours.differences(replace(ours, software="2")) == ["the version of covey"]
+    turned = replace(trial.certified, parties=trial.certified.parties[::-1])
+    assert turned.study_hash == trial.certified.study_hash
+    assert ours.differences(bind(turned, "north", table, keys)) == ["the order of parties"]
+    turned = replace(trial.certified, columns=trial.certified.columns[::-1])
+    assert "the order of columns" in ours.differences(bind(turned, "north", table, keys))
+
+
+def test_a_journal_keeps_all_that_its_session_is_bound_to(tmp_path: Path) -> None:
+    trial = CASES["count"].smallest()
+    ours = bind(trial.certified, "north", trial.tables["north"], keys_of("north"))
+    agreement = Agreement(b"s" * 32, Secret(b"seed" * 8), {}, {}, {})
+    journal = Journal.resume(tmp_path / "journal", KEY)
+    journal.begin(agreement.begun(ours))
+    journal.close()
+    again = Journal.read(tmp_path / "journal", KEY)
+    assert again.begun is not None
+    assert again.begun.binding == ours
+    again.close()
 
 
 def test_the_hash_of_the_data_needs_the_key_and_sees_every_cell() -> None:
