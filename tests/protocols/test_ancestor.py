@@ -211,3 +211,18 @@ def test_the_ledger_says_what_is_learned() -> None:
     assert len(leakage(3).sentences(cells=4, parties=3)) == 1
     assert "above all 3 parties' records in each of 4 cells" in leakage(3).sentences("receiver", cells=4, parties=3)[1]
     assert "the other party has no record" in leakage(2).sentences(cells=4, parties=2)[1]
+
+
+@pytest.mark.parametrize("receiver", [None, "a"])
+def test_many_nodes_of_two_parties_travel_in_chunks_at_the_declared_cost(
+    receiver: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, other = (np.array([[leaf, NOTHING], [NOTHING, leaf], [leaf, leaf]], dtype=np.int32) for leaf in (1, 9))
+    case = Case((AGE, AGE), {"a": mine, "b": other})
+    whole = run_parties(roles_for(case, receiver))
+    monkeypatch.setattr(ancestor, "CHUNK", 4)  # of six cells
+    parts = run_parties(roles_for(case, receiver))
+    assert np.array_equal(parts["a"].unwrap(), whole["a"].unwrap())
+    size = 2, ancestor.places(case.trees, ancestor.roots(case.trees, 3), 2), 6, receiver is not None
+    assert spent(parts).messages == COST.messages(*size) > spent(whole).messages
+    assert spent(parts).rounds == COST.rounds(*size)

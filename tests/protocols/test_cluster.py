@@ -18,7 +18,7 @@ from covey.errors import Aborted, InputError, PeerError, Unmet
 from covey.party.in_process import simulate
 from covey.party.script import strays
 from covey.protocols import cluster, of_study, rows
-from covey.protocols.cluster import clear, diverse, exact, paper, repair
+from covey.protocols.cluster import clear, diverse, exact, paper, repair, turn
 from covey.protocols.cluster.agree import agree
 from covey.protocols.cluster.divide import Openings
 from covey.protocols.cluster.ground import Clusters, Ground, lay_ground
@@ -358,6 +358,19 @@ def test_a_state_that_no_turn_could_leave_is_refused() -> None:
     with pytest.raises(PeerError, match="site_l does not let"):
         hidden = state_of((4, 5), (0, roots[1], *roots))
         read_state(hidden, replace(ground, lift=lift.astype(np.int32)), before, held, "x", "turn")
+
+
+@pytest.mark.parametrize("options", ["", 'schedule = "exact"'])
+def test_many_clusters_are_said_in_several_messages(options: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    trial = drawn(5, study_of("cluster", options=options), 10, 14)
+    whole = harness.run(trial)
+    monkeypatch.setattr(turn, "STATE_BYTES", 3 * 16)  # three clusters of two columns
+    parts = harness.run(trial)
+    assert harness.answers(trial, parts) == harness.answers(trial, whole)
+    assert harness.spent(parts).rounds == harness.spent(whole).rounds
+    said = [[line.size for line in harness.lines(ends) if line.tag == "cluster.state"] for ends in (whole, parts)]
+    assert len(said[1]) > len(said[0])
+    assert max(said[1]) < max(said[0])
 
 
 def test_sizes_stay_private_the_messages_depend_on_the_joint_table_alone() -> None:

@@ -34,7 +34,7 @@ from covey.measures import integer_costs
 from covey.party.data import load_table
 from covey.party.plan import make_plan
 from covey.protocols import of_study, peel
-from covey.protocols.peel import clear, find, nodes, supply
+from covey.protocols.peel import clear, find, nodes, pure, supply
 from covey.protocols.peel import visit as visits
 from covey.protocols.peel.nodes import RARE, WITHHELD, Marginals, synthesize, to_open
 from covey.protocols.peel.terms import Terms
@@ -45,7 +45,7 @@ from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
 from covey.table import group
 from covey.testing.network import seed_of
-from covey.testing.spent import spent
+from covey.testing.spent import heard, spent
 from covey.wire import Channel
 
 MODES = ("visit", "skip", "wave")
@@ -220,6 +220,21 @@ def test_the_cost_is_that_of_the_declared_blocks_for_the_runs_public_sizes(parti
     least, most = courses[0].rounds(parties, 3)
     assert least <= real.rounds - coin.COST.rounds(parties) <= most
     assert courses[0].examined
+
+
+def test_long_vectors_of_an_examination_travel_in_chunks_at_the_declared_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = study_of(4, k=3, options='mode = "wave"\nbuckets = 1')
+    tables = tables_of(study, draw_people(4, 40, 2))
+    whole = visit(study, tables)
+    monkeypatch.setattr(pure, "CHUNK", 5)
+    outcomes = visit(study, tables)
+    course = outcomes["p0"].unwrap().course
+    assert spent(outcomes).messages == course.messages(4, 3) + coin.COST.messages(4) > spent(whole).messages
+    assert spent(outcomes).rounds == spent(whole).rounds
+    sizes = [each["p0"].unwrap().classes.sizes for each in (whole, outcomes)]
+    assert sizes[0] == sizes[1]
+    heard_of = [message for peer in ("p1", "p2", "p3") for message in heard(outcomes["p0"], peer, pure.Shares)]
+    assert max(len(message.shares.words) for message in heard_of) == 5
 
 
 def test_few_tests_are_prepared_that_nobody_needs() -> None:

@@ -15,8 +15,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Annotated, TypeVar
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from covey.errors import InputError, PeerError
@@ -27,6 +29,9 @@ from covey.secure.descent import NOTHING, Bits, Layout, Nodes, Ranks, check
 from covey.wire import FRAME_BYTES, Channel, Message
 
 MESSAGE_BYTES = FRAME_BYTES + 30
+
+CHUNK = 1 << 18
+"""Nodes per message: a mebibyte."""
 
 LEAKAGE = Leakage(
     everyone=("that the ancestors of {cells} cells were computed",),
@@ -51,16 +56,25 @@ def leakage(parties: int) -> Leakage:
     return LEAKAGE_OF_TWO if parties == 2 else LEAKAGE
 
 
+def _chunks(cells: int) -> int:
+    return max(1, -(-cells // CHUNK))
+
+
+def _told(cells: int, one: bool) -> int:
+    """Messages of two parties besides those of the match."""
+    return 2 + (1 if one else 2) * _chunks(cells)
+
+
 def _messages(n: int, places: int, cells: int, one: bool = False) -> int:
     if n > 2:
         return conjunction.COST.messages(n, places, one)
-    return match.COST.messages(places, True) + (3 if one else 4)
+    return match.COST.messages(places, True) + _told(cells, one)
 
 
 def _bytes(n: int, places: int, cells: int, one: bool = False) -> int:
     if n > 2:
         return conjunction.COST.bytes(n, places, one)
-    own = 2 * -(-cells // 8) + (4 if one else 8) * cells + (3 if one else 4) * MESSAGE_BYTES
+    own = 2 * -(-cells // 8) + (4 if one else 8) * cells + _told(cells, one) * MESSAGE_BYTES
     return match.COST.bytes(places, True) + own
 
 
@@ -78,16 +92,21 @@ class Present(Message, tag="ancestor.present"):
     cells: bytes
 
 
-class Alone(Message, tag="ancestor.alone"):
-    """The sender's nodes in the cells where the recipient has no record, four bytes each; NOTHING elsewhere."""
+class Told(Message):
+    """Nodes of some cells, in order, four bytes each: `CHUNK` of them, or what is left."""
 
-    nodes: bytes
+    nodes: Annotated[bytes, Meta(max_length=4 * CHUNK)]
 
 
-class Answer(Message, tag="ancestor.answer"):
+class Alone(Told, tag="ancestor.alone"):
+    """The sender's nodes in the cells where the recipient has no record; NOTHING elsewhere."""
+
+
+class Answer(Told, tag="ancestor.answer"):
     """The ancestors that the sender found."""
 
-    nodes: bytes
+
+T = TypeVar("T", bound=Told)
 
 
 async def common(
@@ -133,19 +152,17 @@ async def _common_of_two(
     there = await _presence(channel.at("present"), peer, mine.shape)
     if equal is None:
         told = np.where(here & ~there, mine, NOTHING)
-        await channel.at("alone").send(peer, Alone(_packed(told)))
+        await _tell(channel.at("alone"), peer, Alone, told)
         if receiver is not None:
             return None
-        answer = (await channel.at("answer").receive(peer, Answer)).nodes
-        return _nodes(answer, ranks, bounds, peer, channel.at("answer").step)
-    alone = (await channel.at("alone").receive(peer, Alone)).nodes
-    theirs = _nodes(alone, ranks, bounds, peer, channel.at("alone").step)
+        return await _hear(channel.at("answer"), peer, Answer, ranks, bounds)
+    theirs = await _hear(channel.at("alone"), peer, Alone, ranks, bounds)
     pairs = zip(layouts, mine.T, _parts(equal, layouts), strict=True)
     both = _table([layout.deepest(own, part) for layout, own, part in pairs])
     neither = _table([layout.nobody() for layout in layouts])
     found = np.where(here & there, both, np.where(here, mine, np.where(there, theirs, neither))).astype(np.int32)
     if receiver is None:
-        await channel.at("answer").send(peer, Answer(_packed(found)))
+        await _tell(channel.at("answer"), peer, Answer, found)
     return found
 
 
@@ -195,10 +212,6 @@ def _table(columns: Sequence[NDArray[np.int64]]) -> Nodes:
     return np.stack(columns, axis=1).astype(np.int32)
 
 
-def _packed(nodes: NDArray[np.integer]) -> bytes:
-    return nodes.astype("<i4").tobytes()
-
-
 async def _presence(at: Channel, peer: str, shape: tuple[int, ...]) -> Bits:
     cells = (await at.receive(peer, Present)).cells
     size = math.prod(shape)
@@ -207,12 +220,27 @@ async def _presence(at: Channel, peer: str, shape: tuple[int, ...]) -> Bits:
     return np.unpackbits(np.frombuffer(cells, dtype=np.uint8), count=size).astype(bool).reshape(shape)
 
 
-def _nodes(packed: bytes, ranks: Sequence[Ranks], bounds: Nodes, peer: str, step: str) -> Nodes:
-    if len(packed) != 4 * bounds.size:
-        raise PeerError(party=peer, step=step, reason=f"{len(packed)} bytes of nodes, expected {4 * bounds.size}")
-    nodes = np.frombuffer(packed, dtype="<i4").astype(np.int32).reshape(bounds.shape)
+async def _tell(at: Channel, peer: str, kind: type[T], nodes: NDArray[np.integer]) -> None:
+    packed = nodes.astype("<i4").tobytes()
+    await at.stream(peer, (kind(packed[start : start + 4 * CHUNK]) for start in _starts(len(packed))))
+
+
+async def _hear(at: Channel, peer: str, kind: type[T], ranks: Sequence[Ranks], bounds: Nodes) -> Nodes:
+    """The peer's nodes in all cells. Raises PeerError for what are none below the bounds."""
+    parts = []
+    for start in _starts(4 * bounds.size):
+        packed, due = (await at.receive(peer, kind)).nodes, min(4 * CHUNK, 4 * bounds.size - start)
+        if len(packed) != due:
+            raise PeerError(party=peer, step=at.step, reason=f"{len(packed)} bytes of nodes, expected {due}")
+        parts.append(packed)
+    nodes = np.frombuffer(b"".join(parts), dtype="<i4").astype(np.int32).reshape(bounds.shape)
     try:
         check(ranks, nodes, bounds)
     except InputError as error:
-        raise PeerError(party=peer, step=step, reason=str(error)) from None
+        raise PeerError(party=peer, step=at.step, reason=str(error)) from None
     return nodes
+
+
+def _starts(size: int) -> range:
+    """Where the messages of so many bytes of nodes begin; no byte at all takes one, too."""
+    return range(0, max(1, size), 4 * CHUNK)

@@ -30,7 +30,7 @@ from covey.protocols.cluster.agree import agree
 from covey.protocols.cluster.divide import Openings, close_jointly
 from covey.protocols.cluster.ground import Clusters, Ground
 from covey.protocols.cluster.sweep import sweep_exact
-from covey.protocols.cluster.turn import Held, State, read_state, write_state
+from covey.protocols.cluster.turn import Held, State, hear, read_state, say, write_state
 from covey.protocols.protocol import Pace
 from covey.secure import ancestor
 from covey.secure import sum as secure_sum
@@ -195,7 +195,7 @@ async def exact_turn(
     found, _ = await gather(query, agree(channel.at("agree"), state.digest()))
     said = channel.at("state")
     if channel.me != mover:
-        return hear_state(await said.receive(mover, State), ground, state, held, mover, said.step, openings)
+        return hear_state(await hear(said, mover, ground, len(state)), ground, state, held, mover, said.step, openings)
     others = np.full(state.boxes.shape, NOTHING, dtype=np.int32)
     if found is not None:
         others[alive] = ground.flat(found)
@@ -203,7 +203,7 @@ async def exact_turn(
     sizes, boxes = state.sizes.copy(), state.boxes.copy()
     sweep_exact(ground.forest, ground.shown, codes, label, sizes, boxes, others, ground.monotone)
     message = write_state(ground, Clusters(sizes, boxes))
-    await said.broadcast(message)
+    await say(said, ground, message)
     return read_state(message, ground, state, Held.of(ground, codes, label, len(state)), mover, said.step)
 
 

@@ -30,7 +30,7 @@ from covey.protocols.cluster.exact import hear_state
 from covey.protocols.cluster.ground import Clusters, Ground
 from covey.protocols.cluster.kernels import above
 from covey.protocols.cluster.sweep import ENDLESS, NO_UNITS, Rules, best_cluster, box_price
-from covey.protocols.cluster.turn import Held, State, read_state, write_state
+from covey.protocols.cluster.turn import Held, hear, read_state, say, write_state
 from covey.secure import rings
 from covey.secure.descent import NOTHING
 from covey.wire import Channel, Count, Message
@@ -68,11 +68,11 @@ class Parts:
         said = channel.at("state")
         if channel.me != mover:
             await _answer_all(channel, ground, codes, label, state, mover, openings)
-            held = Held.of(ground, codes, label, len(state))
-            return hear_state(await said.receive(mover, State), ground, state, held, mover, said.step, openings)
+            held, message = Held.of(ground, codes, label, len(state)), await hear(said, mover, ground, len(state))
+            return hear_state(message, ground, state, held, mover, said.step, openings)
         examined = self._examined(codes.shape[1], channel.rng.stream("part"))
         message = write_state(ground, await _move_all(channel, ground, codes, label, state, openings, examined))
-        await said.broadcast(message)
+        await say(said, ground, message)
         return read_state(message, ground, state, Held.of(ground, codes, label, len(state)), mover, said.step)
 
     async def ended(self, channel: Channel, records: int, changed: bool) -> bool:

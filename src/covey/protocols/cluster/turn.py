@@ -62,8 +62,12 @@ class Held(NamedTuple):
         return bool(closed.all()) and bool((self.counts <= clusters.sizes).all())
 
 
+STATE_BYTES = 1 << 20
+"""Of one message of clusters, about: more of them travel in several."""
+
+
 class State(Message, tag="cluster.state"):
-    """The clusters after the sender's turn: sizes, and the nodes of their boxes, four bytes each."""
+    """Clusters after the sender's turn: sizes, and the nodes of their boxes, four bytes each."""
 
     sizes: Vector
     nodes: bytes
@@ -91,7 +95,8 @@ async def guarded_turn(
     found, _ = await gather(query, agree(channel.at("agree"), clusters.digest()))
     state = channel.at("state")
     if channel.me != mover:
-        return read_state(await state.receive(mover, State), ground, clusters, held, mover, state.step, rules)
+        said = await hear(state, mover, ground, len(clusters))
+        return read_state(said, ground, clusters, held, mover, state.step, rules)
     answers = np.full((SLOTS, *clusters.boxes.shape), NOTHING, dtype=np.int32)
     if found is not None:
         answers[:, asked] = ground.flat(found).reshape(SLOTS, len(asked), ground.columns)
@@ -100,7 +105,7 @@ async def guarded_turn(
         ground.forest, codes, label, sizes, boxes, critical.record, answers, rules, units, memory.fresh(clusters)
     )
     moved = memory.left = Clusters(sizes, boxes)
-    await state.broadcast(write_state(ground, moved))
+    await say(state, ground, write_state(ground, moved))
     return moved
 
 
@@ -117,6 +122,25 @@ def write_state(ground: Ground, clusters: Clusters) -> State:
     """The clusters as a message."""
     nodes = np.where(clusters.sizes[:, np.newaxis] > 0, ground.local(clusters.boxes), 0)
     return State(Vector(clusters.sizes.astype(np.uint64)), nodes.astype("<i4").tobytes())
+
+
+def _clusters_per_message(ground: Ground) -> int:
+    return max(1, STATE_BYTES // (8 + 4 * ground.columns))
+
+
+async def say(channel: Channel, ground: Ground, state: State) -> None:
+    """Tells everyone the clusters, in as many messages as they need."""
+    many, wide = _clusters_per_message(ground), 4 * ground.columns
+    for first in range(0, max(1, len(state.sizes)), many):
+        sizes = Vector(state.sizes.words[first : first + many])
+        await channel.broadcast(State(sizes, state.nodes[wide * first : wide * (first + many)]))
+
+
+async def hear(channel: Channel, mover: str, ground: Ground, clusters: int) -> State:
+    """The mover's clusters, put together again; whether they are as many as they should be is looked at later."""
+    messages = -(-max(1, clusters) // _clusters_per_message(ground))
+    parts = [part async for part in channel.receive_stream(mover, State, messages)]
+    return State(Vector(np.concatenate([part.sizes.words for part in parts])), b"".join(part.nodes for part in parts))
 
 
 def read_state(

@@ -30,6 +30,9 @@ Bits = NDArray[np.bool_]
 
 MESSAGE_BYTES = FRAME_BYTES + 30
 
+CHUNK = 1 << 17
+"""Words per message: a mebibyte."""
+
 
 class Shares(Message, tag="peel.shares"):
     """Shares of the sender's sums, or of its products, that the recipient cannot derive: uniform to it."""
@@ -110,11 +113,18 @@ class _Seat:
     async def open(self, shares: Words) -> Words:
         """The numbers behind shares of the high degree."""
         part = F61.add(F61.scale(shares, self.weight), sharing.pair_masks(self.channel.me, self.masks, len(shares)))
-        answers = await self.channel.exchange(Part(Elements(part)))
-        theirs = (
-            sharing.accept(each.parts.words, len(part), party=peer, step=self.channel.step)
-            for peer, each in answers.items()
-        )
+        channel, pieces = self.channel, [Part(Elements(part[start:stop])) for start, stop in _cut(len(part))]
+
+        async def give(peer: str) -> Words:
+            await channel.stream(peer, pieces)
+            return part
+
+        async def take(peer: str) -> Words:
+            found = channel.receive_stream(peer, Part, len(pieces))
+            return _join(channel, peer, [each.parts.words async for each in found], len(part))
+
+        answers = await gather(*(give(peer) for peer in channel.peers), *(take(peer) for peer in channel.peers))
+        theirs = answers[len(channel.peers) :]
         return _total([part, *theirs])
 
     async def _hand(self, dealings: list[tuple[Dealing, dict[str, Words], Words]]) -> list[dict[str, Words]]:
@@ -123,15 +133,16 @@ class _Seat:
         async def give(peer: str) -> list[Words]:
             parcel = [parcels[peer] for _, parcels, _ in dealings if peer in parcels]
             if parcel:
-                await channel.send(peer, Shares(Elements(np.concatenate(parcel))))
+                words = np.concatenate(parcel)
+                await channel.stream(peer, (Shares(Elements(words[start:stop])) for start, stop in _cut(len(words))))
             return []
 
         async def take(peer: str) -> list[Words]:
             due = [0 if dealing.derives(peer, channel.me) else len(own) for dealing, _, own in dealings]
             rest = np.zeros(0, dtype=np.uint64)
             if any(due):
-                message = await channel.receive(peer, Shares)
-                rest = sharing.accept(message.shares.words, sum(due), party=peer, step=channel.step)
+                found = channel.receive_stream(peer, Shares, len(_cut(sum(due))))
+                rest = _join(channel, peer, [each.shares.words async for each in found], sum(due))
             shares = []
             for (dealing, _, own), number in zip(dealings, due, strict=True):
                 shares.append(rest[:number] if number else dealing.derived(peer, len(own)))
@@ -171,17 +182,37 @@ def _total(vectors: Iterable[Words]) -> Words:
     return total
 
 
+def _cut(words: int) -> list[tuple[int, int]]:
+    """Where the messages of so many words begin and end; none at all takes one, too."""
+    return [(start, min(start + CHUNK, words)) for start in range(0, max(1, words), CHUNK)]
+
+
+def _join(channel: Channel, peer: str, parts: list[Words], due: int) -> Words:
+    pairs = zip(parts, _cut(due), strict=True)
+    fine = [sharing.accept(part, stop - start, party=peer, step=channel.step) for part, (start, stop) in pairs]
+    return np.concatenate(fine)
+
+
 def _sent(parties: int) -> int:
     return parties * (parties - 1 - sharing.threshold(parties))
 
 
+def _messages(parties: int, buckets: int, pure: int, limbs: int) -> int:
+    """Of each party's peers some derive its sums' shares, some its factors', and with an even number one neither."""
+    derive = sharing.threshold(parties)
+    sums, factors, both = (len(_cut(each * buckets)) for each in (3 + limbs, 2, 5 + limbs))
+    shared = parties * (derive * (sums + factors) + (parties - 1 - 2 * derive) * both)
+    opened = len(_cut(buckets)) + len(_cut(pure * (1 + limbs)))
+    return shared + _sent(parties) * len(_cut(buckets)) + parties * (parties - 1) * opened
+
+
 COST = Cost(
     rounds=lambda parties, buckets, pure, limbs: 4,
-    messages=lambda parties, buckets, pure, limbs: 3 * parties * (parties - 1) + _sent(parties),
+    messages=_messages,
     bytes=lambda parties, buckets, pure, limbs: (
         8 * _sent(parties) * (6 + limbs) * buckets
         + 8 * parties * (parties - 1) * (buckets + pure * (1 + limbs))
-        + MESSAGE_BYTES * (3 * parties * (parties - 1) + _sent(parties))
+        + MESSAGE_BYTES * _messages(parties, buckets, pure, limbs)
     ),
 )
 """Of one examination: `purity` of all buckets, `tuples` of the pure ones."""
