@@ -34,7 +34,7 @@ from covey.measures import integer_costs
 from covey.party.data import load_table
 from covey.party.plan import make_plan
 from covey.protocols import of_study, peel
-from covey.protocols.peel import clear, find, nodes, pure, supply
+from covey.protocols.peel import clear, find, nodes, pair, pure, supply
 from covey.protocols.peel import visit as visits
 from covey.protocols.peel.nodes import RARE, WITHHELD, Marginals, synthesize, to_open
 from covey.protocols.peel.terms import Terms
@@ -45,6 +45,7 @@ from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
 from covey.table import group
 from covey.testing.network import seed_of
+from covey.testing.parties import run_parties
 from covey.testing.spent import heard, spent
 from covey.wire import Channel
 
@@ -106,6 +107,26 @@ def test_two_parties_agree_with_a_trusted_one(k: int, privacy: str, mode: str) -
     for seed in (1, 2):
         real = agrees(study, draw_people(2, 50, seed))
         assert any("a total gives it away" in line for line in real.ledger["p0"])
+
+
+@pytest.mark.parametrize("chunk", [1, 4, 5, 1 << 17])
+def test_many_tuples_that_one_of_two_has_alone_are_named_in_chunks(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pair, "CHUNK", chunk)
+    tables = {
+        "a": [np.arange(10, dtype=np.uint64).reshape(2, 5), np.zeros((1, 0), dtype=np.uint64)],
+        "b": [np.array([[7], [8]], dtype=np.uint64), np.array([[3, 4]], dtype=np.uint64)],
+    }
+
+    async def role(channel: Channel) -> list[list[list[int]]]:
+        keys = tables[channel.me]
+        counts = [np.full(each.shape[1], 3, dtype=np.int64) for each in keys]
+        return [each.tolist() for each in await pair.name_own(channel.at("alone"), keys, counts, 3)]
+
+    outcomes = run_parties(dict.fromkeys("ab", role))
+    for outcome in outcomes.values():
+        assert outcome.unwrap() == [[[0, 1, 2, 3, 4, 7], [5, 6, 7, 8, 9, 8]], [[3, 4]]]
+    assert spent(outcomes).rounds == 1
+    assert spent(outcomes).messages == -(-10 // chunk) + -(-4 // chunk)
 
 
 def test_ten_parties_agree_with_a_trusted_one() -> None:
@@ -224,7 +245,7 @@ def test_the_cost_is_that_of_the_declared_blocks_for_the_runs_public_sizes(parti
 
 def test_long_vectors_of_an_examination_travel_in_chunks_at_the_declared_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     study = study_of(4, k=3, options='mode = "wave"\nbuckets = 1')
-    tables = tables_of(study, draw_people(4, 40, 2))
+    tables = tables_of(study, draw_people(4, 24, 2))
     whole = visit(study, tables)
     monkeypatch.setattr(pure, "CHUNK", 5)
     outcomes = visit(study, tables)

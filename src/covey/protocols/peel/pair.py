@@ -7,7 +7,7 @@ without them has records of both; it is pure if both have one tuple there and it
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +17,23 @@ from covey.errors import InputError, PeerError
 from covey.protocols.peel.course import Course
 from covey.secure import match
 from covey.secure.choice import Pair
+from covey.secure.lists import LONGEST
 from covey.secure.threshold import Prepared
-from covey.wire import Channel, Message, Vector
+from covey.wire import Channel, Message, Vector, gather
 
 Bits = NDArray[np.bool_]
 Longs = NDArray[np.int64]
+NO_WORDS: Words = np.zeros(0, dtype=np.uint64)
+
+CHUNK = 1 << 17
+"""Words per message: a mebibyte."""
 
 
 class Alone(Message, tag="peel.alone"):
-    """The tuples of which the sender has k records or more: how many of each table, and their limbs."""
+    """The tuples of which the sender has k records or more: how many of each table, and their limbs.
+
+    Limbs that are more than `CHUNK` go on in further messages, which have no sizes.
+    """
 
     sizes: Vector
     keys: Vector
@@ -65,12 +73,29 @@ async def name_own(channel: Channel, keys: Sequence[Words], counts: Sequence[Lon
     (peer,) = channel.peers
     mine = [_own(each, number, k) for each, number in zip(keys, counts, strict=True)]
     sizes = np.array([each.shape[1] for each in mine], dtype=np.uint64)
-    flat = np.concatenate([np.zeros(0, dtype=np.uint64), *(each.ravel() for each in mine)])
-    theirs = (await channel.exchange(Alone(Vector(sizes), Vector(flat))))[peer]
-    named = _cut(theirs.sizes.words, theirs.keys.words, [len(each) for each in keys])
+    flat = np.concatenate([NO_WORDS, *(each.ravel() for each in mine)])
+    starts = range(0, max(1, len(flat)), CHUNK)
+    parts = (Alone(Vector(sizes if not start else sizes[:0]), Vector(flat[start : start + CHUNK])) for start in starts)
+    _, theirs = await gather(_say(channel, peer, parts), _hear(channel, peer, [len(each) for each in keys]))
+    named = _cut(*theirs, [len(each) for each in keys])
     if named is None:
         raise PeerError(party=peer, step=channel.step, reason="it named what is no list of tuples")
     return [np.unique(np.concatenate(both, axis=1), axis=1) for both in zip(mine, named, strict=True)]
+
+
+async def _say(channel: Channel, peer: str, parts: Iterable[Alone]) -> tuple[Words, Words]:
+    await channel.stream(peer, parts)
+    return NO_WORDS, NO_WORDS
+
+
+async def _hear(channel: Channel, peer: str, limbs: Sequence[int]) -> tuple[Words, Words]:
+    """How many tuples of each table the peer names, and all their limbs: as many as it says first, or fewer."""
+    first = await channel.receive(peer, Alone)
+    sizes, parts = first.sizes.words, [first.keys.words]
+    most = sum(size * limb for size, limb in zip(sizes.tolist(), limbs, strict=False))
+    while len(parts[-1]) == CHUNK and len(parts) * CHUNK < min(most, LONGEST):
+        parts.append((await channel.receive(peer, Alone)).keys.words)
+    return sizes, np.concatenate(parts)
 
 
 def _own(keys: Words, counts: Longs, k: int) -> Words:
