@@ -113,6 +113,14 @@ def test_the_plan_says_which_mode_and_why() -> None:
     assert with_recipient.forecast.learns["registry"] == ()
 
 
+@pytest.mark.parametrize("k", [13, 30_000, 2_000_000_000])
+def test_a_plan_takes_any_k_and_says_where_there_are_fewer_people(k: int) -> None:
+    found = make_plan(study_of(k=k), {"clinic": 12, "billing": 12}, 0.03, 1e7).forecast
+    assert "nothing would be released" in found.mind[0]
+    many = make_plan(study_of(k=k), {"clinic": 4 * k, "billing": 4 * k}, 0.03, 1e7).forecast
+    assert many.bytes > found.bytes and "nothing would be released" not in " ".join(many.mind)
+
+
 def test_a_hidden_round_finds_what_the_counts_say_however_many_pairs_are_too_small() -> None:
     stream, outcomes = stream_of(1, "hidden"), set()
     for _ in range(12):

@@ -246,7 +246,8 @@ def compared(terms: Terms, course: clear.Course) -> list[Round]:
 def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
     """About what a run costs, and what it teaches."""
     terms = Terms.of(study)
-    people = max(terms.k, min(rows.get(name, 0) for name in terms.owners))
+    fewest = min(rows.get(name, 0) for name in terms.owners)
+    people = max(terms.k, fewest)
     rounds, classes = _drawn(study, terms, people)
     books = [_book(study, name, classes) for name in columns.holders(study)]
     lanes = [books] * max(1, len(columns.exact_holders(study)))
@@ -266,13 +267,16 @@ def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
         bytes=bill.bytes,
         seconds=1.0 + bill.bytes / POINT_BYTES * SECONDS_PER_POINT,
         learns=learned,
-        mind=_mind(terms, people, rounds),
+        mind=(*_too_few(terms, fewest), *_mind(terms, people, rounds)),
     )
 
 
 def _drawn(study: Study, terms: Terms, people: int) -> tuple[list[Round], int]:
     """The rounds of a run on people whose values are drawn at random, all alike, and the classes at its end."""
-    sample = max(terms.k, min(people, _SAMPLE))
+    sample = min(people, _SAMPLE)
+    if terms.k > sample:  # as many groups as of all people, each smaller
+        study = replace(study, privacy=replace(study.privacy, k=max(2, terms.k * sample // people)))
+        terms = Terms.of(study)
     tables = {}
     for place, name in enumerate(terms.owners):
         own = columns.quasi_columns(study, name)
@@ -292,6 +296,12 @@ def _book(study: Study, name: str, classes: int) -> list[bytes]:
     listed = sum(len(column.values or ()) for column in exact)
     length = 3 + 3 * len(columns.quasi_columns(study, name)) + 12 * len(exact)
     return [number.to_bytes(4, "big") + bytes(max(0, length - 4)) for number in range(classes * max(1, listed))]
+
+
+def _too_few(terms: Terms, fewest: int) -> tuple[str, ...]:
+    if fewest >= terms.k:
+        return ()
+    return (f"a party has fewer than k = {terms.k:,} people: nothing would be released; the figures are for k of them",)
 
 
 def _mind(terms: Terms, people: int, rounds: Sequence[Round]) -> tuple[str, ...]:
