@@ -28,6 +28,7 @@ from covey.cli.run import run
 from covey.cli.simulate import simulate
 from covey.cli.verify import verify
 from covey.errors import CoveyError
+from covey.party.plain import plain_lines
 
 app = typer.Typer(
     name="covey",
@@ -89,4 +90,4 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _say(sentence: str) -> None:
-    print(f"covey: {sentence}", file=sys.stderr)
+    print(f"covey: {plain_lines(sentence)}", file=sys.stderr)

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from covey.party.plain import plain_lines
+
 if TYPE_CHECKING:
     from rich.live import Live
     from rich.table import Table
@@ -54,6 +56,7 @@ class Display:
 
     def notice(self, sentence: str) -> None:
         """Something that happened, in a sentence."""
+        sentence = plain_lines(sentence)
         if self._live is not None:
             self._live.console.print(sentence, markup=False, highlight=False)
         else:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from covey.errors import InputError, Unmet
+from covey.party.plain import plain
 
 if TYPE_CHECKING:
     from rich.tree import Tree
@@ -116,6 +117,6 @@ def _label(tree: Hierarchy, node: int) -> str:
     from rich.markup import escape
 
     colour = _DEPTH_COLOURS[min(int(tree.depth[node]), len(_DEPTH_COLOURS) - 1)]
-    name = escape(tree.labels[node])
+    name = escape(plain(tree.labels[node]))
     count = "" if node < tree.codes else f" [dim]{int(tree.sizes[node]):,}[/dim]"
     return f"[{colour}]{name}[/{colour}]{count}"

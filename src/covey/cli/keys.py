@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from covey.party.plain import plain
+
 if TYPE_CHECKING:
     from covey.party.certificate import Certificate
 
@@ -71,7 +73,7 @@ def _show(certificate: Certificate, path: Path, as_json: bool) -> None:
         }
         typer.echo(json.dumps(content, indent=2))
         return
-    typer.echo(f"party        {certificate.party}")
+    typer.echo(f"party        {plain(certificate.party)}")
     typer.echo(f"certificate  {path}")
     typer.echo(f"valid        {certificate.begins:%Y-%m-%d} to {certificate.ends:%Y-%m-%d}")
     words = certificate.fingerprint.split(" ")

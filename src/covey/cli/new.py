@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from covey.errors import InputError
+from covey.party.plain import slug
 
 if TYPE_CHECKING:
     from covey.guess import Guess
@@ -31,7 +31,7 @@ def new(
     sources = [(_party(path, data), connect(path)) for path in data]
     for _, source in sources:
         source.require(())
-    made = draft(re.sub(r"[^A-Za-z0-9_-]+", "-", Path(data[0]).stem) or "study", sources, k)
+    made = draft(slug(Path(data[0]).stem, "study"), sources, k)
     targets = {out.parent / path: text for path, text in made.files.items()}
     taken = [path for path in (out, *targets) if path.exists()]
     if taken:
@@ -57,7 +57,7 @@ def _party(path: str, every: list[str]) -> str:
 
 def _stem(path: str) -> str:
     """What a file's name gives of a party's: letters, digits, `_` and `-`, beginning with one of the first two."""
-    return re.sub(r"[^A-Za-z0-9_-]+", "-", Path(path.split("?", maxsplit=1)[0]).stem).strip("-_")[:56] or "party"
+    return slug(Path(path.split("?", maxsplit=1)[0]).stem, "party")
 
 
 def _render(out: Path, guesses: tuple[Guess, ...], files: bool) -> None:

@@ -17,6 +17,7 @@ from covey.errors import Aborted, CoveyError, InputError
 from covey.party.binding import bind
 from covey.party.folder import RunFolder
 from covey.party.journal import Journal
+from covey.party.plain import plain_lines
 from covey.party.replay import finish_alone
 from covey.party.session import Finished, Part, take_part
 from covey.wire import Link
@@ -76,7 +77,7 @@ class Course:
             finished = await self._to_its_end(meet)
         except CoveyError as error:
             with contextlib.suppress(InputError, Aborted):  # a full disk must not hide why the run ended
-                self._end(f"ended: {error}", note_ledger)
+                self._end(f"ended: {plain_lines(str(error))}", note_ledger)
             raise
         self.part.log.note("the run is finished")
         return finished

@@ -29,6 +29,7 @@ from covey.errors import Aborted, AccessError, PeerError
 from covey.party.binding import Binding
 from covey.party.journal import NO_JOURNAL, Journal, NoJournal
 from covey.party.keys import Keys
+from covey.party.plain import plain
 from covey.party.records import Begun
 from covey.party.roster import Roster
 from covey.party.terms import PART_BYTES, differences, terms
@@ -261,7 +262,7 @@ def compare(peer: str, ours: Hello, theirs: Hello, study: Study) -> None:
         raise AccessError(f"party {peer!r} was refused: it gives another name than its certificate's")
     if (theirs.software, theirs.wire) != (ours.software, ours.wire):
         raise AccessError(
-            f"party {peer!r} runs covey {theirs.software} (wire {theirs.wire}), we run {ours.software} "
+            f"party {peer!r} runs covey {plain(theirs.software)} (wire {theirs.wire}), we run {ours.software} "
             f"(wire {ours.wire}); install the same version everywhere"
         )
     if theirs.role != (study.party(peer).role or "") and theirs.study_hash == ours.study_hash:
@@ -273,7 +274,7 @@ def compare(peer: str, ours: Hello, theirs: Hello, study: Study) -> None:
 
 def _difference(peer: str, ours: Hello, theirs: Hello, different: list[str]) -> str:
     what = "study" if theirs.study_hash != ours.study_hash else "roster or order of columns"
-    shown = ", ".join(different[:_SHOWN]) or "something that this version cannot name"
+    shown = ", ".join(map(plain, different[:_SHOWN])) or "something that this version cannot name"
     more = f" and {len(different) - _SHOWN} more" if len(different) > _SHOWN else ""
     return f"party {peer!r} has another {what}; it differs in {shown}{more}: all must have the same study file"
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from covey.errors import InputError
+from covey.party.plain import plain
 
 
 class RunLog:
@@ -19,7 +20,7 @@ class RunLog:
         moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         try:
             with self._path.open("a", encoding="utf-8") as stream:
-                stream.write(f"{moment} {' '.join(sentence.split())}\n")
+                stream.write(f"{moment} {plain(' '.join(sentence.split()))}\n")
         except OSError as error:
             raise InputError(f"{self._path}: cannot be written ({error.strerror}); is the disk full?") from None
 

@@ -58,6 +58,8 @@ def _study(root: Section, folder: Folder, path: Path) -> Study:
     name = head.text("name") or ""
     if not name:
         head.problem("a study needs a name", "name")
+    if any(ord(character) < 32 or 127 <= ord(character) < 160 for character in name):
+        head.problem("the study's name has control characters; write it in one line of plain text", "name")
     protocol = head.choice("protocol", tuple(rules.PROTOCOLS))
     rule = rules.PROTOCOLS.get(protocol or "")
     partition = head.choice("partition", rules.PARTITIONS)

@@ -108,6 +108,8 @@ class Inbox:
             raise self._refused("the frame", str(error)) from None
         header = letter.header
         self._check_origin(letter)
+        if not (header.step + header.tag).isprintable():  # both go into sentences that people read
+            raise self._refused("the frame", "a step or a type with control characters")
         if header.step == CONTROL_STEP:  # a peer may end whatever it has begun with us, at any time
             raise self._stopped(letter)
         if header.session != self._session:

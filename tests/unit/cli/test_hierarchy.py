@@ -29,6 +29,13 @@ def test_data_without_a_column_is_a_wrong_call(covey: Covey, tmp_path: Path) -> 
     assert covey("hierarchy", "check", file, "--data", data).code == 2
 
 
+def test_a_label_cannot_steer_the_terminal(covey: Covey, tmp_path: Path) -> None:
+    (tmp_path / "region.csv").write_text("Ke\x1b[2Jnt;So\u202euth;*\nYork;North;*\n")
+    shown = covey("hierarchy", "show", tmp_path / "region.csv")
+    assert shown.code == 0 and "North" in shown.out
+    assert "\x1b[2J" not in shown.out and "\u202e" not in shown.out
+
+
 def test_the_tree_is_shown_with_its_leaves_counted(covey: Covey, tmp_path: Path) -> None:
     file, _ = lay(tmp_path)
     shown = covey("hierarchy", "show", file, "--leaves", "1").out

@@ -30,6 +30,20 @@ STUDY = with_certificates(Study.parse(study_text()), KEYS)
 ROSTER = Roster.of(STUDY)
 
 
+def test_what_a_peer_says_of_itself_cannot_steer_a_terminal() -> None:
+    ours = hello(STUDY, ROSTER, "north", bytes(32), 0)
+    theirs = hello(STUDY, ROSTER, "south", bytes(32), 0)
+    escape = "\x1b]0;owned\x07\x1b[2J\ncovey: all is well"
+    strange = [
+        msgspec.structs.replace(theirs, software=escape),
+        msgspec.structs.replace(theirs, terms={**theirs.terms, escape: bytes(8)}),
+    ]
+    for each in strange:
+        with pytest.raises(AccessError) as refused:
+            handshake.compare("south", ours, each, STUDY)
+        assert str(refused.value).isprintable()
+
+
 def seed(number: int) -> Secret:
     return Secret(number.to_bytes(32, "big"))
 

@@ -102,6 +102,7 @@ def test_all_problems_come_at_once_each_with_its_line(folder: Path) -> None:
         ('"cluster"', '"clustr"', "did you mean 'cluster'"),
         ('"horizontal"', '"respondents"', "needs partition"),
         ('name = "trial"', "name = 7", "must be a text"),
+        ('name = "trial"', r'name = "tr\u001b[2Jial"', "name has control characters"),
         ('hierarchy = "region.csv"', "", "needs a hierarchy"),
         ('hierarchy = "region.csv"', 'hierarchy = "../region.csv"', "outside the study's folder"),
         ('hierarchy = "region.csv"', 'hierarchy = "/etc/passwd"', "outside the study's folder"),

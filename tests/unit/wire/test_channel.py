@@ -192,6 +192,20 @@ def test_a_message_that_comes_after_its_step_is_over_is_refused(late: str) -> No
     assert "turn/1" in str(error)
 
 
+@pytest.mark.parametrize("step", ["\x1b[2J", "a\ncovey: all is well", "\u202egnorw"])
+def test_a_step_that_could_steer_a_terminal_is_refused_without_being_named(step: str) -> None:
+    async def speaker(channel: Channel) -> None:
+        await channel.at(step).send("b", Ping(1))
+        await _silent(channel)
+
+    async def listener(channel: Channel) -> None:
+        await channel.receive("a", Ping)
+
+    error = _error(run_parties({"a": speaker, "b": listener})["b"])
+    assert "control characters" in str(error)
+    assert str(error).isprintable()
+
+
 def test_a_step_cannot_end_while_a_message_is_left_in_it() -> None:
     async def speaker(channel: Channel) -> None:
         await channel.at("turn").send("b", Ping(1))

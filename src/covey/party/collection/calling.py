@@ -20,6 +20,7 @@ from covey.party.collection.enrolment import statement
 from covey.party.collection.invitation import Invitation
 from covey.party.collection.speech import Connection
 from covey.party.keys import Keys
+from covey.party.plain import plain
 from covey.wire.trust import explain
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 30.0
@@ -111,9 +112,8 @@ class Caller:
         if hello.handle and hello.study != self.invitation.study:
             raise AccessError("the collector collects for another study than the invitation's; ask the organiser")
         if (hello.version, hello.software) != (speech.VERSION, version("covey")):
-            raise InputError(
-                f"the collector runs covey {hello.software}, this is {version('covey')}; install the same version"
-            )
+            theirs, ours = plain(hello.software), version("covey")
+            raise InputError(f"the collector runs covey {theirs}, this is {ours}; install the same version")
 
     async def enrol(self) -> str:
         """Enrols the key with the invitation; the handle. Raises AccessError for what will not be granted."""
@@ -130,8 +130,10 @@ class Caller:
             await connection.close()
         if isinstance(answer, speech.Refused):
             if answer.final:
-                raise AccessError(f"the collector refuses: {answer.why}")
-            raise Later(answer.why)
+                raise AccessError(f"the collector refuses: {plain(answer.why)}")
+            raise Later(plain(answer.why))
         if not isinstance(answer, speech.Enrolled):
             raise PeerError(party=self.hub, step="enrolment", reason="an answer that is none")
+        if plain(answer.handle) != answer.handle:
+            raise PeerError(party=self.hub, step="enrolment", reason="a handle with control characters")
         return answer.handle

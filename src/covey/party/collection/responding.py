@@ -26,6 +26,7 @@ from covey.party.collection.standing import Standing
 from covey.party.folder import JOURNAL
 from covey.party.journal import Journal, erase
 from covey.party.keys import Keys
+from covey.party.plain import plain, slug
 from covey.party.run import INTERRUPTED, cancel_on
 from covey.protocols import Protocol, of_study
 from covey.study import Study
@@ -188,7 +189,7 @@ class Respondent:
 
     def _over(self, said: speech.Over) -> None:
         if said.how != "finished":
-            raise Unmet(f"the collector says: {said.why}; nothing of your answers was published")
+            raise Unmet(f"the collector says: {plain(said.why)}; nothing of your answers was published")
         if self._ended() is None:
             raise Unmet("the collection is finished; this machine was cut off before it heard what became of its group")
         self._finished = True
@@ -281,12 +282,18 @@ def prepare(study_file: Path, token: str, folder: Path | None, now: float) -> tu
     """What is known before anything is asked. Raises InputError for a wrong study, token or folder."""
     study, hub = collected(study_file)
     invitation = Invitation.parse(token)
-    home = Home(folder or Path(f"respond-{study.name}"))
+    home = Home(folder or Path(_folder_name(study)))
     if home.handle(invitation) is None:
         invitation.require(study.study_hash, now)
     elif invitation.study.hex() != study.study_hash:
         invitation.require(study.study_hash, 0.0)
     return study, hub, home, invitation
+
+
+def _folder_name(study: Study) -> str:
+    """A folder right here, whatever the study is called; its hash tells it from one whose name looks the same."""
+    name = slug(study.name, "study")
+    return f"respond-{name}" if name == study.name else f"respond-{name}-{study.study_hash[:8]}"
 
 
 def seated(

@@ -1,0 +1,27 @@
+"""Text that somebody else wrote, made fit for a terminal, a log or the name of a folder."""
+
+from __future__ import annotations
+
+import re
+
+UNSEEN = "\N{REPLACEMENT CHARACTER}"
+"""Stands where a character was that would move the cursor, turn the line around, or cannot be written at all."""
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNFIT = re.compile(r"[^A-Za-z0-9_-]+")
+_LONGEST_SLUG = 56
+
+
+def plain(text: str) -> str:
+    """One line without control characters and marks of direction: a terminal shows it and does nothing else."""
+    return _CONTROL.sub(UNSEEN, text)
+
+
+def plain_lines(text: str) -> str:
+    """The same for a text of several lines, which stay lines."""
+    return "\n".join(plain(line.expandtabs(4)) for line in text.split("\n"))
+
+
+def slug(text: str, otherwise: str) -> str:
+    """What a text gives of a file's name: letters, digits, `_` and `-`, and so no folder; `otherwise` for nothing."""
+    return _UNFIT.sub("-", text).strip("-_")[:_LONGEST_SLUG] or otherwise
