@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from cryptography.x509.oid import NameOID
@@ -51,13 +51,12 @@ class Certificate:
         where = where or f"the certificate of party {party!r}"
         try:
             found = x509.load_pem_x509_certificates(pem)
-        except ValueError:
+        except (ValueError, x509.InvalidVersion):
             found = []
         if len(found) != 1:
             raise AccessError(f"{where}: is no single certificate in PEM; ask the party for its PARTY.pem")
         certificate = found[0]
-        names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
-        named = str(names[0].value) if len(names) == 1 else ""
+        named = _name(certificate)
         if party is not None and named != party:
             raise AccessError(f"{where}: is of party {named!r}, not of {party!r}; use the one it made")
         return Certificate(
@@ -89,8 +88,20 @@ def spelled(digest: str) -> str:
     return " ".join(digest[start : start + 4] for start in range(0, len(digest), 4))
 
 
+def _name(certificate: x509.Certificate) -> str:
+    """Whose certificate it says to be; nobody's where it does not say so in one way."""
+    try:
+        names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    except ValueError:
+        names = []
+    return str(names[0].value) if len(names) == 1 else ""
+
+
 def _public_key(certificate: x509.Certificate, where: str) -> bytes:
-    key = certificate.public_key()
+    try:
+        key = certificate.public_key()
+    except (UnsupportedAlgorithm, ValueError):
+        key = None
     if not isinstance(key, Ed25519PublicKey):
         raise AccessError(f"{where}: its key is not ed25519; make keys with `covey keys new`")
     return key.public_bytes(Encoding.Raw, PublicFormat.Raw)
@@ -99,7 +110,7 @@ def _public_key(certificate: x509.Certificate, where: str) -> bytes:
 def _signing_key(certificate: x509.Certificate, where: str) -> bytes:
     try:
         extension = certificate.extensions.get_extension_for_oid(SIGNING_KEY).value
-    except (x509.ExtensionNotFound, ValueError):
+    except (x509.ExtensionNotFound, x509.DuplicateExtension, ValueError):
         raise AccessError(f"{where}: carries no signing key; make keys with `covey keys new`") from None
     raw = extension.value if isinstance(extension, x509.UnrecognizedExtension) else b""
     try:

@@ -15,6 +15,7 @@ from covey.party.certificate import Certificate
 from covey.party.folder import CERTIFICATE, LEDGER, RELEASE, STUDY, SUMMARY, TRANSCRIPT
 from covey.party.handshake import session_digest, statement
 from covey.party.ledger import Ledger
+from covey.party.plain import plain
 from covey.party.script import strays
 from covey.party.transcript import chain
 from covey.party.transcript_file import Read
@@ -23,6 +24,7 @@ from covey.secure import approval
 from covey.study import Study
 
 _FINISHED = "finished"
+_SIGNED = frozenset({LEDGER, SUMMARY, CERTIFICATE, RELEASE})
 _NUMBER = re.compile(r"\d[\d,.]*")
 
 
@@ -157,14 +159,26 @@ def _is_respondent(case: Case, name: str) -> bool:
 def _files(case: Case) -> list[str]:
     wrong = []
     for name, digest in case.read.files.sha256.items():
-        try:
-            content = (case.folder / name).read_bytes()
-        except OSError:
-            wrong.append(f"{name}: is missing")
+        if name not in _SIGNED:  # whoever signed a transcript must not choose what is read here
+            wrong.append(f"{TRANSCRIPT}: names a file that no run leaves: {plain(name)!r}")
             continue
-        if hashlib.sha256(content).hexdigest() != digest:
+        found = _digest(case.folder / name)
+        if found is None:
+            wrong.append(f"{name}: is missing")
+        elif found != digest:
             wrong.append(f"{name}: was altered: it is not the one that party {case.party!r} signed")
     return wrong
+
+
+def _digest(path: Path) -> str | None:
+    """The hash of a file that lies there itself; None for a link, a device, or nothing."""
+    if path.is_symlink() or not path.is_file():
+        return None
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError:
+        return None
 
 
 def _summary(case: Case) -> list[str]:

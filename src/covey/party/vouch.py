@@ -51,6 +51,9 @@ def release_digest(release: str) -> str:
         raise InputError(f"{release}: a certificate vouches for a file; name the released CSV or Parquet file")
     if path.suffix.lower() not in (".parquet", ".pq"):
         return hashlib.sha256(path.read_bytes()).hexdigest()
-    table = pa.parquet.read_table(path)
+    try:
+        table = pa.parquet.read_table(path)
+    except (pa.ArrowException, OSError):
+        raise InputError(f"{release}: cannot be read as Parquet; is the file whole?") from None
     encoded = pa.table({name: table.column(name).combine_chunks().dictionary_encode() for name in table.column_names})
     return hashlib.sha256(canonical_csv(encoded)).hexdigest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import stat
 from datetime import UTC, datetime, timedelta
@@ -139,6 +140,29 @@ def test_a_certificate_of_another_party_is_refused() -> None:
 def test_what_is_no_certificate_is_refused(pem: bytes) -> None:
     with pytest.raises(AccessError, match="no single certificate"):
         Certificate.parse(pem, "north")
+
+
+@pytest.mark.filterwarnings("ignore::cryptography.utils.CryptographyDeprecationWarning")
+def test_whatever_byte_of_a_certificate_is_changed_it_is_read_or_refused() -> None:
+    """Among them a key of an algorithm that nobody knows, a version that there is none of, and a name in no letters."""
+    whole = keyring.make("north").certificate.der
+    refused = 0
+    for place in range(len(whole)):
+        for change in (1, 0x80, 0xFF, 0x0A):
+            der = whole[:place] + bytes([whole[place] ^ change]) + whole[place + 1 :]
+            lines = base64.encodebytes(der).decode()
+            try:
+                Certificate.parse(f"-----BEGIN CERTIFICATE-----\n{lines}-----END CERTIFICATE-----\n".encode(), None)
+            except AccessError:
+                refused += 1
+    assert refused
+
+
+def test_a_key_of_an_unknown_algorithm_is_refused() -> None:
+    der = keyring.make("north").certificate.der.replace(b"\x06\x03\x2b\x65\x70", b"\x06\x03\x2b\x65\x7a")
+    pem = f"-----BEGIN CERTIFICATE-----\n{base64.encodebytes(der).decode()}-----END CERTIFICATE-----\n"
+    with pytest.raises(AccessError, match="its key is not ed25519"):
+        Certificate.parse(pem.encode(), "north")
 
 
 def roster_of(tmp_path: Path, made: dict[str, keyring.Keys]) -> tuple[Study, Roster]:

@@ -15,9 +15,12 @@ from tests.consortium import Site, found, jobs, run_together
 
 from covey import protocols
 from covey.errors import InputError, Unmet
+from covey.party import keys as keyring
+from covey.party import transcript_file
 from covey.party.audit import audit
 from covey.party.folder import CERTIFICATE, JOURNAL, LEDGER, RELEASE, SUMMARY, TRANSCRIPT
 from covey.party.forget import forget
+from covey.party.journal import erase
 from covey.party.rerun import rerun
 from covey.party.session import Finished
 from covey.party.vouch import vouch
@@ -93,9 +96,6 @@ def test_any_changed_byte_of_the_journal_is_named(north: Site) -> None:
 
 def test_a_transcript_that_its_party_rewrites_contradicts_the_others(north: Site, finished: dict[str, Site]) -> None:
     """The party itself can sign anything; what it received is signed by others, and they have what it sent."""
-    from covey.party import keys as keyring
-    from covey.party import transcript_file
-
     keys = keyring.load(north.keys)
     path = north.out / TRANSCRIPT
     lines = path.read_bytes().split(b"\n")
@@ -176,6 +176,54 @@ def test_a_parquet_release_is_hashed_through_its_canonical_csv(north: Site) -> N
     assert vouch(north.out / CERTIFICATE, str(north.out / "release.parquet"), study).wrong == ()
 
 
+def test_a_release_that_is_no_parquet_file_is_named(north: Site) -> None:
+    damaged = north.out / "release.parquet"
+    damaged.write_bytes(b"PAR1 and nothing else")
+    with pytest.raises(InputError, match="cannot be read as Parquet"):
+        vouch(north.out / CERTIFICATE, str(damaged), Study.load(north.out / "study.toml"))
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "../data.csv", "journal", "\x1b[2J"])
+def test_a_transcript_chooses_no_file_that_is_read(name: str, north: Site) -> None:
+    """Its party signed it, so that only the name can tell."""
+    keys = keyring.load(north.keys)
+    lines = (north.out / TRANSCRIPT).read_bytes().splitlines(keepends=True)
+    files = json.loads(lines[-2])
+    files["sha256"][name] = "00" * 32
+    lines[-2] = json.dumps(files, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
+    signed = b"".join(lines[:-1])
+    last = json.loads(lines[-1]) | {"signature": keys.sign(transcript_file.statement(signed)).hex()}
+    (north.out / TRANSCRIPT).write_bytes(signed + json.dumps(last, separators=(",", ":")).encode() + b"\n")
+    assert [each for each in wrong(north.out) if "a file that no run leaves" in each]
+    assert "\x1b" not in "".join(wrong(north.out))
+
+
+def test_a_signed_file_behind_a_link_is_missing(north: Site) -> None:
+    (north.out / RELEASE).rename(north.out / "elsewhere.csv")
+    (north.out / RELEASE).symlink_to(north.out / "elsewhere.csv")
+    assert f"{RELEASE}: is missing" in wrong(north.out)
+
+
+def test_forgetting_follows_no_link(north: Site, tmp_path: Path) -> None:
+    precious = tmp_path / "precious.txt"
+    precious.write_text("mine")
+    (north.out / JOURNAL).rename(tmp_path / JOURNAL)
+    (north.out / JOURNAL).symlink_to(precious)
+    with pytest.raises(InputError, match="is a link or not a file, and is left as it is"):
+        forget(north.out)
+    with pytest.raises(InputError, match="is a link or not a file, and is left as it is"):
+        erase(north.out / JOURNAL)
+    assert precious.read_text() == "mine"
+    (north.out / JOURNAL).unlink()
+    other = tmp_path / "other"
+    other.mkdir()
+    (tmp_path / JOURNAL).rename(other / JOURNAL)
+    (other / SUMMARY).write_text("{}")
+    (north.out / "linked").symlink_to(other)
+    assert forget(north.out) == []
+    assert (other / JOURNAL).stat().st_size
+
+
 def test_forgetting_leaves_what_may_be_kept_and_nothing_secret(north: Site) -> None:
     before = {path.name for path in north.out.iterdir()}
     assert forget(north.out) == [north.out / JOURNAL]
@@ -205,7 +253,8 @@ def test_the_commands_say_yes_and_no_with_their_exit_codes(north: Site, covey: C
     assert json.loads(answer.out)[0]["answer"] is False
     (north.out / RELEASE).write_text("age,count\n")
     assert covey("verify", north.out / RELEASE, "--study", study, "--certificate", certificate).code == 1
-    assert covey("forget", north.out).code == 0
+    forgotten = covey("forget", north.out, "--json")
+    assert (forgotten.code, json.loads(forgotten.out)) == (0, {"erased": [str(north.out / JOURNAL)]})
     assert covey("audit", north.out.parent / "nowhere").code == 2
 
 
