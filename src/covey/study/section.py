@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import sys
 from collections.abc import Mapping, Sequence
 
 from covey.study.lines import Lines
@@ -114,7 +115,7 @@ class Section:
         if (
             isinstance(value, int | float)
             and not isinstance(value, bool)
-            and math.isfinite(value)
+            and abs(value) <= sys.float_info.max  # no whole number beyond, no infinity, no nan
             and low <= value <= high
         ):
             return value

@@ -98,6 +98,7 @@ def test_all_problems_come_at_once_each_with_its_line(folder: Path) -> None:
         ("k = 5", "k = true", "whole number"),
         ("l = 2", "l = nan", "finite"),
         ("l = 2", "l = inf", "finite"),
+        ("l = 2", "l = 1" + 400 * "0", "finite"),
         ("l = 2", "delta = 0.5", "cannot enforce delta"),
         ('"cluster"', '"clustr"', "did you mean 'cluster'"),
         ('"horizontal"', '"respondents"', "needs partition"),
