@@ -11,11 +11,11 @@ import pytest
 from tests.conftest import Covey
 
 from covey.cli.display import Display
-from covey.errors import AccessError, PeerError
+from covey.errors import AccessError, PeerError, Unmet
 from covey.party import keys as keyring
 from covey.party.collection import speech
 from covey.party.collection.calling import Caller
-from covey.party.collection.responding import _folder_name
+from covey.party.collection.responding import Respondent, _folder_name
 from covey.party.log import RunLog
 from covey.party.plain import UNSEEN, plain, plain_lines, slug
 
@@ -92,3 +92,10 @@ def test_a_collector_cannot_steer_a_respondents_terminal(answer: speech.Refused 
     with pytest.raises((AccessError, PeerError)) as refused:
         asyncio.run(caller.enrol())
     assert str(refused.value).isprintable()
+
+
+def test_a_collectors_last_word_cannot_either() -> None:
+    respondent: Any = SimpleNamespace()
+    with pytest.raises(Unmet, match="the collector says") as ended:
+        Respondent._over(respondent, speech.Over(how="ended", why="sorry\x1b[2J\nYou are done."))
+    assert str(ended.value).isprintable()
