@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 
+from covey.study.rules import STEERING
+
 UNSEEN = "\N{REPLACEMENT CHARACTER}"
 """Stands where a character was that would move the cursor, turn the line around, or cannot be written at all."""
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _UNFIT = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST_SLUG = 56
 
 
 def plain(text: str) -> str:
     """One line without control characters and marks of direction: a terminal shows it and does nothing else."""
-    return _CONTROL.sub(UNSEEN, text)
+    return STEERING.sub(UNSEEN, text)
 
 
 def plain_lines(text: str) -> str:

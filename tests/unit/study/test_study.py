@@ -119,6 +119,7 @@ def test_all_problems_come_at_once_each_with_its_line(folder: Path) -> None:
         ("[parties.south]", '[parties."a b"]', "party name"),
         ("[parties.south]", '[parties.south]\nrole = "collector"', "has no collector"),
         ("[columns.diagnosis]", '[columns.key]\nrole = "key"\n[columns.diagnosis]', "only a vertical study has a key"),
+        ("[columns.diagnosis]", '[columns."a\\u202eb"]\nrole = "plain"\n[columns.diagnosis]', "control characters"),
         ("[columns.diagnosis]", '[columns.AGE]\nrole = "plain"\n[columns.diagnosis]', "only in capitals"),
         ("[privacy]", "[privat]", "did you mean 'privacy'"),
         ("[study]", "[study", "line 2"),
