@@ -24,8 +24,9 @@ NASTY = (
 
 
 def nasty_names(many: int) -> list[str]:
-    """That many column names, the worst first."""
-    return [NASTY[place] if place < len(NASTY) else f"column {place}" for place in range(many)]
+    """That many column names, the worst that a study may have first: it refuses one that turns a line around."""
+    worst = [name.replace("\u202e", "") for name in NASTY]
+    return [worst[place] if place < len(worst) else f"column {place}" for place in range(many)]
 
 
 def study_of(names: Sequence[str], k: int = 5, name: str = NASTY[0]) -> Study:
