@@ -15,14 +15,16 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from tests.harness.network import seed_of
+from tests.harness.parties import Role, run_parties
+from tests.harness.spent import spent
+
 from covey.crypto.elgamal import KeyShare, encrypt
 from covey.crypto.group import Points, Scalars, generator_times, hash_to_group
 from covey.crypto.rng import Rng
 from covey.crypto.sodium import cores
-from covey.secure import align, cardinality, join, shuffle
-from covey.testing.network import seed_of
-from covey.testing.parties import Role, run_parties
-from covey.testing.spent import spent
+from covey.protocols.federate import cardinality
+from covey.secure import align, join, shuffle
 from covey.wire import Channel
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -22,15 +22,16 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from tests.harness.network import seed_of
+from tests.harness.parties import Role, run_parties
+from tests.harness.spent import spent
 
 from covey.crypto import sharing
 from covey.crypto.field import F31, F61
 from covey.crypto.rng import Rng
 from covey.hierarchy import Flat, Hierarchy, numbers
-from covey.secure import ancestor, conjunction, rings
-from covey.testing.network import seed_of
-from covey.testing.parties import Role, run_parties
-from covey.testing.spent import spent
+from covey.protocols.cluster_rows import ancestor, rings
+from covey.secure import conjunction
 from covey.wire import Channel
 
 ROOT = Path(__file__).resolve().parent.parent

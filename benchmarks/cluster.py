@@ -23,9 +23,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from covey.party.deal import deal, seed_of, write_hands
-from covey.party.folder import RunFolder
-from covey.party.simulate import Setting, simulate
+from covey.party.record.folder import RunFolder
+from covey.party.simulate.deal import deal, seed_of, write_hands
+from covey.party.simulate.processes import Setting, simulate
 from covey.study import Study
 from covey.wire import parse_latency
 

@@ -21,14 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.cluster import DATA, Run
-from covey.anonymize.compiled import jit
 from covey.anonymize.kernels import Forest
 from covey.anonymize.problem import Ints, Longs
-from covey.party.data import load_table
-from covey.party.deal import deal, seed_of
-from covey.protocols.cluster import clear, divide, guarded
-from covey.protocols.cluster.ground import Clusters, Ground, lay_ground
-from covey.protocols.cluster.kernels import Children, child_place, count_below
+from covey.compiled import jit
+from covey.party.session.data import load_table
+from covey.party.simulate.deal import deal, seed_of
+from covey.protocols.cluster_rows import clear, divide, guarded
+from covey.protocols.cluster_rows.ground import Clusters, Ground, lay_ground
+from covey.protocols.cluster_rows.kernels import Children, child_place, count_below
 
 RESULTS = Path(__file__).parent / "results" / "cluster_overlaps.json"
 Bits = NDArray[np.bool_]

@@ -23,7 +23,7 @@ from covey.anonymize.hilbert import hilbert
 from covey.anonymize.problem import Problem
 from covey.hierarchy import Hierarchy
 from covey.measures import integer_costs, lm
-from covey.party.respondents import load_rows, simulate
+from covey.party.simulate.respondents import load_rows, simulate
 from covey.protocols.collect.clear import boxes
 from covey.protocols.collect.divide import cut_line
 from covey.protocols.collect.grid import Ints, Longs

@@ -17,6 +17,9 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+from tests.harness.network import seed_of
+from tests.harness.parties import run_parties
+from tests.harness.spent import spent
 from tests.unit.crypto import core_svp
 
 from covey.crypto import gentry_ramzan, pir
@@ -27,10 +30,7 @@ from covey.crypto.paillier import Ciphertexts
 from covey.crypto.rng import Rng
 from covey.crypto.threshold import CommitteeKey, Dealer, Trustee
 from covey.crypto.threshold_paillier import Primes, deal_shamir
-from covey.secure import committee
-from covey.testing.network import seed_of
-from covey.testing.parties import run_parties
-from covey.testing.spent import spent
+from covey.protocols.collect import committee
 from covey.wire import Channel
 
 RESULTS = Path(__file__).parent / "results" / "collect_crypto.json"

@@ -24,14 +24,14 @@ from pathlib import Path
 import psutil
 
 from covey.crypto.rng import fresh_seed
-from covey.party import keys as keyring
 from covey.party.collection import speech
 from covey.party.collection.enrolment import statement
 from covey.party.collection.invitation import Invitation, issue
 from covey.party.collection.speech import Connection
 from covey.party.collection.standing import Shelf, Standing
-from covey.party.journal import Journal
-from covey.party.records import Begun
+from covey.party.identity import keys as keyring
+from covey.party.session.journal import Journal
+from covey.party.session.journal_records import Begun
 from covey.study import Study
 from covey.wire import frame as frames
 from covey.wire.contact import Address, fingerprint

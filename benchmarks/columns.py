@@ -24,10 +24,10 @@ from pathlib import Path
 
 import numpy as np
 
-from covey.party.data import load_table
-from covey.party.deal import seed_of
-from covey.party.folder import RunFolder
-from covey.party.simulate import Setting, simulate
+from covey.party.record.folder import RunFolder
+from covey.party.session.data import load_table
+from covey.party.simulate.deal import seed_of
+from covey.party.simulate.processes import Setting, simulate
 from covey.protocols import of_study
 from covey.study import Study
 from covey.wire import parse_latency

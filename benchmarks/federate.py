@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
+from tests.harness.parties import run_parties
 
 import covey
 from covey import samples
@@ -30,15 +31,14 @@ from covey.bench import stage as stages
 from covey.crypto.paillier import SecretKey
 from covey.crypto.reading import ReadingKey
 from covey.crypto.rng import Rng, derive
-from covey.party import keys as keyring
-from covey.party.data import load_table
-from covey.party.deal import seed_of
-from covey.party.simulate import Setting, simulate
+from covey.party.identity import keys as keyring
+from covey.party.session.data import load_table
+from covey.party.simulate.deal import seed_of
+from covey.party.simulate.processes import Setting, simulate
 from covey.protocols import federate
-from covey.secure import comparison
+from covey.protocols.federate import comparison
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
-from covey.testing.parties import run_parties
 from covey.wire import Channel
 
 ROOT = Path(__file__).resolve().parent.parent

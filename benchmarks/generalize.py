@@ -24,22 +24,22 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
+from tests.harness.network import seed_of as test_seed
+from tests.harness.parties import SESSION
+from tests.harness.town import Town
 
 import covey
 from covey.anonymize import anonymize
 from covey.anonymize.build import build
 from covey.crypto.rng import Rng, derive
-from covey.party.data import load_table
-from covey.party.deal import deal, seed_of, write_hands
-from covey.party.simulate import Setting, simulate
+from covey.party.session.data import load_table
+from covey.party.simulate.deal import deal, seed_of, write_hands
+from covey.party.simulate.processes import Setting, simulate
 from covey.protocols.generalize import compare, ideal
 from covey.protocols.generalize.compare import Hand
 from covey.study import Study
 from covey.table import Table, read
 from covey.table import build as as_table
-from covey.testing.network import seed_of as test_seed
-from covey.testing.parties import SESSION
-from covey.testing.town import Town
 from covey.wire import Address, Contact, Nothing, connect, on_own_thread, open_channel
 
 ROOT = Path(__file__).resolve().parent.parent

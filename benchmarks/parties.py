@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import covey
-from covey.party.simulate import Setting, simulate
+from covey.party.simulate.processes import Setting, simulate
 from covey.protocols import count
 from covey.study import Study
 

@@ -29,9 +29,9 @@ import covey
 from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import Secret
 from covey.measures import lm
-from covey.party.data import load_table
-from covey.party.deal import deal, seed_of, write_hands
-from covey.party.simulate import Setting, simulate
+from covey.party.session.data import load_table
+from covey.party.simulate.deal import deal, seed_of, write_hands
+from covey.party.simulate.processes import Setting, simulate
 from covey.protocols import find
 from covey.protocols.peel import clear, marginals
 from covey.protocols.peel.nodes import list_nodes, study_seed

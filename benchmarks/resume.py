@@ -17,12 +17,12 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from tests.harness.doom import Doom
+from tests.harness.harness import End, Meet, over_memory, play
+from tests.harness.trial import Trial, of_block
 
-from covey.party.folder import JOURNAL
+from covey.party.record.folder import JOURNAL
 from covey.secure import sum as secure_sum
-from covey.testing.doom import Doom
-from covey.testing.harness import End, Meet, over_memory, play
-from covey.testing.trial import Trial, of_block
 from covey.wire import Channel, Link, MemoryNetwork, slowed
 
 Words = NDArray[np.uint64]

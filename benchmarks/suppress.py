@@ -17,8 +17,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from covey.party.deal import deal, seed_of, write_hands
-from covey.party.simulate import Setting, simulate
+from covey.party.simulate.deal import deal, seed_of, write_hands
+from covey.party.simulate.processes import Setting, simulate
 from covey.protocols.suppress.bounds import Bounds
 from covey.protocols.suppress.terms import Terms
 from covey.study import Study

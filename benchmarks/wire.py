@@ -20,11 +20,11 @@ from pathlib import Path
 import numpy as np
 import psutil
 from numpy.typing import NDArray
+from tests.harness.network import seed_of
+from tests.harness.town import Town
 
 from covey.crypto.rng import Rng, derive, fresh_seed
 from covey.secure.sum import CHUNK, total, total_in_chunks
-from covey.testing.network import seed_of
-from covey.testing.town import Town
 from covey.wire import (
     Address,
     Channel,

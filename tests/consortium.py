@@ -11,11 +11,11 @@ from datetime import datetime
 from pathlib import Path
 
 from covey.errors import CoveyError
-from covey.party import keys as keyring
-from covey.party.approval import approve_always
-from covey.party.keys import Keys
-from covey.party.run import Job, run_party
-from covey.party.session import Finished
+from covey.party.identity import keys as keyring
+from covey.party.identity.keys import Keys
+from covey.party.session.approval import approve_always
+from covey.party.session.run import Job, run_party
+from covey.party.session.session import Finished
 from covey.study import Study
 
 NAMES = ("north", "south", "east")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from covey.errors import Aborted, AccessError, CoveyError, InputError, PeerError, Unmet
-    from covey.party.in_process import simulate
+    from covey.party.simulate.in_process import simulate
     from covey.publish import Release, anonymize
     from covey.study import Study
     from covey.verify import Verdict, verify
@@ -33,7 +33,7 @@ _HOMES = {
     "Unmet": "covey.errors",
     "Verdict": "covey.verify",
     "anonymize": "covey.publish",
-    "simulate": "covey.party.in_process",
+    "simulate": "covey.party.simulate.in_process",
     "verify": "covey.verify",
 }
 

@@ -11,7 +11,7 @@ from covey.party.collection.enrolment import statement
 from covey.party.collection.invitation import Invitation
 from covey.party.collection.responding import Respondent
 from covey.party.collection.speech import Connection, Said
-from covey.party.keys import Keys
+from covey.party.identity.keys import Keys
 
 
 @dataclass

@@ -19,7 +19,7 @@ from tests.collection.town import Town
 from covey.errors import CoveyError
 from covey.party.collection.collecting import Service, serve
 from covey.party.collection.responding import prepare, respond, seated
-from covey.party.progress import Snapshot
+from covey.party.session.progress import Snapshot
 
 PRELOADED = ["tests.collection.crowd", "covey.verify", "covey.party.collection.responding"]
 RELEASED, WITHHELD = 0, 10

@@ -7,16 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
+from tests.harness.collect_cases import HUB, Person, names_of, trial_of
+from tests.harness.network import seed_of
 
 from covey.crypto.rng import Rng, derive
 from covey.errors import Aborted, CoveyError, Left, PeerError
-from covey.party.respondents import Unwritten, consent, refusals
+from covey.party.simulate.respondents import Unwritten, consent, refusals
 from covey.protocols import Proposal, Result, Seat
 from covey.protocols.collect import PROTOCOL
 from covey.secure.declare import Leakage
 from covey.study import Study
-from covey.testing.collect_cases import HUB, Person, names_of, trial_of
-from covey.testing.network import seed_of
 from covey.verify import verify
 from covey.wire import Channel, Header, Nothing, Session, StarNetwork
 from covey.wire import frame as frames
@@ -127,7 +127,7 @@ async def _leaving(study: Study, people: Sequence[Person], vanish: Vanish, refus
         async def approve(proposal: Proposal) -> None:
             if name != HUB:
                 if name in refuse:
-                    from covey.party.respondents import Consent
+                    from covey.party.simulate.respondents import Consent
 
                     await channel.at("approval").send(HUB, Consent(False))
                     await asyncio.Event().wait()

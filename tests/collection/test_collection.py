@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 from tests.collection.town import Running, Town, at_phase, collecting, everyone
+from tests.harness.clock import on_real_clock
 
 from covey.cli import main
 from covey.errors import InputError, Unmet
-from covey.party.audit import audit
+from covey.party.audit.folders import audit
+from covey.party.audit.rerun import rerun
 from covey.party.collection import status
 from covey.party.collection.responding import Respondent, respond
-from covey.party.rerun import rerun
-from covey.testing.clock import on_real_clock
 
 PHASES = ("keys", "index", "positions", "classes", "release")
 pytestmark = pytest.mark.timeout(90)

@@ -12,7 +12,7 @@ import pytest
 from tests.collection.crowd import RELEASED, WITHHELD, crowd
 from tests.collection.town import Town
 
-from covey.party.audit import audit
+from covey.party.audit.folders import audit
 
 PHASES = ("keys", "index", "positions", "classes", "release")
 PEOPLE = int(os.environ.get("COVEY_CROWD", "50"))

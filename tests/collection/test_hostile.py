@@ -14,15 +14,15 @@ from pathlib import Path
 import pytest
 from tests.collection.callers import asked, enrolled, known, stranger
 from tests.collection.town import Town, collecting, everyone
+from tests.harness.clock import on_real_clock
 
 from covey.crypto.rng import Rng, fresh_seed
 from covey.errors import AccessError, InputError, PeerError, Unmet
-from covey.party import keys as keyring
 from covey.party.collection import gate, speech
 from covey.party.collection.gate import Gate, Sparing
 from covey.party.collection.invitation import Invitation
 from covey.party.collection.responding import prepare
-from covey.testing.clock import on_real_clock
+from covey.party.identity import keys as keyring
 from covey.wire import frame as frames
 from covey.wire.frame import Header
 

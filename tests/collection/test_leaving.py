@@ -6,10 +6,10 @@ from functools import cache
 
 import pytest
 from tests.collection.leavers import leaving
+from tests.harness.collect_cases import HUB, Person, names_of, study_of
 
 from covey.errors import Left, PeerError, Unmet
 from covey.protocols.collect import index, leaks, submit
-from covey.testing.collect_cases import HUB, Person, names_of, study_of
 from covey.wire import Channel, Header
 
 pytestmark = pytest.mark.timeout(60)

@@ -12,6 +12,8 @@ from typing import cast
 
 import pytest
 from tests.collection.town import Town, collecting, everyone
+from tests.harness.clock import on_real_clock, run_jumping
+from tests.harness.disk import Disk, failing
 
 from covey.cli import main
 from covey.crypto.rng import fresh_seed
@@ -23,10 +25,8 @@ from covey.party.collection.register import Opened, Register
 from covey.party.collection.speech import Connection, Garbled
 from covey.party.collection.standing import Shelf, Standing
 from covey.party.collection.statement import statement
-from covey.party.journal import Journal
-from covey.party.records import Begun
-from covey.testing.clock import on_real_clock, run_jumping
-from covey.testing.disk import Disk, failing
+from covey.party.session.journal import Journal
+from covey.party.session.journal_records import Begun
 from covey.wire import frame as frames
 from covey.wire.frame import Header
 

@@ -9,9 +9,10 @@ import os
 import signal
 import sys
 
+from tests.harness.disk import path_of
+
 from covey.cli import main
-from covey.party.folder import JOURNAL
-from covey.testing.disk import path_of
+from covey.party.record.folder import JOURNAL
 
 
 def doom(at: int) -> None:

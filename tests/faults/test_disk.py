@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.harness.cases import CASES
+from tests.harness.disk import Disk, How, failing
+from tests.harness.harness import run
+from tests.harness.safety import break_disk
 
 from covey.errors import Aborted
-from covey.testing.cases import CASES
-from covey.testing.disk import Disk, How, failing
-from covey.testing.harness import run
-from covey.testing.safety import break_disk
 
 VICTIM = "north"
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from covey.testing.cases import CASES
-from covey.testing.safety import Point, kill, points
+from tests.harness.cases import CASES
+from tests.harness.safety import Point, kill, points
 
 
 def tried(name: str, folder: Path, most: int | None = None) -> list[str]:

@@ -16,7 +16,7 @@ import pytest
 from tests.consortium import RELEASE, found, jobs, run_together
 
 from covey.errors import Aborted, AccessError, CoveyError, InputError
-from covey.party.session import Finished
+from covey.party.session.session import Finished
 
 
 def leftovers(folder: Path) -> list[str]:

@@ -10,10 +10,10 @@ from pathlib import Path
 from tests.consortium import NAMES, RELEASE, Site, found, jobs, run_together
 
 from covey.errors import Aborted, CoveyError, InputError
-from covey.party.approval import ask_on_terminal
-from covey.party.audit import audit
-from covey.party.run import Job
-from covey.party.session import Finished
+from covey.party.audit.folders import audit
+from covey.party.session.approval import ask_on_terminal
+from covey.party.session.run import Job
+from covey.party.session.session import Finished
 
 Ends = Mapping[str, Finished | CoveyError]
 

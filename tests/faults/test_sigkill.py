@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.consortium import RELEASE, Site, found
 
-from covey.party.audit import audit
+from covey.party.audit.folders import audit
 
 DOOMED = Path(__file__).with_name("doomed.py")
 

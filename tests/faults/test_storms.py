@@ -1,6 +1,6 @@
 """A network that loses, repeats, swaps, delays and cuts: the ideal's result or an abort that says why, then a resume.
 
-A failing seed is in the message; `covey.testing.safety.storm(CASES[name].draw(seed), seed, folder)` repeats it.
+A failing seed is in the message; `tests.harness.safety.storm(CASES[name].draw(seed), seed, folder)` repeats it.
 """
 
 from __future__ import annotations
@@ -8,11 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from covey.testing.cases import CASES
-from covey.testing.harness import run
-from covey.testing.network import FaultyNetwork
-from covey.testing.safety import storm, weather_of
+from tests.harness.cases import CASES
+from tests.harness.harness import run
+from tests.harness.network import FaultyNetwork
+from tests.harness.safety import storm, weather_of
 
 SEEDS = 200
 

@@ -12,10 +12,11 @@ import argparse
 import asyncio
 import time
 
+from tests.harness.clock import run_jumping
+from tests.harness.network import seed_of
+
 from covey.crypto.rng import Rng, Stream
 from covey.errors import Aborted, PeerError
-from covey.testing.clock import run_jumping
-from covey.testing.network import seed_of
 from covey.wire import Bytes32, Channel, MemoryNetwork, Message, Nothing, Session, Vector, frame
 from covey.wire.frame import Header
 from covey.wire.message import encode

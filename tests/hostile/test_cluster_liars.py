@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.harness import harness
+from tests.harness.hospitals import SITES, draw_people, stream_of, study_of, trial_of
 
 from covey.errors import PeerError
-from covey.protocols.cluster import exact, turn
-from covey.protocols.cluster.ground import Clusters, Ground
-from covey.protocols.cluster.turn import State, write_state
-from covey.testing import harness
-from covey.testing.hospitals import SITES, draw_people, stream_of, study_of, trial_of
+from covey.protocols.cluster_rows import exact, turn
+from covey.protocols.cluster_rows.ground import Clusters, Ground
+from covey.protocols.cluster_rows.turn import State, write_state
 
 
 @pytest.mark.parametrize("schedule", ["guarded", "exact"])

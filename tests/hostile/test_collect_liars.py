@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from tests.harness.collect_cases import HUB, study_of, trial_of
+from tests.harness.harness import answers as answers_of
+from tests.harness.harness import run
+from tests.harness.trial import Trial
 
 from covey.crypto.elgamal import Ciphertexts, encrypt
 from covey.crypto.group import Points, Scalars
 from covey.crypto.seal import Sealed
 from covey.errors import CoveyError, PeerError
 from covey.protocols.collect import answers, collecting, fetch, index, keys, post, responding, submit, zeros
-from covey.testing.collect_cases import HUB, study_of, trial_of
-from covey.testing.harness import answers as answers_of
-from covey.testing.harness import run
-from covey.testing.trial import Trial
 from covey.wire import Channel
 
 PEOPLE = [(1, "F", "good"), (2, "F", "bad"), (29, "M", "fair"), (30, "M", "good")]

@@ -6,12 +6,12 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from tests.harness.parties import Outcome, run_parties
 
 from covey.crypto.elgamal import encrypt
 from covey.crypto.group import powers
 from covey.errors import PeerError
-from covey.secure import committee
-from covey.testing.parties import Outcome, run_parties
+from covey.protocols.collect import committee
 from covey.wire import Channel, Count, MemoryNetwork, Message
 from covey.wire import frame as frames
 from covey.wire.message import encode, tag_of

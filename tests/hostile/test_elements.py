@@ -6,16 +6,17 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from tests.harness.network import seed_of
+from tests.harness.parties import Role, run_parties
 
 from covey.crypto.elgamal import KeyShare
 from covey.crypto.group import Points, Scalar, powers
 from covey.crypto.rng import Rng
 from covey.crypto.seal import seal
 from covey.errors import CoveyError, InputError, PeerError
-from covey.secure import align, cardinality, join, shuffle
+from covey.protocols.federate import cardinality
+from covey.secure import align, join, shuffle
 from covey.secure.shuffle import Mixed, mix, open_rows, pad
-from covey.testing.network import seed_of
-from covey.testing.parties import Role, run_parties
 from covey.wire import Channel, Count, MemoryNetwork, Message
 from covey.wire import frame as frames
 

@@ -6,19 +6,19 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from tests.harness.federate_cases import CURIOUS, FEDERATE, GYM, INSURER, draw_users, study_of, trial_of
+from tests.harness.harness import run
+from tests.harness.network import seed_of
+from tests.harness.trial import Trial
 
 from covey.crypto.paillier import TINY, PublicKey, SecretKey
 from covey.crypto.residues import Residues
 from covey.crypto.rng import Rng, Words
 from covey.errors import Aborted, PeerError
+from covey.protocols.federate.comparison import Flags, Masked
 from covey.protocols.federate.finish import Boxes, Order, Ready, Summed, Veiled
 from covey.protocols.federate.pair import Membership, NumberKey
 from covey.protocols.federate.said import Above, Candidates, Halves, Scores
-from covey.secure.comparison import Flags, Masked
-from covey.testing.federate_cases import CURIOUS, FEDERATE, GYM, INSURER, draw_users, study_of, trial_of
-from covey.testing.harness import run
-from covey.testing.network import seed_of
-from covey.testing.trial import Trial
 from covey.wire import MemoryNetwork, Message, Vector
 from covey.wire import frame as frames
 from covey.wire.message import decode, encode, tag_of

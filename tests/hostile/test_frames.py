@@ -6,11 +6,11 @@ import asyncio
 import tracemalloc
 
 import pytest
+from tests.harness.clock import run_jumping
+from tests.harness.network import seed_of
 
 from covey.crypto.rng import Rng
 from covey.errors import CoveyError, PeerError
-from covey.testing.clock import run_jumping
-from covey.testing.network import seed_of
 from covey.wire import Channel, MemoryNetwork, Message, Nothing, Session, frame
 from covey.wire.frame import MAX_FRAME, Header
 from covey.wire.inbox import Stopped

@@ -7,13 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.harness.generalize_cases import draw_people, stream_of, study_of, tables_of
+from tests.harness.network import seed_of
+from tests.harness.parties import run_parties
 from tests.hostile.test_elements import POINTS
 from tests.protocols.generalizers import run_rounds
 
 from covey.crypto.elgamal import KeyShare, encrypt
 from covey.crypto.group import Points, Scalars, generator_times, hash_to_group
 from covey.errors import Aborted, CoveyError, PeerError
-from covey.party.progress import Progress
+from covey.party.session.progress import Progress
 from covey.protocols import Proposal, Seat, columns
 from covey.protocols.generalize import compare, hidden, release, rounds
 from covey.protocols.generalize.compare import Done, Found, Grouped, Hand, Regrouped, Resized, Sizes, Verdict
@@ -22,9 +25,6 @@ from covey.protocols.generalize.rounds import Distinct, Shape
 from covey.protocols.generalize.terms import Terms
 from covey.secure import lists
 from covey.secure.declare import Leakage
-from covey.testing.generalize_cases import draw_people, stream_of, study_of, tables_of
-from covey.testing.network import seed_of
-from covey.testing.parties import run_parties
 from covey.wire import Channel, Count, Message, Vector
 
 PEOPLE = 12

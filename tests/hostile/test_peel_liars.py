@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
+from tests.harness.parties import Outcome, run_parties
 from tests.protocols.peelers import Person, draw_people, list_of, names_of, study_of, tables_of
 
 from covey.crypto.field import F31, F61, Words
@@ -26,7 +27,6 @@ from covey.protocols.peel.visit import Peeling
 from covey.protocols.protocol import Seat
 from covey.secure import coin
 from covey.secure.threshold import Prepared
-from covey.testing.parties import Outcome, run_parties
 from covey.wire import Channel, Vector, gather
 
 LIAR = "p2"

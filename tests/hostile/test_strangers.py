@@ -13,10 +13,10 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from tests.harness.certificates import Identity, make_identity
+from tests.harness.clock import on_real_clock
 
 from covey.errors import AccessError, CoveyError
-from covey.testing.certificates import Identity, make_identity
-from covey.testing.clock import on_real_clock
 from covey.wire import Address, Contact, connect
 
 WAIT = 1.0

@@ -11,10 +11,10 @@ import pytest
 from tests.consortium import NAMES, Site, found, jobs, run_together
 
 from covey.errors import AccessError, CoveyError
-from covey.party import keys
-from covey.party.progress import Snapshot
-from covey.party.run import Job
-from covey.party.session import Finished
+from covey.party.identity import keys
+from covey.party.session.progress import Snapshot
+from covey.party.session.run import Job
+from covey.party.session.session import Finished
 
 BEFORE_ROLES = {"starting", "meeting", "handshake"}
 

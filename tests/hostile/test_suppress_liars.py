@@ -7,6 +7,11 @@ from typing import TypeVar
 
 import numpy as np
 import pytest
+from tests.harness.cases import CASES
+from tests.harness.harness import lines, run
+from tests.harness.network import seed_of
+from tests.harness.parties import run_parties
+from tests.harness.suppress_cases import study_of
 
 from covey.crypto.ibe import IdentityKey, Master
 from covey.crypto.rng import Rng
@@ -17,11 +22,6 @@ from covey.protocols.suppress.own import Longs
 from covey.protocols.suppress.release import Classes, Kept
 from covey.protocols.suppress.run import Run
 from covey.study import Study
-from covey.testing.cases import CASES
-from covey.testing.harness import lines, run
-from covey.testing.network import seed_of
-from covey.testing.parties import run_parties
-from covey.testing.suppress_cases import study_of
 from covey.wire import Channel, Message, Vector
 
 M = TypeVar("M", bound=Message)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from tests.harness.network import seed_of
 
 from covey.crypto import elgamal
 from covey.crypto.elgamal import Ciphertexts as Pairs
@@ -19,8 +20,9 @@ from covey.crypto.group import Point, Scalars, generator_times
 from covey.crypto.paillier import PublicKey, SecretKey
 from covey.crypto.reading import ReadingKey
 from covey.crypto.rng import Rng, Stream, derive
-from covey.protocols.federate import clear, score
+from covey.protocols.federate import clear, largest, score
 from covey.protocols.federate.clear import Group
+from covey.protocols.federate.comparison import HIDING, Blinded, Digits, Flags, Masked, slot_bits, starts
 from covey.protocols.federate.finish import Order, Ready, Summed
 from covey.protocols.federate.own import Bits, Longs, Own
 from covey.protocols.federate.pair import BitKey, Membership, NumberKey
@@ -39,9 +41,7 @@ from covey.protocols.federate.said import (
     width_of,
 )
 from covey.protocols.federate.terms import Terms
-from covey.secure import ciphers, largest, lists
-from covey.secure.comparison import HIDING, Blinded, Digits, Flags, Masked, slot_bits, starts
-from covey.testing.network import seed_of
+from covey.secure import ciphers, lists
 from covey.wire import Channel, gather
 
 # -- what is declared to leak

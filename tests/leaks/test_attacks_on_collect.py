@@ -7,6 +7,10 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
+from tests.harness.collect_cases import HUB, names_of, study_of, trial_of
+from tests.harness.harness import run
+from tests.harness.leaks import Tape
+from tests.harness.network import seed_of
 from tests.protocols.collectors import Seen, anyone, finished, ranks, seen
 
 from covey.crypto import pir
@@ -16,10 +20,6 @@ from covey.crypto.rng import Rng
 from covey.crypto.threshold import CommitteeKey, Dealer, Trustee
 from covey.protocols.collect import answers, collecting, index, keys, submit, zeros
 from covey.protocols.collect.terms import Terms, trees_of
-from covey.testing.collect_cases import HUB, names_of, study_of, trial_of
-from covey.testing.harness import run
-from covey.testing.leaks import Tape
-from covey.testing.network import seed_of
 from covey.wire import frame
 from covey.wire.message import decode
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from tests.harness.parties import run_parties
 
 from covey.crypto.rng import derive
 from covey.secure import match
 from covey.secure.match import Ask, Place, Reply
-from covey.testing.parties import run_parties
 from covey.wire import Channel
 
 TEXTS = [b"flu", b"none", b"flu", b"diabetes"]

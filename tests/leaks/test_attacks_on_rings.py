@@ -14,16 +14,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.stats import chisquare
+from tests.harness.network import seed_of
+from tests.harness.parties import Outcome, run_parties
+from tests.harness.spent import heard
 
 from covey.crypto import sharing
 from covey.crypto.field import F61, Elements, Words
 from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import Secret
-from covey.secure import conjunction, rings
+from covey.protocols.cluster_rows import rings
+from covey.secure import conjunction
 from covey.secure import sum as secure_sum
-from covey.testing.network import seed_of
-from covey.testing.parties import Outcome, run_parties
-from covey.testing.spent import heard
 from covey.wire import Channel, Message
 
 Bits = NDArray[np.bool_]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.harness import canaries
+from tests.harness.canaries import Aviary, spellings_of_number, spellings_of_text
+from tests.harness.cases import CASES
+from tests.harness.leaks import sightings
+from tests.harness.trial import Marked, of_block
 
 from covey.secure import sum as secure_sum
-from covey.testing import canaries
-from covey.testing.canaries import Aviary, spellings_of_number, spellings_of_text
-from covey.testing.cases import CASES
-from covey.testing.leaks import sightings
-from covey.testing.trial import Marked, of_block
 from covey.wire import Channel, Message
 
 MARKED = sorted(name for name, case in CASES.items() if case.marked is not None)

@@ -6,19 +6,19 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
+from tests.harness.hospitals import Person, draw_people, stream_of, study_of, trial_of
+from tests.harness.parties import Outcome, run_parties
+from tests.harness.spent import heard, shapes
 
-from covey.protocols.cluster import divide, guarded, ranges
-from covey.protocols.cluster.divide import Openings
-from covey.protocols.cluster.ground import Clusters, Ground, lay_ground
-from covey.protocols.cluster.turn import State
+from covey.protocols.cluster_rows import divide, guarded, ranges
+from covey.protocols.cluster_rows.divide import Openings
+from covey.protocols.cluster_rows.ground import Clusters, Ground, lay_ground
+from covey.protocols.cluster_rows.turn import State
 from covey.secure.conjunction import Deal, Open
 from covey.secure.sum import Masked
 from covey.secure.threshold import Dealt, Part
 from covey.secure.threshold import Masked as Hidden
 from covey.table import Table
-from covey.testing.hospitals import Person, draw_people, stream_of, study_of, trial_of
-from covey.testing.parties import Outcome, run_parties
-from covey.testing.spent import heard, shapes
 from covey.wire import Channel
 from covey.wire.frame import read
 

@@ -7,22 +7,22 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
+from tests.harness.columns_cases import Person, draw_people, stream_of, study_of, tables_of, trial_of
+from tests.harness.harness import run
+from tests.harness.network import seed_of
+from tests.harness.trial import Trial
 
 from covey.anonymize.problem import Longs
 from covey.crypto.secret import Secret
 from covey.protocols import columns
-from covey.protocols.cluster.columns import attack, clear, dealing, least
-from covey.protocols.cluster.columns.algorithm import search
-from covey.protocols.cluster.columns.asking import Question, Say
-from covey.protocols.cluster.columns.attack import Sight
-from covey.protocols.cluster.columns.course import Batch, Course
-from covey.protocols.cluster.columns.own import Own
-from covey.protocols.cluster.columns.terms import Shares, Terms, draws
+from covey.protocols.cluster_columns import attack, clear, dealing, least
+from covey.protocols.cluster_columns.algorithm import search
+from covey.protocols.cluster_columns.asking import Question, Say
+from covey.protocols.cluster_columns.attack import Sight
+from covey.protocols.cluster_columns.course import Batch, Course
+from covey.protocols.cluster_columns.own import Own
+from covey.protocols.cluster_columns.terms import Shares, Terms, draws
 from covey.table import group
-from covey.testing.columns_cases import Person, draw_people, stream_of, study_of, tables_of, trial_of
-from covey.testing.harness import run
-from covey.testing.network import seed_of
-from covey.testing.trial import Trial
 
 
 @dataclass
@@ -150,8 +150,8 @@ def test_no_disguise_is_worn_twice(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_ledger_says_what_the_pivot_can_do_and_that_an_evaluator_prevents_it() -> None:
-    from covey.protocols.cluster.columns import leaks
-    from covey.protocols.cluster.columns.terms import Terms
+    from covey.protocols.cluster_columns import leaks
+    from covey.protocols.cluster_columns.terms import Terms
 
     alone, judged = Terms.of(study_of()), Terms.of(study_of(evaluator=True))
     pivot = " ".join(leaks.of_search(alone).sentences("pivot", **leaks.numbers(alone)))

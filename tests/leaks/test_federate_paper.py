@@ -5,17 +5,17 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
+from tests.harness.federate_cases import GYM, INSURER, Users, draw_users, study_of, tables_of, trial_of
+from tests.harness.harness import End, lines, run
+from tests.harness.network import seed_of
+from tests.harness.trial import Trial
 
 from covey.crypto.group import POINT_BYTES
 from covey.crypto.rng import Rng
-from covey.party.transcript import Line
+from covey.party.record.transcript import Line
 from covey.protocols.federate import leaks
 from covey.protocols.federate.terms import Terms
 from covey.secure import lists
-from covey.testing.federate_cases import GYM, INSURER, Users, draw_users, study_of, tables_of, trial_of
-from covey.testing.harness import End, lines, run
-from covey.testing.network import seed_of
-from covey.testing.trial import Trial
 
 PEOPLE, COMMON, EXTRA = 24, 10, 6
 OPTIONS = 'candidates = 2\nschedule = "paper"'

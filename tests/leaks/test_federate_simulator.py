@@ -17,27 +17,7 @@ import gmpy2
 import numpy as np
 import pytest
 from gmpy2 import mpz
-from tests.leaks.federate_simulator import Learned, Simulator, Tape, declared
-
-from covey.crypto import packing
-from covey.crypto.elgamal import Ciphertexts as Pairs
-from covey.crypto.group import powers
-from covey.crypto.paillier import Ciphertexts, PublicKey, SecretKey
-from covey.crypto.rng import Rng
-from covey.errors import Unmet
-from covey.protocols.federate import clear, score
-from covey.protocols.federate.finish import Boxes, Order, Ready, Summed, Veiled, Veils, by_value
-from covey.protocols.federate.own import Own
-from covey.protocols.federate.pair import Membership, NumberKey
-from covey.protocols.federate.role import provider, recipient
-from covey.protocols.federate.said import Above, Candidates, Scores, room_for
-from covey.protocols.federate.terms import Terms
-from covey.protocols.protocol import Proposal, Result, Seat
-from covey.secure.ciphers import Ciphers
-from covey.secure.comparison import HIDING, Blinded, Flags, Masked, starts
-from covey.secure.declare import Leakage
-from covey.study import Study
-from covey.testing.federate_cases import (
+from tests.harness.federate_cases import (
     CURIOUS,
     GYM,
     INSURER,
@@ -48,8 +28,28 @@ from covey.testing.federate_cases import (
     study_of,
     tables_of,
 )
-from covey.testing.network import seed_of
-from covey.testing.parties import Outcome, run_parties
+from tests.harness.network import seed_of
+from tests.harness.parties import Outcome, run_parties
+from tests.leaks.federate_simulator import Learned, Simulator, Tape, declared
+
+from covey.crypto import packing
+from covey.crypto.elgamal import Ciphertexts as Pairs
+from covey.crypto.group import powers
+from covey.crypto.paillier import Ciphertexts, PublicKey, SecretKey
+from covey.crypto.rng import Rng
+from covey.errors import Unmet
+from covey.protocols.federate import clear, score
+from covey.protocols.federate.comparison import HIDING, Blinded, Flags, Masked, starts
+from covey.protocols.federate.finish import Boxes, Order, Ready, Summed, Veiled, Veils, by_value
+from covey.protocols.federate.own import Own
+from covey.protocols.federate.pair import Membership, NumberKey
+from covey.protocols.federate.role import provider, recipient
+from covey.protocols.federate.said import Above, Candidates, Scores, room_for
+from covey.protocols.federate.terms import Terms
+from covey.protocols.protocol import Proposal, Result, Seat
+from covey.secure.ciphers import Ciphers
+from covey.secure.declare import Leakage
+from covey.study import Study
 from covey.wire import Channel, Message
 from covey.wire.frame import read
 from covey.wire.message import decode, tag_of

@@ -7,6 +7,10 @@ from collections import defaultdict
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.harness.federate_cases import GYM, INSURER, draw_users, study_of, tables_of, trial_of
+from tests.harness.harness import lines, run
+from tests.harness.leaks import Tape
+from tests.harness.network import seed_of
 
 from covey.crypto.rng import Rng, derive
 from covey.protocols.federate import clear
@@ -14,10 +18,6 @@ from covey.protocols.federate.own import Own
 from covey.protocols.federate.pair import Membership
 from covey.protocols.federate.said import Halves
 from covey.protocols.federate.terms import Terms
-from covey.testing.federate_cases import GYM, INSURER, draw_users, study_of, tables_of, trial_of
-from covey.testing.harness import lines, run
-from covey.testing.leaks import Tape
-from covey.testing.network import seed_of
 from covey.wire import frame as frames
 from covey.wire.message import decode, tag_of
 

@@ -12,6 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.harness.generalize_cases import draw_people, stream_of, study_of, tables_of
+from tests.harness.network import seed_of
+from tests.harness.spent import heard, shapes
 from tests.leaks.test_group_blocks import spellings
 from tests.protocols.generalizers import (
     Outcomes,
@@ -35,9 +38,6 @@ from covey.protocols.generalize.local import Local
 from covey.protocols.generalize.terms import Terms
 from covey.study import Study
 from covey.table import Table
-from covey.testing.generalize_cases import draw_people, stream_of, study_of, tables_of
-from covey.testing.network import seed_of
-from covey.testing.spent import heard, shapes
 
 Longs = NDArray[np.int64]
 

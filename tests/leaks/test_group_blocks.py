@@ -7,10 +7,11 @@ import hashlib
 from collections.abc import Iterator
 
 import pytest
+from tests.harness.parties import SESSION, Outcome, Role, run_parties
 
 from covey.crypto.group import hash_to_group
-from covey.secure import align, cardinality, join, shuffle
-from covey.testing.parties import SESSION, Outcome, Role, run_parties
+from covey.protocols.federate import cardinality
+from covey.secure import align, join, shuffle
 from covey.wire import Channel
 
 PEOPLE = [f"canary-{number:04d}-{number * 7919 % 10007:05d}" for number in range(40)]

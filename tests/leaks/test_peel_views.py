@@ -12,6 +12,8 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.harness.parties import Outcome, run_parties
+from tests.harness.spent import heard
 from tests.protocols.peelers import (
     Peeled,
     Person,
@@ -37,8 +39,6 @@ from covey.protocols.peel.visit import Peeling
 from covey.secure import coin, threshold
 from covey.secure.threshold import Prepared
 from covey.table import Table
-from covey.testing.parties import Outcome, run_parties
-from covey.testing.spent import heard
 from covey.wire import Channel, gather
 
 Longs = NDArray[np.int64]

@@ -18,21 +18,21 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
+from tests.harness.clock import run_jumping
+from tests.harness.parties import Outcome, play
+from tests.harness.spent import heard
 from tests.protocols.peelers import draw_people, study_of, tables_of
 
 from covey.crypto.group import Points
 from covey.crypto.secret import Secret
-from covey.protocols.peel import find, role
+from covey.protocols.peel import choice, find, role
 from covey.protocols.peel import pair as couple
+from covey.protocols.peel.choice import Pair
 from covey.protocols.protocol import Proposal, Seat
-from covey.secure import choice, coin, match
+from covey.secure import coin, match
 from covey.secure import sum as secure_sum
-from covey.secure.choice import Pair
 from covey.secure.declare import Leakage
 from covey.table import Table
-from covey.testing.clock import run_jumping
-from covey.testing.parties import Outcome, play
-from covey.testing.spent import heard
 from covey.wire import Channel, MemoryNetwork, Message, gather
 
 Bits = NDArray[np.bool_]

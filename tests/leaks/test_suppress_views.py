@@ -11,6 +11,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
+from tests.harness.harness import lines, run
+from tests.harness.hospitals import Person, tables_of
+from tests.harness.network import seed_of
+from tests.harness.parties import Outcome, run_parties
+from tests.harness.spent import heard, shapes
+from tests.harness.suppress_cases import SITES, draw_people, study_of, trial_of
 from tests.leaks.printed_suppress import compare as printed_compare
 from tests.leaks.printed_suppress import test as printed_test
 
@@ -19,12 +25,13 @@ from covey.crypto.group import Point, Scalar, Scalars, generator_times
 from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import Secret
 from covey.crypto.sodium import Operand
-from covey.party.progress import Progress
+from covey.party.session.progress import Progress
 from covey.protocols import Proposal, Result, Seat
 from covey.protocols.rows import carried
-from covey.protocols.suppress import authority, clear, holder
+from covey.protocols.suppress import authority, clear, holder, listing
 from covey.protocols.suppress.bounds import Bounds
 from covey.protocols.suppress.layout import Layout
+from covey.protocols.suppress.listing import Compare, Seal, Settle, spell_numbers
 from covey.protocols.suppress.messages import (
     Issued,
     Offered,
@@ -41,20 +48,12 @@ from covey.protocols.suppress.messages import (
 from covey.protocols.suppress.own import Labels, Own, key_of, number_of
 from covey.protocols.suppress.release import Classes, Half, Kept
 from covey.protocols.suppress.run import in_lanes
+from covey.protocols.suppress.sealing import ElGamal, Waters
 from covey.protocols.suppress.terms import AUTHORITY, Terms
-from covey.secure import listing
 from covey.secure.declare import Leakage
-from covey.secure.listing import Compare, Seal, Settle, spell_numbers
-from covey.secure.sealing import ElGamal, Waters
 from covey.sources.release import canonical_csv
 from covey.study import Study
 from covey.table import Table
-from covey.testing.harness import lines, run
-from covey.testing.hospitals import Person, tables_of
-from covey.testing.network import seed_of
-from covey.testing.parties import Outcome, run_parties
-from covey.testing.spent import heard, shapes
-from covey.testing.suppress_cases import SITES, draw_people, study_of, trial_of
 from covey.wire import Channel, Message, gather
 
 K = 3

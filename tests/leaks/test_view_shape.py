@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.harness.cases import CASES
+from tests.harness.leaks import differing_shapes
+from tests.harness.trial import Case, Trial, of_block
 
-from covey.testing.cases import CASES
-from covey.testing.leaks import differing_shapes
-from covey.testing.trial import Case, Trial, of_block
 from covey.wire import Channel, Message
 
 

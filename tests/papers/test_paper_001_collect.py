@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.harness.network import seed_of
 
 from covey.crypto.elgamal import Ciphertexts, KeyShare, Logarithms, encrypt, opened
 from covey.crypto.rng import Rng
@@ -11,7 +12,6 @@ from covey.protocols.collect import attack, index, privacy
 from covey.protocols.collect.divide import cut_line
 from covey.protocols.collect.terms import Terms
 from covey.study import Study
-from covey.testing.network import seed_of
 
 EIGHT = """
 [study]

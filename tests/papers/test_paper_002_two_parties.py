@@ -13,8 +13,8 @@ from tests.protocols.generalizers import canonical, groups_of, incidence, lay_ou
 
 from covey.anonymize.datafly import datafly
 from covey.errors import Unmet
-from covey.party.deal import seed_of
-from covey.party.simulate import Setting, simulate
+from covey.party.simulate.deal import seed_of
+from covey.party.simulate.processes import Setting, simulate
 from covey.protocols.generalize import clear
 from covey.protocols.generalize.cells import Cells
 from covey.protocols.generalize.local import Local

@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.harness.hospitals import draw_people, stream_of, study_of, trial_of
+from tests.harness.parties import run_parties
 
 from covey.anonymize.clusters import clusters_of
 from covey.anonymize.constraints import limits_of
@@ -21,19 +23,17 @@ from covey.anonymize.sequential import first_number, too_wide
 from covey.anonymize.sweeping import sweep
 from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import Secret
-from covey.party.data import load_table
-from covey.party.deal import deal, seed_of, write_hands
-from covey.party.handshake import commit, session_digest
-from covey.party.simulate import Setting, simulate
-from covey.protocols import cluster
-from covey.protocols.cluster import clear, exact, guarded, paper, ranges
-from covey.protocols.cluster.divide import Openings
-from covey.protocols.cluster.ground import Clusters, Ground, lay_ground
+from covey.party.session.data import load_table
+from covey.party.session.handshake import commit, session_digest
+from covey.party.simulate.deal import deal, seed_of, write_hands
+from covey.party.simulate.processes import Setting, simulate
+from covey.protocols import cluster_rows as cluster
+from covey.protocols.cluster_rows import clear, exact, guarded, paper, ranges
+from covey.protocols.cluster_rows.divide import Openings
+from covey.protocols.cluster_rows.ground import Clusters, Ground, lay_ground
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
 from covey.table import Table
-from covey.testing.hospitals import draw_people, stream_of, study_of, trial_of
-from covey.testing.parties import run_parties
 from covey.wire import Channel
 
 

@@ -7,21 +7,21 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.harness import harness
+from tests.harness.hospitals import SITES, Person, draw_people, stream_of, study_of, trial_of
 from tests.papers.test_pycanon import Release, ask, pycanon  # noqa: F401 - a fixture
 
 from covey.anonymize.problem import Longs
 from covey.errors import Aborted, Unmet
-from covey.party.data import load_table
-from covey.party.deal import deal, seed_of, write_hands
-from covey.party.in_process import simulate as simulate_here
-from covey.party.simulate import Setting, simulate
-from covey.protocols import cluster
-from covey.protocols.cluster import clear, diverse, ranges
-from covey.protocols.cluster.ground import Clusters, Ground, lay_ground
+from covey.party.session.data import load_table
+from covey.party.simulate.deal import deal, seed_of, write_hands
+from covey.party.simulate.in_process import simulate as simulate_here
+from covey.party.simulate.processes import Setting, simulate
+from covey.protocols import cluster_rows as cluster
+from covey.protocols.cluster_rows import clear, diverse, ranges
+from covey.protocols.cluster_rows.ground import Clusters, Ground, lay_ground
 from covey.study import Study
 from covey.table import Table
-from covey.testing import harness
-from covey.testing.hospitals import SITES, Person, draw_people, stream_of, study_of, trial_of
 from covey.verify import verify
 
 QUASI = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass")

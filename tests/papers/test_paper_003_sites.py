@@ -8,18 +8,18 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.harness import harness
+from tests.harness.hospitals import stream_of
+from tests.harness.trial import Trial, of_study
 
 from covey.anonymize.problem import Ints
 from covey.errors import Unmet
-from covey.party.data import load_table
+from covey.party.session.data import load_table
 from covey.protocols import find
-from covey.protocols.cluster import clear, exact, paper, site
-from covey.protocols.cluster.ground import Clusters, Ground, lay_ground
-from covey.protocols.cluster.turn import State, write_state
+from covey.protocols.cluster_rows import clear, exact, paper, site
+from covey.protocols.cluster_rows.ground import Clusters, Ground, lay_ground
+from covey.protocols.cluster_rows.turn import State, write_state
 from covey.study import Study
-from covey.testing import harness
-from covey.testing.hospitals import stream_of
-from covey.testing.trial import Trial, of_study
 
 TOWNS = {"San Francisco": "1 2 3", "Oakland": "3 4 5", "Palo Alto": "6 7", "San Jose": "7 8"}
 INCOMES = {"100K-200K": "1 2 3 4 5 6", "200K-300K": "2 3 6 7", "300K-400K": "7 8", "400K-500K": "7 8"}

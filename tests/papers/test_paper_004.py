@@ -16,8 +16,8 @@ import pyarrow.csv
 import pytest
 
 from covey.measures import discernibility
-from covey.party.deal import seed_of
-from covey.party.simulate import Setting, simulate
+from covey.party.simulate.deal import seed_of
+from covey.party.simulate.processes import Setting, simulate
 from covey.protocols.federate.score import dummy_entropy
 from covey.sources import connect
 from covey.study import Study

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.harness.collect_cases import MOODS, Person, stream_of
+from tests.harness.harness import End, run
+from tests.harness.trial import Trial
 
 from covey.protocols.collect import collecting
 from covey.protocols.collect.terms import Terms
 from covey.study import Study
-from covey.testing.collect_cases import MOODS, Person, stream_of
-from covey.testing.harness import End, run
-from covey.testing.trial import Trial
 
 Longs = NDArray[np.int64]
 

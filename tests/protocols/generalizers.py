@@ -8,9 +8,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from tests.harness.parties import Outcome, run_parties
+from tests.harness.spent import heard
 from tests.papers.test_paper_002 import AREAS, POSITIONS, ROWS, SALARIES
 
-from covey.party.data import load_table
+from covey.party.session.data import load_table
 from covey.protocols import columns
 from covey.protocols.generalize import rounds
 from covey.protocols.generalize.compare import Grouped, Regrouped, Resized, Sizes
@@ -19,8 +21,6 @@ from covey.protocols.generalize.rounds import Course
 from covey.protocols.generalize.terms import Terms
 from covey.study import Study
 from covey.table import Table
-from covey.testing.parties import Outcome, run_parties
-from covey.testing.spent import heard
 from covey.wire import Channel, Message
 
 Longs = NDArray[np.int64]

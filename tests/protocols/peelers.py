@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+from tests.harness.parties import Outcome, run_parties
 
 from covey.crypto.secret import Secret
-from covey.party.data import load_table
+from covey.party.session.data import load_table
 from covey.protocols.peel import marginals
 from covey.protocols.peel.classes import Classes, Openings
 from covey.protocols.peel.course import Course
@@ -24,7 +25,6 @@ from covey.protocols.peel.visit import Peeling
 from covey.secure import coin
 from covey.study import Study
 from covey.table import Table
-from covey.testing.parties import Outcome, run_parties
 from covey.wire import Channel, gather
 
 Person = tuple[int, str, str, str]

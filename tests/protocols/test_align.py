@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.harness.clock import on_real_clock
+from tests.harness.network import FaultyNetwork, Weather
+from tests.harness.parties import Outcome, Role, run_parties
+from tests.harness.spent import heard, said, shapes, spent
+from tests.harness.town import Town
 
 from covey.errors import Aborted, InputError, PeerError
 from covey.secure import align as block
 from covey.secure import lists
 from covey.secure.align import COST, LEAKAGE, ideal
-from covey.testing.clock import on_real_clock
-from covey.testing.network import FaultyNetwork, Weather
-from covey.testing.parties import Outcome, Role, run_parties
-from covey.testing.spent import heard, said, shapes, spent
-from covey.testing.town import Town
 from covey.wire import Channel, Vector
 
 Ids = Mapping[str, Sequence[str]]

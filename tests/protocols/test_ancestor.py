@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.harness.network import FaultyNetwork, Weather
+from tests.harness.parties import Role, run_parties
+from tests.harness.spent import heard, said, shapes, spent
+from tests.harness.strategies import hierarchies
 
 from covey.errors import InputError, PeerError
 from covey.hierarchy import Hierarchy, numbers
-from covey.secure import ancestor
-from covey.secure.ancestor import COST, Present, leakage
-from covey.secure.descent import NOTHING, Nodes
-from covey.testing.network import FaultyNetwork, Weather
-from covey.testing.parties import Role, run_parties
-from covey.testing.spent import heard, said, shapes, spent
-from covey.testing.strategies import hierarchies
+from covey.protocols.cluster_rows import ancestor
+from covey.protocols.cluster_rows.ancestor import COST, Present, leakage
+from covey.protocols.cluster_rows.descent import NOTHING, Nodes
 from covey.wire import Channel
 
 

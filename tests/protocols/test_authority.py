@@ -8,19 +8,19 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from tests.harness.safety import kill, points
+from tests.harness.suppress_cases import WATERS
 
 from covey.cli import main
 from covey.errors import Aborted, AccessError, CoveyError, InputError
-from covey.party import keys as keyring
-from covey.party.approval import approve_always
-from covey.party.authority import ENDED, LOG, Service, next_folder, serve
-from covey.party.folder import SUMMARY
-from covey.party.run import Job, run_party
-from covey.party.session import Finished
-from covey.party.simulate import free_ports
+from covey.party.identity import keys as keyring
+from covey.party.record.folder import SUMMARY
+from covey.party.session.approval import approve_always
+from covey.party.session.authority import ENDED, LOG, Service, next_folder, serve
+from covey.party.session.run import Job, run_party
+from covey.party.session.session import Finished
+from covey.party.simulate.processes import free_ports
 from covey.study import Study
-from covey.testing.safety import kill, points
-from covey.testing.suppress_cases import WATERS
 
 NAMES = ("north", "south", "authority")
 ROWS = {"north": "aab", "south": "bcc"}

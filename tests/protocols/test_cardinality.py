@@ -8,17 +8,18 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.harness.clock import on_real_clock
+from tests.harness.network import FaultyNetwork, Weather
+from tests.harness.parties import Outcome, Role, run_parties
+from tests.harness.spent import heard, said, shapes, spent
+from tests.harness.town import Town
 
 from covey.crypto.commutative import BlindingKey
 from covey.crypto.group import hash_to_group
 from covey.errors import Aborted, InputError, PeerError
-from covey.secure import cardinality, lists
-from covey.secure.cardinality import COST, LEAKAGE, count_common, ideal
-from covey.testing.clock import on_real_clock
-from covey.testing.network import FaultyNetwork, Weather
-from covey.testing.parties import Outcome, Role, run_parties
-from covey.testing.spent import heard, said, shapes, spent
-from covey.testing.town import Town
+from covey.protocols.federate import cardinality
+from covey.protocols.federate.cardinality import COST, LEAKAGE, count_common, ideal
+from covey.secure import lists
 from covey.wire import Channel
 
 ids = st.lists(st.text(max_size=5), max_size=12, unique=True)

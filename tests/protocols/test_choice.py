@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.harness.parties import run_parties
+from tests.harness.spent import heard, spent
 
 from covey.errors import InputError, PeerError
-from covey.secure import choice
-from covey.secure.choice import CHUNK, Pair
-from covey.testing.parties import run_parties
-from covey.testing.spent import heard, spent
+from covey.protocols.peel import choice
+from covey.protocols.peel.choice import CHUNK, Pair
 from covey.wire import Channel
 
 Words = np.ndarray[tuple[int], np.dtype[np.uint64]]

@@ -13,24 +13,25 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pytest
+from tests.harness import harness
+from tests.harness.cluster_cases import CLUSTER_CASES
+from tests.harness.hospitals import ILLS, SITES, Person, draw_people, stream_of, study_of, trial_of
+from tests.harness.parties import run_parties
+from tests.harness.trial import Trial
 
 from covey.errors import Aborted, InputError, PeerError, Unmet
-from covey.party.in_process import simulate
-from covey.party.script import strays
-from covey.protocols import cluster, of_study, rows
-from covey.protocols.cluster import clear, diverse, exact, paper, repair, turn
-from covey.protocols.cluster.agree import agree
-from covey.protocols.cluster.divide import Openings
-from covey.protocols.cluster.ground import Clusters, Ground, lay_ground
-from covey.protocols.cluster.sweep import Rules
-from covey.protocols.cluster.turn import Held, State, read_state, write_state
+from covey.party.audit.script import strays
+from covey.party.simulate.in_process import simulate
+from covey.protocols import cluster_rows as cluster
+from covey.protocols import of_study, rows
+from covey.protocols.cluster_rows import clear, diverse, exact, paper, repair, turn
+from covey.protocols.cluster_rows.agree import agree
+from covey.protocols.cluster_rows.divide import Openings
+from covey.protocols.cluster_rows.ground import Clusters, Ground, lay_ground
+from covey.protocols.cluster_rows.sweep import Rules
+from covey.protocols.cluster_rows.turn import Held, State, read_state, write_state
 from covey.secure import sum as secure_sum
 from covey.study import Study
-from covey.testing import harness
-from covey.testing.cluster_cases import CLUSTER_CASES
-from covey.testing.hospitals import ILLS, SITES, Person, draw_people, stream_of, study_of, trial_of
-from covey.testing.parties import run_parties
-from covey.testing.trial import Trial
 from covey.verify import verify
 from covey.wire import Channel, Vector
 

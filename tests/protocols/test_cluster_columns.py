@@ -7,27 +7,27 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.harness.columns_cases import THREE, TWO, draw_people, judged, stream_of, study_of, tables_of, trial_of
+from tests.harness.harness import answers, run, spent
+from tests.harness.network import seed_of
+from tests.harness.parties import run_parties
+from tests.harness.trial import Trial
 
 from covey.anonymize.problem import Longs
 from covey.crypto.rng import Rng
 from covey.errors import Aborted, CoveyError, InputError, PeerError, StudyError, Unmet
 from covey.protocols import columns, find, of_study
-from covey.protocols.cluster.columns import clear, course, least, release
-from covey.protocols.cluster.columns import conversation as conversing
-from covey.protocols.cluster.columns.algorithm import search
-from covey.protocols.cluster.columns.asking import Say, Tell, least_of
-from covey.protocols.cluster.columns.course import Course
-from covey.protocols.cluster.columns.own import Own, parts_of, row_starts
-from covey.protocols.cluster.columns.terms import CAP, SCALE, Terms, draws
+from covey.protocols.cluster_columns import clear, course, least, release
+from covey.protocols.cluster_columns import conversation as conversing
+from covey.protocols.cluster_columns.algorithm import search
+from covey.protocols.cluster_columns.asking import Say, Tell, least_of
+from covey.protocols.cluster_columns.course import Course
+from covey.protocols.cluster_columns.own import Own, parts_of, row_starts
+from covey.protocols.cluster_columns.terms import CAP, SCALE, Terms, draws
 from covey.protocols.protocol import Figures
 from covey.secure import book
 from covey.secure import sum as secure_sum
 from covey.study import Study
-from covey.testing.columns_cases import THREE, TWO, draw_people, judged, stream_of, study_of, tables_of, trial_of
-from covey.testing.harness import answers, run, spent
-from covey.testing.network import seed_of
-from covey.testing.parties import run_parties
-from covey.testing.trial import Trial
 from covey.verify import verify
 from covey.wire import Channel
 
@@ -112,7 +112,7 @@ def test_both_forms_lose_about_the_same() -> None:
 def test_the_loss_is_that_of_centralized_sequential_clustering() -> None:
     from covey.anonymize import anonymize
     from covey.anonymize.build import build
-    from covey.party.data import load_table
+    from covey.party.session.data import load_table
 
     people = draw_people(stream_of(8, "loss"), 900)
     study = study_of(THREE, k=6)

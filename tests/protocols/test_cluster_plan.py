@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pytest
+from tests.harness.harness import run, spent
+from tests.harness.trial import Trial
 
 from covey import samples
-from covey.party.data import load_table
+from covey.party.session.data import load_table
 from covey.protocols import of_study
 from covey.sources.source import connect
 from covey.study import Study
-from covey.testing.harness import run, spent
-from covey.testing.trial import Trial
 
 SAMPLE = samples.path("hospitals")
 NAMES = ("north", "south", "east")

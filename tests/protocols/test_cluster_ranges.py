@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
+from tests.harness.parties import Role, run_parties
+from tests.harness.spent import heard, said, shapes, spent
 
-from covey.protocols.cluster import ranges
+from covey.protocols.cluster_rows import ranges
 from covey.secure.threshold import Part
-from covey.testing.parties import Role, run_parties
-from covey.testing.spent import heard, said, shapes, spent
 from covey.wire import Channel
 
 Numbers = Mapping[str, list[int]]

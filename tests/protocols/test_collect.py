@@ -8,13 +8,17 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.harness.collect_cases import HUB, Person, names_of, study_of, trial_of
+from tests.harness.harness import answers, run, spent
+from tests.harness.parties import SESSION, run_parties
+from tests.harness.trial import Trial
 from tests.protocols.collectors import Seen, anyone, drawn_positions, finished, ranks, seen
 
 from covey import samples
 from covey.crypto import paillier
 from covey.errors import InputError, Unmet
 from covey.measures import lm
-from covey.party.respondents import load_rows, simulate
+from covey.party.simulate.respondents import load_rows, simulate
 from covey.protocols.collect import attack, clear, fetch, keys
 from covey.protocols.collect import terms as terms_module
 from covey.protocols.collect.bounds import Search
@@ -27,10 +31,6 @@ from covey.secure import approval
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
 from covey.study.study import Option
-from covey.testing.collect_cases import HUB, Person, names_of, study_of, trial_of
-from covey.testing.harness import answers, run, spent
-from covey.testing.parties import SESSION, run_parties
-from covey.testing.trial import Trial
 from covey.verify import verify
 from covey.wire import Channel
 

@@ -10,19 +10,19 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.harness.harness import answers, lines, run
+from tests.harness.network import seed_of
+from tests.harness.parties import run_parties
+from tests.harness.trial import Trial, of_study
 
 from covey.cells import MISSING
 from covey.crypto.rng import Rng
 from covey.errors import Aborted, CoveyError, InputError, PeerError, Unmet
-from covey.party.data import load_table
+from covey.party.session.data import load_table
 from covey.protocols import Forecast, Protocol, Result, Seat, columns
 from covey.secure.declare import Leakage
 from covey.study import Study
 from covey.table import Table
-from covey.testing.harness import answers, lines, run
-from covey.testing.network import seed_of
-from covey.testing.parties import run_parties
-from covey.testing.trial import Trial, of_study
 from covey.wire import Channel
 
 Frame = dict[str, list[str]]

@@ -8,17 +8,18 @@ from typing import TypeVar
 
 import msgspec
 import pytest
+from tests.harness.network import seed_of
+from tests.harness.parties import Outcome, Role, run_parties
+from tests.harness.spent import heard, said, spent
 
 from covey.crypto.elgamal import KeyShare, Logarithms, encrypt, joint_key, opened, rerandomise
 from covey.crypto.group import Point, Points, Scalars, generator_times, powers
 from covey.crypto.rng import Rng
 from covey.crypto.threshold import CommitteeKey, Dealer, Trustee
 from covey.errors import Aborted, CoveyError, InputError, PeerError
-from covey.secure import committee, lists
-from covey.secure.committee import COST, LEAKAGE, OPENING_COST, OPENING_LEAKAGE
-from covey.testing.network import seed_of
-from covey.testing.parties import Outcome, Role, run_parties
-from covey.testing.spent import heard, said, spent
+from covey.protocols.collect import committee
+from covey.protocols.collect.committee import COST, LEAKAGE, OPENING_COST, OPENING_LEAKAGE
+from covey.secure import lists
 from covey.wire import Channel, MemoryNetwork, Message
 from covey.wire import frame as frames
 from covey.wire.message import decode, encode, tag_of

@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 from gmpy2 import mpz
 from numpy.typing import NDArray
+from tests.harness.network import seed_of
+from tests.harness.parties import Outcome, run_parties
+from tests.harness.spent import heard
 
 from covey.crypto import packing
 from covey.crypto.elgamal import Ciphertexts as Pairs
@@ -17,13 +20,9 @@ from covey.crypto.paillier import TINY, Ciphertexts, SecretKey
 from covey.crypto.reading import ReadingKey
 from covey.crypto.rng import Rng, derive
 from covey.errors import InputError, PeerError
-from covey.secure import comparison, largest, window
-from covey.secure.comparison import HIDING, Masked, shuffled, slot_bits, spelled
+from covey.protocols.federate import comparison, largest, window
+from covey.protocols.federate.comparison import HIDING, Masked, shuffled, slot_bits, spelled
 from covey.secure.lists import Elements
-from covey.testing import federate_cases  # noqa: F401 - it allows tiny keys
-from covey.testing.network import seed_of
-from covey.testing.parties import Outcome, run_parties
-from covey.testing.spent import heard
 from covey.wire import Channel
 
 RNG = Rng(seed_of(1))

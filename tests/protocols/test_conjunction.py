@@ -13,16 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import chisquare
+from tests.harness.clock import on_real_clock
+from tests.harness.network import FaultyNetwork, Weather
+from tests.harness.parties import Outcome, Role, run_parties
+from tests.harness.spent import heard, said, shapes, spent
+from tests.harness.town import Town
 
 from covey.crypto.field import F61, Words
 from covey.errors import Aborted, InputError, PeerError
 from covey.secure import conjunction
 from covey.secure.conjunction import CHUNK, COST, Deal, Open, leakage
-from covey.testing.clock import on_real_clock
-from covey.testing.network import FaultyNetwork, Weather
-from covey.testing.parties import Outcome, Role, run_parties
-from covey.testing.spent import heard, said, shapes, spent
-from covey.testing.town import Town
 from covey.wire import Channel, gather
 
 Bits = NDArray[np.bool_]

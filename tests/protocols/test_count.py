@@ -11,25 +11,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 from tests.consortium import ROWS, study_text
+from tests.harness.clock import run_jumping
+from tests.harness.network import FaultyNetwork, Weather
 
 import covey
 from covey.crypto.secret import Secret
 from covey.errors import Aborted, InputError, Unmet
-from covey.party import keys
-from covey.party.approval import approve_always
-from covey.party.data import load_table
-from covey.party.in_process import with_certificates
-from covey.party.ledger import Ledger
-from covey.party.log import Silence
-from covey.party.progress import Progress
-from covey.party.roster import Roster
-from covey.party.session import Finished, Part, take_part
+from covey.party.identity import keys
+from covey.party.identity.roster import Roster
+from covey.party.record.ledger import Ledger
+from covey.party.record.log import Silence
+from covey.party.session.approval import approve_always
+from covey.party.session.data import load_table
+from covey.party.session.progress import Progress
+from covey.party.session.session import Finished, Part, take_part
+from covey.party.simulate.in_process import with_certificates
 from covey.protocols import Proposal, Result, Role, Seat, count, find, of_study
 from covey.secure.sum import Masked
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
-from covey.testing.clock import run_jumping
-from covey.testing.network import FaultyNetwork, Weather
 from covey.wire import MemoryNetwork, Vector, gather
 from covey.wire import frame as frames
 

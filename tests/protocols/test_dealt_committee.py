@@ -8,6 +8,9 @@ from typing import TypeVar
 
 import msgspec
 import pytest
+from tests.harness.network import seed_of
+from tests.harness.parties import Outcome, Role, run_parties
+from tests.harness.spent import heard, said, spent
 
 from covey.crypto import paillier
 from covey.crypto.paillier import Ciphertexts
@@ -15,11 +18,8 @@ from covey.crypto.residues import Residues
 from covey.crypto.rng import Rng
 from covey.crypto.threshold_paillier import Primes, ShamirKey, deal_shamir
 from covey.errors import InputError, PeerError
-from covey.secure import dealt_committee
-from covey.secure.dealt_committee import COST, LEAKAGE, OPENING_COST, Cut
-from covey.testing.network import seed_of
-from covey.testing.parties import Outcome, Role, run_parties
-from covey.testing.spent import heard, said, spent
+from covey.protocols.collect import dealt_committee
+from covey.protocols.collect.dealt_committee import COST, LEAKAGE, OPENING_COST, Cut
 from covey.wire import Channel, MemoryNetwork, Message
 from covey.wire import frame as frames
 from covey.wire.message import decode, encode, tag_of

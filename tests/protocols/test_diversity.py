@@ -10,17 +10,18 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.harness import harness
+from tests.harness.hospitals import SITES, Person, draw_people, stream_of, study_of, tables_of, trial_of
 
 import covey
 from covey.errors import Aborted
-from covey.protocols import cluster, diversity
-from covey.protocols.cluster import diverse, ranges
+from covey.protocols import cluster_rows as cluster
+from covey.protocols import diversity
+from covey.protocols.cluster_rows import diverse, ranges
 from covey.protocols.peel import diverse as peel_diverse
 from covey.protocols.peel import find
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
-from covey.testing import harness
-from covey.testing.hospitals import SITES, Person, draw_people, stream_of, study_of, tables_of, trial_of
 from covey.verify import verify
 
 Bits = diverse.Bits

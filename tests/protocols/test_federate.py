@@ -11,26 +11,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from typer.testing import CliRunner
-
-from covey import samples
-from covey.cli import app
-from covey.crypto import paillier
-from covey.crypto.rng import Rng
-from covey.errors import Aborted, InputError, Unmet
-from covey.party.data import load_table
-from covey.party.script import strays
-from covey.protocols import federate
-from covey.protocols.federate import clear, course, leaks, plan, release, score
-from covey.protocols.federate.finish import Ready
-from covey.protocols.federate.own import Own
-from covey.protocols.federate.terms import Terms
-from covey.protocols.protocol import Proposal, Result, Seat
-from covey.secure.declare import Leakage
-from covey.study import Study
-from covey.table import Table
-from covey.testing import federate_cases
-from covey.testing.federate_cases import (
+from tests.harness import federate_cases
+from tests.harness.federate_cases import (
     CURIOUS,
     GYM,
     INSURER,
@@ -41,10 +23,28 @@ from covey.testing.federate_cases import (
     tables_of,
     trial_of,
 )
-from covey.testing.harness import answers, lines, run
-from covey.testing.network import seed_of
-from covey.testing.parties import run_parties
-from covey.testing.trial import Trial
+from tests.harness.harness import answers, lines, run
+from tests.harness.network import seed_of
+from tests.harness.parties import run_parties
+from tests.harness.trial import Trial
+from typer.testing import CliRunner
+
+from covey import samples
+from covey.cli import app
+from covey.crypto import paillier
+from covey.crypto.rng import Rng
+from covey.errors import Aborted, InputError, Unmet
+from covey.party.audit.script import strays
+from covey.party.session.data import load_table
+from covey.protocols import federate
+from covey.protocols.federate import clear, course, leaks, plan, release, score
+from covey.protocols.federate.finish import Ready
+from covey.protocols.federate.own import Own
+from covey.protocols.federate.terms import Terms
+from covey.protocols.protocol import Proposal, Result, Seat
+from covey.secure.declare import Leakage
+from covey.study import Study
+from covey.table import Table
 from covey.verify import verify
 from covey.wire import Channel
 

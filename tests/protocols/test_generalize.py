@@ -12,6 +12,17 @@ import pytest
 from benchmarks import generalize as adult
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.harness.generalize_cases import (
+    GENERALIZE_CASES,
+    Person,
+    draw_people,
+    stream_of,
+    study_of,
+    tables_of,
+    trial_of,
+)
+from tests.harness.harness import answers, lines, run
+from tests.harness.parties import run_parties
 from tests.protocols.generalizers import lay_out
 
 import covey
@@ -19,12 +30,12 @@ from covey.anonymize.build import build
 from covey.anonymize.datafly import datafly
 from covey.anonymize.problem import Partition
 from covey.errors import InputError, Unmet
-from covey.party import audit
-from covey.party.data import load_table
-from covey.party.deal import deal, seed_of
-from covey.party.in_process import simulate
-from covey.party.joint import released
+from covey.party.audit import folders as audit
 from covey.party.plan import make_plan
+from covey.party.session.data import load_table
+from covey.party.simulate.deal import deal, seed_of
+from covey.party.simulate.in_process import simulate
+from covey.party.simulate.outcome import released
 from covey.protocols import find
 from covey.protocols.generalize import clear, hidden, ideal, local, terms
 from covey.protocols.generalize.cells import Cells, Longs
@@ -34,17 +45,6 @@ from covey.protocols.generalize.terms import Terms
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
 from covey.table import Table
-from covey.testing.generalize_cases import (
-    GENERALIZE_CASES,
-    Person,
-    draw_people,
-    stream_of,
-    study_of,
-    tables_of,
-    trial_of,
-)
-from covey.testing.harness import answers, lines, run
-from covey.testing.parties import run_parties
 from covey.wire import Channel
 
 ADULT = Path(__file__).resolve().parents[3] / "shared" / "data" / "adult"

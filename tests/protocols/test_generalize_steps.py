@@ -7,6 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.harness.generalize_cases import Person, draw_people, stream_of, study_of, tables_of, trial_of
+from tests.harness.harness import answers, run
+from tests.harness.parties import run_parties
 
 from covey import measures
 from covey.errors import PeerError, Unmet
@@ -16,9 +19,6 @@ from covey.protocols.generalize.local import Local
 from covey.protocols.generalize.rounds import Shape
 from covey.protocols.generalize.terms import Terms
 from covey.study import Study
-from covey.testing.generalize_cases import Person, draw_people, stream_of, study_of, tables_of, trial_of
-from covey.testing.harness import answers, run
-from covey.testing.parties import run_parties
 from covey.wire import Channel
 
 # -- own columns

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from covey.testing.cases import CASES
-from covey.testing.harness import answers, lines, run, run_over_tls, spent
-from covey.testing.network import FaultyNetwork, Weather
+from tests.harness.cases import CASES
+from tests.harness.harness import answers, lines, run, run_over_tls, spent
+from tests.harness.network import FaultyNetwork, Weather
 
 NAMES = sorted(CASES)
 

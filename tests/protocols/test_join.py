@@ -8,6 +8,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.harness.clock import on_real_clock
+from tests.harness.network import FaultyNetwork, Weather
+from tests.harness.parties import Outcome, Role, run_parties
+from tests.harness.spent import heard, said, shapes, spent
+from tests.harness.town import Town
 
 from covey.crypto.elgamal import Ciphertexts, opened
 from covey.crypto.group import Points, Scalar, powers
@@ -17,11 +22,6 @@ from covey.secure import join as block
 from covey.secure import lists
 from covey.secure.join import COST, LEAKAGE, OPENING_COST, Blended, blend, ideal, open_rows
 from covey.secure.jointkey import whole
-from covey.testing.clock import on_real_clock
-from covey.testing.network import FaultyNetwork, Weather
-from covey.testing.parties import Outcome, Role, run_parties
-from covey.testing.spent import heard, said, shapes, spent
-from covey.testing.town import Town
 from covey.wire import Channel
 
 Table = Mapping[str, bytes]

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.harness.parties import Role, run_parties
+from tests.harness.spent import heard, said, shapes, spent
 
 from covey.errors import InputError, PeerError
 from covey.secure import match
 from covey.secure.match import COST, LEAKAGE, Ask, Bits, Reply, Text
-from covey.testing.parties import Role, run_parties
-from covey.testing.spent import heard, said, shapes, spent
 from covey.wire import Channel
 
 texts = st.one_of(st.none(), st.sampled_from([b"", b"1", b"node", b"?"]))

@@ -11,6 +11,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.harness.network import seed_of
+from tests.harness.parties import run_parties
+from tests.harness.spent import heard, spent
 from tests.protocols.peelers import (
     Person,
     draw_people,
@@ -31,8 +34,8 @@ from covey.anonymize.problem import Problem
 from covey.crypto.field import F61
 from covey.errors import InputError, Unmet
 from covey.measures import integer_costs
-from covey.party.data import load_table
 from covey.party.plan import make_plan
+from covey.party.session.data import load_table
 from covey.protocols import of_study, peel
 from covey.protocols.peel import clear, find, nodes, pair, pure, supply
 from covey.protocols.peel import visit as visits
@@ -44,9 +47,6 @@ from covey.secure.threshold import Prepared
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
 from covey.table import group
-from covey.testing.network import seed_of
-from covey.testing.parties import run_parties
-from covey.testing.spent import heard, spent
 from covey.wire import Channel
 
 MODES = ("visit", "skip", "wave")

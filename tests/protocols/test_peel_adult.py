@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import covey
-from covey.party.data import load_table
-from covey.party.deal import deal, seed_of, write_hands
-from covey.party.simulate import Setting, simulate
+from covey.party.session.data import load_table
+from covey.party.simulate.deal import deal, seed_of, write_hands
+from covey.party.simulate.processes import Setting, simulate
 from covey.protocols import peel
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tests.harness.harness import lines, run
+from tests.harness.hospitals import SITES, draw_people, stream_of, study_of, trial_of
+from tests.harness.peel_cases import PEEL, PEEL_ASKED, PEEL_OF_TWO
+from tests.harness.trial import Case
 
-from covey.party.script import strays
+from covey.party.audit.script import strays
 from covey.protocols.peel import role, supply
-from covey.testing.harness import lines, run
-from covey.testing.hospitals import SITES, draw_people, stream_of, study_of, trial_of
-from covey.testing.peel_cases import PEEL, PEEL_ASKED, PEEL_OF_TWO
-from covey.testing.trial import Case
 
 
 def test_every_type_of_message_is_reached_by_the_smallest_run() -> None:

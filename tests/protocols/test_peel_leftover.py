@@ -7,6 +7,7 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 import pytest
+from tests.harness.parties import run_parties
 from tests.protocols.peelers import Person, draw_people, frame_of, names_of, study_of, tables_of
 
 import covey
@@ -17,7 +18,6 @@ from covey.protocols.peel.release import Published
 from covey.protocols.peel.terms import Terms
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
-from covey.testing.parties import run_parties
 from covey.wire import Channel
 
 MERGE = 'leftover = "merge"\n'

@@ -10,13 +10,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
+from tests.harness.network import FaultyNetwork, Weather
+from tests.harness.parties import Role, run_parties
+from tests.harness.spent import heard, said, shapes, spent
 
 from covey.errors import InputError, PeerError
-from covey.secure import rings
-from covey.secure.rings import AND_COST, CHUNK, LEAKAGE, LEAKAGE_OF_AND, SUM_COST, Added, Bits, Counted, Residues, Words
-from covey.testing.network import FaultyNetwork, Weather
-from covey.testing.parties import Role, run_parties
-from covey.testing.spent import heard, said, shapes, spent
+from covey.protocols.cluster_rows import rings
+from covey.protocols.cluster_rows.rings import (
+    AND_COST,
+    CHUNK,
+    LEAKAGE,
+    LEAKAGE_OF_AND,
+    SUM_COST,
+    Added,
+    Bits,
+    Counted,
+    Residues,
+    Words,
+)
 from covey.wire import Channel
 
 

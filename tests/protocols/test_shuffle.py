@@ -11,6 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.harness.clock import on_real_clock
+from tests.harness.network import FaultyNetwork, Weather
+from tests.harness.parties import Outcome, Role, run_parties
+from tests.harness.spent import said, shapes, spent
+from tests.harness.town import Town
 
 from covey.crypto.group import Points
 from covey.crypto.rng import Label, Stream
@@ -19,11 +24,6 @@ from covey.errors import Aborted, InputError, PeerError
 from covey.secure import shuffle
 from covey.secure.jointkey import whole
 from covey.secure.shuffle import COST, OPENING_COST, Mixed, ideal, leakage, mix, open_rows, pad, unpad
-from covey.testing.clock import on_real_clock
-from covey.testing.network import FaultyNetwork, Weather
-from covey.testing.parties import Outcome, Role, run_parties
-from covey.testing.spent import said, shapes, spent
-from covey.testing.town import Town
 from covey.wire import Channel, MemoryNetwork
 
 LENGTH = 12

@@ -14,10 +14,10 @@ from tests.consortium import RELEASE, found
 import covey
 from covey import samples
 from covey.errors import InputError, Unmet
-from covey.party.deal import seed_of
-from covey.party.demo import Demo, check
-from covey.party.progress import Snapshot
-from covey.party.simulate import Setting, simulate
+from covey.party.session.progress import Snapshot
+from covey.party.simulate.deal import seed_of
+from covey.party.simulate.demo import Demo, check
+from covey.party.simulate.processes import Setting, simulate
 from covey.study import Study
 
 

@@ -13,15 +13,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.harness.clock import on_real_clock
+from tests.harness.network import FaultyNetwork, Weather, seed_of
+from tests.harness.parties import Outcome, Role, run_parties
+from tests.harness.town import Town
 
 from covey.crypto.rng import Rng
 from covey.errors import Aborted, CoveyError, InputError, PeerError
 from covey.secure import sum as secure_sum
 from covey.secure.sum import CHUNK, COST, leakage
-from covey.testing.clock import on_real_clock
-from covey.testing.network import FaultyNetwork, Weather, seed_of
-from covey.testing.parties import Outcome, Role, run_parties
-from covey.testing.town import Town
 from covey.wire import Channel, gather
 
 Words = NDArray[np.uint64]

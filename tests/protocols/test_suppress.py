@@ -13,24 +13,24 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.harness.harness import answers, lines, run, spent
+from tests.harness.network import seed_of
+from tests.harness.suppress_cases import ELGAMAL, WATERS, draw_people, study_of, trial_of
+from tests.harness.trial import Case
 
 from covey.crypto.rng import Rng
 from covey.errors import Aborted, InputError, Unmet
-from covey.party.audit import audit
-from covey.party.in_process import simulate
-from covey.party.script import strays
-from covey.party.simulate import Setting
-from covey.party.simulate import simulate as simulate_processes
-from covey.party.transcript import Line
+from covey.party.audit.folders import audit
+from covey.party.audit.script import strays
+from covey.party.record.transcript import Line
+from covey.party.simulate.in_process import simulate
+from covey.party.simulate.processes import Setting
+from covey.party.simulate.processes import simulate as simulate_processes
 from covey.protocols import find
 from covey.protocols.suppress.clear import decide
 from covey.protocols.suppress.own import Labels, Own
 from covey.protocols.suppress.release import Classes, Kept
 from covey.study import Study
-from covey.testing.harness import answers, lines, run, spent
-from covey.testing.network import seed_of
-from covey.testing.suppress_cases import ELGAMAL, WATERS, draw_people, study_of, trial_of
-from covey.testing.trial import Case
 
 S = "★"
 TABLE_1 = (("3032", "45"), ("3138", "25"), ("3138", "32"), ("3138", "26"), ("3084", "45"))

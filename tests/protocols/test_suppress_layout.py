@@ -7,6 +7,9 @@ import math
 
 import numpy as np
 import pytest
+from tests.harness.harness import answers, lines, over_memory, play, run, spent
+from tests.harness.network import seed_of
+from tests.harness.suppress_cases import draw_people, study_of, trial_of
 
 from covey.crypto.rng import Rng
 from covey.errors import Aborted
@@ -14,10 +17,7 @@ from covey.protocols.suppress import bounds as suppress_bounds
 from covey.protocols.suppress import role
 from covey.protocols.suppress.bounds import Bounds
 from covey.protocols.suppress.layout import CHANCE, HASHES, Layout, bins_for, choices, cuckoo, slots_for
-from covey.secure.sealing import Waters
-from covey.testing.harness import answers, lines, over_memory, play, run, spent
-from covey.testing.network import seed_of
-from covey.testing.suppress_cases import draw_people, study_of, trial_of
+from covey.protocols.suppress.sealing import Waters
 from covey.wire import MemoryNetwork
 from covey.wire.message import PAYLOAD_BYTES
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.harness.parties import run_parties
+from tests.harness.spent import heard, spent
 
 from covey.crypto.field import F31, Words
 from covey.errors import InputError, PeerError
 from covey.secure import coin, threshold
 from covey.secure.threshold import Prepared
-from covey.testing.parties import run_parties
-from covey.testing.spent import heard, spent
 from covey.wire import Channel
 
 

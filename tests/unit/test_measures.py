@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.harness.strategies import hierarchies
 
 from covey import measures
 from covey.errors import InputError
 from covey.hierarchy import Hierarchy
-from covey.testing.strategies import hierarchies
 
 TREE = Hierarchy.from_paths([["a", "x", "*"], ["b", "y", "*"], ["c", "y", "*"]])
 

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from covey.anonymize.compiled import jit
 from covey.anonymize.constraints import Limits, broken
 from covey.anonymize.kernels import Forest, lowest_above
 from covey.anonymize.problem import Ints, Longs
+from covey.compiled import jit
 
 
 class Clusters(NamedTuple):

@@ -24,8 +24,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.anonymize.compiled import jit
 from covey.anonymize.problem import Longs, Partition, Problem
+from covey.compiled import jit
 from covey.errors import InputError, Unmet
 
 NONE, FREQUENCY, DISTINCT, ENTROPY = 0, 1, 2, 3

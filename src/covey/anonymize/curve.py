@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from covey.anonymize.compiled import jit
 from covey.anonymize.problem import Ints, Longs
+from covey.compiled import jit
 from covey.errors import InputError
 
 MOST_BITS = 62

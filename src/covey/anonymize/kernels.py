@@ -13,8 +13,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.anonymize.compiled import jit
 from covey.anonymize.problem import Ints, Longs, Problem
+from covey.compiled import jit
 
 Words = NDArray[np.uint64]
 P = ParamSpec("P")

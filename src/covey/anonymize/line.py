@@ -18,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.anonymize.compiled import jit
 from covey.anonymize.constraints import Limits, diverse
 from covey.anonymize.problem import Ints, Longs, Problem
+from covey.compiled import jit
 
 Floats = NDArray[np.float64]
 

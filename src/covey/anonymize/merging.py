@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from covey.anonymize.clusters import Clusters
-from covey.anonymize.compiled import jit
 from covey.anonymize.kernels import Forest
 from covey.anonymize.problem import Longs
+from covey.compiled import jit
 
 FAR = 2**62
 

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from covey.anonymize.closure import closed
-from covey.anonymize.compiled import jit
 from covey.anonymize.constraints import Limits, flat_codes, kept, limits_of, require_feasible
 from covey.anonymize.pace import Cancel, Progress, never, report, silent
 from covey.anonymize.problem import Ints, Longs, Partition, Problem
+from covey.compiled import jit
 
 Floats = NDArray[np.float64]
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from covey.anonymize.clusters import Clusters, attach, close, detach
-from covey.anonymize.compiled import jit
 from covey.anonymize.constraints import Limits, diverse
 from covey.anonymize.kernels import Forest, small
 from covey.anonymize.problem import Ints, Longs
+from covey.compiled import jit
 
 NEVER = 2**62
 

@@ -19,8 +19,8 @@ import pyarrow as pa
 from covey import samples
 from covey.bench.experiment import Setting
 from covey.crypto.rng import Rng
-from covey.party.data import load_table
-from covey.party.deal import seed_of
+from covey.party.session.data import load_table
+from covey.party.simulate.deal import seed_of
 from covey.samples import adult
 from covey.study import Study
 from covey.table import Table

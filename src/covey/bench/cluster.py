@@ -31,12 +31,12 @@ from covey.anonymize.sequential import SWEEPS, first_labels, split_large
 from covey.anonymize.sweeping import sweep
 from covey.bench.census import Census, census
 from covey.bench.experiment import Claim, Curve, Experiment, Findings, Grid, Plot, Setting
-from covey.party.data import load_table
-from covey.party.in_process import simulate
-from covey.protocols.cluster import clear, release
-from covey.protocols.cluster.ground import lay_ground
-from covey.protocols.cluster.kernels import Children
-from covey.protocols.cluster.sweep import find_critical
+from covey.party.session.data import load_table
+from covey.party.simulate.in_process import simulate
+from covey.protocols.cluster_rows import clear, release
+from covey.protocols.cluster_rows.ground import lay_ground
+from covey.protocols.cluster_rows.kernels import Children
+from covey.protocols.cluster_rows.sweep import find_critical
 from covey.study import Study
 from covey.table import Table
 

@@ -20,7 +20,7 @@ from covey import samples
 from covey.bench.experiment import Cell, Claim, Curve, Experiment, Findings, Grid, Plot, Setting
 from covey.hierarchy import Hierarchy, numbers
 from covey.measures import lm
-from covey.party.respondents import load_rows, simulate
+from covey.party.simulate.respondents import load_rows, simulate
 from covey.protocols.collect import attack, privacy
 from covey.protocols.collect.clear import boxes
 from covey.protocols.collect.divide import cut_line

@@ -24,16 +24,16 @@ from covey.anonymize.problem import Longs
 from covey.bench.census import Census, census
 from covey.bench.experiment import Claim, Curve, Experiment, Findings, Grid, Plot, Setting
 from covey.crypto.rng import derive
-from covey.party.data import load_table
-from covey.party.deal import seed_of
-from covey.party.in_process import simulate
+from covey.party.session.data import load_table
+from covey.party.simulate.deal import seed_of
+from covey.party.simulate.in_process import simulate
 from covey.protocols import columns, find
-from covey.protocols.cluster.columns import attack, clear, least, release
-from covey.protocols.cluster.columns.algorithm import search
-from covey.protocols.cluster.columns.asking import Least, Question
-from covey.protocols.cluster.columns.attack import Score, Sight
-from covey.protocols.cluster.columns.own import Own
-from covey.protocols.cluster.columns.terms import Terms, draws
+from covey.protocols.cluster_columns import attack, clear, least, release
+from covey.protocols.cluster_columns.algorithm import search
+from covey.protocols.cluster_columns.asking import Least, Question
+from covey.protocols.cluster_columns.attack import Score, Sight
+from covey.protocols.cluster_columns.own import Own
+from covey.protocols.cluster_columns.terms import Terms, draws
 from covey.study import Study
 from covey.table import Table, group
 

@@ -21,9 +21,9 @@ from covey.anonymize import ALGORITHMS
 from covey.bench.experiment import Curve, Findings, Grid, Plot
 from covey.bench.stage import Split, Stage, concatenated, one_owner, rows_of, split
 from covey.errors import Aborted, InputError, Unmet
-from covey.party.data import load_table
-from covey.party.deal import RESPONDENTS
-from covey.party.respondents import load_rows
+from covey.party.session.data import load_table
+from covey.party.simulate.deal import RESPONDENTS
+from covey.party.simulate.respondents import load_rows
 from covey.protocols import PROTOCOLS, Protocol, find
 from covey.sources.release import arrange
 from covey.table import Table

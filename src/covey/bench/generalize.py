@@ -25,8 +25,8 @@ from covey.crypto.group import hash_to_group
 from covey.crypto.rng import Rng
 from covey.crypto.secret import Secret
 from covey.errors import InputError
-from covey.party.data import load_table
-from covey.party.deal import deal
+from covey.party.session.data import load_table
+from covey.party.simulate.deal import deal
 from covey.protocols import columns
 from covey.protocols.generalize import clear, ideal
 from covey.protocols.generalize.cells import labels_of, laid_out

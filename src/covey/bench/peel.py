@@ -22,8 +22,8 @@ from covey.anonymize.build import build
 from covey.anonymize.figures import figures
 from covey.bench.census import Census, census
 from covey.bench.experiment import Claim, Curve, Experiment, Findings, Grid, Plot, Setting
-from covey.party.data import load_table
-from covey.party.in_process import simulate
+from covey.party.session.data import load_table
+from covey.party.simulate.in_process import simulate
 from covey.protocols import find
 from covey.study import Study
 from covey.table import Table

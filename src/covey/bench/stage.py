@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 
 from covey import samples
 from covey.errors import InputError
-from covey.party import document
-from covey.party.deal import RESPONDENTS, deal, seed_of
-from covey.party.document import Document
+from covey.party.record import document
+from covey.party.record.document import Document
+from covey.party.simulate.deal import RESPONDENTS, deal, seed_of
 from covey.sources.source import connect
 from covey.study import Study
 from covey.study.rules import PROTOCOLS as RULES

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from covey.bench.experiment import Claim, Curve, Experiment, Findings, Grid, Plot, Setting
-from covey.party.data import load_table
-from covey.party.deal import deal, seed_of
-from covey.party.in_process import simulate
+from covey.party.session.data import load_table
+from covey.party.simulate.deal import deal, seed_of
+from covey.party.simulate.in_process import simulate
 from covey.protocols.suppress.bounds import Bounds
 from covey.protocols.suppress.clear import decide, ideal
 from covey.protocols.suppress.own import Own

@@ -28,7 +28,7 @@ from covey.cli.run import run
 from covey.cli.simulate import simulate
 from covey.cli.verify import verify
 from covey.errors import CoveyError
-from covey.party.plain import plain_lines
+from covey.plain import plain_lines
 
 app = typer.Typer(
     name="covey",

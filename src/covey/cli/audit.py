@@ -11,7 +11,7 @@ import typer
 from covey.errors import InputError, Unmet
 
 if TYPE_CHECKING:
-    from covey.party.audit import Audited
+    from covey.party.audit.folders import Audited
 
 
 def audit(
@@ -31,14 +31,14 @@ def audit(
 
     Example: covey audit out --replay --keys keys
     """
-    from covey.party.audit import audit as look
+    from covey.party.audit.folders import audit as look
 
     audited = look(folders)
     if (keys or data) and (not replay or len(audited) != 1):
         raise InputError("--keys and --data are for the --replay of one party's folder; the others' are not yours")
     wrong = {str(each.folder): list(each.wrong) for each in audited}
     if replay:
-        from covey.party.rerun import rerun
+        from covey.party.audit.rerun import rerun
 
         for each in audited:
             if not each.wrong:

@@ -42,8 +42,8 @@ def serve(
     Example: covey authority serve study.toml --keys keys --out authority
     """
     from covey.cli.display import Display
-    from covey.party.authority import Service
-    from covey.party.authority import serve as serve_sessions
+    from covey.party.session.authority import Service
+    from covey.party.session.authority import serve as serve_sessions
     from covey.wire.contact import Address
 
     if not 0 < wait <= 60 * 24 * _DAYS:

@@ -41,7 +41,7 @@ def invite(
     """
     from covey.party.collection.collecting import collected
     from covey.party.collection.invitation import issue
-    from covey.party.roster import Roster
+    from covey.party.identity.roster import Roster
     from covey.wire.contact import Address, fingerprint
 
     if not 0 < valid <= 400:

@@ -13,7 +13,7 @@ from covey.cli import complete
 from covey.errors import Aborted
 
 if TYPE_CHECKING:
-    from covey.party.demo import Demo
+    from covey.party.simulate.demo import Demo
 
 _SHOWN = 12
 
@@ -38,8 +38,8 @@ def demo(
     Example: covey demo --out demo
     """
     from covey.cli.display import Display
-    from covey.party.demo import check, default_protocol, prepare
-    from covey.party.simulate import Setting, simulate
+    from covey.party.simulate.demo import check, default_protocol, prepare
+    from covey.party.simulate.processes import Setting, simulate
 
     ready = prepare(protocol or default_protocol(), out)
     if not as_json:

@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from covey.party.plain import plain_lines
+from covey.plain import plain_lines
 
 if TYPE_CHECKING:
     from rich.live import Live
     from rich.table import Table
 
-    from covey.party.progress import Snapshot
+    from covey.party.session.progress import Snapshot
 
 _AGAIN_SECONDS = 10.0
 _MEETING = "meeting"

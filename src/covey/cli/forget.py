@@ -20,7 +20,7 @@ def forget(
 
     Example: covey forget out
     """
-    from covey.party.forget import forget as erase
+    from covey.party.record.forget import forget as erase
 
     gone = erase(folder, unfinished=unfinished)
     if as_json:

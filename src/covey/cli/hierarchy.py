@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from covey.errors import InputError, Unmet
-from covey.party.plain import plain
+from covey.plain import plain
 
 if TYPE_CHECKING:
     from rich.tree import Tree

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from covey.party.plain import plain
+from covey.plain import plain
 
 if TYPE_CHECKING:
-    from covey.party.certificate import Certificate
+    from covey.party.identity.certificate import Certificate
 
 app = typer.Typer(no_args_is_help=True, help="A party's keys and certificate: made, shown.")
 
@@ -30,7 +30,7 @@ def new(
 
     Example: covey keys new north --out keys
     """
-    from covey.party.keys import make, save
+    from covey.party.identity.keys import make, save
 
     made = make(party, days=days)
     path = save(made, out)
@@ -51,8 +51,8 @@ def show(
 
     Example: covey keys show certs/south.pem
     """
-    from covey.party.certificate import Certificate
-    from covey.party.keys import load
+    from covey.party.identity.certificate import Certificate
+    from covey.party.identity.keys import load
 
     if path.is_dir():
         keys = load(path)

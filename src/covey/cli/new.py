@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from covey.errors import InputError
-from covey.party.plain import slug
+from covey.plain import slug
 
 if TYPE_CHECKING:
     from covey.guess import Guess

@@ -33,8 +33,8 @@ def run(
     """
     from covey.cli.display import Display
     from covey.cli.outcome import render
-    from covey.party.approval import approve_always, ask_on_terminal
-    from covey.party.run import Job, run_party
+    from covey.party.session.approval import approve_always, ask_on_terminal
+    from covey.party.session.run import Job, run_party
     from covey.wire.contact import Address
 
     if not 0 < wait <= 60 * 24 * 30:

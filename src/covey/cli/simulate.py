@@ -39,9 +39,9 @@ def simulate(
     """
     from covey.cli.display import Display
     from covey.cli.outcome import render
-    from covey.party import in_process as one
-    from covey.party import simulate as many
-    from covey.party.deal import seed_of
+    from covey.party.simulate import in_process as one
+    from covey.party.simulate import processes as many
+    from covey.party.simulate.deal import seed_of
     from covey.study import Study
     from covey.wire.slow import parse_bandwidth, parse_latency
 
@@ -78,7 +78,7 @@ def simulate(
 
 def _explained(study: Study, data: dict[str, str], error: Unmet) -> Unmet:
     """What a trusted party would say, where it says more: a simulation has everyone's data, and no secrets."""
-    from covey.party.data import load_table
+    from covey.party.session.data import load_table
     from covey.protocols import of_study
 
     if study.partition == "respondents":
@@ -107,8 +107,8 @@ def parties_data(given: list[str]) -> dict[str, str]:
 
 
 def _deal(study: Study, table: str, out: Path, skew: str | None, seed: int | None) -> dict[str, str]:
-    from covey.party.deal import RESPONDENTS, deal, seed_of, write_hands
-    from covey.party.folder import RunFolder
+    from covey.party.record.folder import RunFolder
+    from covey.party.simulate.deal import RESPONDENTS, deal, seed_of, write_hands
 
     if study.partition == "respondents":
         if skew is not None:

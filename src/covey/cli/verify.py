@@ -85,7 +85,7 @@ def _is_of_counts(study: Study) -> bool:
 
 def _require_certificate(path: Path, release: str, study: Study, *, quiet: bool) -> int | None:
     """The k that the parties signed. Raises Unmet unless they signed that this release came out of this study."""
-    from covey.party.vouch import vouch
+    from covey.party.record.vouch import vouch
 
     vouched = vouch(path, release, study)
     if vouched.wrong:

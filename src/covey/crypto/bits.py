@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.anonymize.compiled import jit as compiled
+from covey.compiled import jit as compiled
 
 Octets = NDArray[np.uint8]
 

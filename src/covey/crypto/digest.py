@@ -1,7 +1,7 @@
 """SHA-256 of many short messages at once: a number and 32 bytes each, of whose digest one bit is wanted.
 
 One bit of a digest hides 32 bytes from whoever cannot guess them, which is what oblivious transfers need by the million
-(`covey.secure.choice`). The messages fit one block of SHA-256, and several are worked on side by side.
+(`covey.protocols.peel.choice`). The messages fit one block of SHA-256, and several are worked on side by side.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.anonymize.compiled import jit as compiled
+from covey.compiled import jit as compiled
 
 Octets = NDArray[np.uint8]
 Bits = NDArray[np.bool_]

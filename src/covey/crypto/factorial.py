@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from covey.anonymize.compiled import jit as compiled
+from covey.compiled import jit as compiled
 from covey.crypto.field import F31, Words
 from covey.errors import InputError
 

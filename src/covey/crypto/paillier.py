@@ -45,7 +45,7 @@ _accepted = {"tiny": False}
 
 
 def allow_tiny_keys() -> None:
-    """For `covey.testing` alone: from here on this process accepts keys that protect nothing."""
+    """For `tests.harness` alone: from here on this process accepts keys that protect nothing."""
     _accepted["tiny"] = True
 
 

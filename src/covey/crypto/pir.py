@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.anonymize.compiled import jit as compiled
+from covey.compiled import jit as compiled
 from covey.crypto.rng import Rng, Stream
 from covey.crypto.secret import Secret
 from covey.crypto.sodium import cores

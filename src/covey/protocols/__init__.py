@@ -7,7 +7,8 @@ its messages, its roles as coroutines over a `Seat`, the pure steps, `ideal()`, 
 from __future__ import annotations
 
 from covey.errors import InputError
-from covey.protocols import cluster, collect, count, federate, generalize, peel, suppress
+from covey.protocols import cluster_rows as cluster
+from covey.protocols import collect, count, federate, generalize, peel, suppress
 from covey.protocols.protocol import Book, Figures, Forecast, Line, Pace, Proposal, Protocol, Result, Role, Seat
 from covey.study import Study
 

@@ -135,7 +135,7 @@ def _read(path: Path, kind: type[T]) -> T | None:
 
 def _digest(release: Path) -> str:
     """SHA-256 of the release's canonical bytes."""
-    from covey.party.vouch import release_digest
+    from covey.party.record.vouch import release_digest
 
     return (
         release_digest(str(release)) if release.suffix != ".csv" else hashlib.sha256(release.read_bytes()).hexdigest()

@@ -26,8 +26,8 @@ class Signatures:
 
 def look(folder: Path, study: Study, release_sha256: str | None) -> Signatures | None:
     """The folder's certificate held against the study and the release's hash; None where there is none."""
-    from covey.party.certify import FILE, Certified, check
-    from covey.party.evidence import certificates_of
+    from covey.party.audit.evidence import certificates_of
+    from covey.party.record.run_certificate import FILE, Certified, check
     from covey.protocols import of_study
 
     path = folder / FILE

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.harness.problems import faults, problems
 
 from covey.anonymize.datafly import Ties, datafly
 from covey.anonymize.problem import Problem
 from covey.errors import Aborted, Unmet
 from covey.hierarchy import Hierarchy
 from covey.measures import integer_costs
-from covey.testing.problems import faults, problems
 
 
 @given(problems(), st.sampled_from(["first", "last"]), st.sampled_from([0, None, 3]))

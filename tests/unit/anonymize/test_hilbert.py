@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.harness.problems import faults, problems
 
 from covey.anonymize.hilbert import Cost, cut, hilbert, spread
 from covey.anonymize.problem import Problem, Sensitive
 from covey.errors import Aborted, Unmet
 from covey.hierarchy import Hierarchy
 from covey.measures import integer_costs
-from covey.testing.problems import faults, problems
 
 COSTS: tuple[Cost, ...] = ("fall", "hansen-mukherjee", "loss")
 

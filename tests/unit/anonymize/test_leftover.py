@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.harness.problems import faults, problems, withheld
 
 from covey.anonymize import anonymize
 from covey.anonymize.leftover import settled
@@ -12,7 +13,6 @@ from covey.anonymize.problem import Partition, Problem, Sensitive
 from covey.errors import Unmet
 from covey.hierarchy import Hierarchy
 from covey.measures import integer_costs
-from covey.testing.problems import faults, problems, withheld
 
 TREE = Hierarchy.from_paths([("a", "ab", "*"), ("b", "ab", "*"), ("c", "cd", "*"), ("d", "cd", "*")])
 A, B, C, D = range(4)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from tests.harness.problems import faults, problems
 
 from covey.anonymize.closure import boxes
 from covey.anonymize.mondrian import mondrian
@@ -12,7 +13,6 @@ from covey.anonymize.problem import Problem
 from covey.errors import Aborted, Unmet
 from covey.hierarchy import Hierarchy
 from covey.measures import integer_costs
-from covey.testing.problems import faults, problems
 
 
 def plane(points: list[tuple[int, int]], k: int, side: int = 8) -> Problem:

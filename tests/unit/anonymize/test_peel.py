@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
+from tests.harness.problems import faults, problems
 
 from covey.anonymize.pace import silent
 from covey.anonymize.peel import lattice, peel
@@ -13,7 +14,6 @@ from covey.anonymize.problem import Partition, Problem, Sensitive
 from covey.errors import Aborted, Unmet
 from covey.hierarchy import Hierarchy
 from covey.measures import integer_costs
-from covey.testing.problems import faults, problems
 
 LITTLE = 300_000
 

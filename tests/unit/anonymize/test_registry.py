@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
+from tests.harness.problems import faults, problems, withheld
 
 from covey.anonymize import ALGORITHMS, anonymize, find
 from covey.anonymize.problem import Partition, Problem, Sensitive
 from covey.errors import InputError, Unmet
 from covey.hierarchy import Hierarchy
 from covey.measures import integer_costs
-from covey.testing.problems import faults, problems, withheld
 
 EFFORT = 200_000  # enough for tables of a few hundred records
 

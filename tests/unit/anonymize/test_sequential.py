@@ -3,13 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
+from tests.harness.problems import faults, problems
 
 from covey.anonymize.problem import Problem, Sensitive
 from covey.anonymize.sequential import first_labels, sequential
 from covey.errors import Aborted, Unmet
 from covey.hierarchy import Hierarchy
 from covey.measures import integer_costs
-from covey.testing.problems import faults, problems
 
 
 def letters(k: int, counts: list[int]) -> Problem:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.harness.network import seed_of
 
 from covey.crypto import proof
 from covey.crypto.commutative import BlindingKey
@@ -13,7 +14,6 @@ from covey.crypto.elgamal import Ciphertexts, KeyShare, Logarithms, encrypt, joi
 from covey.crypto.group import GENERATOR, ORDER, Point, Points, Scalars, hash_to_group, powers
 from covey.crypto.rng import Rng
 from covey.errors import InputError
-from covey.testing.network import seed_of
 
 numbers = st.lists(st.integers(-1000, 1000), min_size=1, max_size=6)
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
+from tests.harness.network import seed_of
 
 from covey.crypto.field import F31, F61, Elements, Elements31, Field, Words
 from covey.crypto.rng import Rng, Stream
 from covey.errors import InputError
-from covey.testing.network import seed_of
 
 FIELDS = pytest.mark.parametrize("field", [F31, F61], ids=["31 bits", "61 bits"])
 fields = st.sampled_from([F31, F61])

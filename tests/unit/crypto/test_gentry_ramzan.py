@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import gmpy2
 import pytest
+from tests.harness.network import seed_of
 
 from covey.crypto import paillier
 from covey.crypto.gentry_ramzan import LARGEST, Chunks, Client, Query, Table
 from covey.crypto.rng import Rng
 from covey.errors import InputError
-from covey.testing.network import seed_of
 
 TINY = 256
 

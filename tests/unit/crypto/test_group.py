@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.harness.network import seed_of
 from tests.unit.crypto import ristretto
 
 from covey.crypto import group, sodium
 from covey.crypto.group import GENERATOR, ORDER, Point, Points, Scalar, Scalars, generator_times, hash_to_group, powers
 from covey.crypto.rng import Rng
 from covey.errors import InputError
-from covey.testing.network import seed_of
 from covey.wire.message import Message, decode, encode
 
 VECTORS = tomllib.loads((Path(__file__).parent / "ristretto255.toml").read_text())

@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 
 import pytest
+from tests.harness.network import seed_of
 
 from covey.crypto import ibe, pairing
 from covey.crypto.ibe import Ciphertexts, IdentityKey, Master, Parameters, Recipient, name_of
 from covey.crypto.rng import Rng, Stream
 from covey.errors import InputError
-from covey.testing.network import seed_of
 
 NORTH = name_of("north", "diabetes-2026", "2026-11")
 SOUTH = name_of("south", "diabetes-2026", "2026-11")

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.harness.network import seed_of
 
 from covey.crypto.keyvalue import DIGEST_BYTES, cells, lay_out, look_up
 from covey.crypto.rng import Rng
-from covey.testing.network import seed_of
 
 
 def digests(first: int, last: int, attempt: int = 0) -> list[bytes]:

@@ -14,13 +14,13 @@ import gmpy2
 import pytest
 from gmpy2 import mpz
 from tests.conftest import ROOT
+from tests.harness.network import seed_of
 
 from covey.crypto import packing, paillier, primes
 from covey.crypto.paillier import Ciphertexts, PublicKey, SecretKey, check_bits
 from covey.crypto.residues import Residues
 from covey.crypto.rng import Rng, Stream
 from covey.errors import InputError
-from covey.testing.network import seed_of
 
 KEY = SecretKey(2048, Rng(seed_of(1)).stream("key"))
 PUBLIC = KEY.public
@@ -301,7 +301,7 @@ def test_a_weak_or_odd_size_is_refused(bits: int, strict: None) -> None:
 
 
 def test_no_command_can_allow_tiny_keys() -> None:
-    """Outside of covey.testing nothing names the switch, and nothing there is imported by the rest."""
+    """Outside of tests.harness nothing names the switch, and nothing there is imported by the rest."""
     sources = [path for path in (ROOT / "src" / "covey").rglob("*.py") if "testing" not in path.parts]
     named = [path.name for path in sources if "allow_tiny_keys" in path.read_text()]
     assert named == ["paillier.py"]

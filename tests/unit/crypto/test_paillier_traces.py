@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import gmpy2
 import pytest
 from gmpy2 import mpz
+from tests.harness.network import seed_of
 
 from covey.crypto import paillier, primes
 from covey.crypto.paillier import Ciphertexts, PublicKey, SecretKey
 from covey.crypto.rng import Rng, Stream
-from covey.testing.network import seed_of
 
 BITS, USERS = 512, 50
 THEIRS = frozenset(user for user in range(USERS) if user % 3 == 1 or user % 7 == 2)

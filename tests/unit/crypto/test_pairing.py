@@ -6,12 +6,12 @@ import gmpy2
 import py_arkworks_bls12381 as arkworks
 import pytest
 from py_arkworks_bls12381 import G1Point, G2Point, Scalar
+from tests.harness.network import seed_of
 
 from covey.crypto import pairing
 from covey.crypto.pairing import CHECKS, G1, G2, GT, FixedBase, pair, read_g1, read_g2, read_gt, scalar
 from covey.crypto.rng import Rng, Stream
 from covey.errors import InputError
-from covey.testing.network import seed_of
 
 PRIME = int("1a0111ea397fe69a4b1ba7b6434bacd764774b84f38512bf6730d2a0f6b0f6241eabfffeb153ffffb9feffffffffaaab", 16)
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from tests.harness.network import seed_of
 from tests.unit.crypto import core_svp
 
 from covey.crypto import pir
 from covey.crypto.pir import DIMENSION, SCALE, Matrix, Shape, Table, Words32, ask, errors, read, recover, shape_of
 from covey.crypto.rng import Rng, Stream
 from covey.errors import InputError
-from covey.testing.network import seed_of
 
 SEED = bytes(range(32))
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from tests.harness.network import seed_of
 
 from covey.crypto import elgamal
 from covey.crypto.reading import ReadingKey, choose, complement, trivial
 from covey.crypto.rng import Rng
-from covey.testing.network import seed_of
 
 RNG = Rng(seed_of(1))
 KEY = ReadingKey(RNG.stream("key"))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.harness.network import seed_of
 
 from covey.crypto.elgamal import KeyShare
 from covey.crypto.rng import Rng
 from covey.crypto.seal import OVERHEAD, Sealed, seal, unseal
 from covey.errors import InputError
-from covey.testing.network import seed_of
 
 
 def key(seed: int = 0) -> KeyShare:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
+from tests.harness.network import seed_of
 
 from covey.crypto import sharing
 from covey.crypto.dealing import Dealing
@@ -16,7 +17,6 @@ from covey.crypto.field import F31, F61, Field, Words
 from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import Secret
 from covey.errors import InputError, PeerError
-from covey.testing.network import seed_of
 
 FIELDS = pytest.mark.parametrize("field", [F31, F61], ids=["31 bits", "61 bits"])
 

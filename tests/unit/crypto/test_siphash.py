@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from tests.harness.network import seed_of
 
 from covey.crypto.siphash import keyed, siphash
-from covey.testing.network import seed_of
 
 LOW, HIGH = 0x0706050403020100, 0x0F0E0D0C0B0A0908
 EIGHT = 0x0706050403020100

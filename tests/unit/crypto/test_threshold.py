@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.harness.network import seed_of
 from tests.unit.crypto import ristretto
 
 from covey.crypto import proof
@@ -28,7 +29,6 @@ from covey.crypto.threshold import (
     value_at,
 )
 from covey.errors import InputError
-from covey.testing.network import seed_of
 
 BAD = tomllib.loads((Path(__file__).parents[2] / "hostile" / "elements.toml").read_text())
 

@@ -17,6 +17,7 @@ import gmpy2
 import pytest
 from gmpy2 import mpz
 from tests.conftest import ROOT
+from tests.harness.network import seed_of
 
 from covey.crypto import paillier
 from covey.crypto.asmuth_bloom import HIDING_BITS, AsmuthBloomKey, AsmuthBloomTrustee, _coprime, deal_asmuth_bloom
@@ -25,7 +26,6 @@ from covey.crypto.residues import Residues
 from covey.crypto.rng import Rng, Stream
 from covey.crypto.threshold_paillier import Primes, ShamirKey, ShamirPart, ShamirTrustee, deal_shamir
 from covey.errors import InputError
-from covey.testing.network import seed_of
 
 TNO = ("tno.mpc.protocols.distributed_keygen==4.3.0", "tno.mpc.encryption_schemes.utils==0.12.3")
 TINY = 256

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.harness.strategies import hierarchies
 
 from covey.hierarchy import Hierarchy, Malformed, parse, write
-from covey.testing.strategies import hierarchies
 
 PEOPLE = [
     ["nurse", "health", "*"],

@@ -8,16 +8,16 @@ from dataclasses import replace
 
 import pytest
 from tests.consortium import study_text
+from tests.harness.clock import run_jumping
+from tests.harness.parties import Outcome, run_parties
 
 from covey.errors import Aborted, CoveyError, PeerError
-from covey.party import keys
-from covey.party.approval import approve_always, ask_on_terminal, describe, within
-from covey.party.ledger import Ledger
+from covey.party.identity import keys
+from covey.party.record.ledger import Ledger
+from covey.party.session.approval import approve_always, ask_on_terminal, describe, within
 from covey.protocols import Figures, Proposal, find
 from covey.secure.approval import COST, Vote, ideal, statement, vote
 from covey.study import Study
-from covey.testing.clock import run_jumping
-from covey.testing.parties import Outcome, run_parties
 from covey.wire import Channel
 
 NAMES = ("a", "b", "c")

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pytest
+from tests.harness.cases import CASES
+from tests.harness.harness import End, run
+from tests.harness.trial import Trial
 
 from covey.errors import CoveyError, PeerError
-from covey.party.certify import Certified, check, statement_b, to_sign
+from covey.party.record.run_certificate import Certified, check, statement_b, to_sign
 from covey.protocols import Figures, Result, Seat, count
-from covey.testing.cases import CASES
-from covey.testing.harness import End, run
-from covey.testing.trial import Trial
 from covey.wire import MemoryNetwork
 from covey.wire.frame import FRAME_BYTES, SALT_BYTES, SEQUENCE_BYTES, read, split
 

@@ -11,8 +11,8 @@ from tests.consortium import study_text
 
 from covey import samples
 from covey.errors import InputError
-from covey.party.data import load_table
-from covey.party.deal import deal, seed_of, write_hands
+from covey.party.session.data import load_table
+from covey.party.simulate.deal import deal, seed_of, write_hands
 from covey.study import Study
 
 STUDY = Study.parse(study_text())

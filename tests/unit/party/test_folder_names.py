@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from covey import report
-from covey.party import folder
 from covey.party.collection import invitation, register, status
+from covey.party.record import folder
 from covey.study.folder import RESERVED
 
 

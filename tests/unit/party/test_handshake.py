@@ -10,18 +10,19 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.consortium import study_text
+from tests.harness.clock import run_jumping
 
 from covey.crypto.rng import Rng, spell
 from covey.crypto.secret import Secret
 from covey.errors import AccessError, CoveyError, InputError, PeerError
-from covey.party import handshake, keys
-from covey.party.handshake import Agreement, Confirm, Hello, Nonce, commit, hello, session_digest, shake_hands
-from covey.party.in_process import with_certificates
-from covey.party.journal import NoJournal
-from covey.party.roster import Roster
-from covey.party.terms import differences, terms
+from covey.party.identity import keys
+from covey.party.identity.roster import Roster
+from covey.party.session import handshake
+from covey.party.session.agreement import differences, terms
+from covey.party.session.handshake import Agreement, Confirm, Hello, Nonce, commit, hello, session_digest, shake_hands
+from covey.party.session.journal import NoJournal
+from covey.party.simulate.in_process import with_certificates
 from covey.study import Study
-from covey.testing.clock import run_jumping
 from covey.wire import Channel, Link, MemoryNetwork, plain_channel
 
 NAMES = ("east", "north", "south")

@@ -7,15 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.harness.cases import CASES
+from tests.harness.trial import keys_of
 
 from covey.crypto.secret import Secret
 from covey.errors import Aborted, InputError, PeerError
-from covey.party.binding import bind, data_digest
-from covey.party.handshake import Agreement
-from covey.party.journal import Journal
-from covey.party.records import Begun
-from covey.testing.cases import CASES
-from covey.testing.trial import keys_of
+from covey.party.session.binding import bind, data_digest
+from covey.party.session.handshake import Agreement
+from covey.party.session.journal import Journal
+from covey.party.session.journal_records import Begun
 from covey.wire.frame import Header, Letter, write
 
 KEY = Secret(b"j" * 32)
@@ -107,7 +107,7 @@ def test_a_peer_is_held_to_its_words(tmp_path: Path) -> None:
 
 
 def test_what_was_read_is_on_the_disk_before_anything_that_may_depend_on_it_leaves(tmp_path: Path) -> None:
-    from covey.testing.disk import Disk, failing
+    from tests.harness.disk import Disk, failing
 
     journal = started(tmp_path / "journal")
     with failing(Disk(tmp_path.resolve(), "failing sync", 0)):

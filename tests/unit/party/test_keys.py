@@ -19,9 +19,9 @@ from tests.consortium import study_text, study_with
 
 from covey.crypto.secret import Secret
 from covey.errors import AccessError, InputError
-from covey.party import keys as keyring
-from covey.party.certificate import SIGNING_KEY, Certificate
-from covey.party.roster import Roster
+from covey.party.identity import keys as keyring
+from covey.party.identity.certificate import SIGNING_KEY, Certificate
+from covey.party.identity.roster import Roster
 from covey.study import Study
 
 

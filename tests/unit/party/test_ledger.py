@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from covey.party.folder import LEDGER, RunFolder
-from covey.party.ledger import Ledger
+from tests.harness.cases import CASES
+
+from covey.party.record.folder import LEDGER, RunFolder
+from covey.party.record.ledger import Ledger
 from covey.protocols import of_study
 from covey.secure.declare import Leakage
-from covey.testing.cases import CASES
 
 
 def empty() -> Ledger:

@@ -12,12 +12,12 @@ from tests.conftest import Covey
 
 from covey.cli.display import Display
 from covey.errors import AccessError, PeerError, Unmet
-from covey.party import keys as keyring
 from covey.party.collection import speech
 from covey.party.collection.calling import Caller
 from covey.party.collection.responding import Respondent, _folder_name
-from covey.party.log import RunLog
-from covey.party.plain import UNSEEN, plain, plain_lines, slug
+from covey.party.identity import keys as keyring
+from covey.party.record.log import RunLog
+from covey.plain import UNSEEN, plain, plain_lines, slug
 
 ESCAPES = ["\x1b[2J", "\x1b]0;owned\x07", "\x9b2J", "\x7f", "\x08", "\r", "\u202e", "\u2066", "\u2028", "\ud800"]
 

@@ -6,15 +6,15 @@ import asyncio
 
 import pytest
 from tests.consortium import study_text
+from tests.harness.clock import run_jumping
 
 from covey.cli.display import Display, describe, size
-from covey.party.ledger import Ledger
-from covey.party.progress import Progress, Snapshot
-from covey.party.summary import Traffic, summarize
+from covey.party.record.ledger import Ledger
+from covey.party.record.summary import Traffic, summarize
+from covey.party.session.progress import Progress, Snapshot
 from covey.protocols import Figures, find
 from covey.secure.declare import Leakage
 from covey.study import Study
-from covey.testing.clock import run_jumping
 
 STUDY = Study.parse(study_text())
 

@@ -15,15 +15,15 @@ from tests.consortium import Site, found, jobs, run_together
 
 from covey import protocols
 from covey.errors import InputError, Unmet
-from covey.party import keys as keyring
-from covey.party import transcript_file
-from covey.party.audit import audit
-from covey.party.folder import CERTIFICATE, JOURNAL, LEDGER, RELEASE, SUMMARY, TRANSCRIPT
-from covey.party.forget import forget
-from covey.party.journal import erase
-from covey.party.rerun import rerun
-from covey.party.session import Finished
-from covey.party.vouch import vouch
+from covey.party.audit.folders import audit
+from covey.party.audit.rerun import rerun
+from covey.party.identity import keys as keyring
+from covey.party.record import transcript_file
+from covey.party.record.folder import CERTIFICATE, JOURNAL, LEDGER, RELEASE, SUMMARY, TRANSCRIPT
+from covey.party.record.forget import forget
+from covey.party.record.vouch import vouch
+from covey.party.session.journal import erase
+from covey.party.session.session import Finished
 from covey.protocols import Proposal, Result, Seat, count
 from covey.secure import sum as secure_sum
 from covey.study import Study

@@ -15,8 +15,8 @@ import covey
 from covey import samples
 from covey.cli import app
 from covey.errors import Aborted, CoveyError, InputError
-from covey.party import respondents
-from covey.party.audit import audit
+from covey.party.audit.folders import audit
+from covey.party.simulate import respondents
 from covey.study import Study
 from covey.verify import verify
 from covey.wire import Channel

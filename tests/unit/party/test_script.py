@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from tests.harness.cases import CASES
+from tests.harness.harness import lines, run
 
-from covey.party.script import strays
-from covey.party.transcript import Line
-from covey.testing.cases import CASES
-from covey.testing.harness import lines, run
+from covey.party.audit.script import strays
+from covey.party.record.transcript import Line
 
 TRIAL = CASES["count"].smallest()
 HONEST = lines(run(TRIAL))

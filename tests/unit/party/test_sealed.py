@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.harness.disk import Disk, failing
 
 from covey.crypto.secret import Secret
 from covey.errors import Aborted, InputError
-from covey.party.sealed import MAGIC, OVERHEAD, SealedFile
-from covey.testing.disk import Disk, failing
+from covey.party.session.sealed import MAGIC, OVERHEAD, SealedFile
 
 KEY = Secret(b"k" * 32)
 RECORDS = [b"first", b"", b"third " * 50, b"fourth"]

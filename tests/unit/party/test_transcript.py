@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from itertools import permutations
 
-from covey.party.transcript import Line, Transcript, start
-from covey.testing.cases import CASES
-from covey.testing.harness import run
-from covey.testing.network import FaultyNetwork, Weather
+from tests.harness.cases import CASES
+from tests.harness.harness import run
+from tests.harness.network import FaultyNetwork, Weather
+
+from covey.party.record.transcript import Line, Transcript, start
 
 SESSION = b"s" * 16
 PAIR = ("north", "south")

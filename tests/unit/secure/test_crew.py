@@ -6,10 +6,10 @@ import os
 import signal
 
 import pytest
+from tests.harness.clock import on_real_clock
 
 from covey.errors import Aborted
-from covey.secure.crew import Crew, load
-from covey.testing.clock import on_real_clock
+from covey.protocols.suppress.crew import Crew, load
 from covey.wire import gather
 
 ECHO = "tests.unit.secure.test_crew:echo"

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 import pytest
+from tests.harness.network import seed_of
+from tests.harness.parties import Outcome, run_parties
+from tests.harness.spent import spent
 
 from covey.crypto.commutative import BlindingKey
 from covey.crypto.group import Points, hash_to_group
@@ -12,9 +15,6 @@ from covey.crypto.rng import Rng
 from covey.errors import PeerError
 from covey.secure import lists
 from covey.secure.lists import Elements
-from covey.testing.network import seed_of
-from covey.testing.parties import Outcome, run_parties
-from covey.testing.spent import spent
 from covey.wire import Channel
 
 Play = Callable[[Channel], Awaitable[object]]

@@ -7,12 +7,12 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import pytest
+from tests.harness.clock import Deadlock, run_jumping
+from tests.harness.network import FaultyNetwork, Weather
+from tests.harness.parties import Outcome, run_parties
 
 from covey.crypto.rng import Rng, fresh_seed
 from covey.errors import Aborted, CoveyError, InputError, PeerError
-from covey.testing.clock import Deadlock, run_jumping
-from covey.testing.network import FaultyNetwork, Weather
-from covey.testing.parties import Outcome, run_parties
 from covey.wire import Channel, Message, gather, plain_channel
 from covey.wire.link import FrameQueue
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.harness.clock import run_jumping
+from tests.harness.network import seed_of
 
 from covey.crypto.rng import Rng
 from covey.errors import CoveyError
 from covey.secure import sum as secure_sum
-from covey.testing.clock import run_jumping
-from covey.testing.network import seed_of
 from covey.wire import Channel, Letter, MemoryNetwork, Message, Notebook, ReplayLink, Vector, gather, open_channel
 from covey.wire.link import Link
 

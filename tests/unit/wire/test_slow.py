@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from tests.harness.clock import run_jumping
 
 from covey.errors import InputError
-from covey.testing.clock import run_jumping
 from covey.wire import MemoryNetwork, gather, parse_bandwidth, parse_latency, slowed
 
 

@@ -11,11 +11,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from tests.harness.clock import on_real_clock
+from tests.harness.parties import play
+from tests.harness.town import Town
 
 from covey.errors import Aborted, AccessError, InputError, PeerError
-from covey.testing.clock import on_real_clock
-from covey.testing.parties import play
-from covey.testing.town import Town
 from covey.wire import Address, Channel, Contact, Link, MemoryNetwork, Message, connect, gather, on_own_thread
 from covey.wire.contact import dials
 

@@ -15,13 +15,13 @@ import math
 
 import numpy as np
 
-from covey.anonymize.compiled import jit
 from covey.anonymize.constraints import Limits
 from covey.anonymize.kernels import Forest, Words, draw
 from covey.anonymize.pace import Cancel, Progress, report, silent
 from covey.anonymize.peel.atoms import Atoms
 from covey.anonymize.peel.strip import strip
 from covey.anonymize.problem import Ints, Longs, Problem
+from covey.compiled import jit
 
 LISTED = 20_000  # a lattice up to this size is listed whole,
 VISITED = 2_000_000_000  # if its nodes times the atoms are no more than this

@@ -10,12 +10,12 @@ import math
 
 import numpy as np
 
-from covey.anonymize.compiled import jit
 from covey.anonymize.constraints import Limits, kept
 from covey.anonymize.kernels import Forest
 from covey.anonymize.peel.atoms import Atoms
 from covey.anonymize.peel.part import Part, fill_classes, part_of, shift, stands
 from covey.anonymize.problem import Longs, Problem
+from covey.compiled import jit
 from covey.errors import Unmet
 
 __all__ = ["settle_leftover"]

@@ -10,7 +10,6 @@ Single moves, swaps, splits, merges, and the extension of a class over a leftove
 
 from __future__ import annotations
 
-from covey.anonymize.compiled import jit
 from covey.anonymize.constraints import Limits
 from covey.anonymize.kernels import Forest, covers
 from covey.anonymize.peel.part import (
@@ -28,6 +27,7 @@ from covey.anonymize.peel.part import (
     undo,
 )
 from covey.anonymize.problem import Ints, Longs
+from covey.compiled import jit
 
 NEVER = 2**62
 

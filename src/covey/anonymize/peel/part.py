@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from covey.anonymize.compiled import jit
 from covey.anonymize.constraints import Limits, diverse
 from covey.anonymize.kernels import Forest, Words, box_cost, lowest_above, small
 from covey.anonymize.problem import Ints, Longs
+from covey.compiled import jit
 
 LIVE, LOGGED, WORK, FREE = range(4)  # what `tally` holds: live classes, logged moves, work done, free class numbers
 

@@ -16,7 +16,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from covey.anonymize.compiled import jit
 from covey.anonymize.constraints import Limits
 from covey.anonymize.kernels import Forest, Words, box_cost, draw
 from covey.anonymize.pace import Cancel, Progress, report
@@ -24,6 +23,7 @@ from covey.anonymize.peel.atoms import Atoms
 from covey.anonymize.peel.moves import gather, open_box
 from covey.anonymize.peel.part import WORK, Part, fill_classes, part_of, total_cost
 from covey.anonymize.problem import Ints, Longs
+from covey.compiled import jit
 
 CLASSES = 256  # in a part, about; but
 SMALLEST, LARGEST = 3_000, 16_000  # atoms

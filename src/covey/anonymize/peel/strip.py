@@ -12,12 +12,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.anonymize.compiled import jit
 from covey.anonymize.constraints import FREQUENCY, Limits, diverse, kept
 from covey.anonymize.kernels import Forest, forest, hash_tuples, number_groups, signs
 from covey.anonymize.pace import Cancel, Progress, report
 from covey.anonymize.peel.atoms import Atoms
 from covey.anonymize.problem import Ints, Longs, Problem
+from covey.compiled import jit
 
 Flags = NDArray[np.bool_]
 

@@ -14,13 +14,13 @@ from typing import TypeVar
 
 from covey.crypto.rng import fresh_seed
 from covey.errors import AccessError, InputError, PeerError
-from covey.party import keys as keyring
 from covey.party.collection import speech
 from covey.party.collection.enrolment import statement
 from covey.party.collection.invitation import Invitation
 from covey.party.collection.speech import Connection
-from covey.party.keys import Keys
-from covey.party.plain import plain
+from covey.party.identity import keys as keyring
+from covey.party.identity.keys import Keys
+from covey.plain import plain
 from covey.wire.trust import explain
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 30.0

@@ -21,25 +21,25 @@ from pathlib import Path
 from covey import report
 from covey.crypto.rng import derive, fresh_seed
 from covey.errors import Aborted, CoveyError, InputError, Left, PeerError, Unmet
-from covey.party import keys as keyring
-from covey.party.binding import bind
 from covey.party.collection.hub import Hub
 from covey.party.collection.invitation import Invitations
 from covey.party.collection.register import Dropped, Ended, Opened, Register, Started, moment
 from covey.party.collection.speech import Over
 from covey.party.collection.status import Board
-from covey.party.deal import RESPONDENTS
-from covey.party.folder import JOURNAL, LOG, RunFolder
-from covey.party.handshake import Agreement
-from covey.party.journal import Journal
-from covey.party.keys import Keys
-from covey.party.ledger import Ledger
-from covey.party.log import RunLog
-from covey.party.progress import Listener, Progress
-from covey.party.respondents import agree, finish, refusals
-from covey.party.roster import Roster
-from covey.party.run import INTERRUPTED, cancel_on
-from covey.party.session import Finished, Record
+from covey.party.identity import keys as keyring
+from covey.party.identity.keys import Keys
+from covey.party.identity.roster import Roster
+from covey.party.record.folder import JOURNAL, LOG, RunFolder
+from covey.party.record.ledger import Ledger
+from covey.party.record.log import RunLog
+from covey.party.session.binding import bind
+from covey.party.session.handshake import Agreement
+from covey.party.session.journal import Journal
+from covey.party.session.progress import Listener, Progress
+from covey.party.session.run import INTERRUPTED, cancel_on
+from covey.party.session.session import Finished, Record
+from covey.party.simulate.deal import RESPONDENTS
+from covey.party.simulate.respondents import agree, finish, refusals
 from covey.protocols import Proposal, Protocol, Result, Seat, of_study
 from covey.protocols.collect.terms import Terms, hub_of
 from covey.secure.declare import Leakage

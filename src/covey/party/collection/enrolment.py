@@ -17,10 +17,10 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from covey.crypto.rng import spell
 from covey.errors import AccessError, CoveyError
-from covey.party.certificate import Certificate
 from covey.party.collection import speech
 from covey.party.collection.invitation import Invitations, digest
 from covey.party.collection.register import Register
+from covey.party.identity.certificate import Certificate
 from covey.wire.contact import fingerprint
 
 

@@ -16,10 +16,10 @@ from pathlib import Path
 
 from covey.crypto.rng import fresh_seed
 from covey.errors import InputError
-from covey.party import keys as keyring
 from covey.party.collection import questions
 from covey.party.collection.invitation import Invitation
-from covey.party.keys import Keys
+from covey.party.identity import keys as keyring
+from covey.party.identity.keys import Keys
 from covey.sources.release import write_atomically
 from covey.study import Study
 

@@ -32,7 +32,7 @@ from covey.party.collection.invitation import Invitations
 from covey.party.collection.register import Ready, Register, moment
 from covey.party.collection.speech import Connection, Garbled, Over
 from covey.party.collection.standing import Shelf, Standing, StandingLink
-from covey.party.journal import Journal
+from covey.party.session.journal import Journal
 from covey.wire.contact import Address, fingerprint
 from covey.wire.depth import first_cause
 from covey.wire.tls import open_port

@@ -10,16 +10,16 @@ from typing import Literal
 
 from covey.crypto.rng import derive, fresh_seed
 from covey.errors import CoveyError, InputError
-from covey.party.binding import bind
 from covey.party.collection.home import PRIVATE, Home
 from covey.party.collection.standing import Standing, StandingLink
-from covey.party.folder import LEDGER
-from covey.party.handshake import Agreement
-from covey.party.journal import Journal
-from covey.party.keys import Keys
-from covey.party.ledger import Ledger
-from covey.party.respondents import compare, consent
-from covey.party.transcript import Transcript
+from covey.party.identity.keys import Keys
+from covey.party.record.folder import LEDGER
+from covey.party.record.ledger import Ledger
+from covey.party.record.transcript import Transcript
+from covey.party.session.binding import bind
+from covey.party.session.handshake import Agreement
+from covey.party.session.journal import Journal
+from covey.party.simulate.respondents import compare, consent
 from covey.protocols import Proposal, Protocol, Seat
 from covey.protocols.collect.leaks import WITHHELD
 from covey.secure.declare import Leakage

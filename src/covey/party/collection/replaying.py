@@ -5,11 +5,11 @@ from __future__ import annotations
 from covey.crypto.rng import derive
 from covey.errors import CoveyError, InputError, PeerError
 from covey.party.collection.standing import Standing, StandingLink
-from covey.party.handshake import Agreement
-from covey.party.journal import Journal
-from covey.party.respondents import refusals
-from covey.party.session import Part
-from covey.party.transcript import Transcript
+from covey.party.record.transcript import Transcript
+from covey.party.session.handshake import Agreement
+from covey.party.session.journal import Journal
+from covey.party.session.session import Part
+from covey.party.simulate.respondents import refusals
 from covey.protocols import Proposal, Seat
 from covey.wire import Channel, Session
 

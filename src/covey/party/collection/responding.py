@@ -23,11 +23,11 @@ from covey.party.collection.invitation import Invitation
 from covey.party.collection.playing import How, Player, Visit
 from covey.party.collection.speech import Connection, Garbled
 from covey.party.collection.standing import Standing
-from covey.party.folder import JOURNAL
-from covey.party.journal import Journal, erase
-from covey.party.keys import Keys
-from covey.party.plain import plain, slug
-from covey.party.run import INTERRUPTED, cancel_on
+from covey.party.identity.keys import Keys
+from covey.party.record.folder import JOURNAL
+from covey.party.session.journal import Journal, erase
+from covey.party.session.run import INTERRUPTED, cancel_on
+from covey.plain import plain, slug
 from covey.protocols import Protocol, of_study
 from covey.study import Study
 from covey.table import Table

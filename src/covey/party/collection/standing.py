@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from covey.errors import Left, PeerError
 from covey.party.collection.speech import Ack, Connection, Garbled
-from covey.party.journal import Journal
+from covey.party.session.journal import Journal
 from covey.wire import frame as frames
 
 MOST_LETTERS, MOST_BYTES = 30_000, 1 << 30

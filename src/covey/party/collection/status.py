@@ -15,7 +15,7 @@ from covey.errors import InputError
 from covey.party.collection import register as registers
 from covey.party.collection.hub import Hub
 from covey.party.collection.register import Held
-from covey.party.progress import Progress
+from covey.party.session.progress import Progress
 from covey.sources.release import write_atomically
 
 FILE = "status.json"

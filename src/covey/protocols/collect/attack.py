@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.anonymize.compiled import jit
+from covey.compiled import jit
 from covey.hierarchy import Hierarchy
 from covey.protocols.collect.divide import cut_line
 from covey.protocols.collect.grid import Grid, Ints, Longs

@@ -14,6 +14,7 @@ from covey.errors import PeerError, Unmet
 from covey.hierarchy import Hierarchy
 from covey.protocols.collect import answers, attack, bounds, dealt, diverse, fetch, index, keys, leaks, roll, submit
 from covey.protocols.collect.answers import Layout
+from covey.protocols.collect.dealt_committee import Key as DealtKey
 from covey.protocols.collect.divide import cut_line
 from covey.protocols.collect.grid import Ints, Longs
 from covey.protocols.collect.terms import Terms, trees_of
@@ -21,7 +22,6 @@ from covey.protocols.collect.zeros import Tester
 from covey.protocols.peel.release import Published, figures, result
 from covey.protocols.protocol import Attendance, Figures, Proposal, Result, Seat
 from covey.protocols.rows import Rows, carried
-from covey.secure.dealt_committee import Key as DealtKey
 from covey.secure.declare import Leakage
 from covey.wire import gather
 

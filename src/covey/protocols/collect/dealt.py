@@ -18,14 +18,14 @@ from covey.crypto.paillier import Ciphertexts, PublicKey
 from covey.crypto.residues import Residues
 from covey.crypto.rng import Stream
 from covey.errors import InputError, PeerError
-from covey.protocols.collect import post
+from covey.protocols.collect import dealt_committee, post
+from covey.protocols.collect.dealt_committee import Key, Trustee
 from covey.protocols.collect.grid import Longs
 from covey.protocols.collect.index import block
 from covey.protocols.collect.keys import Enrolment, Membership, majority
 from covey.protocols.collect.terms import Terms
-from covey.secure import ciphers, dealt_committee
+from covey.secure import ciphers
 from covey.secure.ciphers import Ciphers
-from covey.secure.dealt_committee import Key, Trustee
 from covey.wire import Channel, Message, gather
 
 

@@ -23,9 +23,8 @@ from covey.crypto.group import Point, Points
 from covey.crypto.rng import Label, spell
 from covey.crypto.threshold import CommitteeKey, Trustee
 from covey.errors import PeerError, Unmet
-from covey.protocols.collect import post, roll
+from covey.protocols.collect import committee, post, roll
 from covey.protocols.protocol import EVERYONE, Attendance
-from covey.secure import committee
 from covey.wire import Bytes32, Bytes64, Channel, Count, Message, Name, gather
 
 LETTERS = 3

@@ -9,11 +9,11 @@ from covey.crypto.paillier import PublicKey
 from covey.errors import InputError, PeerError
 from covey.protocols.collect import answers, dealt, fetch, index, keys, leaks, submit
 from covey.protocols.collect.answers import Answers, Layout
+from covey.protocols.collect.dealt_committee import Trustee as DealtShare
 from covey.protocols.collect.keys import Membership
 from covey.protocols.collect.terms import Terms, hub_of
 from covey.protocols.collect.zeros import Helper
 from covey.protocols.protocol import Proposal, Result, Seat
-from covey.secure.dealt_committee import Trustee as DealtShare
 from covey.wire import gather
 
 

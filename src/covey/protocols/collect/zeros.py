@@ -23,10 +23,10 @@ from covey.crypto.elgamal import Ciphertexts, opened, rerandomise
 from covey.crypto.group import Points, Scalars
 from covey.crypto.threshold import Trustee
 from covey.errors import PeerError, Unmet
-from covey.protocols.collect import roll
+from covey.protocols.collect import committee, roll
 from covey.protocols.collect.keys import Opening
 from covey.protocols.protocol import EVERYONE, Attendance
-from covey.secure import committee, lists
+from covey.secure import lists
 from covey.secure.lists import Elements
 from covey.wire import Channel, Message, gather
 

@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from covey.protocols.federate import comparison, largest
 from covey.protocols.federate.clear import Division, Step
+from covey.protocols.federate.comparison import HIDING
 from covey.protocols.federate.finish import CHUNK, READY_BYTES
 from covey.protocols.federate.own import Longs
 from covey.protocols.federate.pair import BIT_KEY_BYTES, NUMBER_KEY_BYTES
 from covey.protocols.federate.said import RANGE_BITS, SCORE_BITS, room_for, tests_of, width_of
 from covey.protocols.federate.terms import Terms
-from covey.secure import approval, ciphers, comparison, largest, lists
-from covey.secure.comparison import HIDING
+from covey.secure import approval, ciphers, lists
 from covey.wire import FRAME_BYTES
 
 VECTOR_BYTES = FRAME_BYTES + 40

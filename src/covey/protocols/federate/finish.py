@@ -17,6 +17,7 @@ from covey.crypto import packing
 from covey.crypto.paillier import Ciphertexts
 from covey.errors import InputError, PeerError
 from covey.protocols.federate.clear import Group, joined
+from covey.protocols.federate.comparison import HIDING
 from covey.protocols.federate.follow import answer_tests
 from covey.protocols.federate.lead import ask_tests
 from covey.protocols.federate.own import Longs, Own
@@ -24,7 +25,6 @@ from covey.protocols.federate.pair import CountingPair
 from covey.protocols.federate.said import read_numbers, room_for, width_of
 from covey.secure import ciphers, lists
 from covey.secure.ciphers import Ciphers
-from covey.secure.comparison import HIDING
 from covey.secure.lists import Words
 from covey.wire import FRAME_BYTES, Channel, Count, Message, Vector
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from covey.crypto import packing
 from covey.errors import PeerError
-from covey.protocols.federate import score
+from covey.protocols.federate import comparison, largest, score
 from covey.protocols.federate.clear import Group
 from covey.protocols.federate.own import Bits, Longs
 from covey.protocols.federate.pair import CountingPair
@@ -28,7 +28,7 @@ from covey.protocols.federate.said import (
     tests_of,
     width_of,
 )
-from covey.secure import ciphers, comparison, largest
+from covey.secure import ciphers
 from covey.wire import Channel
 
 

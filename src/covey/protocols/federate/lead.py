@@ -14,8 +14,9 @@ from gmpy2 import mpz
 
 from covey.crypto import packing
 from covey.crypto.paillier import Ciphertexts
-from covey.protocols.federate import score
+from covey.protocols.federate import comparison, largest, score
 from covey.protocols.federate.clear import Group
+from covey.protocols.federate.comparison import starts
 from covey.protocols.federate.own import Bits, Longs
 from covey.protocols.federate.pair import CountingPair
 from covey.protocols.federate.said import (
@@ -31,8 +32,7 @@ from covey.protocols.federate.said import (
     width_of,
 )
 from covey.protocols.federate.score import Cuts
-from covey.secure import ciphers, comparison, largest
-from covey.secure.comparison import starts
+from covey.secure import ciphers
 from covey.wire import Channel
 
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from covey.crypto.field import F61, Words
 from covey.errors import InputError, PeerError
+from covey.protocols.peel.choice import Pair
 from covey.protocols.peel.course import Course
 from covey.secure import match
-from covey.secure.choice import Pair
 from covey.secure.lists import LONGEST
 from covey.secure.threshold import Prepared
 from covey.wire import Channel, Message, Vector, gather

@@ -7,6 +7,7 @@ import numpy as np
 from covey.protocols import rows
 from covey.protocols.diversity import require_diverse
 from covey.protocols.peel import leaks, leftover, marginals, site
+from covey.protocols.peel.choice import Pair
 from covey.protocols.peel.course import Course
 from covey.protocols.peel.find import Finder
 from covey.protocols.peel.nodes import digest, list_nodes
@@ -19,7 +20,6 @@ from covey.protocols.peel.tuples import Grid
 from covey.protocols.peel.visit import Peeling
 from covey.protocols.protocol import Result, Seat
 from covey.secure import coin
-from covey.secure.choice import Pair
 from covey.wire import gather
 
 

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 from covey.errors import InputError
 from covey.protocols.diversity import fraction
+from covey.protocols.peel.choice import LARGEST
 from covey.schema import Column
-from covey.secure.choice import LARGEST
 from covey.study import Study
 
 OPTIONS = {

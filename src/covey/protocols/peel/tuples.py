@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.anonymize.compiled import jit
+from covey.compiled import jit
 from covey.crypto.field import F61, Words
 from covey.crypto.rng import Label, derive
 from covey.crypto.secret import Secret

@@ -12,9 +12,9 @@ from covey.protocols.suppress import leaks
 from covey.protocols.suppress.bounds import Bounds
 from covey.protocols.suppress.messages import TUPLES
 from covey.protocols.suppress.script import issued_bytes
+from covey.protocols.suppress.sealing import ElGamal, Waters
 from covey.protocols.suppress.terms import AUTHORITY, Terms
 from covey.secure import approval
-from covey.secure.sealing import ElGamal, Waters
 from covey.study import Study
 from covey.wire import FRAME_BYTES, Message
 from covey.wire.message import encode

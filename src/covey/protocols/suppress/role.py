@@ -12,6 +12,7 @@ from covey.protocols.protocol import Proposal, Result, Seat
 from covey.protocols.rows import carried
 from covey.protocols.suppress import comparer, keyholder, leaks
 from covey.protocols.suppress.bounds import Bounds
+from covey.protocols.suppress.crew import Crew
 from covey.protocols.suppress.messages import (
     Issued,
     Offered,
@@ -25,9 +26,8 @@ from covey.protocols.suppress.messages import (
 from covey.protocols.suppress.own import Bits, Labels, Own
 from covey.protocols.suppress.release import Classes, Half, Kept, publish
 from covey.protocols.suppress.run import FUNCTION, WORTH_A_CREW, Run
+from covey.protocols.suppress.sealing import ElGamal, Waters
 from covey.protocols.suppress.terms import AUTHORITY, Terms
-from covey.secure.crew import Crew
-from covey.secure.sealing import ElGamal, Waters
 from covey.wire import Channel, gather
 
 MOST_ROWS = 2_000_000

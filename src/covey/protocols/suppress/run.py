@@ -9,18 +9,18 @@ import msgspec
 
 from covey.errors import PeerError
 from covey.protocols.protocol import Seat
+from covey.protocols.suppress import listing
 from covey.protocols.suppress.bounds import LANES, Bounds
+from covey.protocols.suppress.crew import Crew
 from covey.protocols.suppress.messages import Sealed
 from covey.protocols.suppress.own import Labels, Own, number_of
+from covey.protocols.suppress.sealing import ElGamal, Waters
 from covey.protocols.suppress.terms import Terms
-from covey.secure import listing
-from covey.secure.crew import Crew
-from covey.secure.sealing import ElGamal, Waters
 from covey.wire import Channel, gather
 
 WORTH_A_CREW = 6000
 """So many ciphertexts repay the start of worker processes."""
-FUNCTION = "covey.secure.listing:work"
+FUNCTION = "covey.protocols.suppress.listing:work"
 
 
 @dataclass(frozen=True)

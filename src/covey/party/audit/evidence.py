@@ -1,0 +1,270 @@
+"""One folder's evidence: its transcript, and everything else that must follow from it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from covey.errors import CoveyError, InputError
+from covey.party.audit.script import strays
+from covey.party.identity.certificate import Certificate
+from covey.party.record import run_certificate as certify
+from covey.party.record import transcript_file
+from covey.party.record.folder import CERTIFICATE, LEDGER, RELEASE, STUDY, SUMMARY, TRANSCRIPT
+from covey.party.record.ledger import Ledger
+from covey.party.record.transcript import chain
+from covey.party.record.transcript_file import Read
+from covey.party.session.handshake import session_digest, statement
+from covey.plain import plain
+from covey.protocols import Protocol, of_study
+from covey.secure import approval
+from covey.study import Study
+
+_FINISHED = "finished"
+_SIGNED = frozenset({LEDGER, SUMMARY, CERTIFICATE, RELEASE})
+_NUMBER = re.compile(r"\d[\d,.]*")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A folder with all that its audit needs."""
+
+    folder: Path
+    study: Study
+    protocol: Protocol
+    certificates: Mapping[str, Certificate]
+    read: Read
+
+    @property
+    def party(self) -> str:
+        """Whose folder it is."""
+        return self.read.session.party
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run reached its end."""
+        return self.read.files.outcome.startswith(_FINISHED)
+
+    @property
+    def session(self) -> bytes:
+        """The session's id, as messages carry it."""
+        return bytes.fromhex(self.read.session.session)[:16]
+
+
+def open_case(folder: Path) -> Case:
+    """A folder's study, certificates and transcript. Raises InputError if something is missing, Unmet if altered."""
+    if not (folder / TRANSCRIPT).is_file():
+        raise InputError(f"{folder}: holds no {TRANSCRIPT}; name the folder of a run")
+    if not (folder / STUDY).is_file():
+        raise InputError(f"{folder}: holds no {STUDY}; put the study and its files there")
+    study = Study.load(folder / STUDY)
+    return Case(
+        folder, study, of_study(study), certificates_of(study, folder), transcript_file.read(folder / TRANSCRIPT)
+    )
+
+
+def certificates_of(study: Study, folder: Path) -> dict[str, Certificate]:
+    """The certificates that a study names, or else those in the folder's `certs`."""
+    found = {}
+    for party in study.parties:
+        content = study.files.get(party.certificate.as_posix()) if party.certificate is not None else None
+        beside = folder / "certs" / f"{party.name}.pem"
+        if content is None and beside.is_file():
+            content = beside.read_bytes()
+        if content is not None:
+            found[party.name] = Certificate.parse(content, party.name)
+    return found
+
+
+def look_into(case: Case) -> list[str]:
+    """What is wrong with one folder by itself, whose transcript is the one that its party signed."""
+    wrong = _session(case) + _chains(case)
+    messages = [row.entry for row in case.read.said]
+    wrong += strays(case.study, case.protocol, messages, finished=case.finished)
+    altered = _files(case)
+    wrong += altered
+    if case.finished and not altered:
+        wrong += _summary(case) + _ledger(case) + _certificate(case)
+    return wrong
+
+
+def forgeries(case: Case) -> list[str]:
+    """Whether the transcript is the one that its party signed; if not, whatever else differs is a consequence."""
+    read = case.read
+    own = case.certificates.get(case.party)
+    if own is None:
+        return [f"{TRANSCRIPT}: the certificate of party {case.party!r} is not at hand to check its signature"]
+    content = transcript_file.statement(read.signed)
+    if read.signature.party != case.party or not own.verifies(bytes.fromhex(read.signature.signature), content):
+        return [f"{TRANSCRIPT}: was altered: it is not the one that party {case.party!r} signed"]
+    return []
+
+
+def _session(case: Case) -> list[str]:
+    said = case.read.session
+    wrong = []
+    if said.study_hash != case.study.study_hash:
+        wrong.append(f"{TRANSCRIPT}: is of another study than the folder's {STUDY}")
+    if all(party.certificate for party in case.study.parties) and said.roster_hash != case.study.roster_hash:
+        wrong.append(f"{TRANSCRIPT}: is of a run with other addresses or certificates than the folder's {STUDY}")
+    names = {party.name for party in case.study.parties}
+    if not names == set(said.commitments) == set(said.nonces) == set(said.confirmed):
+        return [*wrong, f"{TRANSCRIPT}: the session is not one of the study's parties"]
+    commitments = {name: bytes.fromhex(value) for name, value in said.commitments.items()}
+    nonces = {name: bytes.fromhex(value) for name, value in said.nonces.items()}
+    digest = session_digest(said.study_hash, commitments, nonces)
+    if digest.hex() != said.session:
+        wrong.append(f"{TRANSCRIPT}: the session does not follow from the parties' commitments and nonces")
+    for name, signature in said.confirmed.items():
+        content = statement(digest, said.roster_hash, name)
+        if name not in case.certificates or not case.certificates[name].verifies(bytes.fromhex(signature), content):
+            wrong.append(f"{TRANSCRIPT}: party {name!r} did not sign this session")
+    return wrong
+
+
+def _chains(case: Case) -> list[str]:
+    wrong = []
+    transcript = case.read.transcript
+    heads = {(head.sender, head.to): head for head in case.read.heads}
+    if not set(transcript.lines) <= set(heads):
+        wrong.append(f"{TRANSCRIPT}: a pair has messages and no head")
+    for pair, head in heads.items():
+        where = f"{TRANSCRIPT}: from {pair[0]!r} to {pair[1]!r}"
+        rows = [row for row in case.read.said if (row.sender, row.to) == pair]
+        due = [value.hex() for value in chain(case.session, pair, transcript.ordered(pair))]
+        if [row.chain for row in rows] != due:
+            wrong.append(f"{where}: the chain of messages is broken")
+        true = transcript.head(case.session, pair)
+        if (head.messages, head.bytes, head.head) != (true.messages, true.size, true.digest.hex()):
+            wrong.append(f"{where}: the head is not that of the messages")
+        if head.signature is None:
+            if pair[0] == case.party or (case.finished and not _is_respondent(case, pair[0])):
+                wrong.append(f"{where}: the sender has not signed")
+            continue
+        content = true.statement(case.session, case.study.study_hash, pair)
+        sender = case.certificates.get(pair[0])
+        if sender is None or not sender.verifies(bytes.fromhex(head.signature), content):
+            wrong.append(f"{where}: the sender has not signed these messages")
+    return wrong
+
+
+def _is_respondent(case: Case, name: str) -> bool:
+    """Whether it is someone who enrolled without a certificate, and so has nothing to sign with."""
+    return case.study.partition == "respondents" and all(party.name != name for party in case.study.parties)
+
+
+def _files(case: Case) -> list[str]:
+    wrong = []
+    for name, digest in case.read.files.sha256.items():
+        if name not in _SIGNED:  # whoever signed a transcript must not choose what is read here
+            wrong.append(f"{TRANSCRIPT}: names a file that no run leaves: {plain(name)!r}")
+            continue
+        found = _digest(case.folder / name)
+        if found is None:
+            wrong.append(f"{name}: is missing")
+        elif found != digest:
+            wrong.append(f"{name}: was altered: it is not the one that party {case.party!r} signed")
+    return wrong
+
+
+def _digest(path: Path) -> str | None:
+    """The hash of a file that lies there itself; None for a link, a device, or nothing."""
+    if path.is_symlink() or not path.is_file():
+        return None
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError:
+        return None
+
+
+def _summary(case: Case) -> list[str]:
+    """The summary's numbers for this party follow from its messages."""
+    summary = read_object(case.folder / SUMMARY)
+    sent = [row for row in case.read.said if row.sender == case.party and row.step != "keys"]
+    per_party = summary.get("per_party")
+    own = per_party.get(case.party) if isinstance(per_party, dict) else None
+    due = {"messages": len(sent), "bytes": sum(row.size for row in sent)}
+    wrong = []
+    if own != due:
+        wrong.append(f"{SUMMARY}: says {own} of party {case.party!r}, the transcript has {due}")
+    rounds = max((row.depth for row in case.read.said if row.step != "keys"), default=0)
+    claimed = summary.get("rounds")
+    if not isinstance(claimed, int) or claimed < rounds:
+        wrong.append(f"{SUMMARY}: says {claimed} rounds, the transcript shows {rounds}")
+    if summary.get("study_hash") != case.study.study_hash or summary.get("party") != case.party:
+        wrong.append(f"{SUMMARY}: is of another study or party")
+    release = case.read.files.sha256.get(RELEASE)
+    if summary.get("release_sha256") != release:
+        wrong.append(f"{SUMMARY}: names another release than the folder's")
+    return wrong
+
+
+def _ledger(case: Case) -> list[str]:
+    """The ledger has what the messages have taught: who met, who approved, and what the protocol declares."""
+    ledger = read_object(case.folder / LEDGER)
+    due = Ledger(case.study, case.protocol, case.party)
+    due.met()
+    if any(row.type == "approval.vote" for row in case.read.said):
+        due.learns(approval.LEAKAGE)
+    sentences = {_without_numbers(sentence) for sentence in sentences_of(ledger, case.party)}
+    everything = set(due.own)
+    rows = {party.name: 1 for party in case.study.holders}
+    for fragment in case.protocol.foresee(case.study, rows).learns.get(case.party, ()):
+        everything.add(f"{case.party} learned {fragment}.")
+    wrong = [
+        f"{LEDGER}: lacks a sentence that follows from the messages: {sentence}"
+        for sentence in sorted(everything)
+        if _without_numbers(sentence) not in sentences
+    ]
+    if read_object(case.folder / SUMMARY).get("ledger") != ledger.get("learned"):
+        wrong.append(f"{SUMMARY}: its ledger is not that of {LEDGER}")
+    return wrong
+
+
+def _certificate(case: Case) -> list[str]:
+    try:
+        certified = certify.Certified.read(case.folder / CERTIFICATE)
+    except CoveyError as error:
+        return [str(error)]
+    receives = {party.name: case.protocol.receives(case.study, party.name) for party in case.study.parties}
+    wrong = [
+        f"{CERTIFICATE}: {sentence}" for sentence in certify.check(certified, case.study, case.certificates, receives)
+    ]
+    heads = certified.a.get("heads")
+    for head in case.read.heads:
+        theirs = heads.get(head.sender) if isinstance(heads, dict) else None
+        if not isinstance(theirs, dict) or theirs.get(head.to) != head.head:
+            wrong.append(f"{CERTIFICATE}: has another head from {head.sender!r} to {head.to!r} than the transcript")
+    if certified.b is not None and certified.b.get("release_sha256") != case.read.files.sha256.get(RELEASE):
+        wrong.append(f"{CERTIFICATE}: is of another release than the folder's")
+    if (certified.b is None) == receives[case.party]:
+        wrong.append(f"{CERTIFICATE}: has statement B where none is due, or lacks it")
+    return wrong
+
+
+def sentences_of(ledger: Mapping[str, object], party: str) -> list[str]:
+    """What a ledger says that a party learned, be it the ledger's own or another."""
+    if ledger.get("party") == party:
+        lines = ledger.get("learned")
+    else:
+        others = ledger.get("others")
+        lines = others.get(party) if isinstance(others, dict) else None
+    return [str(line) for line in lines] if isinstance(lines, list) else []
+
+
+def _without_numbers(sentence: str) -> str:
+    return _NUMBER.sub("#", sentence)
+
+
+def read_object(path: Path) -> dict[str, object]:
+    """A JSON file's object; an empty one where there is none."""
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}

@@ -1,0 +1,107 @@
+"""The audit of finished runs: what the folders hold is what the parties signed, and follows from what was said.
+
+For each folder: the transcript's chain and signatures, the session that it follows from, its messages against the
+protocol's script, and the ledger, summary, certificate and release against it. Between folders: both ends of every pair
+tell the same. It trusts the certificates that the study names, or that lie in the folder, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from covey.errors import Unmet
+from covey.party.audit.evidence import Case, forgeries, look_into, open_case, read_object, sentences_of
+from covey.party.record.folder import LEDGER, TRANSCRIPT
+from covey.party.record.transcript import Pair, Transcript
+
+
+@dataclass(frozen=True)
+class Audited:
+    """One party's folder, and what is wrong with it."""
+
+    folder: Path
+    party: str
+    finished: bool
+    messages: int
+    wrong: tuple[str, ...]
+    scripted: bool
+    """Whether the protocol declares its messages; if not, only a replay tells whether they are the right ones."""
+    signers: Mapping[str, str]
+    """The certificates' fingerprints that the signatures were checked with."""
+
+
+def folders_in(paths: Sequence[Path]) -> list[Path]:
+    """The parties' folders: those named, and those in a simulation's folder. Raises InputError if there are none."""
+    found = []
+    for path in paths:
+        below = sorted(child for child in path.iterdir() if (child / TRANSCRIPT).exists()) if path.is_dir() else []
+        if (path / TRANSCRIPT).exists() or not below:
+            found.append(path)
+        else:
+            found += below
+    return found
+
+
+def audit(paths: Sequence[Path]) -> list[Audited]:
+    """Looks at every folder by itself and at all of them together. Raises InputError where one holds no run."""
+    found: dict[Path, list[str]] = {}
+    cases: list[Case] = []
+    for folder in folders_in(paths):
+        wrong = found.setdefault(folder, [])
+        try:
+            case = open_case(folder)
+        except Unmet as error:
+            wrong.append(str(error))
+            continue
+        forged = forgeries(case)
+        wrong += forged or look_into(case)
+        if not forged:  # whatever else differs in a forged transcript is a consequence
+            cases.append(case)
+    for case, sentence in _disagreements(cases):
+        found[case.folder].append(sentence)
+    by_folder = {case.folder: case for case in cases}
+    return [_audited(folder, by_folder.get(folder), wrong) for folder, wrong in found.items()]
+
+
+def _disagreements(cases: Sequence[Case]) -> list[tuple[Case, str]]:
+    """Where two folders of one run tell different things."""
+    found: list[tuple[Case, str]] = []
+    seen: dict[Pair, tuple[Case, Transcript]] = {}
+    for case in cases:
+        if case.read.session.session != cases[0].read.session.session:
+            found.append((case, f"is of another session than {cases[0].folder}"))
+            continue
+        for pair in ((head.sender, head.to) for head in case.read.heads):
+            if pair not in seen:
+                seen[pair] = (case, case.read.transcript)
+                continue
+            other, theirs = seen[pair]
+            if case.finished and other.finished and theirs.ordered(pair) != case.read.transcript.ordered(pair):
+                sentence = f"{other.party!r} and {case.party!r} do not tell the same of what {pair[0]!r} sent"
+                found.append((case, f"{TRANSCRIPT}: {sentence}"))
+    return found + _ledgers_apart(cases)
+
+
+def _ledgers_apart(cases: Sequence[Case]) -> list[tuple[Case, str]]:
+    """What others could learn of a party's data, and what they did learn, are told alike."""
+    found = []
+    ledgers = {case.party: read_object(case.folder / LEDGER) for case in cases if case.finished}
+    for case in cases:
+        for other, ledger in ledgers.items():
+            if other != case.party and case.finished:
+                told = sentences_of(ledgers[case.party], other)
+                if told != sentences_of(ledger, other):
+                    found.append(
+                        (case, f"{LEDGER}: tells something else of what {other!r} learned than {other!r} does")
+                    )
+    return found
+
+
+def _audited(folder: Path, case: Case | None, wrong: Sequence[str]) -> Audited:
+    if case is None:
+        return Audited(folder, "", False, 0, tuple(wrong), False, {})
+    scripted = case.protocol.script is not None and case.protocol.script(case.study) is not None
+    signers = {name: own.fingerprint for name, own in sorted(case.certificates.items())}
+    return Audited(folder, case.party, case.finished, len(case.read.said), tuple(wrong), scripted, signers)

@@ -1,0 +1,86 @@
+"""A party re-runs its own role and shows that what it sent is what the protocol prescribes.
+
+It shows this for the data that its journal is bound to and the seed that it committed to before anyone's nonce was
+known. It does not show that the data were true, nor anything about a seed that was chosen among many before that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from pathlib import Path
+
+from covey.errors import InputError, Unmet
+from covey.party.audit.evidence import Case, open_case
+from covey.party.audit.replay import check_seed, deviations, play_again
+from covey.party.collection.replaying import collect_again
+from covey.party.identity import keys as keyring
+from covey.party.identity.keys import Keys
+from covey.party.identity.roster import Roster
+from covey.party.record.folder import JOURNAL
+from covey.party.record.ledger import Ledger
+from covey.party.record.log import Silence
+from covey.party.session.approval import approve_always
+from covey.party.session.binding import bind
+from covey.party.session.data import load_table
+from covey.party.session.journal import Journal
+from covey.party.session.journal_records import Begun
+from covey.party.session.progress import Progress
+from covey.party.session.session import Part
+from covey.table import Table
+
+
+def rerun(folder: Path, keys: Path | None = None, data: str | None = None) -> list[str]:
+    """Where this party's messages are not as prescribed, in sentences; none if all are.
+
+    The keys are those in the folder, unless others are named; the data are where they were at the run. Raises
+    InputError where the journal, the keys or the data are missing, Unmet for a transcript that was altered.
+    """
+    case = open_case(folder)
+    own = keyring.load(keys or folder / "keys")
+    if own.party != case.party:
+        raise InputError(f"{keys or folder / 'keys'}: are the keys of party {own.party!r}, the run is {case.party!r}'s")
+    journal = Journal.read(folder / JOURNAL, own.journal)
+    with contextlib.closing(journal):
+        begun = journal.begun
+        if begun is None:
+            raise Unmet(f"{journal.path}: was altered: it holds no session")
+        table = load_table(case.study, case.party, data or begun.source or None)
+        wrong = _bound(case, begun, table, own, journal)
+        return wrong or _deviations(case, begun, table, own, journal)
+
+
+def _bound(case: Case, begun: Begun, table: Table | None, keys: Keys, journal: Journal) -> list[str]:
+    """Whether journal, data and transcript belong together."""
+    said = case.read.session
+    wrong = []
+    if begun.session.hex() != said.session:
+        wrong.append("the journal is of another session than the transcript")
+    changed = bind(case.study, case.party, table, keys).differences(begun.binding)
+    if changed:
+        wrong.append(f"{', '.join(changed)}: not what the session was bound to")
+    return wrong + check_seed(journal, bytes.fromhex(said.commitments[case.party]))
+
+
+def _deviations(case: Case, begun: Begun, table: Table | None, keys: Keys, journal: Journal) -> list[str]:
+    part = Part(
+        study=case.study,
+        protocol=case.protocol,
+        party=case.party,
+        table=table,
+        keys=keys,
+        roster=Roster(case.certificates, {}, begun.roster_hash),
+        seed=keys.journal,  # never drawn from: the session's seed is the journal's
+        decide=approve_always,
+        progress=Progress(case.party, case.protocol.phases),
+        ledger=Ledger(case.study, case.protocol, case.party),
+        log=Silence(),
+    )
+    again = collect_again if case.study.partition == "respondents" else play_again
+    with asyncio.Runner() as runner:
+        prescribed = runner.run(again(part, journal))
+    sent = [row.entry for row in case.read.said if row.sender == case.party]
+    wrong = deviations(prescribed, sent, case.party)
+    if not case.finished:  # a run that was cut off may have said less than it would have
+        wrong = [sentence for sentence in wrong if not sentence.endswith("was not sent")]
+    return wrong

@@ -1,0 +1,157 @@
+"""The certificate of a run: what was done, signed by all, and what came out, signed by all who have it.
+
+    A   the study, the protocol, the version, the session, and the heads of all transcripts; signed by every party
+    B   A's hash, the release's hash, and its k, l and loss; signed by every party that gets the release
+
+A signature is given only after the parties have found that they agree, and the file is written only when it has all of
+them. It says that these parties ran this and got this. It does not say that their data were true.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import TypeAlias
+
+from covey.errors import InputError, Unmet
+from covey.party.identity.certificate import Certificate
+from covey.protocols import Figures
+from covey.study import Study
+
+FILE = "certificate.json"
+FORMAT = "covey certificate/1"
+_DIGITS = 9
+
+Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
+Statement = dict[str, Json]
+Heads = Mapping[tuple[str, str], bytes]
+Signatures = dict[str, bytes]
+
+
+@dataclass(frozen=True)
+class Certified:
+    """Both statements with their signatures; a party without the release has A alone."""
+
+    a: Statement
+    a_signatures: Signatures
+    b: Statement | None = None
+    b_signatures: Signatures = field(default_factory=dict)
+
+    def spell(self) -> bytes:
+        """The file's content: there is one way to write it, so that any other is an alteration."""
+        content: dict[str, object] = {
+            "format": FORMAT,
+            "A": self.a,
+            "A signed by": {name: sign.hex() for name, sign in sorted(self.a_signatures.items())},
+        }
+        if self.b is not None:
+            content["B"] = self.b
+            content["B signed by"] = {name: sign.hex() for name, sign in sorted(self.b_signatures.items())}
+        return (json.dumps(content, indent=2, ensure_ascii=False, sort_keys=True) + "\n").encode()
+
+    @staticmethod
+    def read(path: Path) -> Certified:
+        """The certificate in a file. Raises InputError if there is none, Unmet if it is not as it was written."""
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read ({error.strerror}); name a run's certificate.json") from None
+        try:
+            loaded = json.loads(content)
+            found = Certified(
+                loaded["A"],
+                {name: bytes.fromhex(sign) for name, sign in loaded["A signed by"].items()},
+                loaded.get("B"),
+                {name: bytes.fromhex(sign) for name, sign in loaded.get("B signed by", {}).items()},
+            )
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise Unmet(f"{path}: was altered: it is no certificate of ours any more") from None
+        if found.spell() != content:
+            raise Unmet(f"{path}: was altered: it is not spelled as it was written")
+        return found
+
+
+def statement_a(study: Study, session: bytes, heads: Heads) -> Statement:
+    """What every party signs."""
+    spelled: dict[str, dict[str, Json]] = {}
+    for (sender, recipient), head in sorted(heads.items()):
+        spelled.setdefault(sender, {})[recipient] = head.hex()
+    return {
+        "statement": "covey A/1",
+        "study": study.name,
+        "study_hash": study.study_hash,
+        "roster_hash": study.roster_hash,
+        "protocol": study.protocol,
+        "version": version("covey"),
+        "session": session.hex(),
+        "parties": [party.name for party in study.parties],
+        "heads": {sender: dict(others) for sender, others in spelled.items()},
+    }
+
+
+def statement_b(study: Study, a: Statement, release: bytes, figures: Figures) -> Statement:
+    """What every holder of the release signs."""
+    loss: dict[str, Json] = {
+        name: None if value is None else round(value, _DIGITS) for name, value in sorted(figures.loss.items())
+    }
+    return {
+        "statement": "covey B/1",
+        "A_sha256": hashlib.sha256(to_sign(a)).hexdigest(),
+        "release_sha256": release.hex(),
+        "rows": figures.rows,
+        "k": study.privacy.k,
+        "k_reached": figures.k_reached,
+        "l": study.privacy.l,
+        "l_reached": None if figures.l_reached is None else round(figures.l_reached, _DIGITS),
+        "loss": loss,
+    }
+
+
+def to_sign(statement: Statement) -> bytes:
+    """A statement's bytes."""
+    return json.dumps(statement, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def check(
+    certified: Certified, study: Study, certificates: Mapping[str, Certificate], receives: Mapping[str, bool]
+) -> list[str]:
+    """What is wrong with a certificate, in sentences; an empty list if nothing is.
+
+    `certificates` are the parties' own; `receives` says who gets the release.
+    """
+    a, names = certified.a, {party.name for party in study.parties}
+    wrong = []
+    if a.get("study_hash") != study.study_hash:
+        wrong.append("the certificate is of another study")
+    if a.get("roster_hash") != study.roster_hash and all(party.certificate for party in study.parties):
+        wrong.append("the certificate is of a run among other certificates or addresses")
+    if a.get("protocol") != study.protocol or a.get("statement") != "covey A/1":
+        wrong.append("statement A names another protocol than the study")
+    wrong += _unsigned("A", a, certified.a_signatures, names, certificates)
+    if certified.b is not None:
+        holders = {name for name in names if receives.get(name, False)}
+        if certified.b.get("A_sha256") != hashlib.sha256(to_sign(a)).hexdigest():
+            wrong.append("statement B belongs to another statement A")
+        if certified.b.get("k") != study.privacy.k or certified.b.get("statement") != "covey B/1":
+            wrong.append("statement B names another k than the study")
+        wrong += _unsigned("B", certified.b, certified.b_signatures, holders, certificates)
+    return wrong
+
+
+def _unsigned(
+    name: str, statement: Statement, signatures: Signatures, due: set[str], certificates: Mapping[str, Certificate]
+) -> list[str]:
+    wrong = [f"statement {name} is not signed by party {party!r}" for party in sorted(due - set(signatures))]
+    wrong += [
+        f"statement {name} is signed by {party!r}, whose it is not to sign" for party in sorted(set(signatures) - due)
+    ]
+    for party in sorted(due & set(signatures)):
+        if party not in certificates:
+            wrong.append(f"the certificate of party {party!r} is not at hand to check its signature")
+        elif not certificates[party].verifies(signatures[party], to_sign(statement)):
+            wrong.append(f"party {party!r} has not signed this statement {name}")
+    return wrong

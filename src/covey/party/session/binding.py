@@ -1,0 +1,62 @@
+"""What a session is bound to: go on with anything else, and a mask would be used with other data."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from dataclasses import dataclass
+from importlib.metadata import version
+
+from covey.crypto.rng import derive, spell
+from covey.party.identity.keys import Keys
+from covey.study import Study
+from covey.table import Table, Values
+
+
+@dataclass(frozen=True)
+class Binding:
+    """The agreement, the party, the program and the data, each as a hash or a name."""
+
+    party: str
+    software: str
+    study_hash: str
+    roster_hash: str
+    layout: tuple[tuple[str, ...], tuple[str, ...]]
+    """The order of columns and of parties: the study's hash leaves it out, and roles follow from it."""
+    data: bytes
+    """A keyed hash: it tells nothing about the data to those who lack the journal's key."""
+
+    def differences(self, other: Binding) -> list[str]:
+        """In what another binding differs, in words."""
+        pairs = {
+            "the party": (self.party, other.party),
+            "the version of covey": (self.software, other.software),
+            "the study": (self.study_hash, other.study_hash),
+            "the roster": (self.roster_hash, other.roster_hash),
+            "the order of columns": (self.layout[0], other.layout[0]),
+            "the order of parties": (self.layout[1], other.layout[1]),
+            "the data": (self.data, other.data),
+        }
+        return [name for name, (ours, theirs) in pairs.items() if ours != theirs]
+
+
+def bind(study: Study, party: str, table: Table | None, keys: Keys) -> Binding:
+    """The binding of a run that is about to begin."""
+    data = data_digest(table, keys)
+    return Binding(party, version("covey"), study.study_hash, study.roster_hash, study.layout, data)
+
+
+def data_digest(table: Table | None, keys: Keys) -> bytes:
+    """A keyed hash of all that a role is given: every code, every label, their order, and the dummy key."""
+    digest = hmac.new(derive(keys.journal, "input data").reveal(), digestmod=hashlib.sha256)
+    digest.update(spell("covey data/1", derive(keys.dummy, "bound").reveal()))
+    if table is not None:
+        digest.update(spell(table.rows, table.dropped))
+        for column, tree, codes in zip(table.quasi, table.trees, table.codes, strict=True):
+            digest.update(spell(column.name, *tree.labels))
+            digest.update(codes.astype("<i4").tobytes())
+        carried: tuple[Values, ...] = (*table.carried, *(() if table.key is None else (table.key,)))
+        for values in carried:
+            digest.update(spell(values.column.name, *values.labels))
+            digest.update(values.codes.astype("<i4").tobytes())
+    return digest.digest()

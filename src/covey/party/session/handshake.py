@@ -1,0 +1,306 @@
+"""Before any role runs, the parties establish that they mean the same study, and agree on a session.
+
+    hello     versions, the study's and the roster's hashes, each part of them, the role, a commitment to a seed
+    nonce     revealed by everyone once all commitments are in
+    confirm   the session that follows from all of it, signed
+    have      instead of nonce and confirm, where every party offers to go on with the same session that was cut off:
+              the hashes of what the sender has read, so that nothing is sent twice
+
+Who a peer is, the link has established by its certificate; what it says of itself is compared with the roster and
+never believed. A party's randomness is keyed with its seed and everyone's nonces: nobody can choose a seed to fit.
+The nonce follows from the seed, so that it is committed to as well.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import version
+from typing import Annotated
+
+from msgspec import Meta
+
+from covey.crypto.rng import Rng, derive, spell
+from covey.crypto.secret import Secret
+from covey.errors import Aborted, AccessError, PeerError
+from covey.party.identity.keys import Keys
+from covey.party.identity.roster import Roster
+from covey.party.session.agreement import PART_BYTES, differences, terms
+from covey.party.session.binding import Binding
+from covey.party.session.journal import NO_JOURNAL, Journal, NoJournal
+from covey.party.session.journal_records import Begun
+from covey.plain import plain
+from covey.study import Study
+from covey.wire import Bytes32, Bytes64, Channel, Link, Message, Name, gather, plain_channel
+from covey.wire.frame import VERSION
+
+CLOCKS_APART = 300
+_SHOWN = 6
+_HAVE_BYTES = 32 << 15
+_MOST_MESSAGES = 50_000_000
+
+Part = Annotated[str, Meta(max_length=512)]
+PartHash = Annotated[bytes, Meta(min_length=PART_BYTES, max_length=PART_BYTES)]
+
+
+class Hello(Message, tag="handshake.hello"):
+    """What the sender believes the agreement to be, and its commitment."""
+
+    software: Name
+    wire: int
+    party: Name
+    role: Annotated[str, Meta(max_length=64)]
+    study_hash: Bytes32
+    roster_hash: Bytes32
+    terms: Annotated[dict[Part, PartHash], Meta(max_length=20_000)]
+    clock: int
+    commitment: Bytes32
+    resume: Bytes32 | None
+    """The session that the sender could go on with."""
+
+
+class Nonce(Message, tag="handshake.nonce"):
+    """The sender's share of the session's randomness."""
+
+    nonce: Bytes32
+
+
+class Confirm(Message, tag="handshake.confirm"):
+    """The session as the sender computed it, signed with its key."""
+
+    session: Bytes32
+    signature: Bytes64
+
+
+class Have(Message, tag="handshake.have"):
+    """Hashes of the recipient's messages that the sender has read, one after the other."""
+
+    digests: Annotated[bytes, Meta(max_length=_HAVE_BYTES)]
+    more: bool
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """What the handshake gives: a session that all parties are in, and this party's randomness in it."""
+
+    digest: bytes
+    seed: Secret
+    commitments: dict[str, bytes]
+    nonces: dict[str, bytes]
+    confirmed: dict[str, bytes]
+    """Each party's signature on the session."""
+    warnings: tuple[str, ...] = ()
+    resumed: bool = False
+    known: Mapping[str, frozenset[bytes]] = field(default_factory=dict)
+    """In a resumed session, the hashes of our messages that each peer has."""
+
+    @property
+    def session(self) -> bytes:
+        """The session's id, as messages carry it."""
+        return self.digest[:16]
+
+    @cached_property
+    def rng(self) -> Rng:
+        """This party's randomness, from its seed and everyone's nonces."""
+        return Rng(derive(self.seed, "session", self.digest))
+
+    @staticmethod
+    def of(
+        begun: Begun, warnings: tuple[str, ...] = (), known: Mapping[str, frozenset[bytes]] | None = None
+    ) -> Agreement:
+        """The agreement that a journal holds."""
+        return Agreement(
+            digest=begun.session,
+            seed=Secret(begun.seed),
+            commitments=begun.commitments,
+            nonces=begun.nonces,
+            confirmed=begun.confirmed,
+            warnings=warnings,
+            resumed=True,
+            known=known or {},
+        )
+
+    def begun(self, binding: Binding, source: str = "") -> Begun:
+        """What a journal holds of it, bound to these."""
+        return Begun(
+            party=binding.party,
+            software=binding.software,
+            study_hash=binding.study_hash,
+            roster_hash=binding.roster_hash,
+            data=binding.data,
+            source=source,
+            seed=self.seed.reveal(),
+            session=self.digest,
+            commitments=self.commitments,
+            nonces=self.nonces,
+            confirmed=self.confirmed,
+            layout=binding.layout,
+        )
+
+
+async def shake_hands(
+    link: Link,
+    study: Study,
+    roster: Roster,
+    keys: Keys,
+    seed: Secret,
+    *,
+    patience: float,
+    journal: Journal | NoJournal = NO_JOURNAL,
+    clock: Callable[[], float] = time.time,
+) -> Agreement:
+    """Agrees with every peer or raises: AccessError that names what differs, PeerError for a broken handshake.
+
+    A session that the journal has is gone on with if every party offers that; else a new one begins, with this seed.
+    """
+    me = link.me
+    channel = plain_channel(link, Rng(derive(seed, "handshake")), patience=patience)
+    past = journal.begun
+    own = hello(study, roster, me, commit(seed), int(clock()), None if past is None else past.session)
+
+    opening = channel.at("hello")
+    await opening.broadcast(own)  # all is said before anything is judged, so that both sides learn what differs
+    hellos = await opening.collect(Hello)
+    for peer, theirs in hellos.items():
+        compare(peer, own, theirs, study)
+    warnings = [warning for peer, theirs in hellos.items() if (warning := _clocks(peer, own.clock, theirs.clock))]
+
+    if past is not None:
+        others = sorted(peer for peer, theirs in hellos.items() if theirs.resume != past.session)
+        if not others:
+            known = await _compare_journals(channel.at("have"), journal)
+            return Agreement.of(past, tuple(warnings), known)
+        if journal.complete:
+            raise Aborted(
+                f"this run is finished here, and party {', '.join(map(repr, others))} cannot go on with it; "
+                "begin anew in another folder",
+                resumable=False,
+            )
+        warnings.append(
+            f"the session {past.session[:16].hex()} is given up, because party {', '.join(map(repr, others))} "
+            "cannot go on with it; a new one begins with a new seed"
+        )
+    commitments = {peer: theirs.commitment for peer, theirs in hellos.items()} | {me: own.commitment}
+    return await _agree(channel, study, roster, keys, seed, commitments, tuple(warnings))
+
+
+async def _agree(
+    channel: Channel,
+    study: Study,
+    roster: Roster,
+    keys: Keys,
+    seed: Secret,
+    commitments: dict[str, bytes],
+    warnings: tuple[str, ...],
+) -> Agreement:
+    """A new session: its nonces, its name, and everyone's signature on it."""
+    nonce = derive(seed, "nonce").reveal()
+    nonces = {peer: said.nonce for peer, said in (await channel.at("nonce").exchange(Nonce(nonce))).items()}
+    nonces[channel.me] = nonce
+    digest = session_digest(study.study_hash, commitments, nonces)
+    confirmed = await _confirm(channel.at("confirm"), digest, roster, keys)
+    return Agreement(digest, seed, commitments, nonces, confirmed, warnings)
+
+
+async def _compare_journals(channel: Channel, journal: Journal | NoJournal) -> dict[str, frozenset[bytes]]:
+    """Which of our messages each peer has read."""
+
+    async def tell() -> frozenset[bytes]:
+        for peer in channel.peers:
+            mine = b"".join(journal.digests(peer))
+            parts = [mine[start : start + _HAVE_BYTES] for start in range(0, max(1, len(mine)), _HAVE_BYTES)]
+            await channel.stream(peer, [Have(part, part is not parts[-1]) for part in parts])
+        return frozenset()
+
+    async def hear(peer: str) -> frozenset[bytes]:
+        found: set[bytes] = set()
+        while True:
+            have = await channel.receive(peer, Have)
+            if len(have.digests) % 32 or len(found) > _MOST_MESSAGES:
+                raise PeerError(party=peer, step="handshake", reason="its list of messages is malformed or endless")
+            found.update(have.digests[start : start + 32] for start in range(0, len(have.digests), 32))
+            if not have.more:
+                return frozenset(found)
+
+    _, *known = await gather(tell(), *(hear(peer) for peer in channel.peers))
+    return dict(zip(channel.peers, known, strict=True))
+
+
+def hello(study: Study, roster: Roster, me: str, commitment: bytes, clock: int, resume: bytes | None = None) -> Hello:
+    """What this party says first."""
+    return Hello(
+        software=version("covey"),
+        wire=VERSION,
+        party=me,
+        role=study.party(me).role or "",
+        study_hash=bytes.fromhex(study.study_hash),
+        roster_hash=bytes.fromhex(roster.roster_hash),
+        terms=terms(study, roster),
+        clock=clock,
+        commitment=commitment,
+        resume=resume,
+    )
+
+
+def commit(seed: Secret) -> bytes:
+    """The commitment to a seed; thirty-two random bytes cannot be guessed from their hash."""
+    return hashlib.sha256(spell("covey commitment/1", seed.reveal())).digest()
+
+
+def session_digest(study_hash: str, commitments: dict[str, bytes], nonces: dict[str, bytes]) -> bytes:
+    """What the session is called: everything that everyone said, in the order of names."""
+    said = [part for name in sorted(nonces) for part in (name, commitments[name], nonces[name])]
+    return hashlib.sha256(spell("covey session/1", study_hash, *said)).digest()
+
+
+def compare(peer: str, ours: Hello, theirs: Hello, study: Study) -> None:
+    """Raises AccessError that says in what the peer differs from us."""
+    if theirs.party != peer:
+        raise AccessError(f"party {peer!r} was refused: it gives another name than its certificate's")
+    if (theirs.software, theirs.wire) != (ours.software, ours.wire):
+        raise AccessError(
+            f"party {peer!r} runs covey {plain(theirs.software)} (wire {theirs.wire}), we run {ours.software} "
+            f"(wire {ours.wire}); install the same version everywhere"
+        )
+    if theirs.role != (study.party(peer).role or "") and theirs.study_hash == ours.study_hash:
+        raise AccessError(f"party {peer!r} was refused: it comes in another role than the study gives it")
+    different = differences(ours.terms, theirs.terms)
+    if different or (theirs.study_hash, theirs.roster_hash) != (ours.study_hash, ours.roster_hash):
+        raise AccessError(_difference(peer, ours, theirs, different))
+
+
+def _difference(peer: str, ours: Hello, theirs: Hello, different: list[str]) -> str:
+    what = "study" if theirs.study_hash != ours.study_hash else "roster or order of columns"
+    shown = ", ".join(map(plain, different[:_SHOWN])) or "something that this version cannot name"
+    more = f" and {len(different) - _SHOWN} more" if len(different) > _SHOWN else ""
+    return f"party {peer!r} has another {what}; it differs in {shown}{more}: all must have the same study file"
+
+
+def _clocks(peer: str, ours: int, theirs: int) -> str | None:
+    apart = theirs - ours
+    if abs(apart) <= CLOCKS_APART:
+        return None
+    side = "ahead of" if apart > 0 else "behind"
+    minutes = round(abs(apart) / 60)
+    return f"the clock of party {peer!r} is {minutes:,} minutes {side} ours; the run goes on, but set the wrong one"
+
+
+async def _confirm(channel: Channel, session: bytes, roster: Roster, keys: Keys) -> dict[str, bytes]:
+    """Everyone has heard the same from everyone, and holds the key that its certificate names; the signatures."""
+    signature = keys.sign(statement(session, roster.roster_hash, channel.me))
+    confirmed = {channel.me: signature}
+    for peer, theirs in (await channel.exchange(Confirm(session, signature))).items():
+        if theirs.session != session:
+            raise PeerError(party=peer, step="handshake", reason="it computed another session from what was said")
+        if not roster.certificates[peer].verifies(theirs.signature, statement(session, roster.roster_hash, peer)):
+            raise PeerError(party=peer, step="handshake", reason="it does not hold the signing key of its certificate")
+        confirmed[peer] = theirs.signature
+    return confirmed
+
+
+def statement(session: bytes, roster_hash: str, party: str) -> bytes:
+    """What a party signs to confirm a session."""
+    return spell("covey handshake/1", session, roster_hash, party)

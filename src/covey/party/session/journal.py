@@ -1,0 +1,334 @@
+"""The journal: what this party has read so far, sealed, so that a run that was cut off goes on where it stopped.
+
+Roles are deterministic: with the seed, the data and what was read, everything that was said follows. So the journal
+holds the seed, every message that the role has read, and of those that it sent only the hashes, to hold a resumed role
+to its words. Nothing leaves this party before everything that it could depend on is on the disk.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from covey.crypto.secret import Secret
+from covey.errors import Aborted, InputError, PeerError
+from covey.party.session import journal_records as records
+from covey.party.session.journal_records import Begun, Complete, Decided, Gone, Kept, Received, Record, Sent
+from covey.party.session.sealed import Place, SealedFile
+from covey.wire.frame import Letter
+from covey.wire.frame import read as read_letter
+from covey.wire.inbox import CONTROL_STEP
+
+FILE = "journal"
+Address = tuple[str, str, int]
+"""A peer, a step, and a number at that step."""
+
+
+@dataclass(frozen=True)
+class Read:
+    """A letter in the journal."""
+
+    place: Place
+    digest: bytes
+
+
+@dataclass
+class _Held:
+    """What a journal has of one session."""
+
+    begun: Begun | None = None
+    decisions: list[bool] = field(default_factory=list)
+    complete: bool = False
+    kept: bool = False
+    said: dict[Address, bytes] = field(default_factory=dict)
+    heard: dict[Address, Read] = field(default_factory=dict)
+    by_sender: dict[str, list[Read]] = field(default_factory=dict)
+    gone: dict[str, str] = field(default_factory=dict)
+
+
+class Journal:
+    """One run's journal, in one folder; also the recorder that its channel tells of every message."""
+
+    def __init__(self, path: Path, key: Secret, source: str = "") -> None:
+        self.path = path
+        self.source = source
+        self._key = key
+        self._file: SealedFile | None = None
+        self._owing = False
+        self._held = _Held()
+
+    @staticmethod
+    def resume(path: Path, key: Secret, source: str = "") -> Journal:
+        """The journal at that path, with what it has; an empty one if there is none. Raises InputError for damage."""
+        journal = Journal(path, key, source)
+        if path.exists():
+            journal._file = SealedFile.open(path, key, append=True)
+            journal._load(journal._file)
+        return journal
+
+    @staticmethod
+    def read(path: Path, key: Secret) -> Journal:
+        """The journal at that path, to be looked at only. Raises InputError if there is none."""
+        if not path.is_file():
+            raise InputError(f"{path}: there is no journal; it was forgotten, or the run left none")
+        journal = Journal(path, key)
+        journal._file = SealedFile.open(path, key, append=False)
+        journal._load(journal._file)
+        return journal
+
+    def begin(self, begun: Begun) -> None:
+        """A new session begins, and whatever was here is erased. On the disk when this returns."""
+        self.give_up()
+        self._held.begun = begun
+        self._file = SealedFile.create(self.path, self._key)
+        self._add(begun)
+        self._file.sync()
+
+    @property
+    def begun(self) -> Begun | None:
+        """The session that the journal has, if it has one."""
+        return self._held.begun
+
+    @property
+    def decisions(self) -> tuple[bool, ...]:
+        """What the person here has answered so far."""
+        return tuple(self._held.decisions)
+
+    @property
+    def complete(self) -> bool:
+        """Whether this party has read everything that it was to read."""
+        return self._held.complete
+
+    @property
+    def kept(self) -> bool:
+        """Whether the run's files have all been written."""
+        return self._held.kept
+
+    def give_up(self) -> None:
+        """The session that the journal has is not gone on with: it is erased."""
+        self.close()
+        erase(self.path)
+        self._held = _Held()
+
+    async def sent(self, letter: Letter) -> None:
+        """Notes the hash, once all that was read is on the disk; the hash itself is there after `sync`.
+
+        Raises Aborted if a resumed role says something else than it had said.
+        """
+        header = letter.header
+        if header.step == CONTROL_STEP:
+            return
+        address = (header.recipient, header.step, header.number)
+        before = self._held.said.get(address)
+        if before is None:
+            self._held.said[address] = letter.digest
+            self._add(Sent(*address, letter.digest))
+            if self._owing:  # hashes may be lost with the machine, but nothing that this message depends on
+                self._open.sync()
+                self._owing = False
+        elif before != letter.digest:
+            raise Aborted(
+                f"this party would say something else to {header.recipient!r} at {header.step or 'the start'} than "
+                "before the interruption: its program or its machine has changed; begin anew in another folder",
+                resumable=False,
+            )
+
+    async def received(self, letter: Letter) -> None:
+        """Writes the letter down before the role reads it. Raises PeerError if a peer changes what it had said."""
+        header = letter.header
+        address = (header.sender, header.step, header.number)
+        before = self._held.heard.get(address)
+        if before is None:
+            place = self._add(Received(bytes(letter.raw)))
+            self._owing = True
+            self._note(address, Read(place, letter.digest))
+        elif before.digest != letter.digest:
+            reason = "it says something else than before the interruption"
+            raise PeerError(party=header.sender, step=header.step or "the start", reason=reason)
+
+    def letters(self, sender: str) -> Iterator[bytes]:
+        """That peer's letters, in the order in which they were read."""
+        for read in list(self._held.by_sender.get(sender, ())):
+            yield self._letter(read)
+
+    def letter(self, sender: str, place: int) -> bytes | None:
+        """That peer's letter with that number, from 0; None if it has not come yet."""
+        read = self._held.by_sender.get(sender, [])
+        return self._letter(read[place]) if place < len(read) else None
+
+    def _letter(self, read: Read) -> bytes:
+        record = records.DECODER.decode(self._open.read(read.place))
+        if not isinstance(record, Received):
+            raise InputError(f"{self.path}: a record is not what it was; restore it, or begin anew")
+        return record.letter
+
+    def sync(self) -> None:
+        """Returns once everything that was written down is on the disk."""
+        if self._file is not None:
+            self._file.sync()
+            self._owing = False
+
+    def lose(self, peer: str, why: str) -> None:
+        """That peer has left, here and in every replay; on the disk when this returns."""
+        if peer not in self._held.gone:
+            self._held.gone[peer] = why
+            self._add(Gone(peer, why))
+            self._open.sync()
+
+    @property
+    def senders(self) -> tuple[str, ...]:
+        """Who has said anything, sorted."""
+        return tuple(sorted(self._held.by_sender))
+
+    @property
+    def gone(self) -> dict[str, str]:
+        """Who has left, and why."""
+        return dict(self._held.gone)
+
+    def digests(self, sender: str) -> list[bytes]:
+        """The hashes of that peer's letters."""
+        return [read.digest for read in self._held.by_sender.get(sender, ())]
+
+    @property
+    def messages(self) -> int:
+        """How many letters have been read so far."""
+        return len(self._held.heard)
+
+    @property
+    def said(self) -> dict[Address, bytes]:
+        """The hash of every letter that was sent, by recipient, step and number."""
+        return dict(self._held.said)
+
+    def decide(self, approve: bool) -> None:
+        """The person here has answered; on the disk when this returns."""
+        self._held.decisions.append(approve)
+        self._add(Decided(approve))
+        self._open.sync()
+
+    def finish(self) -> None:
+        """Nothing more is to be read: from here on this party needs nobody to end the run."""
+        if not self._held.complete:
+            self._held.complete = True
+            self._add(Complete())
+            self._open.sync()
+
+    def keep(self) -> None:
+        """The run's files are written: there is nothing left to do here, but peers may still lack something."""
+        if not self._held.kept:
+            self._held.kept = True
+            self._add(Kept())
+            self._open.sync()
+
+    @property
+    def size(self) -> int:
+        """Bytes on the disk."""
+        return 0 if self._file is None else self._file.size
+
+    def close(self) -> None:
+        """Ends reading and writing."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    @property
+    def _open(self) -> SealedFile:
+        if self._file is None:
+            raise InputError(f"{self.path}: no session has begun")
+        return self._file
+
+    def _add(self, record: Record) -> Place:
+        return self._open.append(records.ENCODER.encode(record))
+
+    def _note(self, address: Address, read: Read) -> None:
+        self._held.heard[address] = read
+        self._held.by_sender.setdefault(address[0], []).append(read)
+
+    def _load(self, file: SealedFile) -> None:
+        for place, content in file.records():
+            try:
+                self._load_one(place, records.DECODER.decode(content))
+            except (msgspec.MsgspecError, ValueError):
+                raise InputError(f"{self.path}: was written by another version of covey; begin anew") from None
+
+    def _load_one(self, place: Place, record: Record) -> None:
+        if isinstance(record, Begun):
+            self._held.begun = record
+        elif isinstance(record, Received):
+            letter = read_letter(record.letter)
+            header = letter.header
+            self._note((header.sender, header.step, header.number), Read(place, letter.digest))
+        elif isinstance(record, Sent):
+            self._held.said[record.to, record.step, record.number] = record.digest
+        elif isinstance(record, Decided):
+            self._held.decisions.append(record.approve)
+        elif isinstance(record, Complete):
+            self._held.complete = True
+        elif isinstance(record, Gone):
+            self._held.gone[record.peer] = record.why
+        else:
+            self._held.kept = True
+
+
+class NoJournal:
+    """For runs that leave no folder: nothing is kept, nothing can go on."""
+
+    begun: Begun | None = None
+    decisions: tuple[bool, ...] = ()
+    complete = False
+    source = ""
+    messages = 0
+
+    def begin(self, begun: Begun) -> None:
+        """Forgets it."""
+
+    async def sent(self, letter: Letter) -> None:
+        """Forgets it."""
+
+    async def received(self, letter: Letter) -> None:
+        """Forgets it."""
+
+    def letters(self, sender: str) -> Iterator[bytes]:
+        """None."""
+        return iter(())
+
+    def digests(self, sender: str) -> list[bytes]:
+        """None."""
+        return []
+
+    def decide(self, approve: bool) -> None:
+        """Forgets it."""
+
+    def finish(self) -> None:
+        """Forgets it."""
+
+
+NO_JOURNAL = NoJournal()
+
+
+def erase(path: Path) -> None:
+    """Overwrites a file once and removes it; a copy that a disk or a backup has made is beyond our reach.
+
+    Raises InputError for a link, because what it points to may be anything.
+    """
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            raise InputError(f"{path}: is a link or not a file, and is left as it is; remove it yourself")
+        handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
+        with os.fdopen(handle, "r+b", buffering=0) as stream:
+            size = stream.seek(0, 2)
+            stream.seek(0)
+            for start in range(0, size, 1 << 20):
+                stream.write(bytes(min(1 << 20, size - start)))
+            with contextlib.suppress(OSError):  # it is removed all the same
+                os.fsync(handle)
+        path.unlink()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise InputError(f"{path}: cannot be erased ({error.strerror}); check the folder's permissions") from None

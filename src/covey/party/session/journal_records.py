@@ -1,0 +1,74 @@
+"""What a journal is made of: one record for each thing that a resumed run has to know."""
+
+from __future__ import annotations
+
+import msgspec
+
+from covey.party.session.binding import Binding
+
+
+class Begun(msgspec.Struct, frozen=True, tag="begun"):
+    """A session has begun: what it is bound to, and all that its randomness follows from."""
+
+    party: str
+    software: str
+    study_hash: str
+    roster_hash: str
+    data: bytes
+    source: str
+    """Where the data came from, for a later replay."""
+    seed: bytes
+    session: bytes
+    commitments: dict[str, bytes]
+    nonces: dict[str, bytes]
+    confirmed: dict[str, bytes]
+    layout: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+
+    @property
+    def binding(self) -> Binding:
+        """What the session is bound to."""
+        return Binding(self.party, self.software, self.study_hash, self.roster_hash, self.layout, self.data)
+
+    def __repr__(self) -> str:
+        return f"Begun({self.session[:16].hex()})"
+
+
+class Received(msgspec.Struct, frozen=True, tag="received"):
+    """A letter that the role was about to read."""
+
+    letter: bytes
+
+
+class Sent(msgspec.Struct, frozen=True, tag="sent"):
+    """A letter that was about to leave."""
+
+    to: str
+    step: str
+    number: int
+    digest: bytes
+
+
+class Decided(msgspec.Struct, frozen=True, tag="decided"):
+    """What the person here answered when asked."""
+
+    approve: bool
+
+
+class Complete(msgspec.Struct, frozen=True, tag="complete"):
+    """Everything that this party was to read has been read."""
+
+
+class Kept(msgspec.Struct, frozen=True, tag="kept"):
+    """Everything that the run leaves has been written."""
+
+
+class Gone(msgspec.Struct, frozen=True, tag="gone"):
+    """A peer has left: nothing that it says later is read."""
+
+    peer: str
+    why: str
+
+
+Record = Begun | Received | Sent | Decided | Complete | Kept | Gone
+DECODER = msgspec.msgpack.Decoder(Record)
+ENCODER = msgspec.msgpack.Encoder()

@@ -1,0 +1,160 @@
+"""One party against the real others: from the study file to what the run leaves in its folder."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from covey.crypto.rng import fresh_seed
+from covey.crypto.secret import Secret
+from covey.errors import Aborted
+from covey.party.identity import keys as keyring
+from covey.party.identity.roster import Roster
+from covey.party.record.folder import JOURNAL, LOG, RunFolder
+from covey.party.record.ledger import Ledger
+from covey.party.record.log import RunLog
+from covey.party.session.approval import Decide, within
+from covey.party.session.data import load_table
+from covey.party.session.journal import Journal
+from covey.party.session.progress import Listener, Progress
+from covey.party.session.resume import Course
+from covey.party.session.session import PATIENCE, Finished, Part
+from covey.protocols import of_study
+from covey.study import Study
+from covey.wire import Link
+from covey.wire.contact import Address
+from covey.wire.depth import first_cause
+from covey.wire.slow import slowed
+from covey.wire.thread import on_own_thread
+from covey.wire.tls import connect
+
+WAIT_SECONDS = 3600.0
+INTERRUPTED = "interrupted; run the same command again to go on"
+
+
+@dataclass(frozen=True)
+class Job:
+    """What one party is asked to do."""
+
+    study: Path
+    party: str
+    out: Path
+    keys: Path
+    decide: Decide
+    data: str | None = None
+    listen: Address | None = None
+    wait: float = WAIT_SECONDS
+    listener: Listener = lambda snapshot: None
+    notice: Callable[[str], None] = lambda sentence: None
+    seed: Secret | None = field(default=None, repr=False)
+    """Only simulations give one: a real run draws its own."""
+    latency: float = 0.0
+    bandwidth: float = float("inf")
+
+
+def run_party(job: Job) -> Finished:
+    """Runs one party to its end and writes its folder; goes on with what was cut off there.
+
+    Everything that can be wrong on this machine is found before anyone is dialled. However the run ends, the
+    folder has a ledger of what had been learned by then.
+    """
+    study = Study.load(job.study)
+    protocol = of_study(study)
+    study.party(job.party)
+    roster = Roster.of(study)
+    keys = keyring.load(job.keys)
+    roster.require(keys, job.party)
+    table = load_table(study, job.party, job.data)
+    with contextlib.closing(Journal.resume(job.out / JOURNAL, keys.journal, source_of(job.data))) as journal:
+        part = Part(
+            study=study,
+            protocol=protocol,
+            party=job.party,
+            table=table,
+            keys=keys,
+            roster=roster,
+            seed=job.seed or fresh_seed(),
+            decide=within(job.decide, job.wait),
+            progress=Progress(job.party, protocol.phases, job.listener),
+            ledger=Ledger(study, protocol, job.party),
+            log=RunLog(job.out / LOG),
+            patience=max(PATIENCE, job.wait),
+            journal=journal,
+        )
+        course = Course(part, RunFolder(job.out), journal, reproducible=job.seed is not None, notice=job.notice)
+        course.prepare()
+        part.log.note(f"party {job.party!r} begins study {study.name!r} with protocol {protocol.name!r}")
+        with asyncio.Runner() as runner:
+            return runner.run(_run(job, course))
+
+
+def source_of(data: str | None) -> str:
+    """Where the data lies, as a later replay finds it from any folder; empty for a party without data."""
+    if data is None:
+        return ""
+    return data if "://" in data else str(Path(data).absolute())
+
+
+def cancel_on(*numbers: signal.Signals) -> None:
+    """From now on these signals cancel the task that is running, if the main thread runs it."""
+    task = asyncio.current_task()
+    if task is not None and threading.current_thread() is threading.main_thread():
+        for number in numbers:
+            asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+
+
+async def _run(job: Job, course: Course) -> Finished:
+    cancel_on(signal.SIGTERM)
+    progress = course.part.progress
+    progress.awaited = tuple(name for name in course.part.roster.names if name != job.party)
+    progress.phase("meeting")
+    try:
+        async with progress.ticking():
+            return await course.run(lambda: _meet(job, course.part))
+    except BaseExceptionGroup as failures:
+        raise first_cause(failures) from None
+
+
+@asynccontextmanager
+async def _meet(job: Job, part: Part) -> AsyncIterator[Link]:
+    """The link to all peers; an interruption while it is there is one that can be resumed."""
+    try:
+        async with _dial(job, part) as link:
+            yield link
+    except asyncio.CancelledError:
+        raise Aborted(INTERRUPTED, resumable=True) from None
+
+
+@asynccontextmanager
+async def _dial(job: Job, part: Part) -> AsyncIterator[Link]:
+    """The link to all peers, as slow as a simulation wants it."""
+
+    def notice(sentence: str) -> None:
+        part.log.note(sentence)
+        job.notice(sentence)
+
+    certificate, key = keyring.files(job.keys, part.keys.party)
+    meeting = on_own_thread(
+        lambda: connect(
+            job.party,
+            part.roster.contacts,
+            certificate=certificate,
+            key=key,
+            wait=job.wait,
+            listen=job.listen,
+            notice=notice,
+            awaited=part.progress.await_parties,
+        )
+    )
+    async with meeting as link:
+        if job.latency or job.bandwidth != float("inf"):
+            async with slowed(link, latency=job.latency, bandwidth=job.bandwidth) as slow:
+                yield slow
+        else:
+            yield link

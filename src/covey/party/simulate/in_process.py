@@ -1,0 +1,187 @@
+"""All parties of a study in one process, over memory: the same handshake, roles and farewell, without sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from covey.crypto.rng import derive, fresh_seed
+from covey.crypto.secret import Secret
+from covey.errors import CoveyError, InputError
+from covey.party.identity import keys as keyring
+from covey.party.identity.roster import Roster
+from covey.party.record.folder import RunFolder
+from covey.party.record.ledger import Ledger
+from covey.party.record.log import Silence
+from covey.party.session.approval import approve_always
+from covey.party.session.blame import most_telling
+from covey.party.session.data import load_table
+from covey.party.session.progress import Listener, Progress
+from covey.party.session.session import Finished, Part, take_part
+from covey.party.simulate.outcome import JointRelease, Outcome, as_text, released
+from covey.protocols import Protocol, of_study
+from covey.sources.frames import like
+from covey.sources.source import Data
+from covey.study import Study
+from covey.table import Table
+from covey.wire import MemoryNetwork
+from covey.wire.slow import slowed
+
+T = TypeVar("T")
+
+
+def simulate(
+    study: Study,
+    data: Mapping[str, Data],
+    *,
+    seed: Secret | int | None = None,
+    latency: float = 0.0,
+    bandwidth: float = float("inf"),
+    listener: Listener = lambda snapshot: None,
+    out: Path | None = None,
+) -> JointRelease:
+    """Runs all parties of the study on the given tables, and returns the joint release.
+
+    `data` has a table, a path or a URL for every party that holds data; the release is of the same kind as the
+    first table. `seed` makes the run repeatable. With `out`, the run is kept in that folder, and if it fails, the
+    ledgers of what had been learned by then. Raises the first cause if a party fails.
+    """
+    if study.partition == "respondents":
+        return _survey(study, data, seed, latency, bandwidth, listener, out)
+    require_data(study, data)
+    protocol = of_study(study)
+    if out is not None:
+        RunFolder(out).prepare()
+    tables = {party.name: load_table(study, party.name, data.get(party.name)) for party in study.parties}
+    if isinstance(seed, int):
+        from covey.party.simulate.deal import seed_of
+
+        seed = seed_of(seed)
+    parts = _parts(study, protocol, tables, seed or fresh_seed(), listener)
+    try:
+        finished = to_its_end(_play_all(parts, latency, bandwidth))
+    except CoveyError as error:
+        for name, part in parts.items() if out is not None else ():
+            RunFolder(Path(out or "", name)).keep_ledger(part.ledger, f"ended: {error}")
+        raise
+    outcomes = {name: Outcome(part.ledger, finished[name], part.keys) for name, part in parts.items()}
+    table = released(outcomes)
+    first = next(iter(data.values()), None)
+    shown = table if first is None or isinstance(first, str | Path) else like(as_text(table), first)
+    certified = next(iter(parts.values())).study
+    release = JointRelease(certified, shown, outcomes, reproducible=seed is not None)
+    if out is not None:
+        release.save(out)
+    return release
+
+
+def _survey(
+    study: Study,
+    data: Mapping[str, Data],
+    seed: Secret | int | None,
+    latency: float,
+    bandwidth: float,
+    listener: Listener,
+    out: Path | None,
+) -> JointRelease:
+    """A study whose respondents enrol: one table, of which each has a row."""
+    from covey.party.simulate import respondents
+    from covey.party.simulate.deal import RESPONDENTS
+
+    if set(data) != {RESPONDENTS}:
+        raise InputError("give one table, of which each respondent has a row: {'respondents': table}, or --table DATA")
+    if latency or bandwidth != float("inf"):
+        raise InputError("a study of respondents is simulated without --latency and --bandwidth")
+    return respondents.simulate(study, data[RESPONDENTS], seed=seed, listener=listener, out=out)
+
+
+def require_data(study: Study, data: Mapping[str, object]) -> None:
+    """Every holder has a table, and nobody else."""
+    for name in data:
+        study.party(name)
+    for party in study.parties:
+        if party.holds_data and party.name not in data:
+            raise InputError(f"party {party.name!r} has no data; give it a table (--data {party.name}=DATA)")
+
+
+def with_certificates(study: Study, keys: Mapping[str, keyring.Keys]) -> Study:
+    """The study with these keys' certificates as its roster, and without addresses."""
+    parties = tuple(
+        replace(party, address=None, certificate=Path(f"certs/{party.name}.pem")) for party in study.parties
+    )
+    files = {f"certs/{name}.pem": own.certificate.pem for name, own in keys.items()}
+    return replace(study, parties=parties, files={**study.files, **files})
+
+
+def _parts(
+    study: Study, protocol: Protocol, tables: Mapping[str, Table | None], seed: Secret, listener: Listener
+) -> dict[str, Part]:
+    keys = {party.name: keyring.make(party.name, seed=derive(seed, "keys", party.name)) for party in study.parties}
+    certified = with_certificates(study, keys)
+    return {
+        name: Part(
+            study=certified,
+            protocol=protocol,
+            party=name,
+            table=tables[name],
+            keys=own,
+            roster=Roster.of(certified),
+            seed=derive(seed, "party", name),
+            decide=approve_always,
+            progress=Progress(name, protocol.phases, listener),
+            ledger=Ledger(certified, protocol, name),
+            log=Silence(),
+        )
+        for name, own in keys.items()
+    }
+
+
+async def _play_all(parts: Mapping[str, Part], latency: float, bandwidth: float) -> dict[str, Finished]:
+    network = MemoryNetwork(parts)
+
+    async def play(name: str) -> Finished | CoveyError:
+        link = network.link(name)
+        try:
+            if latency or bandwidth != float("inf"):
+                async with slowed(link, latency=latency, bandwidth=bandwidth) as slow:
+                    return await take_part(parts[name], slow)
+            return await take_part(parts[name], link)
+        except CoveyError as error:
+            return error
+        finally:
+            await link.close()
+
+    async with asyncio.TaskGroup() as group:
+        tasks = {name: group.create_task(play(name)) for name in parts}
+    ends = {name: task.result() for name, task in tasks.items()}
+    failures = {name: end for name, end in ends.items() if isinstance(end, CoveyError)}
+    if failures:
+        raise most_telling(failures)
+    return {name: end for name, end in ends.items() if isinstance(end, Finished)}
+
+
+def to_its_end(work: Coroutine[object, object, T]) -> T:
+    """Runs a coroutine, also where an event loop is running already, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    answers: list[T] = []
+    failures: list[BaseException] = []
+
+    def host() -> None:
+        try:
+            answers.append(asyncio.run(work))
+        except BaseException as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=host, name="covey-simulation")
+    thread.start()
+    thread.join()
+    if failures:
+        raise failures[0]
+    return answers[0]

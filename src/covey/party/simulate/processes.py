@@ -1,0 +1,235 @@
+"""All parties of a study on this machine, each a process of its own, over TLS on loopback with keys made for it.
+
+The parties know nothing of the simulation but a seed, where one was given; what each leaves in its folder is what a
+real run leaves. The joint files are made from the parties' folders afterwards.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import socket
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from covey.crypto.rng import derive
+from covey.crypto.secret import Secret
+from covey.errors import Aborted, CoveyError, InputError
+from covey.party.identity import keys
+from covey.party.record import document
+from covey.party.record.folder import CERTIFICATE, RELEASE, SUMMARY, RunFolder
+from covey.party.session.blame import most_telling, rebuild
+from covey.party.session.progress import Listener
+from covey.party.simulate.in_process import require_data
+from covey.party.simulate.worker import Event, Order
+from covey.protocols import of_study
+from covey.study import Study
+
+WAIT_SECONDS = 120.0
+GRACE_SECONDS = 5.0
+"""How long the others may take to end by themselves once a party has failed."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How a simulation is to run."""
+
+    seed: Secret | None = None
+    latency: float = 0.0
+    bandwidth: float | None = None
+    listener: Listener = lambda snapshot: None
+    notice: Callable[[str], None] = lambda sentence: None
+
+
+def simulate(study: Study, data: Mapping[str, str], out: Path, setting: Setting) -> dict[str, object]:
+    """Runs every party as a process and returns the joint summary.
+
+    Raises what stopped the first party that failed; what each party had learned by then is in its folder.
+    """
+    if study.partition == "respondents":
+        return _survey(study, data, out, setting)
+    require_data(study, data)
+    of_study(study)
+    folder = RunFolder(out)
+    folder.prepare()
+    prepared = _prepare(study, out, setting.seed)
+    orders = [_order(prepared, party.name, data, out, setting) for party in prepared.parties]
+    with asyncio.Runner() as runner:
+        runner.run(_supervise(orders, setting))
+    return _join(prepared, folder)
+
+
+def _survey(study: Study, data: Mapping[str, str], out: Path, setting: Setting) -> dict[str, object]:
+    """Respondents are thousands: they live in this process, whatever the others do."""
+    from covey.party.simulate import in_process
+
+    bandwidth = float("inf") if setting.bandwidth is None else setting.bandwidth
+    made = in_process.simulate(
+        study, data, seed=setting.seed, latency=setting.latency, bandwidth=bandwidth, listener=setting.listener, out=out
+    )
+    return made.summary
+
+
+def _prepare(study: Study, out: Path, seed: Secret | None) -> Study:
+    """Keys for every party, and a copy of the study with their certificates and free addresses."""
+    if study.path is None:
+        raise InputError("parties as processes need a study file; use in-process simulation for a study without one")
+    files = dict(study.files)
+    for party in study.parties:
+        if party.certificate is not None:
+            files.pop(party.certificate.as_posix(), None)
+        made = keys.make(party.name, seed=None if seed is None else derive(seed, "keys", party.name))
+        keys.save(made, out / party.name / "keys")
+        files[f"certs/{party.name}.pem"] = made.certificate.pem
+    names = [party.name for party in study.parties]
+    content = document.read(study.path)
+    addresses = {name: f"127.0.0.1:{port}" for name, port in zip(names, free_ports(len(names)), strict=True)}
+    document.give_roster(content, addresses, {name: f"certs/{name}.pem" for name in names})
+    prepared = document.save(content, files, out)
+    if prepared.study_hash != study.study_hash:
+        raise InputError(f"{study.path}: its copy reads as another study; please report this")
+    return prepared
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports on loopback that nobody uses right now."""
+    with contextlib.ExitStack() as open_sockets:
+        ports = []
+        for _ in range(count):
+            server = open_sockets.enter_context(socket.create_server(("127.0.0.1", 0)))
+            ports.append(int(server.getsockname()[1]))
+        return ports
+
+
+def _order(study: Study, party: str, data: Mapping[str, str], out: Path, setting: Setting) -> Order:
+    return Order(
+        study=str(study.path),
+        party=party,
+        out=str(out / party),
+        keys=str(out / party / "keys"),
+        data=data.get(party),
+        wait=WAIT_SECONDS,
+        seed=None if setting.seed is None else derive(setting.seed, "party", party).reveal().hex(),
+        latency=setting.latency,
+        bandwidth=setting.bandwidth,
+    )
+
+
+async def _supervise(orders: list[Order], setting: Setting) -> None:
+    """Starts the parties and sees them to their end. Raises the most telling failure."""
+    failures: dict[str, CoveyError] = {}
+    first_failure = asyncio.Event()
+    processes = await _start(orders)
+
+    async def watch(order: Order, process: asyncio.subprocess.Process) -> None:
+        failure = await _follow(order.party, process, setting)
+        if failure is not None:
+            failures[order.party] = failure
+            first_failure.set()
+
+    async def end_the_rest() -> None:
+        await first_failure.wait()
+        await asyncio.sleep(GRACE_SECONDS)
+        _stop(processes)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            ender = group.create_task(end_the_rest())
+            async with asyncio.TaskGroup() as watchers:
+                for order, process in zip(orders, processes, strict=True):
+                    watchers.create_task(watch(order, process))
+            ender.cancel()
+    except asyncio.CancelledError:
+        await _end(processes)
+        raise Aborted("interrupted; all parties were stopped and nothing was released", resumable=False) from None
+    if failures:
+        raise most_telling(failures)
+
+
+async def _start(orders: list[Order]) -> list[asyncio.subprocess.Process]:
+    shown = None if os.environ.get("COVEY_DEBUG") else asyncio.subprocess.DEVNULL
+    processes = []
+    for order in orders:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "covey.party.simulate.worker",
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=shown, start_new_session=True,
+        )  # fmt: skip
+        if process.stdin is not None:
+            process.stdin.write(msgspec.json.encode(order) + b"\n")
+            await process.stdin.drain()
+        processes.append(process)
+    return processes
+
+
+async def _follow(party: str, process: asyncio.subprocess.Process, setting: Setting) -> CoveyError | None:
+    """Passes a party's events on until it ends; its failure, if it failed."""
+    last = Event()
+    if process.stdout is not None:
+        async for line in process.stdout:
+            last = msgspec.json.decode(line, type=Event)
+            if last.snapshot is not None:
+                setting.listener(last.snapshot)
+            if last.notice is not None:
+                setting.notice(f"{party}: {last.notice}")
+    code = await process.wait()
+    if last.ended and last.kind is not None:
+        return rebuild(last.kind, code, last.message or "")
+    if code != 0:
+        return Aborted(f"its process ended unexpectedly (code {code}); set COVEY_DEBUG=1 to see why", resumable=False)
+    return None
+
+
+def _stop(processes: list[asyncio.subprocess.Process]) -> None:
+    """Closing a party's stdin asks it to end."""
+    for process in processes:
+        if process.stdin is not None:
+            process.stdin.close()
+
+
+async def _end(processes: list[asyncio.subprocess.Process]) -> None:
+    """Asks all parties to end, and ends those that do not."""
+    _stop(processes)
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(2 * GRACE_SECONDS):
+            for process in processes:
+                await process.wait()
+    for process in processes:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+def _join(study: Study, folder: RunFolder) -> dict[str, object]:
+    """The joint files, from what the parties left; all holders of the release compared it with each other."""
+    summaries = {party.name: _read(folder.path / party.name / SUMMARY) for party in study.parties}
+    holder = next(name for name, summary in summaries.items() if "release_sha256" in summary)
+    joint = {
+        **summaries[holder],
+        "party": None,
+        "seconds": max(_seconds(summary) for summary in summaries.values()),
+        "ledger": [line for summary in summaries.values() for line in _lines(summary)],
+    }
+    own = folder.path / holder
+    folder.keep_joint(study, joint, (own / RELEASE).read_bytes(), (own / CERTIFICATE).read_bytes())
+    return joint
+
+
+def _read(path: Path) -> dict[str, object]:
+    content = json.loads(path.read_bytes())
+    return content if isinstance(content, dict) else {}
+
+
+def _seconds(summary: Mapping[str, object]) -> float:
+    value = summary.get("seconds")
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _lines(summary: Mapping[str, object]) -> list[object]:
+    lines = summary.get("ledger")
+    return lines if isinstance(lines, list) else []

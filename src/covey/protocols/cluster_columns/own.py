@@ -1,0 +1,208 @@
+"""A holder's own columns: what each cluster's closure costs there, and what a change would."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from covey.anonymize.clusters import Clusters, close, clusters_of, holds_diversity
+from covey.anonymize.constraints import Limits, flat_codes, limits_of
+from covey.anonymize.kernels import Forest, forest
+from covey.anonymize.merging import distance
+from covey.anonymize.problem import Ints, Longs, Problem, Sensitive
+from covey.anonymize.sequential import may_part
+from covey.anonymize.sweeping import joining, move, stands
+from covey.compiled import jit
+from covey.protocols.cluster_columns.terms import CAP, Shares, Terms
+from covey.table import Table
+
+
+@dataclass
+class Own:
+    """A holder's records in its own columns; with `keeps`, the one who sees to it that every cluster is l-diverse."""
+
+    terms: Terms
+    table: Table
+    trees: Forest
+    limits: Limits
+    codes: Ints
+    places: Longs
+    keeps: bool
+    pivot: bool
+    state: Clusters | None = None
+
+    @classmethod
+    def of(cls, terms: Terms, table: Table, party: str) -> Own:
+        """The holder's part. A holder without quasi columns has one that costs nothing."""
+        study, trees, codes, costs = terms.study, table.trees, table.codes, terms.costs(table)
+        if not trees:
+            trees, codes = (study.quasi[0].tree(),), np.zeros((1, table.rows), dtype=np.int32)
+            costs = (np.zeros(trees[0].nodes, dtype=np.int64),)
+        keeps = study.privacy.l is not None and party == terms.pivot
+        sensitive = tuple(
+            Sensitive(values.codes, len(values.labels))
+            for values in (table.values(column.name) for column in (study.sensitive if keeps else ()))
+        )
+        privacy = study.privacy
+        problem = Problem(
+            trees, codes, np.ones(table.rows, dtype=np.int64), costs, 1, privacy.k, sensitive,
+            privacy.l if keeps else None, privacy.diversity,
+        )  # fmt: skip
+        places = flat_codes(problem)
+        return cls(
+            terms, table, forest(problem), limits_of(problem), np.ascontiguousarray(codes), places, keeps,
+            party == terms.pivot,
+        )  # fmt: skip
+
+    @property
+    def records(self) -> int:
+        return int(self.codes.shape[1])
+
+    def group(self, label: Longs) -> None:
+        """The clusters that these labels make."""
+        self.state = clusters_of(self.trees, self.limits, self.codes, self.places, label)
+
+    def move(self, record: int, target: int) -> None:
+        """A record goes to another cluster."""
+        state, source = self._clusters, int(self._clusters.label[record])
+        move(state, self.trees, record, target)
+        if state.size[source] > 0:
+            state.cost[source] = close(state, self.trees, source, -1, state.box[source])
+
+    def prices(self, records: Longs, starts: Longs, candidates: Longs) -> Shares:
+        """Our share of what each record would cost each of its candidates, its own cluster taken without it."""
+        shares = np.zeros(len(candidates), dtype=np.uint32)
+        state = self._clusters
+        price_rows(state, self.trees, records, starts, candidates, self.terms.share - 1, shares)
+        if self.keeps:
+            forbid_rows(state, self.limits, records, starts, candidates, CAP, shares)
+        elif self.pivot:  # a cluster of one is always dissolved
+            alone = state.size[state.label[records]] == 1
+            shares[starts[:-1][alone]] += np.uint32(CAP)
+        return shares
+
+    def distances(self, rows: Longs, starts: Longs, candidates: Longs) -> Shares:
+        """Our share of what merging each row's cluster with each of its candidates would add."""
+        shares = np.zeros(len(candidates), dtype=np.uint32)
+        distance_rows(self._clusters, self.trees, rows, starts, candidates, self.terms.share - 1, shares)
+        return shares
+
+    def nodes(self, label: Longs) -> Ints:
+        """The nodes that each of these clusters publishes in our quasi columns, clusters x columns."""
+        self.group(label)
+        boxes = self._clusters.box - self.trees.offsets.astype(np.int32)
+        return boxes[:, : len(self.table.trees)]
+
+    def keeps_diversity(self, label: Longs, clusters: int) -> bool:
+        """Whether all clusters of these labels keep l; of a part of the records where their places are given."""
+        return not self.keeps or holds_diversity(self.limits, self.places, label, clusters)
+
+    def part_keeps_diversity(self, rows: Longs, part: Longs, parts: int) -> bool:
+        """Whether each of the parts of these records keeps l."""
+        return not self.keeps or holds_diversity(self.limits, self.places[rows], part, parts)
+
+    def may_part(self, members: Longs, leaving: Longs) -> bool:
+        """Whether a cluster may be split so."""
+        return may_part(self.limits, self.places, members, leaving)
+
+    @property
+    def _clusters(self) -> Clusters:
+        return cast("Clusters", self.state)
+
+    def best_cut(self, rows: Longs, fewest: int) -> tuple[float, Longs | None]:
+        """The own column whose nodes divide these records best: how much of a record's cost it saves, and each
+        record's part. Children with fewer than the fewest records are put together, if need be with one that is not."""
+        best: tuple[float, Longs | None] = (0.0, None)
+        for column, tree in enumerate(self.table.trees):
+            cost = self.trees.cost[self.trees.offsets[column] :]
+            codes = self.codes[column, rows]
+            top = int(tree.common_ancestor(codes.min()[None], codes.max()[None])[0])
+            below = np.flatnonzero(tree.parent == top)
+            below = below[below != top]
+            below = below[np.argsort(tree.first[below])]
+            if not len(below):
+                continue
+            child = np.searchsorted(tree.first[below], codes, side="right") - 1
+            part = parts_of(np.bincount(child, minlength=len(below)), fewest)
+            if part is None:
+                continue
+            own = part[child]
+            parts = int(own.max()) + 1
+            low, high = np.full(parts, 2**31 - 1, np.int32), np.full(parts, -1, np.int32)
+            np.minimum.at(low, own, codes)
+            np.maximum.at(high, own, codes)
+            saved = cost[top] - cost[tree.common_ancestor(low, high)]
+            gain = float(saved @ np.bincount(own)) / len(rows)
+            if gain > best[0]:
+                best = gain, own
+        return best
+
+
+def parts_of(counts: Longs, fewest: int) -> Longs | None:
+    """Each child's part: a large child is one of its own, the small ones are one together; None if that is one part.
+
+    Where the small ones together are too few, the smallest of the large ones takes them in. At most 255 parts.
+    """
+    large = np.flatnonzero(counts >= fewest)[:254]
+    if not len(large):
+        return None
+    part = np.full(len(counts), len(large), dtype=np.int64)
+    part[large] = np.arange(len(large))
+    rest = int(counts.sum() - counts[large].sum())
+    if rest < fewest:
+        part[part == len(large)] = int(counts[large].argmin())
+    return part if len(large) + (rest >= fewest) > 1 else None
+
+
+@jit
+def price_rows(
+    state: Clusters, trees: Forest, records: Longs, starts: Longs, candidates: Longs, most: int, out: Shares
+) -> None:
+    """What each record costs each candidate; the own cluster stands first in a row."""
+    without = np.zeros(state.box.shape[1], np.int32)
+    first, last, parent, cost = trees.first, trees.last, trees.parent, trees.cost
+    for row in range(len(records)):
+        record = records[row]
+        own = state.label[record]
+        for place in range(starts[row], starts[row + 1]):
+            number = candidates[place]
+            if number == own:
+                size = state.size[own]
+                rest = close(state, trees, own, record, without)
+                price = size * state.cost[own] - (size - 1) * rest
+            else:
+                price = joining(
+                    first, last, parent, cost, state.box, state.codes, number, record, state.size, state.cost, most
+                )
+            out[place] = min(max(price, 0), most)
+
+
+@jit
+def forbid_rows(
+    state: Clusters, limits: Limits, records: Longs, starts: Longs, candidates: Longs, fine: int, out: Shares
+) -> None:
+    """Adds a fine wherever a move would leave a cluster without l."""
+    for row in range(len(records)):
+        record = records[row]
+        bound = not stands(state, limits, state.label[record], record, -1)
+        for place in range(starts[row] + 1, starts[row + 1]):
+            if bound or not stands(state, limits, candidates[place], record, 1):
+                out[place] += np.uint32(fine)
+
+
+@jit
+def distance_rows(
+    state: Clusters, trees: Forest, rows: Longs, starts: Longs, candidates: Longs, most: int, out: Shares
+) -> None:
+    """What merging adds to the total cost."""
+    for row in range(len(rows)):
+        for place in range(starts[row], starts[row + 1]):
+            out[place] = min(max(distance(state, trees, rows[row], candidates[place]), 0), most)
+
+
+def row_starts(widths: Sequence[int] | Longs) -> Longs:
+    """Where each row begins, and where the last one ends."""
+    return np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)

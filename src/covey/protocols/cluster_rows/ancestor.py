@@ -1,0 +1,246 @@
+"""Secure least common ancestor: for many clusters and columns at once, the lowest nodes above all parties' nodes.
+
+Source    Tassa & Gudes, section 4.2, without the depth-first search: one AND over all nodes strictly below the public
+          closure. That reveals the same (their proposition 8.3: every node's answer follows from the ancestor).
+          Two parties match their ancestors depth by depth.
+Roles     every party alike, two or more; the receivers are everyone or one named party.
+Security  that of `covey.secure.conjunction`: semi-honest, up to (m - 1) // 2 of m colluders. A party without a record
+          in a cluster says that every node is common, so that among three or more nobody sees who has none.
+Not       an ancestor that is a leaf, or the closure of few records, says much about them: what may be opened is the
+          caller's to decide. With two parties each learns where the other has no records, and the receiver then gets
+          the other's own closure: with two there is nothing else to answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Annotated, TypeVar
+
+import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
+
+from covey.errors import InputError, PeerError
+from covey.hierarchy import Hierarchy
+from covey.protocols.cluster_rows.descent import NOTHING, Bits, Layout, Nodes, Ranks, check
+from covey.secure import conjunction, match
+from covey.secure.declare import Cost, Leakage
+from covey.wire import FRAME_BYTES, Channel, Message
+
+MESSAGE_BYTES = FRAME_BYTES + 30
+
+CHUNK = 1 << 18
+"""Nodes per message: a mebibyte."""
+
+LEAKAGE = Leakage(
+    everyone=("that the ancestors of {cells} cells were computed",),
+    roles={"receiver": ("the lowest node above all {parties} parties' records in each of {cells} cells",)},
+)
+LEAKAGE_OF_TWO = Leakage(
+    everyone=(
+        "that the ancestors of {cells} cells were computed",
+        "in which of {cells} cells the other party has no record",
+    ),
+    roles={
+        "receiver": (
+            "the lowest node above both parties' records in each of {cells} cells, and the other party's own node "
+            "where the receiver has no record",
+        )
+    },
+)
+
+
+def leakage(parties: int) -> Leakage:
+    """What a run among that many teaches."""
+    return LEAKAGE_OF_TWO if parties == 2 else LEAKAGE
+
+
+def _chunks(cells: int) -> int:
+    return max(1, -(-cells // CHUNK))
+
+
+def _told(cells: int, one: bool) -> int:
+    """Messages of two parties besides those of the match."""
+    return 2 + (1 if one else 2) * _chunks(cells)
+
+
+def _messages(n: int, places: int, cells: int, one: bool = False) -> int:
+    if n > 2:
+        return conjunction.COST.messages(n, places, one)
+    return match.COST.messages(places, True) + _told(cells, one)
+
+
+def _bytes(n: int, places: int, cells: int, one: bool = False) -> int:
+    if n > 2:
+        return conjunction.COST.bytes(n, places, one)
+    own = 2 * -(-cells // 8) + (4 if one else 8) * cells + _told(cells, one) * MESSAGE_BYTES
+    return match.COST.bytes(places, True) + own
+
+
+def _rounds(n: int, places: int, cells: int, one: bool = False) -> int:
+    return conjunction.COST.rounds(n, places, one) if n > 2 else 2 if one else 3
+
+
+COST = Cost(rounds=_rounds, messages=_messages, bytes=_bytes)
+"""Of `cells` clusters times columns with `places` in all (see `places`); `one` says that there is one receiver."""
+
+
+class Present(Message, tag="ancestor.present"):
+    """In which cells the sender has a record, eight to a byte. Among two only."""
+
+    cells: bytes
+
+
+class Told(Message):
+    """Nodes of some cells, in order, four bytes each: `CHUNK` of them, or what is left."""
+
+    nodes: Annotated[bytes, Meta(max_length=4 * CHUNK)]
+
+
+class Alone(Told, tag="ancestor.alone"):
+    """The sender's nodes in the cells where the recipient has no record; NOTHING elsewhere."""
+
+
+class Answer(Told, tag="ancestor.answer"):
+    """The ancestors that the sender found."""
+
+
+T = TypeVar("T", bound=Told)
+
+
+async def common(
+    channel: Channel,
+    trees: Sequence[Hierarchy],
+    mine: Nodes,
+    *,
+    below: Nodes | None = None,
+    receiver: str | None = None,
+) -> Nodes | None:
+    """The lowest node above all parties' nodes, in each cluster (row) and column; None for a party that is no receiver.
+
+    `mine` has this party's own closures, NOTHING where it has no record. `below` has the public closures within which
+    to look, the roots if it is not given; where it is NOTHING (an empty cluster), nothing is asked and the answer is
+    NOTHING. It is NOTHING too where nobody has a record, unless only one leaf is possible there.
+    """
+    if receiver is not None and receiver not in channel.parties:
+        raise InputError(f"the receiver {receiver!r} is no party of this session")
+    bounds = roots(trees, len(mine)) if below is None else below
+    ranks = [Ranks(tree) for tree in trees]
+    check(ranks, mine, bounds)
+    if len(channel.parties) == 2:
+        return await _common_of_two(channel, ranks, mine, bounds, receiver)
+    layouts = [Layout.of_nodes(walk, bounds[:, column]) for column, walk in enumerate(ranks)]
+    bits = _joined([layout.bits(mine[:, column]) for column, layout in enumerate(layouts)])
+    found = await conjunction.conjoin(channel, bits, receiver=receiver)
+    if found is None:
+        return None
+    return _table([layout.answer(part) for layout, part in zip(layouts, _parts(found, layouts), strict=True)])
+
+
+async def _common_of_two(
+    channel: Channel, ranks: Sequence[Ranks], mine: Nodes, bounds: Nodes, receiver: str | None
+) -> Nodes | None:
+    """Both say where they have records; ancestors are matched; who has none in a cell is told the other's node."""
+    (peer,) = channel.peers
+    asker = channel.parties[0] if receiver is None else receiver
+    layouts = [Layout.of_depths(walk, bounds[:, column]) for column, walk in enumerate(ranks)]
+    texts = [text for column, layout in enumerate(layouts) for text in layout.texts(mine[:, column])]
+    here = (mine != NOTHING) & (bounds != NOTHING)
+    await channel.at("present").send(peer, Present(np.packbits(here).tobytes()))
+    equal = await match.matches(channel.at("match"), texts, receiver=asker)
+    there = await _presence(channel.at("present"), peer, mine.shape)
+    if equal is None:
+        told = np.where(here & ~there, mine, NOTHING)
+        await _tell(channel.at("alone"), peer, Alone, told)
+        if receiver is not None:
+            return None
+        return await _hear(channel.at("answer"), peer, Answer, ranks, bounds)
+    theirs = await _hear(channel.at("alone"), peer, Alone, ranks, bounds)
+    pairs = zip(layouts, mine.T, _parts(equal, layouts), strict=True)
+    both = _table([layout.deepest(own, part) for layout, own, part in pairs])
+    neither = _table([layout.nobody() for layout in layouts])
+    found = np.where(here & there, both, np.where(here, mine, np.where(there, theirs, neither))).astype(np.int32)
+    if receiver is None:
+        await _tell(channel.at("answer"), peer, Answer, found)
+    return found
+
+
+def roots(trees: Sequence[Hierarchy], clusters: int) -> Nodes:
+    """The widest bounds: every column's root in every cluster."""
+    return np.tile(np.array([tree.root for tree in trees], dtype=np.int32), (clusters, 1))
+
+
+def places(trees: Sequence[Hierarchy], bounds: Nodes, parties: int) -> int:
+    """How many places are compared: a node each or, between two parties, a depth each."""
+    lay = Layout.of_depths if parties == 2 else Layout.of_nodes
+    return sum(len(lay(Ranks(tree), bounds[:, column]).cell) for column, tree in enumerate(trees))
+
+
+def ideal(trees: Sequence[Hierarchy], inputs: Mapping[str, Nodes], below: Nodes | None = None) -> Nodes:
+    """What a trusted party would answer, cell by cell."""
+    clusters = len(next(iter(inputs.values())))
+    bounds = roots(trees, clusters) if below is None else below
+    answer = np.full((clusters, len(trees)), NOTHING, dtype=np.int32)
+    for column, tree in enumerate(trees):
+        for cluster in range(clusters):
+            bound = int(bounds[cluster, column])
+            nodes = [int(own[cluster, column]) for own in inputs.values() if own[cluster, column] != NOTHING]
+            if bound == NOTHING:
+                continue
+            if nodes:
+                found = nodes[0]
+                for node in nodes[1:]:
+                    found = int(tree.common_ancestor(np.array([found]), np.array([node]))[0])
+                answer[cluster, column] = found
+            elif tree.first[bound] == tree.last[bound]:
+                answer[cluster, column] = tree.first[bound]
+    return answer
+
+
+def _joined(parts: Sequence[Bits]) -> Bits:
+    return np.concatenate([*parts, np.zeros(0, dtype=bool)])
+
+
+def _parts(bits: Bits, layouts: Sequence[Layout]) -> list[Bits]:
+    """The columns' parts of one long vector."""
+    ends = np.cumsum([len(layout.cell) for layout in layouts])
+    return np.split(bits, ends[:-1])
+
+
+def _table(columns: Sequence[NDArray[np.int64]]) -> Nodes:
+    return np.stack(columns, axis=1).astype(np.int32)
+
+
+async def _presence(at: Channel, peer: str, shape: tuple[int, ...]) -> Bits:
+    cells = (await at.receive(peer, Present)).cells
+    size = math.prod(shape)
+    if len(cells) != -(-size // 8):
+        raise PeerError(party=peer, step=at.step, reason=f"{len(cells)} bytes of cells, expected {-(-size // 8)}")
+    return np.unpackbits(np.frombuffer(cells, dtype=np.uint8), count=size).astype(bool).reshape(shape)
+
+
+async def _tell(at: Channel, peer: str, kind: type[T], nodes: NDArray[np.integer]) -> None:
+    packed = nodes.astype("<i4").tobytes()
+    await at.stream(peer, (kind(packed[start : start + 4 * CHUNK]) for start in _starts(len(packed))))
+
+
+async def _hear(at: Channel, peer: str, kind: type[T], ranks: Sequence[Ranks], bounds: Nodes) -> Nodes:
+    """The peer's nodes in all cells. Raises PeerError for what are none below the bounds."""
+    parts = []
+    for start in _starts(4 * bounds.size):
+        packed, due = (await at.receive(peer, kind)).nodes, min(4 * CHUNK, 4 * bounds.size - start)
+        if len(packed) != due:
+            raise PeerError(party=peer, step=at.step, reason=f"{len(packed)} bytes of nodes, expected {due}")
+        parts.append(packed)
+    nodes = np.frombuffer(b"".join(parts), dtype="<i4").astype(np.int32).reshape(bounds.shape)
+    try:
+        check(ranks, nodes, bounds)
+    except InputError as error:
+        raise PeerError(party=peer, step=at.step, reason=str(error)) from None
+    return nodes
+
+
+def _starts(size: int) -> range:
+    """Where the messages of so many bytes of nodes begin; no byte at all takes one, too."""
+    return range(0, max(1, size), 4 * CHUNK)

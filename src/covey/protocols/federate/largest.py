@@ -1,0 +1,90 @@
+"""Largest: which of several sums is the largest, where each has a part that is encrypted.
+
+Source    a knock-out of the comparisons of `covey.protocols.federate.comparison`.
+Roles     the asker, who knows its own part of each sum and holds the other part under the reader's key; the reader.
+Security  semi-honest, as comparisons are. The asker learns who won each match, the reader nothing.
+Not       a party that lies changes answers unnoticed; how many sums each group has is public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from covey.crypto.group import Points
+from covey.crypto.paillier import Ciphertexts, SecretKey
+from covey.crypto.reading import ReadingKey
+from covey.protocols.federate import comparison
+from covey.protocols.federate.comparison import Longs, starts
+from covey.secure.declare import Cost, Leakage
+from covey.wire import Channel
+
+LEAKAGE = Leakage(
+    roles={"asker": ("of the matches of a knock-out among {sums} sums in {groups} groups which sum was larger",)}
+)
+
+
+async def ask(
+    channel: Channel, reader: str, key: Points, mine: Sequence[Longs], theirs: Ciphertexts, width: int
+) -> list[int]:
+    """For each group the place of the largest sum of our number and the reader's; the first of equals.
+
+    Sums differ by less than 2^width.
+    """
+    offsets = starts(np.array([len(own) for own in mine], dtype=np.int64))
+    standing = [list(range(len(own))) for own in mine]
+    for turn in range(turns([len(own) for own in mine])):
+        played = [(g, *pair) for g, left in enumerate(standing) for pair in zip(left[::2], left[1::2], strict=False)]
+        one = theirs.take([int(offsets[g]) + a for g, a, _ in played])
+        two = theirs.take([int(offsets[g]) + b for g, _, b in played])
+        lead = one.minus(two).plus_numbers([int(mine[g][a] - mine[g][b]) for g, a, b in played])
+        at = channel.at(turn)
+        shares = await comparison.ask_signs(at, reader, key, lead, np.full(len(played), width))
+        won = await comparison.opened(at, reader, shares)
+        out = {(g, b if first else a) for (g, a, b), first in zip(played, won.tolist(), strict=True)}
+        standing = [[place for place in left if (g, place) not in out] for g, left in enumerate(standing)]
+    return [left[0] for left in standing]
+
+
+async def answer(
+    channel: Channel, asker: str, secret: SecretKey, key: ReadingKey, sizes: Sequence[int], width: int
+) -> None:
+    """The reader's part; it learns nothing."""
+    for turn, count in enumerate(matches(sizes)):
+        at = channel.at(turn)
+        await comparison.tell(at, asker, await comparison.answer_signs(at, asker, secret, key, np.full(count, width)))
+
+
+def turns(sizes: Sequence[int]) -> int:
+    """How many rounds a knock-out among so many takes."""
+    return max((max(size, 1) - 1).bit_length() for size in sizes) if len(sizes) else 0
+
+
+def matches(sizes: Sequence[int]) -> list[int]:
+    """How many matches each turn has."""
+    left, found = list(sizes), []
+    for _ in range(turns(sizes)):
+        found.append(sum(size // 2 for size in left))
+        left = [size - size // 2 for size in left]
+    return found
+
+
+def _signs(sizes: Sequence[int], width: int) -> list[Longs]:
+    return [np.full(count, width, dtype=np.int64) for count in matches(sizes)]
+
+
+COST = Cost(
+    rounds=lambda sizes, width, bits: 4 * turns(sizes),
+    messages=lambda sizes, width, bits: sum(
+        comparison.SIGN_COST.messages(each, bits) + 1 for each in _signs(sizes, width)
+    ),
+    bytes=lambda sizes, width, bits: sum(
+        comparison.SIGN_COST.bytes(each, bits) + comparison.flags_size(len(each)) for each in _signs(sizes, width)
+    ),
+)
+
+
+def ideal(mine: Sequence[Longs], theirs: Sequence[Longs]) -> list[int]:
+    """What a trusted party would answer."""
+    return [int(np.argmax(a + b)) for a, b in zip(mine, theirs, strict=True)]

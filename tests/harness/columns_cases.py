@@ -1,0 +1,234 @@
+"""What the harness tries on `cluster` with columns split: small tables of a clinic, an office and an insurer."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+import pyarrow.csv
+from tests.harness import canaries
+from tests.harness.network import seed_of
+from tests.harness.trial import Case, Marked, Trial, keys_of, of_study
+
+from covey.crypto.rng import Rng, Stream, derive
+from covey.party.session.data import load_table
+from covey.party.session.session import Finished
+from covey.protocols import Result, find
+from covey.protocols.cluster_columns import ideal
+from covey.protocols.cluster_columns.terms import Terms
+from covey.study import Study
+from covey.table import Table
+from covey.verify import verify
+
+ILLS = ("none", "flu", "asthma", "ulcer")
+Person = tuple[int, str, str, int, str]
+"""Age, sex, income, stay, illness."""
+
+_COLUMNS = """
+[columns.id]
+role = "key"
+[columns.age]
+role = "quasi"
+hierarchy = { min = 0, max = 15, steps = [2, 4, 8] }
+[columns.sex]
+role = "quasi"
+hierarchy = "flat"
+values = ["F", "M"]
+[columns.income]
+role = "quasi"
+hierarchy = "flat"
+values = ["low", "middle", "high"]
+[columns.stay]
+role = "quasi"
+hierarchy = { min = 0, max = 7, steps = [2, 4] }
+[columns.ill]
+role = "sensitive"
+values = ["none", "flu", "asthma", "ulcer"]
+"""
+_NOTE = '[columns.note]\nrole = "plain"\n'
+TWO = {"clinic": ("age", "sex", "ill"), "office": ("income", "stay")}
+THREE = {"clinic": ("age", "ill"), "insurer": ("sex", "stay"), "office": ("income",)}
+
+
+def study_of(
+    split: Mapping[str, Sequence[str]] = TWO,
+    *,
+    k: int = 3,
+    privacy: str = "",
+    schedule: str = "guarded",
+    head: str = "",
+    evaluator: bool = False,
+    note: str | None = None,
+) -> Study:
+    """A small study with this split; `note` names who has a column whose values the study does not list."""
+    parts = []
+    for name, columns in split.items():
+        own = [*columns, *(["note"] if note == name else [])]
+        parts.append(f"[parties.{name}]\ncolumns = {own}\n")
+    if evaluator:
+        parts.append('[parties.judge]\nrole = "evaluator"\n')
+    text = f'[study]\nname = "small"\nprotocol = "cluster"\npartition = "vertical"\n{head}\n[privacy]\nk = {k}\n'
+    options = f'{privacy}\n[protocol]\nschedule = "{schedule}"\n'
+    return Study.parse(f"{text}{options}{_COLUMNS}{_NOTE if note else ''}{''.join(parts)}")
+
+
+def tables_of(
+    study: Study,
+    people: Sequence[Person],
+    rows: Mapping[str, Sequence[int]] | None = None,
+    notes: Sequence[str] | None = None,
+) -> dict[str, Table]:
+    """Each holder's columns of these people, or of the given rows of them."""
+    frame = {
+        "id": [f"p{number:03d}" for number in range(len(people))],
+        "age": [str(person[0]) for person in people],
+        "sex": [person[1] for person in people],
+        "income": [person[2] for person in people],
+        "stay": [str(person[3]) for person in people],
+        "ill": [person[4] for person in people],
+        "note": list(notes or [f"note {number}" for number in range(len(people))]),
+    }
+    found = {}
+    for party in study.holders:
+        some = rows[party.name] if rows else range(len(people))
+        own = {column.name: [frame[column.name][row] for row in some] for column in study.held_by(party.name)}
+        table = load_table(study, party.name, pa.table(own))
+        if table is not None:
+            found[party.name] = table
+    return found
+
+
+def trial_of(
+    study: Study,
+    people: Sequence[Person],
+    rows: Mapping[str, Sequence[int]] | None = None,
+    notes: Sequence[str] | None = None,
+) -> Trial:
+    """A trial of these people; the trusted party knows the pivot's secret."""
+    tables = tables_of(study, people, rows, notes)
+    return of_study(study, find("cluster"), tables, ideal=ideal_of(study, tables))
+
+
+def ideal_of(study: Study, tables: Mapping[str, Table]) -> Result:
+    """What a trusted party would release that knows the pivot's secret, as the harness makes it."""
+    pivot = keys_of(Terms.of(study).pivot)
+    return ideal(study, tables, derive(pivot.dummy, "lasting", "cluster"))
+
+
+def judged(trial: Trial) -> Trial:
+    """The same where ties are drawn in secret, by the evaluator's disguise: what is compared is what a judge says.
+
+    The judge says whether the release keeps the study, and how many rows it has; exact values are compared in full.
+    """
+
+    def say(table: pa.Table) -> object:
+        verdict = verify(table, trial.study)
+        return verdict.answer, table.num_rows, sorted(table["ill"].to_pylist())
+
+    def answer(name: str, finished: Finished) -> object:
+        return None if finished.release is None else say(finished.release)
+
+    def written(content: bytes) -> object:
+        names = pyarrow.csv.read_csv(io.BytesIO(content)).column_names
+        texts = pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()))
+        return say(pyarrow.csv.read_csv(io.BytesIO(content), convert_options=texts))
+
+    tables = {name: table for name, table in trial.tables.items() if table is not None}
+    release = ideal_of(trial.study, tables).release
+    due = None if release is None else say(release)
+    return replace(trial, ideal=dict.fromkeys(trial.ideal, due), answer=answer, written=written)
+
+
+def draw_people(stream: Stream, count: int) -> list[Person]:
+    """Random people; ages crowd at the young end, the rich stay longer."""
+    people: list[Person] = []
+    for _ in range(count):
+        income = stream.below(3)
+        people.append(
+            (
+                min(stream.below(16), stream.below(16)),
+                "FM"[stream.below(2)],
+                ("low", "middle", "high")[income],
+                min(7, income * 2 + stream.below(4)),
+                ILLS[stream.below(4)],
+            )
+        )
+    return people
+
+
+def stream_of(seed: int, *labels: str) -> Stream:
+    """Randomness for a trial."""
+    return Rng(seed_of(seed)).stream("columns", *labels)
+
+
+def _draw(seed: int) -> Trial:
+    stream = stream_of(seed)
+    people = draw_people(stream, 14 + stream.below(30))
+    split = THREE if seed % 2 else TWO
+    missing = {name: [row for row in range(len(people)) if stream.below(20)] for name in split}
+    return trial_of(study_of(split, privacy="l = 1.2" if seed % 3 == 0 else ""), people, missing)
+
+
+def _draw_judged(seed: int) -> Trial:
+    people = draw_people(stream_of(seed, "judged"), 14 + seed % 20)
+    return judged(trial_of(study_of(THREE if seed % 2 else TWO, evaluator=True), people))
+
+
+def _smallest(evaluator: bool) -> Trial:
+    """A cut, moves, a split, a merger, and a release with exact values."""
+    people = draw_people(stream_of(3, "smallest"), 12)
+    return trial_of(study_of(k=2, privacy="l = 1.2", evaluator=evaluator), people)
+
+
+def _mirrored(people: Sequence[Person]) -> list[Person]:
+    """The same people with every value turned round: other values, the same prices."""
+    sexes, incomes = {"F": "M", "M": "F"}, {"low": "high", "middle": "middle", "high": "low"}
+    ills = {"none": "ulcer", "flu": "asthma", "asthma": "flu", "ulcer": "none"}
+    return [(15 - age, sexes[sex], incomes[income], 7 - stay, ills[ill]) for age, sex, income, stay, ill in people]
+
+
+def _twins(evaluator: bool) -> tuple[Trial, Trial]:
+    """The same people, all of whose values are others, but as far apart as before; too few of them to be divided."""
+    people = draw_people(stream_of(5, "twins"), 24)
+    people = [(age, sex, income, stay, "none") for age, sex, income, stay, _ in people]
+    study = study_of(k=13, evaluator=evaluator)
+    other = [(*person[:4], "none") for person in _mirrored(people)]
+    pair = trial_of(study, people), trial_of(study, other)
+    return (judged(pair[0]), judged(pair[1])) if evaluator else pair
+
+
+def _marked(evaluator: bool) -> Marked:
+    """Names of people as keys: nobody but their holders may see one, before or after."""
+    people = draw_people(stream_of(0, "marked"), 200)
+    study = study_of(k=10, evaluator=evaluator)
+    words = canaries.texts("everyone", 200)
+    tables = {}
+    for party in study.holders:
+        names = [column.name for column in study.held_by(party.name)]
+        own = {
+            "id": list(words),
+            "age": [str(person[0]) for person in people],
+            "sex": [person[1] for person in people],
+            "income": [person[2] for person in people],
+            "stay": [str(person[3]) for person in people],
+            "ill": [person[4] for person in people],
+        }
+        table = load_table(study, party.name, pa.table({name: own[name] for name in names}))
+        if table is not None:
+            tables[party.name] = table
+    trial = of_study(study, find("cluster"), tables)
+    return Marked(judged(trial) if evaluator else trial, texts={"everyone": words})
+
+
+COLUMNS = Case("cluster-columns", _draw, lambda: _smallest(False), lambda: _twins(False), lambda: _marked(False), 6)
+EVALUATED = Case(
+    "cluster-columns-evaluated",
+    _draw_judged,
+    lambda: judged(_smallest(True)),
+    lambda: _twins(True),
+    lambda: _marked(True),
+    6,
+)
+COLUMNS_CASES = (COLUMNS, EVALUATED)

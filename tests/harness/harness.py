@@ -1,0 +1,195 @@
+"""Runs trials as real runs go: handshake, role, closing, journal and folder, over memory, on a clock that jumps."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.harness.clock import run_jumping
+from tests.harness.doom import Doom, DoomedLink, Killed
+from tests.harness.network import seed_of
+from tests.harness.spent import Spent
+from tests.harness.town import free_addresses
+from tests.harness.trial import Trial
+
+from covey.crypto.rng import derive
+from covey.errors import CoveyError
+from covey.party.identity import keys as keyring
+from covey.party.identity.roster import Roster
+from covey.party.record.folder import JOURNAL, LOG, RunFolder
+from covey.party.record.ledger import Ledger
+from covey.party.record.log import Log, RunLog, Silence
+from covey.party.record.transcript import Line, Transcript
+from covey.party.session.approval import approve_always
+from covey.party.session.journal import NO_JOURNAL, Journal, NoJournal
+from covey.party.session.progress import Progress
+from covey.party.session.resume import Course
+from covey.party.session.session import Finished, Part, take_part
+from covey.wire import Contact, Link, MemoryNetwork, connect
+
+PATIENCE = 600.0
+Meet = Callable[[str], AbstractAsyncContextManager[Link]]
+
+
+@dataclass
+class End:
+    """How a party's run ended: finished, failed in a way that Covey can explain, or killed."""
+
+    finished: Finished | None = None
+    error: CoveyError | None = None
+    killed: bool = False
+    phase: str = ""
+    """What the party was about when it ended."""
+    seconds: float = 0.0
+    """On the run's own clock."""
+    transcript: Transcript = field(default_factory=Transcript)
+
+
+def part_of(trial: Trial, name: str, seed: int, journal: Journal | NoJournal, log: Log) -> Part:
+    """What a party of the trial brings to a run."""
+    study = trial.certified
+    return Part(
+        study=study,
+        protocol=trial.protocol,
+        party=name,
+        table=trial.tables[name],
+        keys=trial.keys[name],
+        roster=Roster.of(study),
+        seed=derive(seed_of(seed), name),
+        decide=approve_always,
+        progress=Progress(name, trial.protocol.phases),
+        ledger=Ledger(study, trial.protocol, name),
+        log=log,
+        patience=PATIENCE,
+        journal=journal,
+    )
+
+
+async def play(trial: Trial, meet: Meet, seed: int, folder: Path | None = None) -> dict[str, End]:
+    """Runs every party once; with a folder, each in one of its own below it, where a cut session goes on."""
+    ends = {name: End() for name in trial.names}
+
+    async def one(name: str) -> None:
+        end = ends[name]
+        with contextlib.ExitStack() as stack:
+            try:
+                end.finished = await _one(trial, name, meet, seed, folder, end, stack)
+            except CoveyError as error:
+                end.error = error
+            except Killed:
+                end.killed = True
+            finally:
+                end.seconds = asyncio.get_running_loop().time()
+
+    async with asyncio.TaskGroup() as group:
+        for name in trial.names:
+            group.create_task(one(name))
+    return ends
+
+
+async def _one(
+    trial: Trial, name: str, meet: Meet, seed: int, folder: Path | None, end: End, stack: contextlib.ExitStack
+) -> Finished:
+    if folder is None:
+        part = part_of(trial, name, seed, NO_JOURNAL, Silence())
+        _watch(part, end, stack)
+        async with meet(name) as link:
+            return await take_part(part, link)
+    own = folder / name
+    journal = Journal.resume(own / JOURNAL, trial.keys[name].journal)
+    stack.callback(journal.close)
+    part = part_of(trial, name, seed, journal, RunLog(own / LOG))
+    _watch(part, end, stack)
+    course = Course(part, RunFolder(own), journal)
+    course.prepare()
+    return await course.run(lambda: meet(name))
+
+
+def _watch(part: Part, end: End, stack: contextlib.ExitStack) -> None:
+    end.transcript = part.record.transcript
+
+    def note_phase() -> None:
+        end.phase = part.progress.current
+
+    stack.callback(note_phase)
+
+
+def over_memory(network: MemoryNetwork, doom: Doom | None = None) -> Meet:
+    """Parties that meet on a network in memory; the victim's lines go down when it dies."""
+
+    @asynccontextmanager
+    async def meet(name: str) -> AsyncIterator[Link]:
+        link: Link = network.link(name)
+        if doom is not None and doom.victim == name:
+            link = DoomedLink(link, doom, lambda: network.leave(name, "was cut off"))
+        try:
+            yield link
+        finally:
+            await link.close()
+
+    return meet
+
+
+def run(
+    trial: Trial,
+    *,
+    seed: int = 0,
+    network: MemoryNetwork | None = None,
+    folder: Path | None = None,
+    doom: Doom | None = None,
+) -> dict[str, End]:
+    """One run over memory, on a clock that jumps."""
+    lines = network or MemoryNetwork(trial.names)
+    return run_jumping(play(trial, over_memory(lines, doom), seed, folder))
+
+
+def over_tls(trial: Trial, folder: Path) -> Meet:
+    """Parties that meet over real TLS on loopback, with the trial's keys in files below a folder."""
+    contacts = {}
+    for name, address in zip(trial.names, free_addresses(len(trial.names)), strict=True):
+        if not (folder / name).exists():
+            keyring.save(trial.keys[name], folder / name)
+        contacts[name] = Contact(name, trial.keys[name].certificate.der, address)
+
+    def meet(name: str) -> AbstractAsyncContextManager[Link]:
+        certificate, key = keyring.files(folder / name, name)
+        return connect(name, contacts, certificate=certificate, key=key, wait=30)
+
+    return meet
+
+
+def run_over_tls(trial: Trial, keys: Path, *, seed: int = 0, folder: Path | None = None) -> dict[str, End]:
+    """One run over TLS, in one process."""
+    return asyncio.run(play(trial, over_tls(trial, keys), seed, folder))
+
+
+def answers(trial: Trial, ends: Mapping[str, End]) -> dict[str, object]:
+    """Everyone's answer. Raises the first error if somebody has none."""
+    for end in ends.values():
+        if end.error is not None:
+            raise end.error
+    return {name: trial.answer(name, end.finished) for name, end in ends.items() if end.finished is not None}
+
+
+def spent(ends: Mapping[str, End]) -> Spent:
+    """What the role's messages cost: without handshake, keys and closing."""
+    traffic = next(end.finished.traffic for end in ends.values() if end.finished is not None)
+    return Spent(
+        max(each.rounds for each in traffic.values()),
+        sum(each.messages for each in traffic.values()),
+        sum(each.bytes for each in traffic.values()),
+    )
+
+
+def lines(ends: Mapping[str, End]) -> list[Line]:
+    """Every message once, in the order of pairs and of each pair's chain."""
+    found = []
+    for name, end in sorted(ends.items()):
+        for pair in sorted(end.transcript.lines):
+            if pair[0] == name:
+                found += end.transcript.ordered(pair)
+    return found
