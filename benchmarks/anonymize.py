@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from covey.anonymize import anonymize
-from covey.anonymize.problem import Problem
+from covey.anonymizers import anonymize
+from covey.anonymizers.problem import Problem
 from covey.hierarchy import read
 from covey.measures import integer_costs
 

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.cluster import DATA, Run
-from covey.anonymize.kernels import Forest
-from covey.anonymize.problem import Ints, Longs
+from covey.anonymizers.kernels import Forest
+from covey.anonymizers.problem import Ints, Longs
 from covey.compiled import jit
 from covey.party.session.data import load_table
 from covey.party.simulate.deal import deal, seed_of

@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from covey.anonymize.hilbert import hilbert
-from covey.anonymize.problem import Problem
+from covey.anonymizers.hilbert import hilbert
+from covey.anonymizers.problem import Problem
 from covey.hierarchy import Hierarchy
 from covey.measures import integer_costs, lm
 from covey.party.simulate.respondents import load_rows, simulate

@@ -28,7 +28,7 @@ from covey.crypto.elgamal import Logarithms, encrypt, opened, rerandomise
 from covey.crypto.group import powers
 from covey.crypto.paillier import Ciphertexts
 from covey.crypto.rng import Rng
-from covey.crypto.threshold import CommitteeKey, Dealer, Trustee
+from covey.crypto.threshold_key import CommitteeKey, Dealer, Trustee
 from covey.crypto.threshold_paillier import Primes, deal_shamir
 from covey.protocols.collect import committee
 from covey.wire import Channel

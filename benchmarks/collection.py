@@ -18,7 +18,6 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 
 import psutil
@@ -33,6 +32,7 @@ from covey.party.identity import keys as keyring
 from covey.party.session.journal import Journal
 from covey.party.session.journal_records import Begun
 from covey.study import Study
+from covey.version import __version__
 from covey.wire import frame as frames
 from covey.wire.contact import Address, fingerprint
 from covey.wire.frame import Header
@@ -117,7 +117,7 @@ async def waits(office: Office, invitation: Invitation, folder: Path) -> Connect
     await connection.hear(speech.Enrolled)
     await connection.close()
     connection, _ = await opened(office, keyring.files(folder, own.party))
-    await connection.say(speech.Ready(invitation.study, version("covey")))
+    await connection.say(speech.Ready(invitation.study, __version__))
     await connection.hear(speech.Waiting)
     return connection
 

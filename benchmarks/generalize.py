@@ -29,8 +29,8 @@ from tests.harness.parties import SESSION
 from tests.harness.town import Town
 
 import covey
-from covey.anonymize import anonymize
-from covey.anonymize.build import build
+from covey.anonymizers import anonymize
+from covey.anonymizers.build import build
 from covey.crypto.rng import Rng, derive
 from covey.party.session.data import load_table
 from covey.party.simulate.deal import deal, seed_of, write_hands

@@ -20,8 +20,8 @@ from pathlib import Path
 import altair as alt
 import numpy as np
 
-from covey.anonymize import anonymize
-from covey.anonymize.problem import Problem
+from covey.anonymizers import anonymize
+from covey.anonymizers.problem import Problem
 from covey.errors import InputError
 from covey.hierarchy import Hierarchy
 from covey.measures import integer_costs

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import Counter
 
 from covey import samples
-from covey.anonymize import anonymize
-from covey.anonymize.build import build
+from covey.anonymizers import anonymize
+from covey.anonymizers.build import build
 from covey.sources.source import connect
 from covey.study import Study
 from covey.table import build as build_table

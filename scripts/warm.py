@@ -7,7 +7,7 @@ from pathlib import Path
 
 import covey
 from covey import samples
-from covey.anonymize import ALGORITHMS
+from covey.anonymizers import ALGORITHMS
 
 with tempfile.TemporaryDirectory() as folder:
     clinic, hospitals = Path(folder) / "clinic", Path(folder) / "hospitals"

@@ -1,8 +1,9 @@
 """Covey k-anonymizes a table that no one may pool.
 
     study = covey.Study.load("study.toml")
-    release = covey.anonymize(frame, study, algorithm="peel")
-    release.table, release.loss.lm, release.save("out/")
+    release = covey.simulate(study, {"north": north, "south": south})
+    release.table, release.loss.lm, release.ledger, release.save("out/")
+    covey.anonymize(frame, study, algorithm="peel")
     covey.verify(release.table, study)
 
 Names are loaded when they are first used, so that `import covey` is quick.
@@ -10,32 +11,17 @@ Names are loaded when they are first used, so that `import covey` is quick.
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING
+
+from covey.version import __version__
 
 if TYPE_CHECKING:
     from covey.errors import Aborted, AccessError, CoveyError, InputError, PeerError, Unmet
+    from covey.judge import Verdict, verify
     from covey.party.simulate.in_process import simulate
     from covey.publish import Release, anonymize
     from covey.study import Study
-    from covey.verify import Verdict, verify
-
-_HOMES = {
-    "Aborted": "covey.errors",
-    "AccessError": "covey.errors",
-    "CoveyError": "covey.errors",
-    "InputError": "covey.errors",
-    "PeerError": "covey.errors",
-    "Release": "covey.publish",
-    "Study": "covey.study",
-    "Unmet": "covey.errors",
-    "Verdict": "covey.verify",
-    "anonymize": "covey.publish",
-    "simulate": "covey.party.simulate.in_process",
-    "verify": "covey.verify",
-}
 
 __all__ = [
     "Aborted",
@@ -47,19 +33,30 @@ __all__ = [
     "Study",
     "Unmet",
     "Verdict",
+    "__version__",
     "anonymize",
     "simulate",
     "verify",
 ]
 
+_HOMES = {
+    "Release": "covey.publish",
+    "Study": "covey.study",
+    "Verdict": "covey.judge",
+    "anonymize": "covey.publish",
+    "simulate": "covey.party.simulate.in_process",
+    "verify": "covey.judge",
+}
 
-class _Covey(ModuleType):
-    """The package; `anonymize` and `verify` are functions here even after the packages of these names were imported."""
 
-    def __getattribute__(self, name: str) -> object:
-        if name in _HOMES:
-            return getattr(import_module(_HOMES[name]), name)
-        return super().__getattribute__(name)
+def __getattr__(name: str) -> object:
+    """Loads a public name from its home; every name without a home above is an error class."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module(_HOMES.get(name, "covey.errors")), name)
+    globals()[name] = value
+    return value
 
 
-sys.modules[__name__].__class__ = _Covey
+def __dir__() -> list[str]:
+    return __all__

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from covey.study.rules import STEERING
-
+STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Characters that move a terminal's cursor, turn a line around, or cannot be written at all."""
 UNSEEN = "\N{REPLACEMENT CHARACTER}"
 """Stands where a character was that would move the cursor, turn the line around, or cannot be written at all."""
 

@@ -19,21 +19,21 @@ import pyarrow as pa
 
 from covey import report as reporting
 from covey import table
-from covey.anonymize import DEFAULT, find
-from covey.anonymize import anonymize as search
-from covey.anonymize.build import Built, build, released
-from covey.anonymize.explain import Explanation
-from covey.anonymize.explain import explain as explained
-from covey.anonymize.figures import Figures, Loss, figures
-from covey.anonymize.pace import Cancel, Progress, never, report, silent
-from covey.anonymize.problem import Partition
+from covey.anonymizers import DEFAULT, find
+from covey.anonymizers import anonymize as search
+from covey.anonymizers.build import Built, build, released
+from covey.anonymizers.explain import Explanation
+from covey.anonymizers.explain import explain as explained
+from covey.anonymizers.figures import Figures, Loss, figures
+from covey.anonymizers.pace import Cancel, Progress, never, report, silent
+from covey.anonymizers.problem import Partition
 from covey.errors import InputError, Unmet
+from covey.judge import Verdict, verify
 from covey.schema import Role
 from covey.sources import Data, Frame, arrange, canonical_csv, connect, like, write_atomically
 from covey.sources.release import UMASK
 from covey.study import Study
 from covey.table import Table
-from covey.verify import Verdict, verify
 
 _CARRIED = (Role.QUASI, Role.SENSITIVE, Role.PLAIN)
 

@@ -21,7 +21,7 @@ from covey.party.collection.collecting import Service, serve
 from covey.party.collection.responding import prepare, respond, seated
 from covey.party.session.progress import Snapshot
 
-PRELOADED = ["tests.collection.crowd", "covey.verify", "covey.party.collection.responding"]
+PRELOADED = ["tests.collection.crowd", "covey.judge", "covey.party.collection.responding"]
 RELEASED, WITHHELD = 0, 10
 
 

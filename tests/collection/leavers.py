@@ -12,12 +12,12 @@ from tests.harness.network import seed_of
 
 from covey.crypto.rng import Rng, derive
 from covey.errors import Aborted, CoveyError, Left, PeerError
+from covey.judge import verify
 from covey.party.simulate.respondents import Unwritten, consent, refusals
 from covey.protocols import Proposal, Result, Seat
 from covey.protocols.collect import PROTOCOL
 from covey.secure.declare import Leakage
 from covey.study import Study
-from covey.verify import verify
 from covey.wire import Channel, Header, Nothing, Session, StarNetwork
 from covey.wire import frame as frames
 from covey.wire.depth import first_cause

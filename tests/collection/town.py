@@ -11,13 +11,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from covey.judge import verify
 from covey.party.collection.collecting import Collection, Service
 from covey.party.collection.invitation import issue
 from covey.party.collection.responding import How, Respondent, prepare, seated
 from covey.party.identity import keys as keyring
 from covey.party.session.session import Finished
 from covey.study import Study
-from covey.verify import verify
 from covey.wire.contact import Address, fingerprint
 
 STUDY = """

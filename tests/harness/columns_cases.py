@@ -13,6 +13,7 @@ from tests.harness.network import seed_of
 from tests.harness.trial import Case, Marked, Trial, keys_of, of_study
 
 from covey.crypto.rng import Rng, Stream, derive
+from covey.judge import verify
 from covey.party.session.data import load_table
 from covey.party.session.session import Finished
 from covey.protocols import Result, find
@@ -20,7 +21,6 @@ from covey.protocols.cluster_columns import ideal
 from covey.protocols.cluster_columns.terms import Terms
 from covey.study import Study
 from covey.table import Table
-from covey.verify import verify
 
 ILLS = ("none", "flu", "asthma", "ulcer")
 Person = tuple[int, str, str, int, str]

@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 from tests.harness.strategies import hierarchies
 
-from covey.anonymize.problem import Diversity, Partition, Problem, Sensitive
+from covey.anonymizers.problem import Diversity, Partition, Problem, Sensitive
 from covey.measures import integer_costs
 
 _ROUNDING = 1e-6

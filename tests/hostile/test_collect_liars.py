@@ -82,7 +82,7 @@ def test_a_position_that_no_cell_has_is_named(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_trustee_whose_part_is_wrong_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    from covey.crypto.threshold import Part, Trustee
+    from covey.crypto.threshold_key import Part, Trustee
 
     original = Trustee.unlock
 

@@ -17,7 +17,7 @@ from covey.crypto import pir
 from covey.crypto.elgamal import Ciphertexts, KeyShare, Logarithms, encrypt, joint_key, opened
 from covey.crypto.group import Points
 from covey.crypto.rng import Rng
-from covey.crypto.threshold import CommitteeKey, Dealer, Trustee
+from covey.crypto.threshold_key import CommitteeKey, Dealer, Trustee
 from covey.protocols.collect import answers, collecting, index, keys, submit, zeros
 from covey.protocols.collect.terms import Terms, trees_of
 from covey.wire import frame

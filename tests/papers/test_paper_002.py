@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from covey.anonymize.datafly import Ties, datafly
-from covey.anonymize.problem import Partition, Problem
+from covey.anonymizers.datafly import Ties, datafly
+from covey.anonymizers.problem import Partition, Problem
 from covey.hierarchy import Hierarchy
 from covey.measures import integer_costs
 

@@ -11,7 +11,7 @@ import pytest
 from tests.papers.test_paper_002 import labels, table
 from tests.protocols.generalizers import canonical, groups_of, incidence, lay_out, run_rounds, sent_back, table_1
 
-from covey.anonymize.datafly import datafly
+from covey.anonymizers.datafly import datafly
 from covey.errors import Unmet
 from covey.party.simulate.deal import seed_of
 from covey.party.simulate.processes import Setting, simulate

@@ -15,12 +15,12 @@ import pytest
 from tests.harness.hospitals import draw_people, stream_of, study_of, trial_of
 from tests.harness.parties import run_parties
 
-from covey.anonymize.clusters import clusters_of
-from covey.anonymize.constraints import limits_of
-from covey.anonymize.merging import agglomerate
-from covey.anonymize.problem import Longs
-from covey.anonymize.sequential import first_number, too_wide
-from covey.anonymize.sweeping import sweep
+from covey.anonymizers.clusters import clusters_of
+from covey.anonymizers.constraints import limits_of
+from covey.anonymizers.merging import agglomerate
+from covey.anonymizers.problem import Longs
+from covey.anonymizers.sequential import first_number, too_wide
+from covey.anonymizers.sweeping import sweep
 from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import Secret
 from covey.party.session.data import load_table

@@ -11,8 +11,9 @@ from tests.harness import harness
 from tests.harness.hospitals import SITES, Person, draw_people, stream_of, study_of, trial_of
 from tests.papers.test_pycanon import Release, ask, pycanon  # noqa: F401 - a fixture
 
-from covey.anonymize.problem import Longs
+from covey.anonymizers.problem import Longs
 from covey.errors import Aborted, Unmet
+from covey.judge import verify
 from covey.party.session.data import load_table
 from covey.party.simulate.deal import deal, seed_of, write_hands
 from covey.party.simulate.in_process import simulate as simulate_here
@@ -22,7 +23,6 @@ from covey.protocols.cluster_rows import clear, diverse, ranges
 from covey.protocols.cluster_rows.ground import Clusters, Ground, lay_ground
 from covey.study import Study
 from covey.table import Table
-from covey.verify import verify
 
 QUASI = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from covey.anonymize.constraints import Limits, flat_codes, limits_of
-from covey.anonymize.kernels import forest
-from covey.anonymize.problem import Problem, Sensitive
-from covey.anonymize.sequential import cluster, first_labels, halves, may_part
+from covey.anonymizers.constraints import Limits, flat_codes, limits_of
+from covey.anonymizers.kernels import forest
+from covey.anonymizers.problem import Problem, Sensitive
+from covey.anonymizers.sequential import cluster, first_labels, halves, may_part
 from covey.hierarchy import Hierarchy
 from covey.measures import integer_costs
 

@@ -15,15 +15,15 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 
+from covey.judge import verify
+from covey.judge.presence import largest_share
+from covey.judge.released import read_release
 from covey.measures import discernibility
 from covey.party.simulate.deal import seed_of
 from covey.party.simulate.processes import Setting, simulate
 from covey.protocols.federate.score import dummy_entropy
 from covey.sources import connect
 from covey.study import Study
-from covey.verify import verify
-from covey.verify.presence import largest_share
-from covey.verify.released import read_release
 
 SEED_1, SEED_2 = 4, 119
 """Of simulations whose dummy users leave the paper's cuts as they are."""

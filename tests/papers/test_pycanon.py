@@ -19,8 +19,8 @@ import pandas as pd
 import pytest
 from tests.conftest import ROOT
 
+from covey.judge import Verdict, verify
 from covey.study import Study
-from covey.verify import Verdict, verify
 
 PYCANON = "pycanon==1.3.6"
 RELEASES = 50

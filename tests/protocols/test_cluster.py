@@ -20,6 +20,7 @@ from tests.harness.parties import run_parties
 from tests.harness.trial import Trial
 
 from covey.errors import Aborted, InputError, PeerError, Unmet
+from covey.judge import verify
 from covey.party.audit.script import strays
 from covey.party.simulate.in_process import simulate
 from covey.protocols import cluster_rows as cluster
@@ -32,7 +33,6 @@ from covey.protocols.cluster_rows.sweep import Rules
 from covey.protocols.cluster_rows.turn import Held, State, read_state, write_state
 from covey.secure import sum as secure_sum
 from covey.study import Study
-from covey.verify import verify
 from covey.wire import Channel, Vector
 
 PAIR = ("east", "north")

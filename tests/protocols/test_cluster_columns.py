@@ -13,9 +13,10 @@ from tests.harness.network import seed_of
 from tests.harness.parties import run_parties
 from tests.harness.trial import Trial
 
-from covey.anonymize.problem import Longs
+from covey.anonymizers.problem import Longs
 from covey.crypto.rng import Rng
 from covey.errors import Aborted, CoveyError, InputError, PeerError, StudyError, Unmet
+from covey.judge import verify
 from covey.protocols import columns, find, of_study
 from covey.protocols.cluster_columns import clear, course, least, release
 from covey.protocols.cluster_columns import conversation as conversing
@@ -28,7 +29,6 @@ from covey.protocols.protocol import Figures
 from covey.secure import book
 from covey.secure import sum as secure_sum
 from covey.study import Study
-from covey.verify import verify
 from covey.wire import Channel
 
 FOUR = {"clinic": ("ill",), "home": ("age", "sex"), "insurer": ("stay",), "office": ("income",)}
@@ -110,8 +110,8 @@ def test_both_forms_lose_about_the_same() -> None:
 
 
 def test_the_loss_is_that_of_centralized_sequential_clustering() -> None:
-    from covey.anonymize import anonymize
-    from covey.anonymize.build import build
+    from covey.anonymizers import anonymize
+    from covey.anonymizers.build import build
     from covey.party.session.data import load_table
 
     people = draw_people(stream_of(8, "loss"), 900)

@@ -17,6 +17,7 @@ from tests.protocols.collectors import Seen, anyone, drawn_positions, finished, 
 from covey import samples
 from covey.crypto import paillier
 from covey.errors import InputError, Unmet
+from covey.judge import verify
 from covey.measures import lm
 from covey.party.simulate.respondents import load_rows, simulate
 from covey.protocols.collect import attack, clear, fetch, keys
@@ -31,7 +32,6 @@ from covey.secure import approval
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
 from covey.study.study import Option
-from covey.verify import verify
 from covey.wire import Channel
 
 __all__ = ["seen"]

@@ -15,7 +15,7 @@ from tests.harness.spent import heard, said, spent
 from covey.crypto.elgamal import KeyShare, Logarithms, encrypt, joint_key, opened, rerandomise
 from covey.crypto.group import Point, Points, Scalars, generator_times, powers
 from covey.crypto.rng import Rng
-from covey.crypto.threshold import CommitteeKey, Dealer, Trustee
+from covey.crypto.threshold_key import CommitteeKey, Dealer, Trustee
 from covey.errors import Aborted, CoveyError, InputError, PeerError
 from covey.protocols.collect import committee
 from covey.protocols.collect.committee import COST, LEAKAGE, OPENING_COST, OPENING_LEAKAGE

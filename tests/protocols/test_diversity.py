@@ -15,6 +15,7 @@ from tests.harness.hospitals import SITES, Person, draw_people, stream_of, study
 
 import covey
 from covey.errors import Aborted
+from covey.judge import verify
 from covey.protocols import cluster_rows as cluster
 from covey.protocols import diversity
 from covey.protocols.cluster_rows import diverse, ranges
@@ -22,7 +23,6 @@ from covey.protocols.peel import diverse as peel_diverse
 from covey.protocols.peel import find
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
-from covey.verify import verify
 
 Bits = diverse.Bits
 

@@ -34,6 +34,7 @@ from covey.cli import app
 from covey.crypto import paillier
 from covey.crypto.rng import Rng
 from covey.errors import Aborted, InputError, Unmet
+from covey.judge import verify
 from covey.party.audit.script import strays
 from covey.party.session.data import load_table
 from covey.protocols import federate
@@ -45,7 +46,6 @@ from covey.protocols.protocol import Proposal, Result, Seat
 from covey.secure.declare import Leakage
 from covey.study import Study
 from covey.table import Table
-from covey.verify import verify
 from covey.wire import Channel
 
 POPULATION = 60

@@ -26,9 +26,9 @@ from tests.harness.parties import run_parties
 from tests.protocols.generalizers import lay_out
 
 import covey
-from covey.anonymize.build import build
-from covey.anonymize.datafly import datafly
-from covey.anonymize.problem import Partition
+from covey.anonymizers.build import build
+from covey.anonymizers.datafly import datafly
+from covey.anonymizers.problem import Partition
 from covey.errors import InputError, Unmet
 from covey.party.audit import folders as audit
 from covey.party.plan import make_plan

@@ -27,10 +27,10 @@ from tests.protocols.peelers import (
 )
 
 import covey
-from covey.anonymize.constraints import limits_of
-from covey.anonymize.pace import never, silent
-from covey.anonymize.peel.strip import strip
-from covey.anonymize.problem import Problem
+from covey.anonymizers.constraints import limits_of
+from covey.anonymizers.pace import never, silent
+from covey.anonymizers.peel.strip import strip
+from covey.anonymizers.problem import Problem
 from covey.crypto.field import F61
 from covey.errors import InputError, Unmet
 from covey.measures import integer_costs
@@ -173,7 +173,7 @@ def test_the_clear_peeling_is_the_centralized_ones_on_the_same_list(seed: int) -
     own, first = group([*codes], codes.shape[1])
     costs, scale = integer_costs(trees)
     problem = Problem(trees, np.ascontiguousarray(codes[:, first]), np.bincount(own), costs, scale, study.privacy.k)
-    from covey.anonymize.peel.atoms import cut
+    from covey.anonymizers.peel.atoms import cut
 
     atoms = cut(problem)
     label = strip(problem, atoms, limits_of(problem), listed, silent, never)

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from covey.errors import InputError
+from covey.judge import Requirement, Verdict, verify
 from covey.study import Study
-from covey.verify import Requirement, Verdict, verify
 
 STUDY = """
 [study]

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+from covey.judge import Diversity, verify
 from covey.study import Study
-from covey.verify import Diversity, verify
 
 VALUES = ("a", "b", "c", "d", "e", "f")
 PATHS = {"a": "ABC", "b": "ABC", "c": "ABC", "d": "DE", "e": "DE", "f": "f"}

@@ -16,8 +16,8 @@ from scipy.optimize import linear_sum_assignment
 from covey import measures
 from covey.errors import InputError
 from covey.hierarchy import Hierarchy, Open
+from covey.judge import verify
 from covey.study import Study
-from covey.verify import verify
 
 STUDY = """
 [study]
@@ -147,7 +147,7 @@ def test_a_greedy_matching_is_not_enough() -> None:
         assert verdict.original.unmatched == 0
 
 
-MATCHING = import_module("covey.verify.matching")
+MATCHING = import_module("covey.judge.matching")
 
 
 def test_matching_part_by_part_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

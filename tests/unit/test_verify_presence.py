@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from covey.cli import app
 from covey.errors import InputError
+from covey.judge import verify
 from covey.study import Study
-from covey.verify import verify
 
 STUDY = """
 [study]

@@ -20,15 +20,15 @@ from pathlib import Path
 
 import numpy as np
 
-from covey.anonymize import anonymize
-from covey.anonymize.build import Built, build
-from covey.anonymize.clusters import clusters_of
-from covey.anonymize.constraints import limits_of
-from covey.anonymize.figures import figures
-from covey.anonymize.kernels import forest
-from covey.anonymize.merging import agglomerate
-from covey.anonymize.sequential import SWEEPS, first_labels, split_large
-from covey.anonymize.sweeping import sweep
+from covey.anonymizers import anonymize
+from covey.anonymizers.build import Built, build
+from covey.anonymizers.clusters import clusters_of
+from covey.anonymizers.constraints import limits_of
+from covey.anonymizers.figures import figures
+from covey.anonymizers.kernels import forest
+from covey.anonymizers.merging import agglomerate
+from covey.anonymizers.sequential import SWEEPS, first_labels, split_large
+from covey.anonymizers.sweeping import sweep
 from covey.bench.census import Census, census
 from covey.bench.experiment import Claim, Curve, Experiment, Findings, Grid, Plot, Setting
 from covey.party.session.data import load_table

@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from covey.anonymize import anonymize
-from covey.anonymize.build import build
-from covey.anonymize.problem import Longs
+from covey.anonymizers import anonymize
+from covey.anonymizers.build import build
+from covey.anonymizers.problem import Longs
 from covey.bench.census import Census, census
 from covey.bench.experiment import Claim, Curve, Experiment, Findings, Grid, Plot, Setting
 from covey.crypto.rng import derive

@@ -17,7 +17,7 @@ from typing import cast
 import pyarrow as pa
 
 import covey
-from covey.anonymize import ALGORITHMS
+from covey.anonymizers import ALGORITHMS
 from covey.bench.experiment import Curve, Findings, Grid, Plot
 from covey.bench.stage import Split, Stage, concatenated, one_owner, rows_of, split
 from covey.errors import Aborted, InputError, Unmet

@@ -17,8 +17,8 @@ import pyarrow.csv
 
 import covey
 from covey import samples
-from covey.anonymize import anonymize
-from covey.anonymize.build import build
+from covey.anonymizers import anonymize
+from covey.anonymizers.build import build
 from covey.bench.experiment import Cell, Claim, Curve, Experiment, Findings, Grid, Plot, Setting
 from covey.crypto.commutative import BlindingKey
 from covey.crypto.group import hash_to_group

@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from covey.anonymize import anonymize
-from covey.anonymize.build import build
-from covey.anonymize.figures import figures
+from covey.anonymizers import anonymize
+from covey.anonymizers.build import build
+from covey.anonymizers.figures import figures
 from covey.bench.census import Census, census
 from covey.bench.experiment import Claim, Curve, Experiment, Findings, Grid, Plot, Setting
 from covey.party.session.data import load_table

@@ -29,6 +29,7 @@ from covey.cli.simulate import simulate
 from covey.cli.verify import verify
 from covey.errors import CoveyError
 from covey.plain import plain_lines
+from covey.version import __version__
 
 app = typer.Typer(
     name="covey",
@@ -63,9 +64,7 @@ _OURS = 70
 @app.callback(invoke_without_command=True)
 def root(version: bool = typer.Option(False, "--version", help="Print the version and stop.")) -> None:
     if version:
-        from importlib.metadata import version as installed
-
-        typer.echo(f"covey {installed('covey')}")
+        typer.echo(f"covey {__version__}")
         raise typer.Exit
 
 

@@ -14,7 +14,7 @@ from covey.errors import Aborted, InputError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from covey.anonymize.explain import Explanation
+    from covey.anonymizers.explain import Explanation
     from covey.publish import Release
 
 
@@ -73,7 +73,7 @@ def anonymize(
 
 def read_options(algorithm: str, given: list[str]) -> dict[str, object]:
     """`NAME=VALUE` texts as the algorithm's own options. Raises InputError that names the one that is wrong."""
-    from covey.anonymize import find
+    from covey.anonymizers import find
 
     known = find(algorithm).options
     found: dict[str, object] = {}

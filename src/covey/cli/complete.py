@@ -12,7 +12,7 @@ def protocols(typed: str) -> list[str]:
 
 def algorithms(typed: str) -> list[str]:
     """Centralized algorithms whose names begin so."""
-    from covey.anonymize import ALGORITHMS
+    from covey.anonymizers import ALGORITHMS
 
     return [name for name in ALGORITHMS if name.startswith(typed)]
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from covey.judge import Diversity, Requirement, Risks, Verdict
     from covey.study import Study
-    from covey.verify import Diversity, Requirement, Risks, Verdict
 
 
 def verify(
@@ -45,8 +45,8 @@ def verify(
 
     Example: covey verify out/release.csv --study study.toml --original clinic.csv
     """
+    from covey.judge import verify as judge
     from covey.study import Study
-    from covey.verify import verify as judge
 
     agreed = Study.load(study)
     signed_k = None

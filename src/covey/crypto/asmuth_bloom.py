@@ -8,7 +8,7 @@ Security  t - 1 shares fix y modulo a product P of t - 1 moduli only. The moduli
           N^2 2^120 P < m_1 … m_t: then more than 2^120 values of A go with each D, alike but for one.
 Not       the set of trustees has to be fixed before they compute, exponents are t times as long as the group's order,
           and nothing shows which part is wrong, only that one is. The dealer knows everything.
-          `covey.crypto.threshold_paillier` is better in all but the last, `covey.crypto.threshold` in all.
+          `covey.crypto.threshold_paillier` is better in all but the last, `covey.crypto.threshold_key` in all.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gmpy2 import mpz
 
 from covey.crypto.paillier import Ciphertexts, PublicKey
 from covey.crypto.rng import Stream
-from covey.crypto.threshold import check_threshold
+from covey.crypto.threshold_key import check_threshold
 from covey.crypto.threshold_paillier import SLACK_BITS, Primes, check_lengths, pack_counts, unpack_counts
 from covey.errors import InputError
 

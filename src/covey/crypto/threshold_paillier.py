@@ -6,7 +6,7 @@ Source    Fouque, Poupard and Stern 2000; Damgård and Jurik 2001. With N = (2 p
 Security  any t parts open, fewer say nothing. A proof (Chaum and Pedersen's in a group of hidden order) says that a
           part was made with the share: one for a whole batch, with weights from a hash. It leaves signs open, and
           only squares of a part are used.
-Not       the dealer knows the factors; `covey.crypto.threshold` needs no dealer. D grows with the committee's size.
+Not       the dealer knows the factors; `covey.crypto.threshold_key` needs no dealer. D grows with the committee's size.
 
 Encryption, sums and new randomness are those of `covey.crypto.paillier`, under `public`. The paper on collection cuts
 the key in another way: `covey.crypto.asmuth_bloom`.
@@ -26,7 +26,7 @@ from covey.crypto.paillier import Ciphertexts, PublicKey, check_bits
 from covey.crypto.primes import safe_prime
 from covey.crypto.residues import Residues
 from covey.crypto.rng import Label, Stream, spell
-from covey.crypto.threshold import check_threshold
+from covey.crypto.threshold_key import check_threshold
 from covey.errors import InputError
 
 CHALLENGE_BITS = 128

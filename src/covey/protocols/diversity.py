@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from covey.anonymize.constraints import SLACK
+from covey.anonymizers.constraints import SLACK
 from covey.errors import Aborted
 from covey.protocols.protocol import Figures
 from covey.study import Study

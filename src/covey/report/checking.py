@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from covey.judge import Requirement
 from covey.report.findings import Findings
 from covey.report.markup import Markup, join, named, tag
 from covey.report.material import Material, Summary
-from covey.verify import Requirement
 
 
 def checking(material: Material, findings: Findings | None) -> Markup:

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from covey.cells import MISSING, SUPPRESSED, number, spell
 from covey.hierarchy import Hierarchy, Interval
+from covey.judge.released import Released
+from covey.judge.tuples import Cells, Tuples, tuples
 from covey.schema import Column
 from covey.sources import Data, connect
 from covey.table import Table, Values
-from covey.verify.released import Released
-from covey.verify.tuples import Cells, Tuples, tuples
 
 MOST_BINS = 12
 _DIGITS = 6

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from covey.cells import SUPPRESSED
+from covey.judge import Risks, Verdict, verify
+from covey.judge.released import Released, read_release, shares, with_range
+from covey.judge.risk import judge_risk
+from covey.judge.tuples import Cells, Longs
 from covey.sources import Data, connect
 from covey.study import Study
 from covey.table import Table
-from covey.verify import Risks, Verdict, verify
-from covey.verify.released import Released, read_release, shares, with_range
-from covey.verify.risk import judge_risk
-from covey.verify.tuples import Cells, Longs
 
 
 @dataclass(frozen=True)

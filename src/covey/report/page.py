@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from covey.errors import InputError
+from covey.judge import Verdict
 from covey.report import pictures
 from covey.report.charts import PATTERNS, Point
 from covey.report.checking import checking
@@ -20,7 +21,6 @@ from covey.report.style import STYLE
 from covey.report.sweep import loss_by_k
 from covey.sources import Data, write_atomically
 from covey.study import Study
-from covey.verify import Verdict
 
 FILE = "report.html"
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"

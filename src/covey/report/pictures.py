@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from covey.judge import Risks
 from covey.report import spelling
 from covey.report.charts import Bar, Point, bars, curve, folded, legend
 from covey.report.distribution import Compared
 from covey.report.findings import ColumnLoss, Sizes
 from covey.report.markup import Markup, join, named, tag
 from covey.report.material import Phase, Summary
-from covey.verify import Risks
 
 _SHOWN = 24
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from covey.anonymize import ALGORITHMS, anonymize
-from covey.anonymize.build import build
-from covey.anonymize.explain import LITTLE
-from covey.anonymize.figures import figures
+from covey.anonymizers import ALGORITHMS, anonymize
+from covey.anonymizers.build import build
+from covey.anonymizers.explain import LITTLE
+from covey.anonymizers.figures import figures
 from covey.errors import InputError, Unmet
 from covey.report.charts import Point
 from covey.table import Table

@@ -11,6 +11,7 @@ from typing import cast, get_args
 
 from covey.cells import clean
 from covey.errors import InputError, StudyError
+from covey.plain import STEERING
 from covey.schema import Column, Role
 from covey.study import rules
 from covey.study.columns import read_column
@@ -58,7 +59,7 @@ def _study(root: Section, folder: Folder, path: Path) -> Study:
     name = head.text("name") or ""
     if not name:
         head.problem("a study needs a name", "name")
-    if rules.STEERING.search(name):
+    if STEERING.search(name):
         head.problem("the study's name has control characters; write it in one line of plain text", "name")
     protocol = head.choice("protocol", tuple(rules.PROTOCOLS))
     rule = rules.PROTOCOLS.get(protocol or "")
@@ -99,7 +100,7 @@ def _columns(root: Section, folder: Folder) -> tuple[Column, ...]:
     columns: list[Column] = []
     names: set[str] = set()
     for name in section.names():
-        if clean(name) != name or not name or rules.STEERING.search(name):
+        if clean(name) != name or not name or STEERING.search(name):
             section.problem(f"column name {name!r} is empty or has outer white space or control characters", name)
         if name.casefold() in names:
             section.problem(f"column {name!r} differs from another column only in capitals", name)

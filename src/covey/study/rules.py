@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
-STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Characters that move a terminal's cursor, turn a line around, or cannot be written at all."""
 STUDY_KEYS = ("name", "protocol", "partition", "sizes", "mismatch", "rows_at_most")
 PRIVACY_KEYS = ("k", "l", "diversity", "c", "t", "site_l", "delta", "k_insider")
 UTILITY_KEYS = ("measure", "suppression")

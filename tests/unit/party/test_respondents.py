@@ -15,10 +15,10 @@ import covey
 from covey import samples
 from covey.cli import app
 from covey.errors import Aborted, CoveyError, InputError
+from covey.judge import verify
 from covey.party.audit.folders import audit
 from covey.party.simulate import respondents
 from covey.study import Study
-from covey.verify import verify
 from covey.wire import Channel
 
 ROWS = 24

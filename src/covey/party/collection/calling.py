@@ -8,7 +8,6 @@ import socket
 import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,6 +20,7 @@ from covey.party.collection.speech import Connection
 from covey.party.identity import keys as keyring
 from covey.party.identity.keys import Keys
 from covey.plain import plain
+from covey.version import __version__
 from covey.wire.trust import explain
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 30.0
@@ -111,8 +111,8 @@ class Caller:
     def _check(self, hello: speech.Hello) -> None:
         if hello.handle and hello.study != self.invitation.study:
             raise AccessError("the collector collects for another study than the invitation's; ask the organiser")
-        if (hello.version, hello.software) != (speech.VERSION, version("covey")):
-            theirs, ours = plain(hello.software), version("covey")
+        if (hello.version, hello.software) != (speech.VERSION, __version__):
+            theirs, ours = plain(hello.software), __version__
             raise InputError(f"the collector runs covey {theirs}, this is {ours}; install the same version")
 
     async def enrol(self) -> str:

@@ -17,7 +17,6 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 
 from cryptography import x509
@@ -33,6 +32,7 @@ from covey.party.collection.register import Ready, Register, moment
 from covey.party.collection.speech import Connection, Garbled, Over
 from covey.party.collection.standing import Shelf, Standing, StandingLink
 from covey.party.session.journal import Journal
+from covey.version import __version__
 from covey.wire.contact import Address, fingerprint
 from covey.wire.depth import first_cause
 from covey.wire.tls import open_port
@@ -318,7 +318,7 @@ class Hub:
             self.changed.set()
 
     def _ready(self, handle: str, said: speech.Ready) -> None:
-        if said.study.hex() != self.study_hash or said.software != version("covey"):
+        if said.study.hex() != self.study_hash or said.software != __version__:
             raise Garbled("it has another study, or another version of covey")
         held = self.register.held
         if handle not in held.ready and held.started is None and held.ended is None:
@@ -384,7 +384,7 @@ class Hub:
     def _hello(self, handle: str, nonce: bytes) -> speech.Hello:
         """The first word; a stranger hears nothing of the study."""
         study = bytes.fromhex(self.study_hash) if handle else bytes(32)
-        return speech.Hello(speech.VERSION, version("covey"), study, handle, nonce)
+        return speech.Hello(speech.VERSION, __version__, study, handle, nonce)
 
     def _tell_all(self) -> None:
         for guest in self._guests.values():

@@ -11,7 +11,6 @@ import contextlib
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 
 from covey.errors import Aborted, CoveyError, InputError, PeerError, Unmet
@@ -31,6 +30,7 @@ from covey.plain import plain, slug
 from covey.protocols import Protocol, of_study
 from covey.study import Study
 from covey.table import Table
+from covey.version import __version__
 from covey.wire.depth import first_cause
 
 IDLE_SECONDS = 2.0
@@ -89,7 +89,7 @@ class Respondent:
         try:
             if hello.handle != handle:
                 raise Later("it does not know this key yet")
-            await connection.say(speech.Ready(self.invitation.study, version("covey")))
+            await connection.say(speech.Ready(self.invitation.study, __version__))
             connection.enlarge()
             self.caller.reached = True
             async with asyncio.TaskGroup() as group:

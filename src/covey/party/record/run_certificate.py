@@ -13,7 +13,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from typing import TypeAlias
 
@@ -21,6 +20,7 @@ from covey.errors import InputError, Unmet
 from covey.party.identity.certificate import Certificate
 from covey.protocols import Figures
 from covey.study import Study
+from covey.version import __version__
 
 FILE = "certificate.json"
 FORMAT = "covey certificate/1"
@@ -86,7 +86,7 @@ def statement_a(study: Study, session: bytes, heads: Heads) -> Statement:
         "study_hash": study.study_hash,
         "roster_hash": study.roster_hash,
         "protocol": study.protocol,
-        "version": version("covey"),
+        "version": __version__,
         "session": session.hex(),
         "parties": [party.name for party in study.parties],
         "heads": {sender: dict(others) for sender, others in spelled.items()},

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 from dataclasses import dataclass
-from importlib.metadata import version
 
 from covey.crypto.rng import derive, spell
 from covey.party.identity.keys import Keys
 from covey.study import Study
 from covey.table import Table, Values
+from covey.version import __version__
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Binding:
 def bind(study: Study, party: str, table: Table | None, keys: Keys) -> Binding:
     """The binding of a run that is about to begin."""
     data = data_digest(table, keys)
-    return Binding(party, version("covey"), study.study_hash, study.roster_hash, study.layout, data)
+    return Binding(party, __version__, study.study_hash, study.roster_hash, study.layout, data)
 
 
 def data_digest(table: Table | None, keys: Keys) -> bytes:

@@ -18,7 +18,6 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib.metadata import version
 from typing import Annotated
 
 from msgspec import Meta
@@ -34,6 +33,7 @@ from covey.party.session.journal import NO_JOURNAL, Journal, NoJournal
 from covey.party.session.journal_records import Begun
 from covey.plain import plain
 from covey.study import Study
+from covey.version import __version__
 from covey.wire import Bytes32, Bytes64, Channel, Link, Message, Name, gather, plain_channel
 from covey.wire.frame import VERSION
 
@@ -232,7 +232,7 @@ async def _compare_journals(channel: Channel, journal: Journal | NoJournal) -> d
 def hello(study: Study, roster: Roster, me: str, commitment: bytes, clock: int, resume: bytes | None = None) -> Hello:
     """What this party says first."""
     return Hello(
-        software=version("covey"),
+        software=__version__,
         wire=VERSION,
         party=me,
         role=study.party(me).role or "",

@@ -95,7 +95,7 @@ def check(demo: Demo, out: Path) -> str:
     """What was established about the release, in a sentence. Raises Unmet if it falls short."""
     protocol = find(str(demo.study.protocol))
     if protocol.release == "records":
-        from covey.verify import verify
+        from covey.judge import verify
 
         verdict = verify(str(out / RELEASE), demo.study)
         if not verdict.answer:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.anonymize.problem import Longs
+from covey.anonymizers.problem import Longs
 from covey.compiled import jit
 from covey.protocols.cluster_columns.course import Batch
 from covey.protocols.cluster_columns.terms import Shares

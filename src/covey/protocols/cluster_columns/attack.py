@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.anonymize.problem import Longs
+from covey.anonymizers.problem import Longs
 from covey.protocols.cluster_columns.terms import Shares
 
 Pairs = set[tuple[int, int]]

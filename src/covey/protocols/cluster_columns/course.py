@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.anonymize.problem import Longs
+from covey.anonymizers.problem import Longs
 from covey.crypto.rng import Rng
 from covey.protocols.cluster_columns.own import row_starts
 

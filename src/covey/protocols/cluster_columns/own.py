@@ -8,13 +8,13 @@ from typing import cast
 
 import numpy as np
 
-from covey.anonymize.clusters import Clusters, close, clusters_of, holds_diversity
-from covey.anonymize.constraints import Limits, flat_codes, limits_of
-from covey.anonymize.kernels import Forest, forest
-from covey.anonymize.merging import distance
-from covey.anonymize.problem import Ints, Longs, Problem, Sensitive
-from covey.anonymize.sequential import may_part
-from covey.anonymize.sweeping import joining, move, stands
+from covey.anonymizers.clusters import Clusters, close, clusters_of, holds_diversity
+from covey.anonymizers.constraints import Limits, flat_codes, limits_of
+from covey.anonymizers.kernels import Forest, forest
+from covey.anonymizers.merging import distance
+from covey.anonymizers.problem import Ints, Longs, Problem, Sensitive
+from covey.anonymizers.sequential import may_part
+from covey.anonymizers.sweeping import joining, move, stands
 from covey.compiled import jit
 from covey.protocols.cluster_columns.terms import CAP, Shares, Terms
 from covey.table import Table

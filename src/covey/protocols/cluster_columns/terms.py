@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.anonymize.problem import Longs
+from covey.anonymizers.problem import Longs
 from covey.crypto.rng import Rng, derive, spell
 from covey.crypto.secret import Secret
 from covey.errors import InputError

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.anonymize.constraints import limits_of
-from covey.anonymize.problem import Ints, Longs
-from covey.anonymize.sequential import Start, cluster
+from covey.anonymizers.constraints import limits_of
+from covey.anonymizers.problem import Ints, Longs
+from covey.anonymizers.sequential import Start, cluster
 from covey.protocols.cluster_rows import ancestor, diverse, divide, guarded, regroup, repair, site
 from covey.protocols.cluster_rows.descent import NOTHING
 from covey.protocols.cluster_rows.ground import Clusters, Ground

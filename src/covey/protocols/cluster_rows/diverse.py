@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.anonymize.problem import Longs
+from covey.anonymizers.problem import Longs
 from covey.errors import Unmet
 from covey.protocols.cluster_rows.ground import Clusters, Ground
 from covey.protocols.cluster_rows.kernels import joined_box, nearest

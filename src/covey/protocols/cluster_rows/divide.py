@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.anonymize.problem import Ints, Longs
+from covey.anonymizers.problem import Ints, Longs
 from covey.compiled import jit
 from covey.protocols.cluster_rows import ancestor
 from covey.protocols.cluster_rows.ground import Clusters, Ground

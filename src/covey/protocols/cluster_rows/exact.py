@@ -6,7 +6,7 @@ others have a single record in a cluster, that closure is the record, and so is 
 everyone is shown: both are counted. A sweep is repeated while a record moved or a cluster was halved (the paper leaves
 the second out), at most `SWEEPS` times.
 
-The start is that of `covey.anonymize.sequential`: random clusters of k/2 records or, if these are so wide that hardly
+The start is that of `covey.anonymizers.sequential`: random clusters of k/2 records or, if these are so wide that hardly
 a move would gain, of half the size, and again; their sizes and closures are public, so everyone decides alike. Smaller
 clusters show more; `start = "paper"` keeps to k/2.
 """
@@ -20,11 +20,11 @@ from typing import Protocol as Interface
 
 import numpy as np
 
-from covey.anonymize.clusters import clusters_of
-from covey.anonymize.constraints import limits_of
-from covey.anonymize.merging import agglomerate
-from covey.anonymize.problem import Ints, Longs
-from covey.anonymize.sequential import first_number, too_wide
+from covey.anonymizers.clusters import clusters_of
+from covey.anonymizers.constraints import limits_of
+from covey.anonymizers.merging import agglomerate
+from covey.anonymizers.problem import Ints, Longs
+from covey.anonymizers.sequential import first_number, too_wide
 from covey.crypto.rng import Rng, Stream
 from covey.protocols.cluster_rows import ancestor
 from covey.protocols.cluster_rows.agree import agree

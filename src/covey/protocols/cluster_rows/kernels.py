@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.anonymize.kernels import Forest, lowest_above
-from covey.anonymize.problem import Ints, Longs
+from covey.anonymizers.kernels import Forest, lowest_above
+from covey.anonymizers.problem import Ints, Longs
 from covey.compiled import jit
 from covey.protocols.cluster_rows.descent import NOTHING
 

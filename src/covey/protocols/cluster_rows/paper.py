@@ -20,8 +20,8 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta
 
-from covey.anonymize.kernels import lowest_above
-from covey.anonymize.problem import Ints, Longs
+from covey.anonymizers.kernels import lowest_above
+from covey.anonymizers.problem import Ints, Longs
 from covey.crypto.rng import Stream
 from covey.errors import PeerError
 from covey.protocols.cluster_rows import rings

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.anonymize.problem import Ints, Longs
+from covey.anonymizers.problem import Ints, Longs
 from covey.crypto.rng import Rng, Stream
 from covey.crypto.secret import Secret
 from covey.protocols.cluster_rows.ground import Clusters, Ground

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from covey import measures
-from covey.anonymize.constraints import diversity_of
-from covey.anonymize.problem import Ints, Longs
+from covey.anonymizers.constraints import diversity_of
+from covey.anonymizers.problem import Ints, Longs
 from covey.errors import Unmet
 from covey.protocols import rows
 from covey.protocols.cluster_rows.ground import Clusters, Ground

@@ -18,7 +18,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.anonymize.problem import Ints, Longs
+from covey.anonymizers.problem import Ints, Longs
 from covey.errors import Unmet
 from covey.protocols.cluster_rows.ground import Clusters, Ground
 from covey.protocols.cluster_rows.kernels import Children

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.anonymize.problem import Ints, Longs
+from covey.anonymizers.problem import Ints, Longs
 from covey.errors import PeerError
 from covey.protocols.cluster_rows import ancestor
 from covey.protocols.cluster_rows.agree import agree

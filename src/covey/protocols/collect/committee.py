@@ -24,7 +24,7 @@ from covey.crypto import proof
 from covey.crypto.elgamal import Ciphertexts
 from covey.crypto.group import POINT_BYTES, Points, Scalar
 from covey.crypto.rng import Label, spell
-from covey.crypto.threshold import (
+from covey.crypto.threshold_key import (
     EQUALITY_BYTES,
     CommitteeKey,
     Dealer,

@@ -25,7 +25,7 @@ from covey.crypto.asmuth_bloom import AsmuthBloomKey, AsmuthBloomTrustee, deal_a
 from covey.crypto.paillier import Ciphertexts, PublicKey
 from covey.crypto.residues import Residues
 from covey.crypto.rng import Label, spell
-from covey.crypto.threshold import check_threshold
+from covey.crypto.threshold_key import check_threshold
 from covey.crypto.threshold_paillier import SLACK_BITS, Primes, ShamirKey, ShamirPart, ShamirTrustee, deal_shamir
 from covey.errors import InputError, PeerError
 from covey.protocols.collect.committee import places

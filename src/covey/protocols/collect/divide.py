@@ -1,7 +1,7 @@
 """Where the collector cuts the line: classes of k or more neighbours, as near to each other as can be.
 
 Source    Xue and others, section 4.4: FALL's and Hansen and Mukherjee's costs, both cut in O(k x) after sorting
-          (`covey.anonymize.line`). Positions may be shifted and scaled without changing the cut.
+          (`covey.anonymizers.line`). Positions may be shifted and scaled without changing the cut.
 Merging   is ours: a class that is not diverse joins the neighbour that is nearer on the line, again and again.
 """
 
@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.anonymize.hilbert import Cost, cut
-from covey.anonymize.problem import Problem
+from covey.anonymizers.hilbert import Cost, cut
+from covey.anonymizers.problem import Problem
 from covey.errors import Unmet
 from covey.hierarchy import Hierarchy
 from covey.measures import integer_costs

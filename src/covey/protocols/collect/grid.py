@@ -1,7 +1,7 @@
 """The public grid: each column at one level of its hierarchy, and the cells in the order of Hilbert's curve.
 
 A column's cells are its nodes on that level, in the order of the tree, so that neighbours belong together. The curve is
-the compact one of `covey.anonymize.curve`, its ranks counted over the cells that there are.
+the compact one of `covey.anonymizers.curve`, its ranks counted over the cells that there are.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.anonymize import curve
+from covey.anonymizers import curve
 from covey.errors import InputError
 from covey.hierarchy import Hierarchy
 

@@ -21,7 +21,7 @@ from covey.crypto import proof
 from covey.crypto.elgamal import KeyShare, joint_key
 from covey.crypto.group import Point, Points
 from covey.crypto.rng import Label, spell
-from covey.crypto.threshold import CommitteeKey, Trustee
+from covey.crypto.threshold_key import CommitteeKey, Trustee
 from covey.errors import PeerError, Unmet
 from covey.protocols.collect import committee, post, roll
 from covey.protocols.protocol import EVERYONE, Attendance

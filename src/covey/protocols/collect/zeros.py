@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from covey.crypto.elgamal import Ciphertexts, opened, rerandomise
 from covey.crypto.group import Points, Scalars
-from covey.crypto.threshold import Trustee
+from covey.crypto.threshold_key import Trustee
 from covey.errors import PeerError, Unmet
 from covey.protocols.collect import committee, roll
 from covey.protocols.collect.keys import Opening

@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from covey import measures
-from covey.anonymize.constraints import diversity_of
+from covey.anonymizers.constraints import diversity_of
 from covey.crypto.rng import Rng
 from covey.crypto.secret import Secret
 from covey.errors import Aborted

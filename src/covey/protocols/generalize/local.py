@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.anonymize import anonymize
-from covey.anonymize.build import build, class_of_row
-from covey.anonymize.datafly import Ties
-from covey.anonymize.problem import Ints, Longs, Partition
+from covey.anonymizers import anonymize
+from covey.anonymizers.build import build, class_of_row
+from covey.anonymizers.datafly import Ties
+from covey.anonymizers.problem import Ints, Longs, Partition
 from covey.errors import Unmet
 from covey.hierarchy import Hierarchy
 from covey.protocols.generalize.terms import Terms

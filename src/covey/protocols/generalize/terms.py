@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from covey.anonymize import ALGORITHMS
-from covey.anonymize.datafly import Ties
+from covey.anonymizers import ALGORITHMS
+from covey.anonymizers.datafly import Ties
 from covey.errors import InputError
 from covey.protocols import columns
 from covey.study import Study

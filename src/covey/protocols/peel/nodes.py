@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from covey.anonymize.kernels import Forest, forest, hash_tuples, number_groups, signs
-from covey.anonymize.peel import lattice
-from covey.anonymize.problem import Problem
+from covey.anonymizers.kernels import Forest, forest, hash_tuples, number_groups, signs
+from covey.anonymizers.peel import lattice
+from covey.anonymizers.problem import Problem
 from covey.compiled import jit
 from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import Secret

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from covey import measures
-from covey.anonymize.constraints import diversity_of
+from covey.anonymizers.constraints import diversity_of
 from covey.errors import Unmet
 from covey.hierarchy import Hierarchy
 from covey.protocols.peel.tuples import Ints, Longs

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from covey import measures
-from covey.anonymize.constraints import diversity_of
+from covey.anonymizers.constraints import diversity_of
 from covey.cells import SUPPRESSED
 from covey.errors import Aborted, Unmet
 from covey.protocols.protocol import Figures, Result

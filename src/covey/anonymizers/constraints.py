@@ -1,0 +1,281 @@
+"""What every class must satisfy, decided from its histogram of sensitive values.
+
+Size        k records or more.
+l, frequency  no value in more than size / l of the class's records.
+l, distinct   l different values or more.
+l, entropy    exp(H) >= l for the class's entropy H in natural logarithms (the base does not matter).
+c           besides l: the most frequent value is rarer than c times all from the l-th most frequent on, together.
+t           the distance between the class's and the table's distribution is t at most: half the L1 distance (equal),
+            the earth mover's over ordered values that are one step apart of m - 1, or the earth mover's over a tree,
+            two leaves being their common ancestor's level of the height apart.
+
+Several sensitive columns must each satisfy them. A value that no record has takes no part.
+
+A class's histogram is one flat array, the columns side by side: column c's value v stands at `starts[c] + v`.
+Two classes that satisfy everything do so when they are merged: equal labels in a release never break what was kept.
+Counts are compared as integers: t's distances are exact until the last division.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.anonymizers.problem import Longs, Partition, Problem
+from covey.compiled import jit
+from covey.errors import InputError, Unmet
+
+NONE, FREQUENCY, DISTINCT, ENTROPY = 0, 1, 2, 3
+EQUAL, ORDERED, HIERARCHY = 0, 1, 2
+_KINDS = {"frequency": FREQUENCY, "distinct": DISTINCT, "entropy": ENTROPY}
+_DISTANCES = {"equal": EQUAL, "ordered": ORDERED, "hierarchy": HIERARCHY}
+SLACK = 1e-9  # a rounding error never decides
+
+
+class Limits(NamedTuple):
+    """A problem's constraints as arrays and numbers, for compiled code."""
+
+    k: int
+    kind: int  # NONE, FREQUENCY, DISTINCT or ENTROPY
+    l: float  # noqa: E741 - the field's name for it
+    c: float  # infinite where none is asked
+    t: float  # likewise
+    starts: Longs  # where each sensitive column begins in a flat histogram; the last entry is its width
+    whole: Longs  # the table's flat histogram
+    records: int
+    distances: Longs  # per column EQUAL, ORDERED or HIERARCHY
+    tree_starts: Longs  # where each column's tree begins in `parents` and `levels`
+    parents: Longs  # each node's parent, per tree, children before parents
+    levels: Longs  # each node's level
+    heights: Longs
+
+
+@jit
+def frequency_kept(histogram: Longs, start: int, stop: int, size: int, l: float) -> bool:  # noqa: E741
+    """Whether no value has more than size / l of the records."""
+    top = 0
+    for value in range(start, stop):
+        top = max(top, histogram[value])
+    return top * l <= size + SLACK
+
+
+@jit
+def distinct_kept(histogram: Longs, start: int, stop: int, l: float) -> bool:  # noqa: E741
+    """Whether l different values occur."""
+    seen = 0
+    for value in range(start, stop):
+        if histogram[value] > 0:
+            seen += 1
+    return seen >= l
+
+
+@jit
+def entropy(histogram: Longs, start: int, stop: int, size: int) -> float:
+    """The entropy of the values, in natural logarithms."""
+    total = 0.0
+    for value in range(start, stop):
+        if histogram[value] > 0:
+            total += histogram[value] * np.log(histogram[value])
+    return float(np.log(size) - total / size)
+
+
+@jit
+def recursive_kept(histogram: Longs, start: int, stop: int, l: float, c: float) -> bool:  # noqa: E741
+    """Whether r1 < c (rl + … + rm) for the counts r1 >= r2 >= … of the values."""
+    falling = -np.sort(-histogram[start:stop])
+    rest = falling[int(np.ceil(l)) - 1 :].sum()
+    return bool(falling[0] < c * rest)
+
+
+@jit
+def equal_distance(histogram: Longs, whole: Longs, start: int, stop: int, size: int, records: int) -> float:
+    """Half the L1 distance between a class and the table."""
+    moved = 0
+    for value in range(start, stop):
+        moved += abs(histogram[value] * records - whole[value] * size)
+    return moved / 2 / size / records
+
+
+@jit
+def ordered_distance(histogram: Longs, whole: Longs, start: int, stop: int, size: int, records: int) -> float:
+    """The earth mover's distance between a class and the table, over the values that occur, in their order."""
+    moved, carried, occurring = 0, 0, 0
+    for value in range(start, stop):
+        if whole[value] > 0:
+            occurring += 1
+            carried += histogram[value] * records - whole[value] * size
+            moved += abs(carried)
+    return moved / max(occurring - 1, 1) / size / records
+
+
+@jit
+def tree_distance(limits: Limits, histogram: Longs, column: int, size: int) -> float:
+    """The earth mover's distance between a class and the table, over the column's hierarchy."""
+    start, stop = limits.starts[column], limits.starts[column + 1]
+    base, end = limits.tree_starts[column], limits.tree_starts[column + 1]
+    extra, needed, spare = np.zeros(end - base), np.zeros(end - base), np.zeros(end - base)
+    moved = 0.0
+    for node in range(end - base):
+        if node < stop - start:
+            extra[node] = histogram[start + node] * limits.records - limits.whole[start + node] * size
+        moved += min(spare[node], needed[node]) * limits.levels[base + node]
+        parent = limits.parents[base + node]
+        if parent != node:
+            extra[parent] += extra[node]
+            spare[parent] += max(extra[node], 0.0)
+            needed[parent] += max(-extra[node], 0.0)
+    return float(moved / max(limits.heights[column], 1) / size / limits.records)
+
+
+@jit
+def distance(limits: Limits, histogram: Longs, column: int, size: int) -> float:
+    """How far one sensitive column of a class is from the table's, by the column's own distance."""
+    start, stop = limits.starts[column], limits.starts[column + 1]
+    if limits.distances[column] == ORDERED:
+        return ordered_distance(histogram, limits.whole, start, stop, size, limits.records)
+    if limits.distances[column] == HIERARCHY:
+        return tree_distance(limits, histogram, column, size)
+    return equal_distance(histogram, limits.whole, start, stop, size, limits.records)
+
+
+@jit
+def diverse(limits: Limits, histogram: Longs, size: int) -> bool:
+    """Whether a class of this histogram keeps l and t; its size is not looked at."""
+    for column in range(len(limits.starts) - 1):
+        start, stop = limits.starts[column], limits.starts[column + 1]
+        if limits.kind == FREQUENCY:
+            if not frequency_kept(histogram, start, stop, size, limits.l):
+                return False
+        elif limits.kind == DISTINCT:
+            if not distinct_kept(histogram, start, stop, limits.l):
+                return False
+        elif limits.kind == ENTROPY and entropy(histogram, start, stop, size) < np.log(limits.l) - SLACK:
+            return False
+        if limits.c < np.inf and not recursive_kept(histogram, start, stop, limits.l, limits.c):
+            return False
+        if limits.t < np.inf and distance(limits, histogram, column, size) > limits.t + SLACK:
+            return False
+    return True
+
+
+@jit
+def kept(limits: Limits, histogram: Longs, size: int) -> bool:
+    """Whether a class of this histogram and size keeps k, l and t."""
+    return size >= limits.k and diverse(limits, histogram, size)
+
+
+@jit
+def broken(limits: Limits, histograms: Longs, sizes: Longs) -> NDArray[np.bool_]:
+    """Which of these classes do not keep k, l and t; `histograms` is classes x width."""
+    result = np.zeros(len(sizes), dtype=np.bool_)
+    for number in range(len(sizes)):
+        result[number] = not kept(limits, histograms[number], sizes[number])
+    return result
+
+
+def limits_of(problem: Problem) -> Limits:
+    """The problem's constraints as compiled code reads them; without l and t no sensitive column takes part."""
+    columns = problem.sensitive if problem.l is not None or problem.t is not None else ()
+    starts = np.cumsum([0, *(column.values for column in columns)], dtype=np.int64)
+    trees = [column.tree if column.distance == "hierarchy" else None for column in columns]
+    parents = [np.empty(0, dtype=np.int64) if tree is None else tree.parent.astype(np.int64) for tree in trees]
+    levels = [np.empty(0, dtype=np.int64) if tree is None else tree.level.astype(np.int64) for tree in trees]
+    return Limits(
+        k=problem.k,
+        kind=NONE if problem.l is None else _KINDS[problem.diversity],
+        l=1.0 if problem.l is None else float(problem.l),
+        c=math.inf if problem.c is None or problem.l is None else float(problem.c),
+        t=math.inf if problem.t is None else float(problem.t),
+        starts=starts,
+        whole=_flat_histogram(problem, starts),
+        records=problem.records,
+        distances=np.array([_DISTANCES[column.distance] for column in columns], dtype=np.int64),
+        tree_starts=np.cumsum([0, *(len(part) for part in parents)], dtype=np.int64),
+        parents=np.concatenate([np.empty(0, dtype=np.int64), *parents]),
+        levels=np.concatenate([np.empty(0, dtype=np.int64), *levels]),
+        heights=np.array([1 if tree is None else tree.height for tree in trees], dtype=np.int64),
+    )
+
+
+def flat_codes(problem: Problem) -> Longs:
+    """Each item's places in a flat histogram, items x sensitive columns; no column where nothing watches them."""
+    limits = limits_of(problem)
+    watched = len(limits.starts) - 1
+    if not watched:
+        return np.empty((problem.items, 0), dtype=np.int64)
+    return np.stack([problem.sensitive[c].codes + limits.starts[c] for c in range(watched)], axis=1).astype(np.int64)
+
+
+def _flat_histogram(problem: Problem, starts: Longs) -> Longs:
+    parts = [
+        np.bincount(problem.sensitive[c].codes, weights=problem.counts, minlength=problem.sensitive[c].values)
+        for c in range(len(starts) - 1)
+    ]
+    return np.concatenate([np.empty(0), *parts]).astype(np.int64)
+
+
+def satisfied(problem: Problem, histogram: Longs, size: int) -> bool:
+    """Whether a class of that flat histogram and size keeps everything the problem asks."""
+    return kept(limits_of(problem), histogram, size)
+
+
+def histograms(problem: Problem, partition: Partition) -> Longs:
+    """Each class's flat histogram, classes x width."""
+    places = flat_codes(problem)
+    width = int(limits_of(problem).starts[-1])
+    flat = np.zeros(partition.classes * width, dtype=np.int64)
+    for column in range(places.shape[1]):
+        np.add.at(flat, partition.group * width + places[partition.item, column], partition.count)
+    return flat.reshape(partition.classes, width)
+
+
+def most_diverse(problem: Problem) -> float:
+    """The largest l that any partition could keep, that of the whole table, by the problem's own kind."""
+    reached = math.inf
+    for column in problem.sensitive:
+        counts = np.bincount(column.codes, weights=problem.counts, minlength=column.values).astype(np.int64)
+        reached = min(reached, diversity_of(counts, problem.diversity))
+    return reached
+
+
+def diversity_of(counts: Longs, kind: str) -> float:
+    """The l of a class with these counts per sensitive value."""
+    size = int(counts.sum())
+    if size == 0:
+        return 0.0
+    if kind == "frequency":
+        return size / int(counts.max())
+    if kind == "distinct":
+        return float(np.count_nonzero(counts))
+    return math.exp(entropy(counts, 0, len(counts), size))
+
+
+def require_feasible(problem: Problem) -> None:
+    """Raise Unmet, saying what would be feasible, if no partition could keep k and l.
+
+    Merging classes never breaks a constraint, so what the whole table as one class does not keep, no partition does.
+    """
+    if problem.records < problem.k:
+        raise Unmet(f"k = {problem.k} cannot be kept by {problem.records} records; k can be {problem.records} at most")
+    if (problem.l is not None or problem.t is not None) and not problem.sensitive:
+        raise InputError("l or t is asked for, but no column is sensitive; give one that role, or take l and t out")
+    if problem.l is None:
+        return
+    limits = limits_of(problem)._replace(t=math.inf)
+    if not diverse(limits._replace(c=math.inf), limits.whole, problem.records):
+        raise Unmet(
+            f"l = {problem.l:g} ({problem.diversity}) cannot be kept: the whole table reaches "
+            f"{_floored(most_diverse(problem))}; lower l to that, or merge sensitive values"
+        )
+    if not diverse(limits, limits.whole, problem.records):
+        raise Unmet(
+            f"c = {problem.c:g} with l = {problem.l:g} cannot be kept by the whole table; raise c, lower l, or merge "
+            "sensitive values"
+        )
+
+
+def _floored(value: float) -> str:
+    return f"{math.floor(value * 100 + SLACK) / 100:g}"

@@ -1,0 +1,118 @@
+"""Datafly (Sweeney 1997; Algorithm 1 of Jiang and Clifton): lift the column with the most distinct values a level.
+
+Strict goes on until every sequence of values has k records or more (and keeps l and t): nothing is suppressed, and the
+result is often very general. With suppression it stops when the sequences that fall short cover no more records than
+are tolerated (k in the paper); these are published at every root, and if they are fewer than k the smallest other
+classes join them (the paper's step 7). A suppressed record so looks like any other that reached all roots.
+
+Where two columns have equally many distinct values the paper's own trace takes the last one: `ties` decides.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.anonymizers.constraints import Limits, broken, flat_codes, kept, limits_of, require_feasible
+from covey.anonymizers.pace import Cancel, Progress, never, report, silent
+from covey.anonymizers.problem import Ints, Longs, Partition, Problem
+from covey.table import group
+
+Ties = Literal["first", "last"]
+
+
+def datafly(
+    problem: Problem,
+    *,
+    seed: int = 0,
+    threads: int = 1,
+    progress: Progress = silent,
+    cancel: Cancel = never,
+    tolerated: int | None = 0,
+    ties: Ties = "first",
+) -> Partition:
+    """Full-domain classes. `tolerated` is how many records may be suppressed before it stops: 0 is strict, None is k.
+
+    Nothing is random and one thread is used: `seed` and `threads` change nothing.
+    Raises Unmet if even the whole table breaks a constraint.
+    """
+    require_feasible(problem)
+    limit = problem.k if tolerated is None else tolerated
+    levels = [0] * problem.columns
+    trace: list[int] = []
+    most = sum(tree.height for tree in problem.trees)
+    while True:
+        nodes = _lifted(problem, levels)
+        label, first = group(list(nodes), problem.items)
+        short = _short(problem, label, len(first))
+        open_columns = [c for c in range(problem.columns) if levels[c] < problem.trees[c].height]
+        if int(problem.counts[short[label]].sum()) <= limit or not open_columns:
+            break
+        distinct = {c: len(np.unique(nodes[c, first])) for c in open_columns}
+        column = _most_distinct(distinct, problem.weights, ties)
+        levels[column] += 1
+        trace.append(column)
+        report("generalizing", len(trace) / most, progress, cancel)
+    return _published(problem, nodes[:, first].T, label, short, {"levels": levels, "trace": trace})
+
+
+def _lifted(problem: Problem, levels: list[int]) -> Ints:
+    """Each item's nodes with every column at its level, columns x items."""
+    return np.stack([tree.up[levels[c]][problem.codes[c]] for c, tree in enumerate(problem.trees)])
+
+
+def _most_distinct(distinct: dict[int, int], weights: tuple[float, ...], ties: Ties) -> int:
+    """The column with the most distinct values; one that matters twice as much counts for half."""
+    counted = {column: count / weights[column] if weights[column] else np.inf for column, count in distinct.items()}
+    most = max(counted.values())
+    tied = [column for column, count in counted.items() if count == most]
+    return tied[0] if ties == "first" else tied[-1]
+
+
+def _short(problem: Problem, label: Longs, classes: int) -> NDArray[np.bool_]:
+    """Which classes break a constraint."""
+    limits, places = limits_of(problem), flat_codes(problem)
+    sizes = np.bincount(label, weights=problem.counts, minlength=classes).astype(np.int64)
+    if not places.shape[1]:
+        return sizes < problem.k
+    histogram = _class_histograms(problem, places, label, classes, limits)
+    return broken(limits, histogram, sizes)
+
+
+def _class_histograms(problem: Problem, places: Longs, label: Longs, classes: int, limits: Limits) -> Longs:
+    width = int(limits.starts[-1])
+    flat = np.zeros(classes * width, dtype=np.int64)
+    for column in range(places.shape[1]):
+        np.add.at(flat, label * width + places[:, column], problem.counts)
+    return flat.reshape(classes, width)
+
+
+def _published(
+    problem: Problem, nodes: Ints, label: Longs, short: NDArray[np.bool_], notes: dict[str, object]
+) -> Partition:
+    """The classes that hold, and the rest together at every root."""
+    short = _joined(problem, label, short)
+    notes["suppressed"] = int(problem.counts[short[label]].sum())
+    number = np.cumsum(~short) - 1
+    number[short] = int((~short).sum())
+    roots = np.array([[tree.root for tree in problem.trees]], dtype=np.int32)
+    published = nodes[~short] if not short.any() else np.vstack([nodes[~short], roots])
+    item = np.arange(problem.items, dtype=np.int64)
+    return Partition(item, number[label].astype(np.int64), problem.counts.copy(), published.astype(np.int32), notes)
+
+
+def _joined(problem: Problem, label: Longs, short: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The classes to suppress: those that fall short, and the smallest others until together they hold (step 7)."""
+    if not short.any():
+        return short
+    short = short.copy()
+    limits, places = limits_of(problem), flat_codes(problem)
+    sizes = np.bincount(label, weights=problem.counts, minlength=len(short)).astype(np.int64)
+    histogram = _class_histograms(problem, places, label, len(short), limits)
+    for smallest in np.argsort(sizes, kind="stable"):
+        if kept(limits, histogram[short].sum(axis=0), int(sizes[short].sum())):
+            break
+        short[smallest] = True
+    return short

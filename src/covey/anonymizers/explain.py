@@ -1,0 +1,190 @@
+"""Why a release lost what it lost: the columns that cost most, the largest classes, and what asking for less would buy.
+
+The last is found by trying: the same search, with little effort, at a smaller k and with one column coarser from the
+start. Losses are the problem's own measure, weights included, per cell; a withheld record is lost in full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import msgspec
+import numpy as np
+
+from covey.anonymizers import ALGORITHMS, anonymize
+from covey.anonymizers.pace import Cancel, Progress, never, report, silent
+from covey.anonymizers.problem import Longs, Partition, Problem
+from covey.errors import InputError, Unmet
+from covey.hierarchy import Hierarchy
+
+LITTLE = 1  # the budget of a trial, in the search's own units: enough to compare, not to publish
+_SHOWN = 5
+
+
+class ColumnCost(msgspec.Struct, frozen=True):
+    """What one column contributes: its part of the whole loss, and how its cells are published."""
+
+    name: str
+    loss: float  # mean cost of its cells
+    part: float  # of the table's loss
+    exact: float  # part of the records that keep their own value
+    suppressed: float  # part of the records at the root, or withheld
+
+
+class LargeClass(msgspec.Struct, frozen=True):
+    """One of the largest classes: what it publishes, and what it costs."""
+
+    records: int
+    labels: tuple[str, ...]
+    loss: float
+    part: float  # of the table's loss
+
+
+class Alternative(msgspec.Struct, frozen=True):
+    """What another request would cost by the same little effort; `saves` is negative where it costs more."""
+
+    request: str
+    loss: float
+    saves: float
+
+
+class Explanation(msgspec.Struct, frozen=True):
+    """The answer to `--explain`."""
+
+    loss: float
+    classes: int
+    withheld: int
+    columns: tuple[ColumnCost, ...]  # the costliest first
+    largest: tuple[LargeClass, ...]
+    trial: float  # the request as it is, by the effort that the alternatives had
+    alternatives: tuple[Alternative, ...]  # the most helpful first
+    notes: tuple[str, ...]
+
+
+def explain(
+    problem: Problem,
+    partition: Partition,
+    names: Sequence[str],
+    algorithm: str,
+    *,
+    seed: int = 0,
+    threads: int | None = None,
+    options: Mapping[str, object] | None = None,
+    progress: Progress = silent,
+    cancel: Cancel = never,
+) -> Explanation:
+    """All of it, for the partition that `algorithm` found."""
+
+    def trial(other: Problem) -> float:
+        effort = LITTLE if ALGORITHMS[algorithm].budget else None
+        lenient = replace(other, suppression=1.0)
+        found = anonymize(
+            lenient, algorithm, seed=seed, budget=effort, threads=threads, cancel=cancel, options=options or {}
+        )
+        return found.loss(other)
+
+    base = trial(problem)
+    asked = _requests(problem, names)
+    alternatives = []
+    for number, (request, other) in enumerate(asked):
+        report("trying other requests", number / len(asked), progress, cancel)
+        try:
+            loss = trial(other)
+        except (Unmet, InputError):
+            continue
+        alternatives.append(Alternative(request, loss, base - loss))
+    return Explanation(
+        loss=partition.loss(problem),
+        classes=partition.classes,
+        withheld=problem.records - int(partition.count.sum()),
+        columns=column_costs(problem, partition, names),
+        largest=largest_classes(problem, partition),
+        trial=base,
+        alternatives=tuple(sorted(alternatives, key=lambda each: each.loss)),
+        notes=tuple(f"{key}: {value}" for key, value in partition.notes.items()),
+    )
+
+
+def column_costs(problem: Problem, partition: Partition, names: Sequence[str]) -> tuple[ColumnCost, ...]:
+    """Each column's contribution, the costliest first."""
+    sizes = partition.sizes()
+    withheld = problem.records - int(sizes.sum())
+    spent = [_spent(problem, partition, sizes, column) for column in range(problem.columns)]
+    whole = max(sum(spent), 1)
+    found = []
+    for column, tree in enumerate(problem.trees):
+        nodes = partition.nodes[:, column]
+        at_root = int(sizes[(nodes == tree.root) & (tree.codes > 1)].sum()) + withheld
+        found.append(
+            ColumnCost(
+                name=names[column],
+                loss=spent[column] / (problem.scale * problem.records),
+                part=spent[column] / whole,
+                exact=int(sizes[nodes < tree.codes].sum()) / problem.records,
+                suppressed=at_root / problem.records,
+            )
+        )
+    return tuple(sorted(found, key=lambda each: -each.loss))
+
+
+def _spent(problem: Problem, partition: Partition, sizes: Longs, column: int) -> int:
+    """The integer cost of a column's cells, a withheld record's at the root."""
+    cost, root = problem.costs[column], problem.trees[column].root
+    withheld = problem.records - int(sizes.sum())
+    return int((cost[partition.nodes[:, column]] * sizes).sum()) + withheld * int(cost[root])
+
+
+def largest_classes(problem: Problem, partition: Partition) -> tuple[LargeClass, ...]:
+    """The classes with the most records."""
+    sizes = partition.sizes()
+    cost = np.zeros(partition.classes, dtype=np.int64)
+    for column, own in enumerate(problem.costs):
+        cost += own[partition.nodes[:, column]]
+    whole = max(int((cost * sizes).sum()), 1)
+    order = np.argsort(-sizes, kind="stable")[:_SHOWN]
+    return tuple(
+        LargeClass(
+            records=int(sizes[own]),
+            labels=tuple(
+                tree.labels[node] for tree, node in zip(problem.trees, partition.nodes[own].tolist(), strict=True)
+            ),
+            loss=int(cost[own]) / (problem.scale * problem.columns),
+            part=int(cost[own] * sizes[own]) / whole,
+        )
+        for own in order.tolist()
+    )
+
+
+def _requests(problem: Problem, names: Sequence[str]) -> list[tuple[str, Problem]]:
+    """Requests that ask for less: a smaller k, no l or t, or one column coarser from the start."""
+    smaller = sorted({problem.k - 1, problem.k // 2} - {0, problem.k}, reverse=True)
+    found = [(f"k = {k} instead of {problem.k}", replace(problem, k=k)) for k in smaller]
+    if problem.l is not None:
+        found.append((f"no l instead of l = {problem.l:g}", replace(problem, l=None, c=None)))
+    if problem.t is not None:
+        found.append((f"no t instead of t = {problem.t:g}", replace(problem, t=None)))
+    for column, tree in enumerate(problem.trees):
+        if tree.height > 1:
+            found.append((f"column {names[column]!r} without its finest level", _without_finest(problem, column)))
+        elif problem.columns > 1:
+            found.append((f"column {names[column]!r} suppressed throughout", _without_finest(problem, column)))
+    return found
+
+
+def _without_finest(problem: Problem, column: int) -> Problem:
+    """The problem with one column lifted a level: its nodes there are the leaves now, at what they cost before."""
+    tree = problem.trees[column]
+    level = tree.up[1]
+    kept = np.unique(tree.up[1:])
+    leaves = np.array(list(dict.fromkeys(level.tolist())))
+    order = np.concatenate([leaves, kept[~np.isin(kept, leaves)]])
+    place = np.full(tree.nodes, -1, dtype=np.int32)
+    place[order] = np.arange(len(order))
+    first_below = np.array([int(np.flatnonzero(level == leaf)[0]) for leaf in leaves])
+    lifted = Hierarchy([tree.labels[node] for node in order], place[tree.up[1:, first_below]], kind=tree.kind)
+    codes = problem.codes.copy()
+    codes[column] = place[level[problem.codes[column]]]
+    trees = (*problem.trees[:column], lifted, *problem.trees[column + 1 :])
+    costs = (*problem.costs[:column], problem.costs[column][order], *problem.costs[column + 1 :])
+    return replace(problem, trees=trees, codes=codes, costs=costs)

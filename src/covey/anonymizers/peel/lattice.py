@@ -1,0 +1,137 @@
+"""Which nodes of the generalization lattice are visited, and in which order.
+
+A node is one level per column. Its cost is the mean over the leaves of each column, weighted alike: no data enters it,
+and on the tables tried that order was at least as good as one that knows the data.
+
+A small lattice is listed whole. A lattice of 10^9 nodes is not: *probes* then look for the nodes that matter. A probe
+starts at a record and the root and lowers one column after another, in random order and as far as k records still share
+the record's tuple. The node where it gets stuck is one at which a class can form. Some probes ask for 2k or 4k records,
+because those that leave earlier are missing later; and after a trial peel more probes start at what was left over.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from covey.anonymizers.constraints import Limits
+from covey.anonymizers.kernels import Forest, Words, draw
+from covey.anonymizers.pace import Cancel, Progress, report, silent
+from covey.anonymizers.peel.atoms import Atoms
+from covey.anonymizers.peel.strip import strip
+from covey.anonymizers.problem import Ints, Longs, Problem
+from covey.compiled import jit
+
+LISTED = 20_000  # a lattice up to this size is listed whole,
+VISITED = 2_000_000_000  # if its nodes times the atoms are no more than this
+PROBES = 600  # in each of the passes
+PASSES = 3
+COMPANY = (1, 2, 4)  # how many times k records a probe asks for
+
+
+def size(problem: Problem) -> int:
+    """How many nodes the lattice has."""
+    return math.prod(tree.levels for tree in problem.trees)
+
+
+def whole(problem: Problem) -> Ints:
+    """Every node, columns as the problem has them."""
+    grids = np.indices([tree.levels for tree in problem.trees], dtype=np.int32)
+    return np.ascontiguousarray(grids.reshape(problem.columns, -1).T)
+
+
+def is_listed(problem: Problem, atoms: Atoms) -> bool:
+    """Whether the lattice is small enough to list."""
+    return size(problem) <= min(LISTED, VISITED // max(atoms.number, 1))
+
+
+def by_cost(problem: Problem, nodes: Ints) -> Ints:
+    """These nodes, each once, by increasing cost; ties by levels."""
+    nodes = np.unique(nodes, axis=0)
+    cost = np.zeros(len(nodes))
+    for column, tree in enumerate(problem.trees):
+        leaves = max(tree.leaves, 1)
+        per_level = problem.costs[column][tree.up[:, :leaves]].sum(axis=1) / leaves
+        cost += per_level[nodes[:, column]]
+    return np.ascontiguousarray(nodes[np.argsort(cost, kind="stable")])
+
+
+def searched(
+    problem: Problem, trees: Forest, atoms: Atoms, limits: Limits, seed: int, progress: Progress, cancel: Cancel
+) -> Ints:
+    """The nodes that probes find, by cost; after each pass the next one starts at the records that were left over."""
+    nodes, which = np.empty((0, problem.columns), dtype=np.int32), np.arange(atoms.number)
+    for number in range(PASSES):
+        report("looking for nodes", number / PASSES, progress, cancel)
+        found = probed(trees, atoms, limits.k, which, seed + number)
+        nodes = by_cost(problem, np.concatenate([nodes, found]))
+        left = np.flatnonzero(strip(problem, atoms, limits, nodes[:-1], silent, cancel) == 0)
+        if atoms.weight[left].sum() < limits.k:
+            break
+        which = left
+    return nodes
+
+
+def probed(trees: Forest, atoms: Atoms, k: int, which: Longs, seed: int) -> Ints:
+    """The nodes that probes among these atoms find, not yet sorted; the root is always one."""
+    random = np.random.default_rng([seed, len(which)])
+    state = np.array([random.integers(2**62)], dtype=np.uint64)
+    codes, weight = np.ascontiguousarray(atoms.codes[:, which]), atoms.weight[which]
+    starts = random.integers(len(which), size=PROBES)
+    nodes = np.tile(trees.heights.astype(np.int32), (PROBES + 1, 1))
+    probe_all(trees, codes, weight, k * np.array(COMPANY), starts, state, nodes)
+    return nodes
+
+
+@jit
+def probe_all(
+    trees: Forest, codes: Ints, weight: Longs, company: Longs, starts: Longs, state: Words, nodes: Ints
+) -> None:
+    """A probe from each of these records; the amounts of company are asked for in turn."""
+    members = np.empty(len(weight), np.int64)
+    for number in range(len(starts)):
+        asked = company[number % len(company)]
+        probe(trees, codes, weight, asked, starts[number], state, members, nodes[number])
+
+
+@jit
+def probe(
+    trees: Forest, codes: Ints, weight: Longs, k: int, record: int, state: Words, members: Longs, out: Ints
+) -> None:
+    """Lowers a node from the root as far as the record has company of k there."""
+    columns = len(out)
+    number = len(weight)
+    members[:] = np.arange(number)
+    open_columns = np.arange(columns)
+    left = columns
+    while left:
+        pick = draw(state, left)
+        column = open_columns[pick]
+        level = out[column] - 1
+        if level < 0:
+            inside, shared = 0, 0
+        else:
+            inside, shared = narrow(trees, codes, weight, record, column, level, members[:number])
+        if shared >= k:
+            out[column], number = level, inside
+        else:
+            left -= 1
+            open_columns[pick], open_columns[left] = open_columns[left], column
+
+
+@jit
+def narrow(
+    trees: Forest, codes: Ints, weight: Longs, record: int, column: int, level: int, members: Longs
+) -> tuple[int, int]:
+    """Moves the members that share the record's node to the front; returns their number and their records."""
+    base = trees.starts[column] + level * trees.widths[column]
+    node = trees.up[base + codes[column, record]]
+    inside, shared = 0, 0
+    for place in range(len(members)):
+        atom = members[place]
+        if trees.up[base + codes[column, atom]] == node:
+            members[place], members[inside] = members[inside], atom
+            inside += 1
+            shared += weight[atom]
+    return inside, shared

@@ -1,0 +1,186 @@
+"""Sequential clustering (Tassa & Gudes, section 2.4 and Algorithm 3 for one player; section 6.1 for l-diversity).
+
+Random clusters of about k0 = k/2 records; sweeps that move each record to the cluster where the total cost falls most;
+after each sweep clusters above k1 = 1.5k are split at random; at the end clusters below k are merged, closest first.
+
+Start. Among random records of many kinds even a few share nothing: if all first clusters are closed at (nearly) every
+root, no record gains by leaving one or joining another, and the paper's algorithm ends where it began, with one class.
+So (`fitted`, the default) first clusters of half the size are drawn, again and again, while their loss is above 98% of
+the most that can be lost. The paper's k0 is a parameter; this finds one that works. `small` begins with clusters of six
+at the most, which loses less still and takes several times as long; `paper` is k/2, come what may.
+
+Where the paper is silent or does not end: ties go to the lowest cluster; a record leaves its cluster only for a strict
+gain, except that a cluster of one is always dissolved; sweeps go on while a record moved or a cluster was split, twelve
+times at most, because forced moves and splits can chase each other for ever. With l (or t), a move happens only if both
+clusters keep it, a split deals each sensitive value evenly, and if the random clusters do not keep l their number is
+halved until they do: l itself is never lowered.
+
+All random choices come from one generator, in this order: the order of the records; the first labels (anew for each
+halving); then, sweep by sweep, the split of each large cluster, lowest cluster first. A sweep draws nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from covey.anonymizers.closure import closed
+from covey.anonymizers.clusters import Clusters, clusters_of, holds_diversity, regrouped
+from covey.anonymizers.constraints import Limits, flat_codes, limits_of, require_feasible
+from covey.anonymizers.kernels import Forest, forest
+from covey.anonymizers.merging import agglomerate
+from covey.anonymizers.pace import Cancel, Progress, never, report, silent
+from covey.anonymizers.problem import Ints, Longs, Partition, Problem
+from covey.anonymizers.sweeping import sweep
+
+__all__ = ["Start", "cluster", "first_labels", "first_number", "halves", "sequential", "too_wide"]
+
+Start = Literal["fitted", "small", "paper"]
+
+SWEEPS = 12
+SMALL = 6  # records of a first cluster, where it is to be small
+WIDEST = 0.98  # of all that can be lost: first clusters that lose more are halved
+STEP = 2_000  # records between two reports
+
+
+def sequential(
+    problem: Problem,
+    *,
+    seed: int = 0,
+    budget: int | None = None,
+    threads: int = 1,
+    progress: Progress = silent,
+    cancel: Cancel = never,
+    start: Start = "fitted",
+) -> Partition:
+    """A partition by sequential clustering. One thread is used: a sweep is a chain of decisions.
+
+    A budget counts comparisons of a record with a cluster; it buys whole sweeps, one at the least, twelve at the most.
+    Raises Unmet if even the whole table breaks a constraint.
+    """
+    require_feasible(problem)
+    random = np.random.default_rng(seed)
+    item = random.permutation(np.repeat(np.arange(problem.items), problem.counts))
+    limits, places = limits_of(problem), flat_codes(problem)[item]
+    codes = np.ascontiguousarray(problem.codes[:, item])
+    each = problem.records * max(1, 2 * problem.records // problem.k)
+    sweeps = SWEEPS if budget is None else min(max(budget // each, 1), SWEEPS)
+    label, sweeps = cluster(
+        forest(problem), limits, codes, places, random, sweeps, progress=progress, cancel=cancel, start=start
+    )
+    _, group = np.unique(label, return_inverse=True)
+    classes = int(group.max()) + 1
+    pairs, count = np.unique(item * classes + group, return_counts=True)
+    return closed(problem, pairs // classes, pairs % classes, count.astype(np.int64), sweeps=sweeps, start=start)
+
+
+def cluster(
+    trees: Forest,
+    limits: Limits,
+    codes: Ints,
+    places: Longs,
+    random: np.random.Generator,
+    most: int = SWEEPS,
+    *,
+    progress: Progress = silent,
+    cancel: Cancel = never,
+    start: Start = "fitted",
+) -> tuple[Longs, int]:
+    """Each record's cluster, and how many sweeps it took, `most` at the most. `codes` is columns x records."""
+    state = first_clusters(trees, limits, codes, places, random, start)
+    for number in range(most):
+        moved = 0
+        for first in range(0, codes.shape[1], STEP):
+            moved += sweep(state, trees, limits, first, min(first + STEP, codes.shape[1]))
+            report("moving records", (number + first / codes.shape[1]) / most, progress, cancel)
+        state, splits = split_large(state, trees, limits, random)
+        if not moved and not splits:
+            break
+    agglomerate(state, trees, limits.k)
+    return state.label, number + 1
+
+
+def first_clusters(
+    trees: Forest, limits: Limits, codes: Ints, places: Longs, random: np.random.Generator, start: Start
+) -> Clusters:
+    """The random clusters that the sweeps begin with: as many as the start says, unless l or t need fewer."""
+    records = codes.shape[1]
+    number = first_number(records, limits.k)
+    if start == "small":
+        number = max(number, records // SMALL, 1)
+    while True:
+        state = clusters_of(trees, limits, codes, places, first_labels(limits, places, records, random, number))
+        fewer = len(state.size) < number
+        if start != "fitted" or fewer or not too_wide(trees, state.size, state.cost) or 4 * number > records:
+            return state
+        number *= 2
+
+
+def first_number(records: int, k: int) -> int:
+    """How many clusters the paper begins with: n over k/2."""
+    return max(1, 2 * records // k)
+
+
+def too_wide(trees: Forest, sizes: Longs, costs: Longs) -> bool:
+    """Whether clusters lose nearly all that can be lost, so that hardly a move would gain."""
+    most = int(trees.cost[trees.roots].sum()) * int(sizes.sum())
+    return float((sizes * costs).sum()) > WIDEST * most
+
+
+def first_labels(
+    limits: Limits, places: Longs, records: int, random: np.random.Generator, number: int | None = None
+) -> Longs:
+    """Random labels 0 … t-1, each given to floor or ceil of n/t records, and to as even a part of each sensitive value.
+
+    t is `number`, or n over k/2. Where the clusters then break l or t, it is halved until they do not.
+    """
+    number = first_number(records, limits.k) if number is None else number
+    while True:
+        label = _dealt(places, records, number, random)
+        if number == 1 or not places.shape[1] or holds_diversity(limits, places, label, number):
+            return label
+        number //= 2
+
+
+def _dealt(places: Longs, records: int, number: int, random: np.random.Generator) -> Longs:
+    """Deals the records in random order to the clusters in turn, value by value of the first sensitive column.
+
+    Each value goes on where the one before it stopped, so that the sizes stay even too.
+    """
+    order = random.permutation(records)
+    if places.shape[1]:
+        order = order[np.argsort(places[order, 0], kind="stable")]
+    label = np.empty(records, dtype=np.int64)
+    label[order] = np.arange(records) % number
+    return label
+
+
+def split_large(state: Clusters, trees: Forest, limits: Limits, random: np.random.Generator) -> tuple[Clusters, int]:
+    """Splits every cluster above 1.5k in random halves, lowest first; one whose halves break l or t stays whole."""
+    large = np.flatnonzero(2 * state.size > 3 * limits.k)
+    if not len(large):
+        return state, 0
+    new, splits = len(state.size), 0
+    order = np.argsort(state.label, kind="stable")
+    starts = np.searchsorted(state.label[order], np.append(large, large + 1)).reshape(2, -1)
+    for start, stop in starts.T:
+        leaving = halves(order[start:stop], state.places, random)
+        if may_part(limits, state.places, order[start:stop], leaving):
+            state.label[leaving] = new + splits
+            splits += 1
+    return (regrouped(state, trees, limits) if splits else state), splits
+
+
+def halves(members: Longs, places: Longs, random: np.random.Generator) -> Longs:
+    """A random half of a cluster's records (ascending), the smaller if they are odd; of each sensitive value too."""
+    shuffled = members[random.permutation(len(members))]
+    if places.shape[1]:
+        shuffled = shuffled[np.argsort(places[shuffled, 0], kind="stable")]
+    return np.sort(shuffled[1::2])
+
+
+def may_part(limits: Limits, places: Longs, members: Longs, leaving: Longs) -> bool:
+    """Whether both parts of a cluster keep l and t if these of its members leave it together."""
+    part = np.isin(members, leaving).astype(np.int64)
+    return not places.shape[1] or holds_diversity(limits, places[members], part, 2)

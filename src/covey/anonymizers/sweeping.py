@@ -1,0 +1,116 @@
+"""One sweep of sequential clustering: Steps 5 to 18 of Algorithm 3, exact, with most clusters ruled out early.
+
+Adding a record to a cluster C costs (|C|+1) F(C+R) - |C| F(C) = F(C) + (|C|+1) (F(C+R) - F(C)). Both terms are known
+from below while the columns are added up, so a cluster is left as soon as it cannot beat the best so far, or cannot
+beat staying. And where a record's own cluster is what it was when the record was last examined, only clusters that have
+changed since are looked at: the others were not better then. No decision differs from the paper's.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from covey.anonymizers.clusters import Clusters, attach, close, detach
+from covey.anonymizers.constraints import Limits, diverse
+from covey.anonymizers.kernels import Forest, small
+from covey.anonymizers.problem import Ints, Longs
+from covey.compiled import jit
+
+NEVER = 2**62
+
+
+@jit
+def sweep(state: Clusters, trees: Forest, limits: Limits, start: int, stop: int) -> int:
+    """Examines these records in turn; returns how many moved."""
+    moved = 0
+    without = np.zeros(len(trees.roots), np.int32)
+    for record in range(start, stop):
+        source = state.label[record]
+        size = state.size[source]
+        if size > 1 and not stands(state, limits, source, record, -1):
+            continue
+        rest = close(state, trees, source, record, without)
+        gain = size * state.cost[source] - (size - 1) * rest  # what leaving saves; joining must cost less
+        target = best_cluster(state, trees, limits, record, NEVER if size == 1 else gain)
+        state.seen[record] = state.clock[0]
+        if target < 0:
+            continue
+        move(state, trees, record, target)
+        if size > 1:
+            state.box[source], state.cost[source] = without, rest
+        state.clock[0] += 1
+        state.changed[source] = state.changed[target] = state.clock[0]
+        moved += 1
+    return moved
+
+
+@jit
+def stands(state: Clusters, limits: Limits, number: int, record: int, amount: int) -> bool:
+    """Whether a cluster keeps l and t with one more (or less) of the record's sensitive values."""
+    if state.places.shape[1] == 0:
+        return True
+    for column in range(state.places.shape[1]):
+        state.histogram[number, state.places[record, column]] += amount
+    answer = diverse(limits, state.histogram[number], state.size[number] + amount)
+    for column in range(state.places.shape[1]):
+        state.histogram[number, state.places[record, column]] -= amount
+    return answer
+
+
+@jit
+def best_cluster(state: Clusters, trees: Forest, limits: Limits, record: int, below: int) -> int:
+    """The lowest of the clusters that a record joins at the least cost, if that is less than `below`; else -1."""
+    size, cost, box, codes, watched = state.size, state.cost, state.box, state.codes, state.places.shape[1] > 0
+    first, last, parent, node_cost, changed = trees.first, trees.last, trees.parent, trees.cost, state.changed
+    own, best = state.label[record], -1
+    since = state.seen[record] if changed[own] <= state.seen[record] else -1
+    for number in range(len(size)):
+        if changed[number] <= since or cost[number] >= below or size[number] == 0 or number == own:
+            continue
+        price = joining(first, last, parent, node_cost, box, codes, number, record, size, cost, below)
+        if price < below and (not watched or stands(state, limits, number, record, 1)):
+            best, below = number, price
+    return best
+
+
+@small
+def joining(
+    first: Ints,
+    last: Ints,
+    parent: Ints,
+    node_cost: Longs,
+    box: Ints,
+    codes: Ints,
+    number: int,
+    record: int,
+    size: Longs,
+    cost: Longs,
+    below: int,
+) -> int:
+    """What a record costs a cluster that it joins, or, where that is not less than `below`, some number not less."""
+    price, grown = cost[number], size[number] + 1
+    for column in range(codes.shape[0]):
+        node, code = box[number, column], codes[column, record]
+        if code < first[node] or code > last[node]:
+            above = node
+            while code < first[above] or code > last[above]:
+                above = parent[above]
+            price += grown * (node_cost[above] - node_cost[node])
+            if price >= below:
+                return int(price)
+    return int(price)
+
+
+@jit
+def move(state: Clusters, trees: Forest, record: int, target: int) -> None:
+    """Moves a record; the target's closure and cost grow with it."""
+    detach(state, record)
+    attach(state, record, target)
+    total = 0
+    for column in range(state.codes.shape[0]):
+        node, code = state.box[target, column], state.codes[column, record]
+        while code < trees.first[node] or code > trees.last[node]:
+            node = trees.parent[node]
+        state.box[target, column] = node
+        total += trees.cost[node]
+    state.cost[target] = total

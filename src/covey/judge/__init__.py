@@ -1,0 +1,17 @@
+"""The independent judge: what a release keeps, recomputed from the files alone.
+
+judge      the questions, in order, and the answer
+released   the released table as the study reads it, its classes counted
+diversity  how many sensitive values hide in a class, and how near they are to the whole table's
+risk       how likely a stranger is to find a person
+loss       what the release has lost, by every measure
+matching   every released row needs an original of its own
+verdict    what was asked, what was reached, and all figures
+
+It imports no algorithm and believes nothing that an algorithm says of its work.
+"""
+
+from covey.judge.verdict import Diversity, Loss, Matched, Requirement, Risk, Risks, Verdict
+from covey.judge.verification import verify
+
+__all__ = ["Diversity", "Loss", "Matched", "Requirement", "Risk", "Risks", "Verdict", "verify"]

@@ -1,0 +1,77 @@
+"""Presence: with what chance a provider finds one of its own users to be in the release, and so the other's too.
+
+Takenouchi, Kawamura & Ohsuga's delta-max-site-presence, as they define it: for every set of a provider's columns and
+every combination v of labels there, the released rows with v over the provider's own rows that v stands for. A release
+keeps delta if none of these shares is larger, for either provider.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from covey.errors import InputError
+from covey.judge.original import read_rows, spans
+from covey.judge.released import Released
+from covey.judge.tuples import Cells, Tuples
+from covey.schema import Role
+from covey.sources import Data, connect
+from covey.study import Study
+from covey.table import group
+
+Bits = NDArray[np.bool_]
+
+_ALL_SETS = 10
+"""Columns of which every set is looked at; of more only single ones, pairs, and all together."""
+
+
+def judge_presence(released: Released, study: Study, providers: Mapping[str, Data]) -> dict[str, float]:
+    """By provider the largest share of its users behind a combination of labels that are released."""
+    return {name: largest_share(released, study, name, data) for name, data in providers.items()}
+
+
+def largest_share(released: Released, study: Study, provider: str, data: Data) -> float:
+    """The same for one provider. Raises InputError for a party that holds no columns of the release."""
+    exact = (Role.SENSITIVE, Role.PLAIN) if study.options.get("presence") == "sensitive" else ()
+    columns = [column for column in study.held_by(provider) if column.role in (Role.QUASI, *exact)]
+    if not columns or not study.party(provider).holds_data:
+        raise InputError(f"party {provider!r} holds no columns of the release; give the providers' tables")
+    original = read_rows(connect(data), columns).table
+    cells = _as_classes(released, released.table.of(columns))
+    covered = [_covered(own, original) for own in cells]
+    worst = 0.0
+    for chosen in _sets(len(columns)):
+        klass, example = group([cells[place].codes for place in chosen], len(released.table.counts))
+        out = np.bincount(klass, weights=released.table.counts).astype(np.int64)
+        for number, row in enumerate(example.tolist()):
+            behind = np.ones(len(original.counts), dtype=bool)
+            for place in chosen:
+                behind &= covered[place][cells[place].codes[row]]
+            users = int(original.counts[behind].sum())
+            worst = max(worst, int(out[number]) / users if users else np.inf)
+    return float(worst)
+
+
+def _as_classes(released: Released, cells: Sequence[Cells]) -> list[Cells]:
+    """The cells as they were read for the classes: an interval in one spelling."""
+    known = {own.column.name: own for own in released.quasi}
+    return [known.get(own.column.name, own) if own.column.role is Role.QUASI else own for own in cells]
+
+
+def _covered(released: Cells, original: Tuples) -> list[Bits]:
+    """For each released label which of the original's distinct rows it stands for."""
+    (own,) = original.of([released.column])
+    if released.column.role is not Role.QUASI:
+        return [np.array([text == label for text in own.labels])[own.codes] for label in released.labels]
+    places = spans(released, original)
+    row = places.place[own.codes]
+    return [(row >= first) & (row <= last) for first, last in zip(places.first, places.last, strict=True)]
+
+
+def _sets(columns: int) -> Iterator[tuple[int, ...]]:
+    sizes = range(1, columns + 1) if columns <= _ALL_SETS else (1, 2, columns)
+    for size in sizes:
+        yield from combinations(range(columns), size)

@@ -1,0 +1,164 @@
+"""The released table as the study reads it: every label checked, rows that look alike counted as one class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+import numpy as np
+
+from covey.cells import MISSING, SUPPRESSED
+from covey.errors import InputError
+from covey.hierarchy import Flat, Hierarchy, Interval
+from covey.judge.tuples import Cells, Longs, Tuples, is_missing, refuse_not_finite, refuse_unlisted, tuples
+from covey.schema import Column, Role
+from covey.sources import Source
+from covey.study import Study
+from covey.table import group
+
+
+@dataclass(frozen=True)
+class Released:
+    """The distinct released rows, and the class of each: the rows that share one generalized quasi tuple."""
+
+    table: Tuples
+    quasi: tuple[Cells, ...]
+    sensitive: tuple[Cells, ...]
+    carried: tuple[Cells, ...]  # sensitive and plain
+    class_of: Longs  # each distinct row's class
+    example: Longs  # one distinct row of each class
+    sizes: Longs  # rows per class
+
+    @property
+    def rows(self) -> int:
+        return self.table.rows
+
+    @property
+    def classes(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def suppressed(self) -> Longs:
+        """Per class, how many of its quasi cells are `*`."""
+        cells = np.zeros(self.classes, dtype=np.int64)
+        for column in self.quasi:
+            cells += _suppressed(column)[self.example]
+        return cells
+
+
+def read_release(source: Source, study: Study, *, with_plain: bool) -> Released:
+    """The release, or InputError: a column is lacking, or some rows have a cell that the study does not know.
+
+    Plain columns take part only where rows are to be matched; without that they are looked at one by one.
+    """
+    source.require([column.name for column in study.released])
+    plain = study.of_role(Role.PLAIN)
+    wanted = [*study.quasi, *study.sensitive, *(plain if with_plain else ())]
+    table = _checked(tuples(source, wanted))
+    for column in () if with_plain else plain:
+        if column.missing != "value" or column.values is not None:
+            _checked(tuples(source, [column]))
+    quasi = tuple(_one_spelling(cells) for cells in table.of(study.quasi))
+    class_of, example = group([cells.codes for cells in quasi], len(table.counts))
+    return Released(
+        table=table,
+        quasi=quasi,
+        sensitive=table.of(study.sensitive),
+        carried=table.of([column for column in wanted if column.role is not Role.QUASI]),
+        class_of=class_of,
+        example=example,
+        sizes=np.bincount(class_of, weights=table.counts).astype(np.int64),
+    )
+
+
+def _checked(table: Tuples) -> Tuples:
+    refuse_not_finite(table)
+    refuse_unlisted(table)
+    for cells in table.cells:
+        _refuse_missing(table, cells)
+        if cells.column.role is Role.QUASI:
+            _refuse_strange_labels(table, cells)
+    return table
+
+
+def _refuse_missing(table: Tuples, cells: Cells) -> None:
+    policy = cells.column.missing
+    if policy != "value" and (bad := table.rows_where(cells, is_missing)):
+        raise InputError(
+            f"{table.name}: column {cells.column.name!r} has no value in {bad:,} rows, "
+            f'and the study says missing = "{policy}"; release the table anew'
+        )
+
+
+def _refuse_strange_labels(table: Tuples, cells: Cells) -> None:
+    if bad := table.rows_where(cells, lambda label: not is_label(cells.column, label)):
+        raise InputError(
+            f"{table.name}: column {cells.column.name!r} has a cell in {bad:,} rows that is no label of its hierarchy; "
+            "is this the study that it was released under?"
+        )
+
+
+def is_label(column: Column, label: str) -> bool:
+    """Whether a released quasi cell is a node of the column's hierarchy."""
+    tree = column.hierarchy
+    if label == MISSING:
+        return column.missing == "value"
+    if isinstance(tree, Hierarchy):
+        return tree.node(label) is not None
+    if isinstance(tree, Interval):
+        return label == SUPPRESSED or _within(tree, label)
+    return tree is not None and tree.level(label) is not None
+
+
+def _within(tree: Interval, label: str) -> bool:
+    ends = tree.ends(label)
+    if ends is None:
+        return False
+    return (tree.low is None or tree.low <= ends[0]) and (tree.high is None or ends[1] <= tree.high)
+
+
+def _one_spelling(cells: Cells) -> Cells:
+    """An interval is its two ends, however a release spells them: `[20, 39.0]` and `[20, 39]` are one label."""
+    tree = cells.column.hierarchy
+    if not isinstance(tree, Interval):
+        return cells
+    code_of: dict[tuple[Decimal, Decimal] | str, int] = {}
+    keys = [tree.ends(label) or label for label in cells.labels]
+    lookup = np.array([code_of.setdefault(key, len(code_of)) for key in keys], dtype=np.int32)
+    labels = [""] * len(code_of)
+    for key, label in zip(keys, cells.labels, strict=True):
+        labels[code_of[key]] = label
+    return replace(cells, codes=lookup[cells.codes], labels=tuple(labels))
+
+
+def with_range(cells: Cells, original: Sequence[str] | None) -> Column:
+    """The column, an interval without a range of its own ranging over the original's values, or the release's."""
+    tree = cells.column.hierarchy
+    if not isinstance(tree, Interval) or (tree.low is not None and tree.high is not None):
+        return cells.column
+    ends = [end for label in (cells.labels if original is None else original) for end in tree.ends(label) or ()]
+    return replace(cells.column, hierarchy=Interval(min(ends), max(ends))) if ends else cells.column
+
+
+def shares(column: Column, labels: Sequence[str]) -> tuple[list[float], list[float]]:
+    """Each label's part of the domain (LM) and of the tree's height (precision).
+
+    An interval has no levels of its own: its width stands for both.
+    """
+    from covey.measures import lm, precision
+
+    tree = column.hierarchy
+    if isinstance(tree, Hierarchy):
+        whole = column.tree()
+        nodes = [node for label in labels if (node := whole.node(label)) is not None]
+        return lm(whole)[nodes].tolist(), precision(whole)[nodes].tolist()
+    parts = [0.0 if label == MISSING or tree is None else min(tree.share(label) or 0.0, 1.0) for label in labels]
+    if tree is None or isinstance(tree, Interval | Flat):
+        return parts, parts
+    return parts, [0.0 if label == MISSING else (tree.level(label) or 0) / tree.height for label in labels]
+
+
+def _suppressed(cells: Cells) -> Longs:
+    root = np.array([label == SUPPRESSED for label in cells.labels], dtype=np.int64)
+    return root[cells.codes]

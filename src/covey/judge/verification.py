@@ -1,0 +1,179 @@
+"""The questions that a privacy officer asks of a release, in order, and the answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+from covey.judge.diversity import judge_diversity
+from covey.judge.loss import judge_loss
+from covey.judge.original import Original, Spans, read_original, spans
+from covey.judge.presence import judge_presence
+from covey.judge.released import Released, read_release
+from covey.judge.risk import judge_risk
+from covey.judge.tuples import Longs
+from covey.judge.verdict import Diversity, Matched, Requirement, Verdict
+from covey.schema import Column
+from covey.sources import Data, Source, connect
+from covey.study import Privacy, Study
+
+_SLACK = 1e-9  # a rounding error never decides
+_C = 1.0  # of recursive (c, l)-diversity, where the study has none
+
+
+def verify(
+    release: Data, study: Study, original: Data | None = None, providers: Mapping[str, Data] | None = None
+) -> Verdict:
+    """What the release keeps of what the study asks, from the files alone.
+
+    With the tables of providers, by party, also how many of their users are in it (delta).
+
+    Raises InputError if the release lacks a column or has a label that the study does not know, and likewise for
+    the original.
+    """
+    source = connect(release)
+    shown = providers or {}
+    released = read_release(source, study, with_plain=original is not None or _exact_presence(study, shown))
+    against = None if original is None else read_original(connect(original), study)
+    places = [] if against is None else [spans(cells, against.table) for cells in released.quasi]
+    matched = None if against is None else _match(released, against, places)
+    diversity = _diversity(released, study.privacy)
+    presence = judge_presence(released, study, shown)
+    requirements = (*_requirements(source, study, released, diversity, matched), *_of_presence(study, presence))
+    suppressed = released.suppressed
+    return Verdict(
+        release=source.name,
+        study=study.name,
+        study_hash=study.study_hash,
+        answer=all(requirement.met for requirement in requirements),
+        requirements=requirements,
+        rows=released.rows,
+        classes=released.classes,
+        k=int(released.sizes.min()),
+        suppressed_rows=int(released.sizes[suppressed == len(study.quasi)].sum()),
+        suppressed_cells=int(suppressed @ released.sizes),
+        diversity=diversity,
+        risk=judge_risk(released.sizes, study.privacy.k, _meant(released, against, places)),
+        loss=judge_loss(released, study.privacy.k, None if against is None else against.table, places, matched),
+        original=matched,
+        absent=dict(_absent(study, diversity, matched)),
+        notes=tuple(_notes(released, study, shown)),
+    )
+
+
+def _exact_presence(study: Study, providers: Mapping[str, Data]) -> bool:
+    return bool(providers) and study.options.get("presence") == "sensitive"
+
+
+def _of_presence(study: Study, presence: Mapping[str, float]) -> Iterator[Requirement]:
+    """For each provider whose table was given the largest part of its users behind a label that is released."""
+    for provider, reached in presence.items():
+        asked = 1.0 if study.privacy.delta is None else study.privacy.delta
+        yield _at_most(f"delta for {provider!r}", reached, asked)
+
+
+def _match(released: Released, against: Original, places: list[Spans]) -> Matched:
+    from covey.judge.matching import unmatched
+
+    left = unmatched(released, against.table, places)
+    rows = against.table.rows
+    return Matched(rows=rows, dropped=against.dropped, unmatched=left, withheld=rows - (released.rows - left))
+
+
+def _meant(released: Released, against: Original | None, places: list[Spans]) -> Longs | None:
+    from covey.judge.matching import meant
+
+    return None if against is None else meant(released, against.table, places)
+
+
+def _diversity(released: Released, privacy: Privacy) -> tuple[Diversity, ...]:
+    c = _C if privacy.c is None else privacy.c
+    counts = released.table.counts
+    return tuple(judge_diversity(cells, released.class_of, counts, released.sizes, c) for cells in released.sensitive)
+
+
+def _requirements(
+    source: Source, study: Study, released: Released, diversity: tuple[Diversity, ...], matched: Matched | None
+) -> Iterator[Requirement]:
+    """Everything that the study asks and that the files can answer."""
+    privacy = study.privacy
+    yield _no_other_columns(source, study)
+    yield _at_least("k", None, privacy.k, int(released.sizes.min()))
+    for column, found in zip(study.sensitive, diversity, strict=True):
+        yield from _of_sensitive(column, found, privacy)
+    withheld = 0
+    if matched is not None:
+        withheld = matched.withheld
+        yield _at_most("released rows without an original of their own", matched.unmatched, 0)
+        yield _at_most("withheld originals", withheld, privacy.k - 1)
+    if study.suppression < 1:
+        lost = int(released.sizes[released.suppressed == len(study.quasi)].sum()) + withheld
+        yield _at_most(
+            "the suppressed or withheld part of the rows", lost / (released.rows + withheld), study.suppression
+        )
+
+
+def _no_other_columns(source: Source, study: Study) -> Requirement:
+    wanted = {column.name for column in study.released}
+    other = [name for name in source.columns if name not in wanted]
+    role = {column.name: str(column.role) for column in study.columns}
+    named = ", ".join(f"{name!r} ({role.get(name, 'not in the study')})" for name in other)
+    return _at_most("columns that must not be released", len(other), 0, f": {named}" if other else "")
+
+
+def _of_sensitive(column: Column, found: Diversity, privacy: Privacy) -> Iterator[Requirement]:
+    if privacy.l is not None:
+        reached = {"distinct": found.distinct, "frequency": found.frequency, "entropy": found.entropy}
+        kind = privacy.diversity
+        yield _at_least(f"l ({kind})", column.name, privacy.l, reached[kind])
+        if privacy.c is not None:
+            yield _at_least(f"l (recursive, c = {privacy.c:g})", column.name, math.ceil(privacy.l), found.recursive)
+    if privacy.t is not None:
+        far = {"equal": found.t_equal, "ordered": found.t_ordered, "hierarchy": found.t_hierarchy}
+        yield _at_most(f"t ({column.distance})", far[column.distance], privacy.t, column=column.name)
+
+
+def _at_least(name: str, column: str | None, asked: float, reached: float) -> Requirement:
+    return Requirement(name, column, "at least", asked, reached, reached >= asked - _SLACK)
+
+
+def _at_most(
+    name: str, reached: float | None, asked: float, detail: str = "", column: str | None = None
+) -> Requirement:
+    met = reached is not None and reached <= asked + _SLACK
+    return Requirement(name, column, "at most", asked, reached, met, detail)
+
+
+def _absent(study: Study, diversity: tuple[Diversity, ...], matched: Matched | None) -> Iterator[tuple[str, str]]:
+    """The figures that have no meaning here, and why."""
+    if matched is None:
+        for measure in ("em", "em_monotone", "entropy"):
+            yield f"loss.{measure}", "it needs the original's frequencies: give --original"
+    elif matched.unmatched:
+        yield "loss.entropy", "some released rows have no original of their own"
+    for column, found in zip(study.sensitive, diversity, strict=True):
+        if found.t_ordered is None:
+            yield f"{column.name}.t_ordered", "the values have no order: list them under `values`, or give a type"
+        if found.t_hierarchy is None:
+            why = "the column has no hierarchy" if column.hierarchy is None else "some values are not in its hierarchy"
+            yield f"{column.name}.t_hierarchy", why
+
+
+def _notes(released: Released, study: Study, providers: Mapping[str, Data]) -> Iterator[str]:
+    privacy = study.privacy
+    for cells in released.quasi:
+        if cells.spellings > len(cells.labels):
+            yield (
+                f"column {cells.column.name!r} spells a label in more than one way; they were read as one, but whoever "
+                "reads the file can tell such rows apart: write it anew"
+            )
+    lacking = [party.name for party in study.holders if party.name not in providers]
+    if privacy.delta is not None and lacking:
+        yield (
+            f"delta is about whose users are in the release: give the table of {' and '.join(map(repr, lacking))} "
+            "(--provider PARTY=DATA), each by itself where no one may see both, or read the run's ledger"
+        )
+    asked = {"site_l": privacy.site_l, "k_insider": privacy.k_insider}
+    for name, value in asked.items():
+        if value is not None:
+            yield f"{name} is about who contributed which row; a release does not show it: read the run's ledger"
