@@ -21,11 +21,11 @@ from itertools import chain
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from tests.harness.network import seed_of
 from tests.harness.parties import Role, run_parties
 from tests.harness.spent import spent
 
+from covey.arrays import Bits, Ints
 from covey.crypto import sharing
 from covey.crypto.field import F31, F61
 from covey.crypto.rng import Rng
@@ -122,7 +122,7 @@ def _measured(roles: dict[str, Role[object]]) -> str:
     return f"{cpu:.2f} CPU s, {wall:.2f} s wall, {cost.rounds} rounds, {cost.bytes / MEGABYTE:,.1f} MB"
 
 
-def _bits(width: int) -> Callable[[Channel], NDArray[np.bool_]]:
+def _bits(width: int) -> Callable[[Channel], Bits]:
     return lambda channel: np.random.default_rng(ord(channel.me)).random(width) < 0.8
 
 
@@ -173,7 +173,7 @@ def _trees() -> list[Hierarchy]:
     return [age, *(Flat().close([f"{size}.{i}" for i in range(size)]) for size in (7, 16, 7, 5, 2, 41))]
 
 
-def _closures(trees: list[Hierarchy], generator: np.random.Generator) -> NDArray[np.int32]:
+def _closures(trees: list[Hierarchy], generator: np.random.Generator) -> Ints:
     """Each cluster's closure over three records of one party."""
     columns = []
     for tree in trees:

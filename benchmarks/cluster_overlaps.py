@@ -18,11 +18,10 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchmarks.cluster import DATA, Run
 from covey.anonymizers.kernels import Forest
-from covey.anonymizers.problem import Ints, Longs
+from covey.arrays import Bits, Ints, Longs
 from covey.compiled import jit
 from covey.party.session.data import load_table
 from covey.party.simulate.deal import deal, seed_of
@@ -31,7 +30,6 @@ from covey.protocols.cluster_rows.ground import Clusters, Ground, lay_ground
 from covey.protocols.cluster_rows.kernels import Children, child_place, count_below
 
 RESULTS = Path(__file__).parent / "results" / "cluster_overlaps.json"
-Bits = NDArray[np.bool_]
 
 
 @jit

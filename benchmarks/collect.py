@@ -21,12 +21,12 @@ import pyarrow as pa
 
 from covey.anonymizers.hilbert import hilbert
 from covey.anonymizers.problem import Problem
+from covey.arrays import Ints, Longs
 from covey.hierarchy import Hierarchy
 from covey.measures import integer_costs, lm
 from covey.party.simulate.respondents import load_rows, simulate
 from covey.protocols.collect.clear import boxes
 from covey.protocols.collect.divide import cut_line
-from covey.protocols.collect.grid import Ints, Longs
 from covey.protocols.collect.terms import Terms, trees_of
 from covey.sources.source import connect
 from covey.study import Study

@@ -23,9 +23,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
-from numpy.typing import NDArray
 
 import covey
+from covey.arrays import Ints
 from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import Secret
 from covey.measures import lm
@@ -57,7 +57,6 @@ GROWTH = "30000:10:wave,100000:10:wave,300000:10:wave,1000000:10:wave,30000:50:w
 KEYS = ("k", "parties", "dealt", "mode", "latency ms", "rows", "buckets per record")
 """What a row is of; a second measurement of the same replaces the first."""
 Row = dict[str, object]
-Longs = NDArray[np.int64]
 
 
 def study_text(k: int, parties: int, options: str = "") -> str:
@@ -233,9 +232,7 @@ def measure_insider() -> Iterator[Row]:
             }  # fmt: skip
 
 
-def rule_out(
-    study: Study, tables: dict[str, Table], nodes: NDArray[np.int32], per_record: int | None
-) -> tuple[int, int]:
+def rule_out(study: Study, tables: dict[str, Table], nodes: Ints, per_record: int | None) -> tuple[int, int]:
     """How many candidates the insider rules out as other parties' people, and how many of them they do have."""
     k, trees = study.privacy.k, tables["p0"].trees
     grid, seed = Grid.of(trees), derive(study_seed(study), "insider")
@@ -271,7 +268,7 @@ def rule_out(
     return int(out.sum()), int((out & real).sum())
 
 
-def _relatives(own: NDArray[np.int32], domains: list[int], number: int, seed: Secret) -> NDArray[np.int32]:
+def _relatives(own: Ints, domains: list[int], number: int, seed: Secret) -> Ints:
     """People like the insider's own, but for one cell: those whom it is most likely to rule out."""
     stream = Rng(seed).stream("relatives")
     people = own[:, stream.words_below(own.shape[1], number).astype(np.int64)].copy()

@@ -16,16 +16,15 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from tests.harness.doom import Doom
 from tests.harness.harness import End, Meet, over_memory, play
 from tests.harness.trial import Trial, of_block
 
+from covey.arrays import Words
 from covey.party.record.folder import JOURNAL
 from covey.secure import sum as secure_sum
 from covey.wire import Channel, Link, MemoryNetwork, slowed
 
-Words = NDArray[np.uint64]
 NAMES = ("a", "b", "c")
 ROUNDS = 300
 WIDTH = 2000

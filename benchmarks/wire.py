@@ -19,10 +19,10 @@ from pathlib import Path
 
 import numpy as np
 import psutil
-from numpy.typing import NDArray
 from tests.harness.network import seed_of
 from tests.harness.town import Town
 
+from covey.arrays import Words
 from covey.crypto.rng import Rng, derive, fresh_seed
 from covey.secure.sum import CHUNK, total, total_in_chunks
 from covey.wire import (
@@ -38,7 +38,6 @@ from covey.wire import (
     open_channel,
 )
 
-Words = NDArray[np.uint64]
 SESSION = b"a benchmark's id"
 MEGABYTE = 1 << 20
 SMALL, TURNS = 1000, 500

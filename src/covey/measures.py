@@ -19,13 +19,10 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from covey.arrays import Floats, Ints, Longs
 from covey.errors import InputError
 from covey.hierarchy import Hierarchy
-
-Longs = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 CELL_MEASURES = ("lm", "em", "em-monotone", "precision")
 _EXACT_BELOW = 2**32
@@ -73,7 +70,7 @@ def _sums_below(tree: Hierarchy, leaf_values: Floats) -> Floats:
     return np.asarray(prefix[tree.last + 1] - prefix[tree.first], dtype=np.float64)
 
 
-def nonuniform_entropy(tree: Hierarchy, counts: Longs, leaf: NDArray[np.int32], node: NDArray[np.int32]) -> Floats:
+def nonuniform_entropy(tree: Hierarchy, counts: Longs, leaf: Ints, node: Ints) -> Floats:
     """For each record -log2 Pr(its value | its published node)."""
     below = _sums_below(tree, counts.astype(np.float64))
     return np.asarray(-np.log2(counts[leaf] / below[node]), dtype=np.float64)

@@ -11,16 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from covey.arrays import Bits, Ints, Longs
 from covey.cells import MISSING, is_not_finite
 from covey.errors import InputError
 from covey.hierarchy import Hierarchy
 from covey.schema import Column, Role
 from covey.study import Study
-
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
 
 _UNKNOWN = -1
 
@@ -63,7 +60,7 @@ class Table:
         """Each row's group by equal quasi codes (and equal `more`), and a first row of each group."""
         return group([*self.codes, *more], self.rows)
 
-    def select(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Table:
+    def select(self, rows: Longs | Bits) -> Table:
         """The table of some rows, in that order."""
         carried = tuple(Values(v.column, v.codes[rows], v.labels) for v in self.carried)
         key = None if self.key is None else Values(self.key.column, self.key.codes[rows], self.key.labels)
@@ -150,7 +147,7 @@ def unknown(reading: Reading, column: Column) -> dict[str, int]:
     }
 
 
-def missing(reading: Reading, column: Column) -> NDArray[np.bool_]:
+def missing(reading: Reading, column: Column) -> Bits:
     """Which rows have no value in the column."""
     labels = reading.labels[column.name]
     if MISSING not in labels:
@@ -222,7 +219,7 @@ def _refuse_unknown(reading: Reading, column: Column) -> None:
         )
 
 
-def _values(reading: Reading, column: Column, keep: NDArray[np.bool_]) -> Values:
+def _values(reading: Reading, column: Column, keep: Bits) -> Values:
     """The column in the order of its listed values, or of its spelling; codes depend on no row's position."""
     labels = reading.labels[column.name]
     listed = {label: position for position, label in enumerate(column.values or ())}

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 from tests.harness.network import seed_of
 
+from covey.arrays import Words
 from covey.crypto.rng import Rng
 
 MANY = 1000
@@ -57,7 +57,7 @@ class Aviary:
                 for spelling, pattern in spellings_of_number(number):
                     self._add(pattern, owner, spelling)
         keys = np.frombuffer(b"".join(self._known), dtype="<u8")
-        self._keys: NDArray[np.uint64] = np.sort(keys)
+        self._keys: Words = np.sort(keys)
 
     def _add(self, pattern: bytes, owner: str, spelling: str) -> None:
         self._known.setdefault(pattern[:_KEY], []).append((pattern, owner, spelling))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from tests.harness import canaries
 from tests.harness.cluster_cases import CLUSTER_CASES
 from tests.harness.collect_cases import COLLECT
@@ -22,6 +21,7 @@ from tests.harness.spent import Spent
 from tests.harness.suppress_cases import SUPPRESS_CASES
 from tests.harness.trial import Case, Marked, Trial, of_block, of_study
 
+from covey.arrays import Bits, Ints, Words
 from covey.crypto.rng import Rng, Stream
 from covey.hierarchy import Hierarchy
 from covey.protocols import count
@@ -33,9 +33,7 @@ from covey.study import Study
 from covey.table import build, read
 from covey.wire import Channel
 
-Words = NDArray[np.uint64]
-Bits = NDArray[np.bool_]
-Nodes = NDArray[np.int32]
+Nodes = Ints
 NAMES = ("a", "b", "c")
 
 

@@ -9,7 +9,7 @@ from tests.harness.hospitals import SITES, Person, draw_people, marked, stream_o
 from tests.harness.spent import Spent
 from tests.harness.trial import Case, Trial, of_block
 
-from covey.crypto.field import Words
+from covey.arrays import Words
 from covey.secure import threshold
 from covey.wire import Channel
 

@@ -10,13 +10,12 @@ from tests.harness.network import seed_of
 from tests.harness.spent import Spent
 from tests.harness.trial import Case, Marked, Trial, of_block
 
+from covey.arrays import Bits, Words
 from covey.crypto.rng import Rng, Stream
 from covey.hierarchy import Hierarchy
 from covey.protocols.cluster_rows import ancestor, rings
 from covey.protocols.cluster_rows.descent import NOTHING, Nodes
-from covey.protocols.cluster_rows.rings import Words
 from covey.secure import conjunction, match
-from covey.secure.conjunction import Bits
 from covey.secure.match import Text
 from covey.wire import Channel
 

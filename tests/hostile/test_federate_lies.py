@@ -11,9 +11,10 @@ from tests.harness.harness import run
 from tests.harness.network import seed_of
 from tests.harness.trial import Trial
 
+from covey.arrays import Words
 from covey.crypto.paillier import TINY, PublicKey, SecretKey
 from covey.crypto.residues import Residues
-from covey.crypto.rng import Rng, Words
+from covey.crypto.rng import Rng
 from covey.errors import Aborted, PeerError
 from covey.protocols.federate.comparison import Flags, Masked
 from covey.protocols.federate.finish import Boxes, Order, Ready, Summed, Veiled

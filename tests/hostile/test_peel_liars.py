@@ -10,7 +10,8 @@ import pytest
 from tests.harness.parties import Outcome, run_parties
 from tests.protocols.peelers import Person, draw_people, list_of, names_of, study_of, tables_of
 
-from covey.crypto.field import F31, F61, Words
+from covey.arrays import Words
+from covey.crypto.field import F31, F61
 from covey.crypto.secret import Secret
 from covey.errors import Aborted, PeerError
 from covey.protocols.peel import find, leftover, marginals, pair

@@ -13,12 +13,12 @@ from tests.harness.network import seed_of
 from tests.harness.parties import run_parties
 from tests.harness.suppress_cases import study_of
 
+from covey.arrays import Longs
 from covey.crypto.ibe import IdentityKey, Master
 from covey.crypto.rng import Rng
 from covey.errors import Aborted, PeerError
 from covey.protocols.suppress import keyholder
 from covey.protocols.suppress.messages import Issued, Rows, Sealed, Sizes, Tuples, receive_tuples
-from covey.protocols.suppress.own import Longs
 from covey.protocols.suppress.release import Classes, Kept
 from covey.protocols.suppress.run import Run
 from covey.study import Study

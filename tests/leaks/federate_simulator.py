@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from tests.harness.network import seed_of
 
+from covey.arrays import Bits, Longs
 from covey.crypto import elgamal
 from covey.crypto.elgamal import Ciphertexts as Pairs
 from covey.crypto.group import Point, Scalars, generator_times
@@ -24,7 +25,7 @@ from covey.protocols.federate import clear, largest, score
 from covey.protocols.federate.clear import Group
 from covey.protocols.federate.comparison import HIDING, Blinded, Digits, Flags, Masked, slot_bits, starts
 from covey.protocols.federate.finish import Order, Ready, Summed
-from covey.protocols.federate.own import Bits, Longs, Own
+from covey.protocols.federate.own import Own
 from covey.protocols.federate.pair import BitKey, Membership, NumberKey
 from covey.protocols.federate.said import (
     RANGE_BITS,

@@ -12,14 +12,14 @@ from typing import TypeVar
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.stats import chisquare
 from tests.harness.network import seed_of
 from tests.harness.parties import Outcome, run_parties
 from tests.harness.spent import heard
 
+from covey.arrays import Bits, Longs, Words
 from covey.crypto import sharing
-from covey.crypto.field import F61, Elements, Words
+from covey.crypto.field import F61, Elements
 from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import Secret
 from covey.protocols.cluster_rows import rings
@@ -27,7 +27,6 @@ from covey.secure import conjunction
 from covey.secure import sum as secure_sum
 from covey.wire import Channel, Message
 
-Bits = NDArray[np.bool_]
 T = TypeVar("T")
 
 
@@ -50,7 +49,7 @@ def between(
     victim: str,
     neighbours: tuple[str, str],
     kind: type[rings.Added] | type[rings.Counted],
-) -> NDArray[np.int64]:
+) -> Longs:
     """What the player after the victim got in both laps, less what the player before it had sent.
 
     What a player sends is what its successor got, so the victim's own notes stand for its predecessor's here.

@@ -12,7 +12,7 @@ from tests.harness.harness import run
 from tests.harness.network import seed_of
 from tests.harness.trial import Trial
 
-from covey.anonymizers.problem import Longs
+from covey.arrays import Longs
 from covey.crypto.secret import Secret
 from covey.protocols import columns
 from covey.protocols.cluster_columns import attack, clear, dealing, least

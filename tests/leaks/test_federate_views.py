@@ -6,12 +6,12 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from tests.harness.federate_cases import GYM, INSURER, draw_users, study_of, tables_of, trial_of
 from tests.harness.harness import lines, run
 from tests.harness.leaks import Tape
 from tests.harness.network import seed_of
 
+from covey.arrays import Bits, Floats
 from covey.crypto.rng import Rng, derive
 from covey.protocols.federate import clear
 from covey.protocols.federate.own import Own
@@ -76,7 +76,7 @@ def seen_in_a_run(seed: int, *, together: bool, alpha: float) -> Features:
 def auc(*, together: bool, alpha: float) -> float:
     """A naive Bayes classifier trained on two thirds of the runs, judged on the rest."""
     runs = [seen_in_a_run(seed, together=together, alpha=alpha) for seed in range(RUNS)]
-    counted: defaultdict[tuple[int, str], NDArray[np.float64]] = defaultdict(lambda: np.ones(2))
+    counted: defaultdict[tuple[int, str], Floats] = defaultdict(lambda: np.ones(2))
     for features, real in (each for one in runs[: 2 * RUNS // 3] for each in one):
         for place, value in enumerate(features):
             counted[place, value][int(real)] += 1
@@ -151,7 +151,7 @@ def test_whoever_changes_sides_between_runs_with_other_dummy_keys_is_a_dummy_and
     tables, terms = tables_of(study, users), Terms.of(study)
     everyone = clear.Group("", np.arange(PEOPLE))
 
-    def upper(key: int) -> NDArray[np.bool_]:
+    def upper(key: int) -> Bits:
         own = Own.of(terms, tables[GYM], seed_of(key))
         values = own.codes(0, everyone.members, "")
         return np.asarray(values >= np.median(values[own.member]))

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from tests.harness.generalize_cases import draw_people, stream_of, study_of, tables_of
 from tests.harness.network import seed_of
 from tests.harness.spent import heard, shapes
@@ -26,6 +25,7 @@ from tests.protocols.generalizers import (
     table_1,
 )
 
+from covey.arrays import Longs
 from covey.crypto.commutative import BlindingKey
 from covey.crypto.elgamal import Ciphertexts, KeyShare, encrypt, opened
 from covey.crypto.group import POINT_BYTES, Points, Scalar, Scalars, generator_times, hash_to_group
@@ -38,8 +38,6 @@ from covey.protocols.generalize.local import Local
 from covey.protocols.generalize.terms import Terms
 from covey.study import Study
 from covey.table import Table
-
-Longs = NDArray[np.int64]
 
 
 @pytest.fixture

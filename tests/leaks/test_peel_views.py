@@ -11,7 +11,6 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from tests.harness.parties import Outcome, run_parties
 from tests.harness.spent import heard
 from tests.protocols.peelers import (
@@ -26,7 +25,8 @@ from tests.protocols.peelers import (
     visit,
 )
 
-from covey.crypto.field import F31, F61, Field, Words
+from covey.arrays import Bits, Words
+from covey.crypto.field import F31, F61, Field
 from covey.errors import Aborted
 from covey.protocols.peel import pure
 from covey.protocols.peel.course import Course
@@ -41,7 +41,6 @@ from covey.secure.threshold import Prepared
 from covey.table import Table
 from covey.wire import Channel, gather
 
-Longs = NDArray[np.int64]
 Outcomes = Mapping[str, Outcome[Peeled]]
 
 
@@ -99,7 +98,7 @@ def test_an_examination_opens_zero_for_pure_buckets_and_a_random_number_for_othe
     assert counts.min() > 4000  # a count times a random factor: never a count as it is
 
 
-def simulated_view(shape: Mapping[str, list[int]], zero: list[NDArray[np.bool_]], seed: int) -> dict[str, list[Words]]:
+def simulated_view(shape: Mapping[str, list[int]], zero: list[Bits], seed: int) -> dict[str, list[Words]]:
     """What a peer could have sent, made up from lengths and the tests' answers alone.
 
     `zero` says of each opening where 0 is opened; this party and its other peer sent parts that the simulator draws

@@ -17,12 +17,12 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 import pytest
-from numpy.typing import NDArray
 from tests.harness.clock import run_jumping
 from tests.harness.parties import Outcome, play
 from tests.harness.spent import heard
 from tests.protocols.peelers import draw_people, study_of, tables_of
 
+from covey.arrays import Bits, Longs, Words
 from covey.crypto.group import Points
 from covey.crypto.secret import Secret
 from covey.protocols.peel import choice, find, role
@@ -35,9 +35,6 @@ from covey.secure.declare import Leakage
 from covey.table import Table
 from covey.wire import Channel, MemoryNetwork, Message, gather
 
-Bits = NDArray[np.bool_]
-Longs = NDArray[np.int64]
-Words = NDArray[np.uint64]
 Outcomes = Mapping[str, Outcome[pa.Table]]
 
 NAMES = ("p0", "p1")

@@ -18,9 +18,9 @@ from tests.harness.parties import run_parties
 from covey.anonymizers.clusters import clusters_of
 from covey.anonymizers.constraints import limits_of
 from covey.anonymizers.merging import agglomerate
-from covey.anonymizers.problem import Longs
 from covey.anonymizers.sequential import first_number, too_wide
 from covey.anonymizers.sweeping import sweep
+from covey.arrays import Longs
 from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import Secret
 from covey.party.session.data import load_table

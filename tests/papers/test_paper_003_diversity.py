@@ -11,7 +11,7 @@ from tests.harness import harness
 from tests.harness.hospitals import SITES, Person, draw_people, stream_of, study_of, trial_of
 from tests.papers.test_pycanon import Release, ask, pycanon  # noqa: F401 - a fixture
 
-from covey.anonymizers.problem import Longs
+from covey.arrays import Longs
 from covey.errors import Aborted, Unmet
 from covey.judge import verify
 from covey.party.session.data import load_table

@@ -12,7 +12,7 @@ from tests.harness import harness
 from tests.harness.hospitals import stream_of
 from tests.harness.trial import Trial, of_study
 
-from covey.anonymizers.problem import Ints
+from covey.arrays import Ints
 from covey.errors import Unmet
 from covey.party.session.data import load_table
 from covey.protocols import find

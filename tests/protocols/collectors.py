@@ -7,16 +7,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from tests.harness.collect_cases import MOODS, Person, stream_of
 from tests.harness.harness import End, run
 from tests.harness.trial import Trial
 
+from covey.arrays import Longs
 from covey.protocols.collect import collecting
 from covey.protocols.collect.terms import Terms
 from covey.study import Study
-
-Longs = NDArray[np.int64]
 
 
 @dataclass

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from tests.harness.parties import Outcome, run_parties
 from tests.harness.spent import heard
 from tests.papers.test_paper_002 import AREAS, POSITIONS, ROWS, SALARIES
 
+from covey.arrays import Longs
 from covey.party.session.data import load_table
 from covey.protocols import columns
 from covey.protocols.generalize import rounds
@@ -22,8 +22,6 @@ from covey.protocols.generalize.terms import Terms
 from covey.study import Study
 from covey.table import Table
 from covey.wire import Channel, Message
-
-Longs = NDArray[np.int64]
 
 STUDY = """
 [study]

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from tests.harness.parties import Outcome, run_parties
 
+from covey.arrays import Ints
 from covey.crypto.secret import Secret
 from covey.party.session.data import load_table
 from covey.protocols.peel import marginals
@@ -20,7 +21,7 @@ from covey.protocols.peel.nodes import list_nodes
 from covey.protocols.peel.own import Own
 from covey.protocols.peel.supply import LANES, Supply
 from covey.protocols.peel.terms import Terms
-from covey.protocols.peel.tuples import Grid, Ints, buckets
+from covey.protocols.peel.tuples import Grid, buckets
 from covey.protocols.peel.visit import Peeling
 from covey.secure import coin
 from covey.study import Study

@@ -13,7 +13,7 @@ from tests.harness.network import seed_of
 from tests.harness.parties import run_parties
 from tests.harness.trial import Trial
 
-from covey.anonymizers.problem import Longs
+from covey.arrays import Longs
 from covey.crypto.rng import Rng
 from covey.errors import Aborted, CoveyError, InputError, PeerError, StudyError, Unmet
 from covey.judge import verify

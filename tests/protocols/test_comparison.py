@@ -8,11 +8,11 @@ import gmpy2
 import numpy as np
 import pytest
 from gmpy2 import mpz
-from numpy.typing import NDArray
 from tests.harness.network import seed_of
 from tests.harness.parties import Outcome, run_parties
 from tests.harness.spent import heard
 
+from covey.arrays import Bits
 from covey.crypto import packing
 from covey.crypto.elgamal import Ciphertexts as Pairs
 from covey.crypto.group import Scalars, generator_times, powers
@@ -27,7 +27,6 @@ from covey.wire import Channel
 
 RNG = Rng(seed_of(1))
 SECRET, READING = SecretKey(TINY, RNG.stream("numbers")), ReadingKey(RNG.stream("bits"))
-Bits = NDArray[np.bool_]
 
 
 def encrypted(numbers: Sequence[int], label: str = "") -> Ciphertexts:

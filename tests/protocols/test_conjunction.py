@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from scipy.stats import chisquare
 from tests.harness.clock import on_real_clock
 from tests.harness.network import FaultyNetwork, Weather
@@ -19,13 +18,12 @@ from tests.harness.parties import Outcome, Role, run_parties
 from tests.harness.spent import heard, said, shapes, spent
 from tests.harness.town import Town
 
-from covey.crypto.field import F61, Words
+from covey.arrays import Bits, Words
+from covey.crypto.field import F61
 from covey.errors import Aborted, InputError, PeerError
 from covey.secure import conjunction
 from covey.secure.conjunction import CHUNK, COST, Deal, Open, leakage
 from covey.wire import Channel, gather
-
-Bits = NDArray[np.bool_]
 
 
 def roles_for(inputs: Mapping[str, Bits], receiver: str | None = None) -> dict[str, Role[Bits | None]]:

@@ -29,6 +29,7 @@ import covey
 from covey.anonymizers.build import build
 from covey.anonymizers.datafly import datafly
 from covey.anonymizers.problem import Partition
+from covey.arrays import Longs
 from covey.errors import InputError, Unmet
 from covey.party.audit import folders as audit
 from covey.party.plan import make_plan
@@ -38,7 +39,7 @@ from covey.party.simulate.in_process import simulate
 from covey.party.simulate.outcome import released
 from covey.protocols import find
 from covey.protocols.generalize import clear, hidden, ideal, local, terms
-from covey.protocols.generalize.cells import Cells, Longs
+from covey.protocols.generalize.cells import Cells
 from covey.protocols.generalize.compare import Hand
 from covey.protocols.generalize.local import Local
 from covey.protocols.generalize.terms import Terms

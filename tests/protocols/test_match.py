@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from tests.harness.parties import Role, run_parties
 from tests.harness.spent import heard, said, shapes, spent
 
+from covey.arrays import Bits
 from covey.errors import InputError, PeerError
 from covey.secure import match
-from covey.secure.match import COST, LEAKAGE, Ask, Bits, Reply, Text
+from covey.secure.match import COST, LEAKAGE, Ask, Reply, Text
 from covey.wire import Channel
 
 texts = st.one_of(st.none(), st.sampled_from([b"", b"1", b"node", b"?"]))

@@ -14,6 +14,7 @@ from tests.harness.network import FaultyNetwork, Weather
 from tests.harness.parties import Role, run_parties
 from tests.harness.spent import heard, said, shapes, spent
 
+from covey.arrays import Bits, Words
 from covey.errors import InputError, PeerError
 from covey.protocols.cluster_rows import rings
 from covey.protocols.cluster_rows.rings import (
@@ -23,10 +24,8 @@ from covey.protocols.cluster_rows.rings import (
     LEAKAGE_OF_AND,
     SUM_COST,
     Added,
-    Bits,
     Counted,
     Residues,
-    Words,
 )
 from covey.wire import Channel
 

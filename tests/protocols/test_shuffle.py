@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from tests.harness.clock import on_real_clock
 from tests.harness.network import FaultyNetwork, Weather
 from tests.harness.parties import Outcome, Role, run_parties
 from tests.harness.spent import said, shapes, spent
 from tests.harness.town import Town
 
+from covey.arrays import Longs
 from covey.crypto.group import Points
 from covey.crypto.rng import Label, Stream
 from covey.crypto.seal import Sealed, unseal
@@ -139,7 +139,7 @@ def keep_order_where(lazy: Callable[[str], bool], monkeypatch: pytest.MonkeyPatc
     """The mixers for which this holds pass rows on in the order received."""
     shuffled = Stream.permutation
 
-    def permutation(stream: Stream, size: int) -> NDArray[np.int64]:
+    def permutation(stream: Stream, size: int) -> Longs:
         return np.arange(size) if lazy(ACTOR.get()) else shuffled(stream, size)
 
     monkeypatch.setattr(Stream, "permutation", permutation)

@@ -12,19 +12,17 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from tests.harness.clock import on_real_clock
 from tests.harness.network import FaultyNetwork, Weather, seed_of
 from tests.harness.parties import Outcome, Role, run_parties
 from tests.harness.town import Town
 
+from covey.arrays import Words
 from covey.crypto.rng import Rng
 from covey.errors import Aborted, CoveyError, InputError, PeerError
 from covey.secure import sum as secure_sum
 from covey.secure.sum import CHUNK, COST, leakage
 from covey.wire import Channel, gather
-
-Words = NDArray[np.uint64]
 
 
 def roles_for(inputs: Mapping[str, Words]) -> dict[str, Role[Words]]:

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from tests.harness.parties import run_parties
 from tests.harness.spent import heard, spent
 
-from covey.crypto.field import F31, Words
+from covey.arrays import Words
+from covey.crypto.field import F31
 from covey.errors import InputError, PeerError
 from covey.secure import coin, threshold
 from covey.secure.threshold import Prepared

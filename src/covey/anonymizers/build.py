@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from covey.anonymizers.closure import boxes
-from covey.anonymizers.problem import FARTHEST, Distance, Ints, Longs, Partition, Problem, Sensitive
+from covey.anonymizers.problem import FARTHEST, Distance, Partition, Problem, Sensitive
+from covey.arrays import Ints, Longs
 from covey.cells import MISSING, SUPPRESSED, number
 from covey.errors import InputError
 from covey.hierarchy import Hierarchy, Interval

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from covey.anonymizers.problem import Ints, Longs, Partition, Problem
+from covey.anonymizers.problem import Partition, Problem
+from covey.arrays import Ints, Longs
 
 
 def boxes(problem: Problem, item: Longs, group: Longs, classes: int) -> tuple[Ints, Ints]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from covey.anonymizers.constraints import Limits, broken
 from covey.anonymizers.kernels import Forest, lowest_above
-from covey.anonymizers.problem import Ints, Longs
+from covey.arrays import Ints, Longs
 from covey.compiled import jit
 
 

@@ -22,9 +22,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from covey.anonymizers.problem import Longs, Partition, Problem
+from covey.anonymizers.problem import Partition, Problem
+from covey.arrays import Bits, Longs
 from covey.compiled import jit
 from covey.errors import InputError, Unmet
 
@@ -168,7 +168,7 @@ def kept(limits: Limits, histogram: Longs, size: int) -> bool:
 
 
 @jit
-def broken(limits: Limits, histograms: Longs, sizes: Longs) -> NDArray[np.bool_]:
+def broken(limits: Limits, histograms: Longs, sizes: Longs) -> Bits:
     """Which of these classes do not keep k, l and t; `histograms` is classes x width."""
     result = np.zeros(len(sizes), dtype=np.bool_)
     for number in range(len(sizes)):

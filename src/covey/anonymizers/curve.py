@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from covey.anonymizers.problem import Ints, Longs
+from covey.arrays import Ints, Longs
 from covey.compiled import jit
 from covey.errors import InputError
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from covey.anonymizers.constraints import Limits, broken, flat_codes, kept, limits_of, require_feasible
 from covey.anonymizers.pace import Cancel, Progress, never, report, silent
-from covey.anonymizers.problem import Ints, Longs, Partition, Problem
+from covey.anonymizers.problem import Partition, Problem
+from covey.arrays import Bits, Ints, Longs
 from covey.table import group
 
 Ties = Literal["first", "last"]
@@ -71,7 +71,7 @@ def _most_distinct(distinct: dict[int, int], weights: tuple[float, ...], ties: T
     return tied[0] if ties == "first" else tied[-1]
 
 
-def _short(problem: Problem, label: Longs, classes: int) -> NDArray[np.bool_]:
+def _short(problem: Problem, label: Longs, classes: int) -> Bits:
     """Which classes break a constraint."""
     limits, places = limits_of(problem), flat_codes(problem)
     sizes = np.bincount(label, weights=problem.counts, minlength=classes).astype(np.int64)
@@ -89,9 +89,7 @@ def _class_histograms(problem: Problem, places: Longs, label: Longs, classes: in
     return flat.reshape(classes, width)
 
 
-def _published(
-    problem: Problem, nodes: Ints, label: Longs, short: NDArray[np.bool_], notes: dict[str, object]
-) -> Partition:
+def _published(problem: Problem, nodes: Ints, label: Longs, short: Bits, notes: dict[str, object]) -> Partition:
     """The classes that hold, and the rest together at every root."""
     short = _joined(problem, label, short)
     notes["suppressed"] = int(problem.counts[short[label]].sum())
@@ -103,7 +101,7 @@ def _published(
     return Partition(item, number[label].astype(np.int64), problem.counts.copy(), published.astype(np.int32), notes)
 
 
-def _joined(problem: Problem, label: Longs, short: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _joined(problem: Problem, label: Longs, short: Bits) -> Bits:
     """The classes to suppress: those that fall short, and the smallest others until together they hold (step 7)."""
     if not short.any():
         return short

@@ -14,7 +14,8 @@ import numpy as np
 
 from covey.anonymizers import ALGORITHMS, anonymize
 from covey.anonymizers.pace import Cancel, Progress, never, report, silent
-from covey.anonymizers.problem import Longs, Partition, Problem
+from covey.anonymizers.problem import Partition, Problem
+from covey.arrays import Longs
 from covey.errors import InputError, Unmet
 from covey.hierarchy import Hierarchy
 

@@ -6,17 +6,15 @@ from decimal import Decimal
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from covey.anonymizers.build import Built
 from covey.anonymizers.closure import boxes
-from covey.anonymizers.problem import Ints, Longs, Partition
+from covey.anonymizers.problem import Partition
+from covey.arrays import Floats, Ints, Longs
 from covey.cells import number
 from covey.hierarchy import Hierarchy, Interval
 from covey.measures import average_class, discernibility, lm
 from covey.table import group
-
-Floats = NDArray[np.float64]
 
 
 class Loss(msgspec.Struct, frozen=True):

@@ -14,9 +14,10 @@ import numpy as np
 from covey.anonymizers import curve
 from covey.anonymizers.closure import closed
 from covey.anonymizers.constraints import flat_codes, limits_of, require_feasible
-from covey.anonymizers.line import FALL, HANSEN_MUKHERJEE, LOSS, Floats, Line, advance, groups, trees_of
+from covey.anonymizers.line import FALL, HANSEN_MUKHERJEE, LOSS, Line, advance, groups, trees_of
 from covey.anonymizers.pace import Cancel, Progress, never, report, silent
-from covey.anonymizers.problem import Longs, Partition, Problem
+from covey.anonymizers.problem import Partition, Problem
+from covey.arrays import Floats, Longs
 
 Cost = Literal["fall", "hansen-mukherjee", "loss"]
 _COSTS = {"fall": FALL, "hansen-mukherjee": HANSEN_MUKHERJEE, "loss": LOSS}

@@ -11,12 +11,11 @@ from typing import NamedTuple, ParamSpec, TypeVar, cast
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 
-from covey.anonymizers.problem import Ints, Longs, Problem
+from covey.anonymizers.problem import Problem
+from covey.arrays import Ints, Longs, Words
 from covey.compiled import jit
 
-Words = NDArray[np.uint64]
 P = ParamSpec("P")
 R = TypeVar("R")
 

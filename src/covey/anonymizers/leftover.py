@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from covey.anonymizers.closure import closed
 from covey.anonymizers.constraints import flat_codes, histograms, kept, limits_of
-from covey.anonymizers.problem import Ints, Longs, Partition, Problem
+from covey.anonymizers.problem import Partition, Problem
+from covey.arrays import Bits, Ints, Longs
 
 
 def settled(problem: Problem, partition: Partition) -> Partition:
@@ -54,9 +54,7 @@ def _joined(problem: Problem, nodes: Ints, others: Ints) -> Ints:
     return np.stack(columns, axis=1)
 
 
-def _cheapest(
-    problem: Problem, partition: Partition, sizes: Longs, taken: NDArray[np.bool_], nodes: Ints, size: int
-) -> int:
+def _cheapest(problem: Problem, partition: Partition, sizes: Longs, taken: Bits, nodes: Ints, size: int) -> int:
     """The class whose records and ours cost least more when they are closed together."""
     together = _joined(problem, nodes, partition.nodes)
     after, before = np.zeros(partition.classes, dtype=np.int64), np.zeros(partition.classes, dtype=np.int64)
@@ -68,9 +66,7 @@ def _cheapest(
     return int(more.argmin())
 
 
-def _with_class(
-    problem: Problem, partition: Partition, items: Longs, counts: Longs, taken: NDArray[np.bool_]
-) -> Partition:
+def _with_class(problem: Problem, partition: Partition, items: Longs, counts: Longs, taken: Bits) -> Partition:
     """The partition with one more class, of these records and of the taken classes' members."""
     number = np.cumsum(~taken) - 1
     number[taken] = int((~taken).sum())

@@ -16,13 +16,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from covey.anonymizers.constraints import Limits, diverse
-from covey.anonymizers.problem import Ints, Longs, Problem
+from covey.anonymizers.problem import Problem
+from covey.arrays import Floats, Ints, Longs
 from covey.compiled import jit
-
-Floats = NDArray[np.float64]
 
 FALL, HANSEN_MUKHERJEE, LOSS = 0, 1, 2
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from covey.anonymizers.clusters import Clusters
 from covey.anonymizers.kernels import Forest
-from covey.anonymizers.problem import Longs
+from covey.arrays import Longs
 from covey.compiled import jit
 
 FAR = 2**62

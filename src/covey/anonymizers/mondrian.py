@@ -12,15 +12,13 @@ a node. Such a cut may be far from half; where it would break k the next column 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from covey.anonymizers.closure import closed
 from covey.anonymizers.constraints import Limits, flat_codes, kept, limits_of, require_feasible
 from covey.anonymizers.pace import Cancel, Progress, never, report, silent
-from covey.anonymizers.problem import Ints, Longs, Partition, Problem
+from covey.anonymizers.problem import Partition, Problem
+from covey.arrays import Floats, Ints, Longs
 from covey.compiled import jit
-
-Floats = NDArray[np.float64]
 
 _STEP = 2_000_000  # records looked at between two reports
 _TOP, _PARTS, _OUT, _CLASSES, _PLACED = range(5)  # what `state` holds

@@ -10,13 +10,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from covey.arrays import Ints, Longs
 from covey.errors import InputError
 from covey.hierarchy import Hierarchy
 
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
 Diversity = Literal["frequency", "distinct", "entropy"]
 Distance = Literal["equal", "ordered", "hierarchy"]
 FARTHEST = 2**30

@@ -31,8 +31,9 @@ from covey.anonymizers.constraints import Limits, flat_codes, limits_of, require
 from covey.anonymizers.kernels import Forest, forest
 from covey.anonymizers.merging import agglomerate
 from covey.anonymizers.pace import Cancel, Progress, never, report, silent
-from covey.anonymizers.problem import Ints, Longs, Partition, Problem
+from covey.anonymizers.problem import Partition, Problem
 from covey.anonymizers.sweeping import sweep
+from covey.arrays import Ints, Longs
 
 __all__ = ["Start", "cluster", "first_labels", "first_number", "halves", "sequential", "too_wide"]
 

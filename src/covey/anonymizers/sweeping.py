@@ -13,7 +13,7 @@ import numpy as np
 from covey.anonymizers.clusters import Clusters, attach, close, detach
 from covey.anonymizers.constraints import Limits, diverse
 from covey.anonymizers.kernels import Forest, small
-from covey.anonymizers.problem import Ints, Longs
+from covey.arrays import Ints, Longs
 from covey.compiled import jit
 
 NEVER = 2**62

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from covey import samples
+from covey.arrays import Ints, Longs
 from covey.bench.experiment import Cell, Claim, Curve, Experiment, Findings, Grid, Plot, Setting
 from covey.hierarchy import Hierarchy, numbers
 from covey.measures import lm
@@ -25,13 +25,10 @@ from covey.protocols.collect import attack, privacy
 from covey.protocols.collect.clear import boxes
 from covey.protocols.collect.divide import cut_line
 from covey.protocols.collect.grid import Grid as Cells
-from covey.protocols.collect.grid import Ints, Longs
 from covey.protocols.collect.terms import Terms, trees_of
 from covey.samples import adult
 from covey.sources.source import connect
 from covey.study import Study
-
-Floats = NDArray[np.float64]
 
 COLUMNS = ("age", "sex", "race", "marital-status", "education", "occupation")
 PRINTED_2 = {

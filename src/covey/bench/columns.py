@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from covey.anonymizers import anonymize
 from covey.anonymizers.build import build
-from covey.anonymizers.problem import Longs
+from covey.arrays import Longs
 from covey.bench.census import Census, census
 from covey.bench.experiment import Claim, Curve, Experiment, Findings, Grid, Plot, Setting
 from covey.crypto.rng import derive

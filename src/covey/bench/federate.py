@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
+from covey.arrays import Longs
 from covey.bench.experiment import Cell, Claim, Curve, Experiment, Findings, Grid, Plot, Setting
 from covey.bench.mondrian_with_presence import Everyone, extended_mondrian, mpalm
 from covey.crypto.rng import Rng, derive
@@ -23,7 +24,7 @@ from covey.crypto.secret import SECRET_BYTES, Secret
 from covey.errors import Unmet
 from covey.measures import discernibility
 from covey.protocols.federate import clear
-from covey.protocols.federate.own import Longs, Own
+from covey.protocols.federate.own import Own
 from covey.protocols.federate.terms import Terms
 from covey.study import Study
 from covey.table import Table, build, read

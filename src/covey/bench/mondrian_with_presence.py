@@ -13,9 +13,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from covey.arrays import Bits, Floats, Ints, Longs
 from covey.errors import Unmet
-from covey.protocols.federate.own import Bits, Floats, Longs
-from covey.table import Ints
 
 
 @dataclass(frozen=True)

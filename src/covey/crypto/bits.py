@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from covey.arrays import Octets
 from covey.compiled import jit as compiled
-
-Octets = NDArray[np.uint8]
 
 
 def turn(matrix: Octets) -> Octets:

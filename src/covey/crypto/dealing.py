@@ -12,7 +12,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from covey.crypto.field import F61, Field, Words
+from covey.arrays import Words
+from covey.crypto.field import F61, Field
 from covey.crypto.rng import Rng, Stream
 from covey.crypto.secret import Secret
 from covey.crypto.sharing import extend, places, threshold

@@ -7,13 +7,9 @@ One bit of a digest hides 32 bytes from whoever cannot guess them, which is what
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from covey.arrays import Bits, Octets, Words32
 from covey.compiled import jit as compiled
-
-Octets = NDArray[np.uint8]
-Bits = NDArray[np.bool_]
-Halves = NDArray[np.uint32]
 
 _LANES = 32
 
@@ -53,7 +49,7 @@ def _turned(word: np.uint32, by: int) -> np.uint32:
 
 
 @compiled
-def _first_bits(rows: Halves, first: np.uint64, start: Halves, constants: Halves) -> Bits:
+def _first_bits(rows: Words32, first: np.uint64, start: Words32, constants: Words32) -> Bits:
     """One block per message; loops over lanes are innermost, so that the processor works on several at a time."""
     answer = np.empty(len(rows), np.bool_)
     words, state = np.zeros((64, _LANES), np.uint32), np.empty((8, _LANES), np.uint32)

@@ -15,6 +15,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
+from covey.arrays import Longs
 from covey.crypto import proof
 from covey.crypto.group import POINT_BYTES, Point, Points, Scalar, Scalars, generator_times, powers
 from covey.crypto.rng import Label, Stream
@@ -113,7 +114,7 @@ class Ciphertexts:
         order[np.concatenate([np.arange(place, count, width) for place in range(len(blocks))])] = np.arange(count)
         return Ciphertexts.join(blocks).take(order)
 
-    def take(self, order: NDArray[np.int64] | Sequence[int]) -> Ciphertexts:
+    def take(self, order: Longs | Sequence[int]) -> Ciphertexts:
         """The ciphertexts at these places, in this order."""
         return Ciphertexts(self.first.take(order), self.second.take(order))
 
@@ -176,7 +177,7 @@ class Logarithms:
         balanced = math.isqrt(max(1, count) * bound // 2) + 1
         return cls(bound, min(balanced, bound, _LARGEST_TABLE))
 
-    def of(self, points: Points) -> NDArray[np.int64]:
+    def of(self, points: Points) -> Longs:
         """The number in each point, and -1 where it is none from 0 to bound - 1."""
         numbers = np.full(len(points), -1, dtype=np.int64)
         places, rest = np.arange(len(points)), points

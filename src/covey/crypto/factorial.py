@@ -14,8 +14,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from covey.arrays import Words
 from covey.compiled import jit as compiled
-from covey.crypto.field import F31, Words
+from covey.crypto.field import F31
 from covey.errors import InputError
 
 

@@ -12,12 +12,11 @@ from typing import ClassVar, ParamSpec, Self, TypeVar, cast
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 
+from covey.arrays import Words
 from covey.crypto.rng import Stream
 from covey.errors import InputError
 
-Words = NDArray[np.uint64]
 P = ParamSpec("P")
 R = TypeVar("R")
 

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
+from covey.arrays import Bits, Longs
 from covey.crypto.rng import Label, Stream, spell
 from covey.crypto.sodium import ELEMENT, HASH, Operand, compute, same, valid_points
 from covey.errors import InputError
@@ -148,7 +148,7 @@ class Points:
         """The differences; one point may stand for many equal ones."""
         return Points._known(_arithmetic("sub", *_aligned(self.data, other.data)))
 
-    def take(self, order: NDArray[np.int64] | Sequence[int]) -> Points:
+    def take(self, order: Longs | Sequence[int]) -> Points:
         """The points at these places, in this order."""
         rows = np.frombuffer(self.data, dtype=np.uint8).reshape(-1, POINT_BYTES)
         return Points._known(rows[np.asarray(order, dtype=np.int64)].tobytes())
@@ -157,10 +157,10 @@ class Points:
         """The points from `first` up to but not including `last`."""
         return Points._known(self.data[first * POINT_BYTES : last * POINT_BYTES])
 
-    def identities(self) -> NDArray[np.bool_]:
+    def identities(self) -> Bits:
         """Which of them are the identity."""
         rows = np.frombuffer(self.data, dtype=np.uint8).reshape(-1, POINT_BYTES)
-        marks: NDArray[np.bool_] = np.equal(rows.max(axis=1, initial=0), 0)
+        marks: Bits = np.equal(rows.max(axis=1, initial=0), 0)
         return marks
 
     def distinct(self) -> bool:

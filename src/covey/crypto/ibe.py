@@ -17,9 +17,7 @@ from dataclasses import dataclass
 from functools import cache, reduce
 from typing import NoReturn
 
-import numpy as np
-from numpy.typing import NDArray
-
+from covey.arrays import Longs
 from covey.crypto import pairing
 from covey.crypto.pairing import G1, G1_BYTES, G2, G2_BYTES, GT, GT_BYTES, FixedBase, draw, pair, scalar
 from covey.crypto.rng import Stream, spell
@@ -30,7 +28,7 @@ NAME_BITS = 256
 PARAMETERS_BYTES = G1_BYTES + G2_BYTES + (1 + NAME_BITS) * G1_BYTES
 KEY_BYTES = 2 * G2_BYTES
 
-Order = NDArray[np.int64] | Sequence[int]
+Order = Longs | Sequence[int]
 
 
 def name_of(party: str, study: str, epoch: str) -> str:

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from covey.crypto.rng import Stream, Words
+from covey.arrays import Longs, Words
+from covey.crypto.rng import Stream
 
 VALUE_BYTES = 16
 DIGEST_BYTES = 24
@@ -57,14 +57,14 @@ def _third(keys: int) -> int:
     return -(-(13 * keys + 10 * _SLACK) // 30)
 
 
-def _places(digests: Sequence[bytes], keys: int) -> NDArray[np.int64]:
+def _places(digests: Sequence[bytes], keys: int) -> Longs:
     third = _third(keys)
     words = np.frombuffer(b"".join(digests), dtype="<u8").reshape(-1, 3)
     inside = (words % np.uint64(third)).astype(np.int64)
     return inside + np.array([0, third, 2 * third], dtype=np.int64)
 
 
-def _peel(places: NDArray[np.int64], size: int) -> list[tuple[int, int]] | None:
+def _peel(places: Longs, size: int) -> list[tuple[int, int]] | None:
     """Keys in an order in which each has a cell that no later one uses, with that cell; None if there is none."""
     degree = np.bincount(places.reshape(-1), minlength=size).tolist()
     keys_at = np.zeros(size, dtype=np.int64)

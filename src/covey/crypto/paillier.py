@@ -22,10 +22,9 @@ from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 import gmpy2
-import numpy as np
 from gmpy2 import mpz
-from numpy.typing import NDArray
 
+from covey.arrays import Longs
 from covey.crypto.primes import has_small_factor, prime
 from covey.crypto.residues import Residues
 from covey.crypto.rng import Stream
@@ -321,7 +320,7 @@ class Ciphertexts:
             product = product * value % square
         return Ciphertexts(self.key, [product])
 
-    def totals(self, groups: Iterable[Sequence[int] | NDArray[np.int64]]) -> Ciphertexts:
+    def totals(self, groups: Iterable[Sequence[int] | Longs]) -> Ciphertexts:
         """A ciphertext of the sum of each group, which is given by places in this list."""
         square, values, sums = self.key.square, self.values, []
         for group in groups:
@@ -338,7 +337,7 @@ class Ciphertexts:
         values = [a * gmpy2.powmod(root, n, square) % square for a, root in zip(self.values, roots, strict=True)]
         return Ciphertexts(self.key, values)
 
-    def take(self, order: NDArray[np.int64] | Sequence[int]) -> Ciphertexts:
+    def take(self, order: Longs | Sequence[int]) -> Ciphertexts:
         """The ciphertexts at these places, in this order."""
         return Ciphertexts(self.key, [self.values[place] for place in order])
 

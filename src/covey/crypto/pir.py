@@ -27,13 +27,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from covey.arrays import Words32
 from covey.compiled import jit as compiled
 from covey.crypto.rng import Rng, Stream
 from covey.crypto.secret import Secret
 from covey.crypto.sodium import cores
 from covey.errors import InputError
 
-Words32 = NDArray[np.uint32]
 Bytes8 = NDArray[np.int8]
 
 DIMENSION = 1408

@@ -7,14 +7,12 @@ times as slow. The other side computes with `elgamal`; complements are what comp
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from covey.arrays import Bits
 from covey.crypto.elgamal import Ciphertexts
 from covey.crypto.group import GENERATOR, POINT_BYTES, SCALAR_BYTES, Point, Points, Scalar, Scalars, generator_times
 from covey.crypto.group import powers as multiples
 from covey.crypto.rng import Stream
-
-Bits = NDArray[np.bool_]
 
 _NOTHING = multiples([0])
 _ONE = Scalars.of([1])

@@ -16,13 +16,12 @@ from collections.abc import Callable
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-from numpy.typing import NDArray
 
+from covey.arrays import Longs, Words
 from covey.crypto.secret import SECRET_BYTES, Secret
 from covey.errors import InputError
 
 Label = str | int | bytes
-Words = NDArray[np.uint64]
 Octets = bytes  # inside `Stream`, `bytes` is the method
 
 _SLAB = 1 << 20
@@ -146,7 +145,7 @@ class Stream:
                 vector[rejected] = self.words(rejected.size)
         return vector % np.uint64(bound)
 
-    def permutation(self, size: int) -> NDArray[np.int64]:
+    def permutation(self, size: int) -> Longs:
         """The numbers 0 to size - 1 in random order, each order as likely as the others."""
         while True:
             keys = self.words(size)

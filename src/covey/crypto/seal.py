@@ -11,11 +11,10 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
-from numpy.typing import NDArray
 
+from covey.arrays import Longs
 from covey.crypto.group import POINT_BYTES, Points, Scalar, Scalars, generator_times
 from covey.crypto.rng import Label, Stream, spell
 from covey.errors import InputError
@@ -44,7 +43,7 @@ class Sealed:
         """Each row's head and body in one piece: what the next layer seals."""
         return [head + body for head, body in zip(self.heads, self.bodies, strict=True)]
 
-    def take(self, order: NDArray[np.int64]) -> Sealed:
+    def take(self, order: Longs) -> Sealed:
         """The rows at these places, in this order."""
         return Sealed(self.heads.take(order), [self.bodies[place] for place in order])
 

@@ -15,7 +15,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from covey.crypto.field import F61, Field, Words
+from covey.arrays import Words
+from covey.crypto.field import F61, Field
 from covey.crypto.rng import Stream
 from covey.errors import InputError, PeerError
 

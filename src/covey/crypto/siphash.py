@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from covey.crypto.rng import Label, Words, derive
+from covey.arrays import Words
+from covey.crypto.rng import Label, derive
 from covey.crypto.secret import Secret
 
 _INITIAL = (0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573)

@@ -16,13 +16,10 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from covey.arrays import Ints, Longs
 from covey.cells import MISSING, SUPPRESSED, Kind, canonical, clean
 from covey.errors import InputError
-
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
 
 LARGEST = 1_000_000
 
@@ -85,7 +82,7 @@ class Hierarchy:
         tree._check_parents(unique, order)
         return tree
 
-    def _check_parents(self, rows: Sequence[int], order: NDArray[np.int64]) -> None:
+    def _check_parents(self, rows: Sequence[int], order: Longs) -> None:
         for level in range(len(self.up) - 1):
             below, above = self.up[level], self.up[level + 1]
             seen = np.full(self.nodes, -1, dtype=np.int32)
@@ -276,7 +273,7 @@ def _first_seen(names: Sequence[str]) -> Longs:
     return np.fromiter((ranks.setdefault(name, len(ranks)) for name in names), dtype=np.int64, count=len(names))
 
 
-def _runs(names: Sequence[str], order: NDArray[np.int64], rows: Sequence[int]) -> dict[str, tuple[int, int, int]]:
+def _runs(names: Sequence[str], order: Longs, rows: Sequence[int]) -> dict[str, tuple[int, int, int]]:
     """Each label's run of leaves as (start, count, row of its first leaf); a label in two runs has two parents."""
     runs: dict[str, tuple[int, int, int]] = {}
     for leaf, name in enumerate(names):

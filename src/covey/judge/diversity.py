@@ -25,16 +25,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from covey.arrays import Floats, Ints, Longs
 from covey.cells import MISSING, number
 from covey.hierarchy import Hierarchy
-from covey.judge.tuples import Cells, Ints, Longs
+from covey.judge.tuples import Cells
 from covey.judge.verdict import Diversity
 from covey.schema import Column
 from covey.table import group
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -20,16 +20,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from covey.arrays import Floats, Longs
 from covey.judge.diversity import histogram
 from covey.judge.original import Spans, frequencies
 from covey.judge.released import Released, shares, with_range
-from covey.judge.tuples import Longs, Tuples
+from covey.judge.tuples import Tuples
 from covey.judge.verdict import Loss, Matched
 from covey.measures import average_class, discernibility
-
-Floats = NDArray[np.float64]
 
 
 def judge_loss(

@@ -16,10 +16,11 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
+from covey.arrays import Ints, Longs
 from covey.errors import InputError
 from covey.judge.original import Spans
 from covey.judge.released import Released
-from covey.judge.tuples import Cells, Ints, Longs, Tuples
+from covey.judge.tuples import Cells, Tuples
 from covey.table import group
 
 _PAIRS_AT_ONCE = 4_000_000  # of a few kinds together; one kind is never divided

@@ -9,10 +9,11 @@ from decimal import Decimal
 
 import numpy as np
 
+from covey.arrays import Ints, Longs
 from covey.cells import MISSING, SUPPRESSED, number
 from covey.errors import InputError
 from covey.hierarchy import Interval
-from covey.judge.tuples import Cells, Ints, Longs, Tuples, is_missing, refuse_not_finite, refuse_unlisted, tuples
+from covey.judge.tuples import Cells, Tuples, is_missing, refuse_not_finite, refuse_unlisted, tuples
 from covey.schema import Column
 from covey.sources import Source
 from covey.study import Study

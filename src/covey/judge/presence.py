@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from covey.arrays import Bits
 from covey.errors import InputError
 from covey.judge.original import read_rows, spans
 from covey.judge.released import Released
@@ -21,8 +21,6 @@ from covey.schema import Role
 from covey.sources import Data, connect
 from covey.study import Study
 from covey.table import group
-
-Bits = NDArray[np.bool_]
 
 _ALL_SETS = 10
 """Columns of which every set is looked at; of more only single ones, pairs, and all together."""

@@ -8,10 +8,11 @@ from decimal import Decimal
 
 import numpy as np
 
+from covey.arrays import Longs
 from covey.cells import MISSING, SUPPRESSED
 from covey.errors import InputError
 from covey.hierarchy import Flat, Hierarchy, Interval
-from covey.judge.tuples import Cells, Longs, Tuples, is_missing, refuse_not_finite, refuse_unlisted, tuples
+from covey.judge.tuples import Cells, Tuples, is_missing, refuse_not_finite, refuse_unlisted, tuples
 from covey.schema import Column, Role
 from covey.sources import Source
 from covey.study import Study

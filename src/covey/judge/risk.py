@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from covey.judge.tuples import Longs
+from covey.arrays import Longs
 from covey.judge.verdict import Risk, Risks
 
 

@@ -6,16 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from covey.arrays import Bits, Ints, Longs
 from covey.cells import MISSING, SUPPRESSED, is_not_finite
 from covey.errors import InputError
 from covey.schema import Column, Role
 from covey.sources import Source
 from covey.table import read
-
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -50,7 +47,7 @@ class Tuples:
         hit = np.array([which(label) for label in cells.labels], dtype=bool)
         return int(self.counts[hit[cells.codes]].sum())
 
-    def select(self, keep: NDArray[np.bool_]) -> Tuples:
+    def select(self, keep: Bits) -> Tuples:
         """Only these of the distinct rows."""
         kept = tuple(replace(cells, codes=cells.codes[keep]) for cells in self.cells)
         return Tuples(self.name, kept, self.counts[keep])

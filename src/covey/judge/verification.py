@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
+from covey.arrays import Longs
 from covey.judge.diversity import judge_diversity
 from covey.judge.loss import judge_loss
 from covey.judge.original import Original, Spans, read_original, spans
 from covey.judge.presence import judge_presence
 from covey.judge.released import Released, read_release
 from covey.judge.risk import judge_risk
-from covey.judge.tuples import Longs
 from covey.judge.verdict import Diversity, Matched, Requirement, Verdict
 from covey.schema import Column
 from covey.sources import Data, Source, connect

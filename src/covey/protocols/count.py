@@ -15,9 +15,9 @@ from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from covey import measures
+from covey.arrays import Ints, Words
 from covey.cells import SUPPRESSED
 from covey.errors import Aborted, InputError, Unmet
 from covey.hierarchy import Hierarchy
@@ -28,9 +28,6 @@ from covey.secure import sum as secure_sum
 from covey.secure.declare import Cost, Leakage
 from covey.study import Study
 from covey.table import Table
-
-Words = NDArray[np.uint64]
-Ints = NDArray[np.int32]
 
 COUNT_COLUMN = "count"
 _MOST_RECORDS = 1 << 48

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
+from covey.arrays import Longs
 from covey.cells import MISSING
 from covey.errors import Aborted, InputError, PeerError
 from covey.protocols.protocol import Figures, Proposal, Seat
@@ -25,8 +25,6 @@ from covey.secure.declare import Leakage
 from covey.study import Study
 from covey.table import Table
 from covey.wire import Channel, Count, Message
-
-Longs = NDArray[np.int64]
 
 MOST_PLACES = 1 << 21
 """Numbers that are added up at most; beyond that rows are shuffled."""

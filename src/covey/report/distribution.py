@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from covey.arrays import Floats, Ints
 from covey.cells import MISSING, SUPPRESSED, number, spell
 from covey.hierarchy import Hierarchy, Interval
 from covey.judge.released import Released
@@ -27,8 +27,6 @@ MOST_BINS = 12
 _DIGITS = 6
 OTHERS = "all others"
 NO_VALUE = "(no value)"
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int32]
 
 
 @dataclass(frozen=True)

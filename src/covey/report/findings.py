@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from covey.arrays import Longs
 from covey.cells import SUPPRESSED
 from covey.judge import Risks, Verdict, verify
 from covey.judge.released import Released, read_release, shares, with_range
 from covey.judge.risk import judge_risk
-from covey.judge.tuples import Cells, Longs
+from covey.judge.tuples import Cells
 from covey.sources import Data, connect
 from covey.study import Study
 from covey.table import Table

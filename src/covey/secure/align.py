@@ -19,8 +19,8 @@ from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
-from numpy.typing import NDArray
 
+from covey.arrays import Bits, Longs, Words
 from covey.crypto import keyvalue
 from covey.crypto.commutative import BlindingKey
 from covey.crypto.group import Points, hash_to_group
@@ -30,7 +30,7 @@ from covey.crypto.secret import Secret
 from covey.errors import InputError, PeerError
 from covey.secure import lists
 from covey.secure.declare import Cost, Leakage
-from covey.secure.lists import Elements, Words
+from covey.secure.lists import Elements, VectorPart
 from covey.wire import FRAME_BYTES, Channel, Count, Message, gather
 
 ATTEMPTS = 16
@@ -78,7 +78,7 @@ class Store(Message, tag="align.store"):
     attempt: Annotated[int, Meta(ge=0, lt=ATTEMPTS)]
 
 
-class Cells(Words, tag="align.cells"):
+class Cells(VectorPart, tag="align.cells"):
     """The member's store: for each of its ids a share of zero, under the pseudorandom function of its key."""
 
 
@@ -88,7 +88,7 @@ class Found(Message, tag="align.found"):
     common: Count
 
 
-class Tags(Words, tag="align.tags"):
+class Tags(VectorPart, tag="align.tags"):
     """The common ids, each as a tag that only leader and member can make, sorted."""
 
 
@@ -96,7 +96,7 @@ class Tags(Words, tag="align.tags"):
 class Aligned:
     """Our rows whose ids all parties hold: places in our table, in an order that is the same for everyone."""
 
-    rows: NDArray[np.int64]
+    rows: Longs
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -123,14 +123,14 @@ async def align(channel: Channel, ids: Sequence[str]) -> Aligned:
 
 
 async def _lead(
-    channel: Channel, texts: Sequence[bytes], points: Points, shares: NDArray[np.uint64], seeds: Mapping[str, Secret]
-) -> NDArray[np.bool_]:
+    channel: Channel, texts: Sequence[bytes], points: Points, shares: Words, seeds: Mapping[str, Secret]
+) -> Bits:
     rng = channel.rng.child("align")
     key, order = BlindingKey(rng.stream("key")), rng.stream("order").permutation(len(texts))
     asked = key.blind(points.take(order))
     back = np.argsort(order)
 
-    async def consult(member: str) -> NDArray[np.uint64]:
+    async def consult(member: str) -> Words:
         """The member's share of each of our ids; something random where it does not hold the id."""
         answered: list[Points] = []
 
@@ -146,7 +146,7 @@ async def _lead(
     total = shares
     for theirs in await gather(*(consult(member) for member in channel.peers)):
         total = total ^ theirs
-    common: NDArray[np.bool_] = np.equal(total.reshape(-1, 2).max(axis=1, initial=0), 0)
+    common: Bits = np.equal(total.reshape(-1, 2).max(axis=1, initial=0), 0)
 
     async def report(member: str) -> None:
         tags = sorted(tag(derive(seeds[member], "tags"), texts[place]) for place in np.flatnonzero(common).tolist())
@@ -158,8 +158,8 @@ async def _lead(
 
 
 async def _follow(
-    channel: Channel, leader: str, texts: Sequence[bytes], points: Points, shares: NDArray[np.uint64], seed: Secret
-) -> NDArray[np.bool_]:
+    channel: Channel, leader: str, texts: Sequence[bytes], points: Points, shares: Words, seed: Secret
+) -> Bits:
     rng = channel.rng.child("align")
     key = BlindingKey(rng.stream("key"))
     [asked] = await lists.receive(channel, leader, Asked)
@@ -181,9 +181,7 @@ async def _follow(
     return recognised(channel, leader, texts, words, seed)
 
 
-def recognised(
-    channel: Channel, leader: str, texts: Sequence[bytes], words: NDArray[np.uint64], seed: Secret
-) -> NDArray[np.bool_]:
+def recognised(channel: Channel, leader: str, texts: Sequence[bytes], words: Words, seed: Secret) -> Bits:
     """Which of our ids the leader's tags name. Raises `PeerError` for a tag that names none, or one twice."""
     raw = words.astype("<u8").tobytes()
     tags = {raw[start : start + VALUE_BYTES] for start in range(0, len(raw), VALUE_BYTES)}
@@ -193,7 +191,7 @@ def recognised(
     return common
 
 
-def zero_shares(texts: Sequence[bytes], seeds: Mapping[str, Secret]) -> NDArray[np.uint64]:
+def zero_shares(texts: Sequence[bytes], seeds: Mapping[str, Secret]) -> Words:
     """Our share for each id: the shares of all parties for one id cancel out."""
     total = np.zeros(2 * len(texts), dtype=np.uint64)
     for seed in seeds.values():
@@ -206,7 +204,7 @@ def tag(seed: Secret, text: bytes) -> bytes:
     return hashlib.blake2s(text, key=seed.reveal(), digest_size=VALUE_BYTES).digest()
 
 
-def pseudorandom(blinded: Points, texts: Sequence[bytes], attempt: int) -> tuple[NDArray[np.uint64], list[bytes]]:
+def pseudorandom(blinded: Points, texts: Sequence[bytes], attempt: int) -> tuple[Words, list[bytes]]:
     """For each id a pad and its digest in the store: the second hash of the pseudorandom function."""
     digests = [
         hashlib.sha512(spell("covey align/1", attempt, text, point)).digest()
@@ -222,7 +220,7 @@ def ideal(inputs: Mapping[str, Sequence[str]]) -> dict[str, list[int]]:
     return {party: [ids.index(own) for own in sorted(common, key=str.encode)] for party, ids in inputs.items()}
 
 
-def _words(pieces: Iterable[bytes]) -> NDArray[np.uint64]:
+def _words(pieces: Iterable[bytes]) -> Words:
     return np.frombuffer(b"".join(pieces), dtype="<u8").astype(np.uint64)
 
 

@@ -17,18 +17,16 @@ import asyncio
 from collections.abc import Iterator, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
+from covey.arrays import Bits, Words
 from covey.crypto import sharing
 from covey.crypto.dealing import Dealing
-from covey.crypto.field import F61, Elements, Words
+from covey.crypto.field import F61, Elements
 from covey.crypto.rng import Rng, derive
 from covey.errors import InputError
 from covey.secure import match
 from covey.secure.declare import Cost, Leakage
 from covey.wire import FRAME_BYTES, Channel, Message, gather
-
-Bits = NDArray[np.bool_]
 
 CHUNK = 1 << 17
 """Bits per message: a mebibyte for each vector of shares."""

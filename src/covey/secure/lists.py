@@ -12,8 +12,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from covey.arrays import Words
 from covey.crypto.group import POINT_BYTES, Points
 from covey.errors import InputError, PeerError
 from covey.wire import FRAME_BYTES, Channel, Count, Message, Vector, gather
@@ -160,13 +160,13 @@ def spelled(ids: Sequence[str]) -> list[bytes]:
     return [own.encode() for own in ids]
 
 
-class Words(Message):
+class VectorPart(Message):
     """A part of a vector whose length both sides know."""
 
     values: Vector
 
 
-W = TypeVar("W", bound=Words)
+W = TypeVar("W", bound=VectorPart)
 
 
 def word_messages(count: int) -> int:
@@ -179,13 +179,13 @@ def word_size(count: int) -> int:
     return 8 * count + word_messages(count) * WORD_MESSAGE_BYTES
 
 
-async def send_words(channel: Channel, to: str, kind: type[W], words: NDArray[np.uint64]) -> None:
+async def send_words(channel: Channel, to: str, kind: type[W], words: Words) -> None:
     """Sends a vector to one peer."""
     for first in range(0, len(words), WORDS):
         await channel.send(to, kind(Vector(words[first : first + WORDS])))
 
 
-async def receive_words(channel: Channel, sender: str, kind: type[W], due: int) -> NDArray[np.uint64]:
+async def receive_words(channel: Channel, sender: str, kind: type[W], due: int) -> Words:
     """One peer's vector. Raises `PeerError` if a part of it is longer or shorter than is due."""
     words = np.empty(due, dtype=np.uint64)
     for first in range(0, due, WORDS):

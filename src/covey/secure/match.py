@@ -18,15 +18,14 @@ from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
-from numpy.typing import NDArray
 
+from covey.arrays import Bits
 from covey.crypto.group import Points, Scalar, Scalars, hash_to_group
 from covey.crypto.rng import Stream, derive
 from covey.errors import InputError, PeerError
 from covey.secure.declare import Cost, Leakage
 from covey.wire import FRAME_BYTES, Channel, Message, gather
 
-Bits = NDArray[np.bool_]
 Text = bytes | None
 
 SET = b"1"

@@ -15,15 +15,13 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
+from covey.arrays import Words
 from covey.crypto.rng import Rng, Stream
 from covey.crypto.secret import Secret
 from covey.errors import InputError, PeerError
 from covey.secure.declare import Cost, Leakage
 from covey.wire import FRAME_BYTES, Channel, Message, Vector, gather
-
-Words = NDArray[np.uint64]
 
 CHUNK = 1 << 17
 """Words per message: a mebibyte."""

@@ -16,18 +16,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from covey.arrays import Bits, Words
 from covey.crypto import sharing
 from covey.crypto.dealing import Dealing
 from covey.crypto.factorial import evaluate, shape
-from covey.crypto.field import F31, Elements31, Words
+from covey.crypto.field import F31, Elements31
 from covey.crypto.rng import Rng
 from covey.errors import InputError
 from covey.secure.declare import Cost, Leakage
 from covey.wire import FRAME_BYTES, Channel, Message, gather
-
-Bits = NDArray[np.bool_]
 
 LARGEST = 1 << 19
 """Tests that are opened in one message; more are opened one after the other."""

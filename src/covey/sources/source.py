@@ -19,8 +19,8 @@ import duckdb
 import ibis
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from covey.arrays import Longs
 from covey.cells import clean
 from covey.errors import InputError
 from covey.sources.csvfile import LONGEST_LINE, look
@@ -94,7 +94,7 @@ class Source:
             except StopIteration:
                 return
 
-    def distinct(self, columns: Sequence[str]) -> tuple[pa.Table, NDArray[np.int64]]:
+    def distinct(self, columns: Sequence[str]) -> tuple[pa.Table, Longs]:
         """The distinct tuples of these columns and how often each occurs, grouped in the engine."""
         self.require(columns)
         position = {f"c{index}": self._text[column] for index, column in enumerate(columns)}

@@ -14,9 +14,8 @@ from typing import Annotated, Protocol, TypeVar, dataclass_transform, runtime_ch
 import msgspec
 import numpy as np
 from msgspec import Meta
-from numpy.typing import NDArray
 
-Words = NDArray[np.uint64]
+from covey.arrays import Words
 
 Bytes16 = Annotated[bytes, Meta(min_length=16, max_length=16)]
 Bytes32 = Annotated[bytes, Meta(min_length=32, max_length=32)]

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.stats import entropy as scipy_entropy
 
@@ -20,7 +19,8 @@ from covey.anonymizers.constraints import (
     require_feasible,
     satisfied,
 )
-from covey.anonymizers.problem import Distance, Diversity, Longs, Partition, Problem, Sensitive
+from covey.anonymizers.problem import Distance, Diversity, Partition, Problem, Sensitive
+from covey.arrays import Floats, Longs
 from covey.errors import InputError, Unmet
 from covey.hierarchy import Hierarchy
 
@@ -70,7 +70,7 @@ def distance_to_whole(values: list[int], histogram: Longs, kind: Distance) -> fl
     return distance(limits_of(table(values, t=0.5, kind=kind)), histogram, 0, int(histogram.sum()))
 
 
-def moved_by_linear_program(whole: Longs, own: Longs, cost: NDArray[np.float64]) -> float:
+def moved_by_linear_program(whole: Longs, own: Longs, cost: Floats) -> float:
     """The earth mover's distance from its definition: the cheapest flow between two distributions."""
     size = len(whole)
     rows = np.kron(np.eye(size), np.ones(size))

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from covey.anonymizers import curve
-from covey.anonymizers.problem import Ints, Longs
+from covey.arrays import Ints, Longs
 from covey.errors import InputError
 
 

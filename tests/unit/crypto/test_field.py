@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 from tests.harness.network import seed_of
 
-from covey.crypto.field import F31, F61, Elements, Elements31, Field, Words
+from covey.arrays import Words
+from covey.crypto.field import F31, F61, Elements, Elements31, Field
 from covey.crypto.rng import Rng, Stream
 from covey.errors import InputError
 

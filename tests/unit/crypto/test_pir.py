@@ -12,8 +12,9 @@ from scipy import stats
 from tests.harness.network import seed_of
 from tests.unit.crypto import core_svp
 
+from covey.arrays import Words32
 from covey.crypto import pir
-from covey.crypto.pir import DIMENSION, SCALE, Matrix, Shape, Table, Words32, ask, errors, read, recover, shape_of
+from covey.crypto.pir import DIMENSION, SCALE, Matrix, Shape, Table, ask, errors, read, recover, shape_of
 from covey.crypto.rng import Rng, Stream
 from covey.errors import InputError
 

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 from tests.harness.network import seed_of
 
+from covey.arrays import Words
 from covey.crypto import sharing
 from covey.crypto.dealing import Dealing
-from covey.crypto.field import F31, F61, Field, Words
+from covey.crypto.field import F31, F61, Field
 from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import Secret
 from covey.errors import InputError, PeerError

@@ -23,7 +23,8 @@ from covey.anonymizers.peel.atoms import Atoms, cut, joined
 from covey.anonymizers.peel.leftover import settle_leftover
 from covey.anonymizers.peel.search import improve
 from covey.anonymizers.peel.strip import strip
-from covey.anonymizers.problem import Ints, Partition, Problem
+from covey.anonymizers.problem import Partition, Problem
+from covey.arrays import Ints
 
 __all__ = ["peel"]
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from covey.anonymizers.closure import closed
 from covey.anonymizers.constraints import flat_codes
-from covey.anonymizers.problem import Ints, Longs, Partition, Problem
+from covey.anonymizers.problem import Partition, Problem
+from covey.arrays import Ints, Longs
 
 
 @dataclass(frozen=True)

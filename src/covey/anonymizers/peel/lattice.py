@@ -16,11 +16,12 @@ import math
 import numpy as np
 
 from covey.anonymizers.constraints import Limits
-from covey.anonymizers.kernels import Forest, Words, draw
+from covey.anonymizers.kernels import Forest, draw
 from covey.anonymizers.pace import Cancel, Progress, report, silent
 from covey.anonymizers.peel.atoms import Atoms
 from covey.anonymizers.peel.strip import strip
-from covey.anonymizers.problem import Ints, Longs, Problem
+from covey.anonymizers.problem import Problem
+from covey.arrays import Ints, Longs, Words
 from covey.compiled import jit
 
 LISTED = 20_000  # a lattice up to this size is listed whole,

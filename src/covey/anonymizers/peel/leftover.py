@@ -14,7 +14,8 @@ from covey.anonymizers.constraints import Limits, kept
 from covey.anonymizers.kernels import Forest
 from covey.anonymizers.peel.atoms import Atoms
 from covey.anonymizers.peel.part import Part, fill_classes, part_of, shift, stands
-from covey.anonymizers.problem import Longs, Problem
+from covey.anonymizers.problem import Problem
+from covey.arrays import Longs
 from covey.compiled import jit
 from covey.errors import Unmet
 

@@ -26,7 +26,7 @@ from covey.anonymizers.peel.part import (
     stands,
     undo,
 )
-from covey.anonymizers.problem import Ints, Longs
+from covey.arrays import Ints, Longs
 from covey.compiled import jit
 
 NEVER = 2**62

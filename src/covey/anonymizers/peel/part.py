@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from covey.anonymizers.constraints import Limits, diverse
-from covey.anonymizers.kernels import Forest, Words, box_cost, lowest_above, small
-from covey.anonymizers.problem import Ints, Longs
+from covey.anonymizers.kernels import Forest, box_cost, lowest_above, small
+from covey.arrays import Ints, Longs, Words
 from covey.compiled import jit
 
 LIVE, LOGGED, WORK, FREE = range(4)  # what `tally` holds: live classes, logged moves, work done, free class numbers

@@ -17,12 +17,12 @@ from itertools import pairwise
 import numpy as np
 
 from covey.anonymizers.constraints import Limits
-from covey.anonymizers.kernels import Forest, Words, box_cost, draw
+from covey.anonymizers.kernels import Forest, box_cost, draw
 from covey.anonymizers.pace import Cancel, Progress, report
 from covey.anonymizers.peel.atoms import Atoms
 from covey.anonymizers.peel.moves import gather, open_box
 from covey.anonymizers.peel.part import WORK, Part, fill_classes, part_of, total_cost
-from covey.anonymizers.problem import Ints, Longs
+from covey.arrays import Ints, Longs, Words
 from covey.compiled import jit
 
 CLASSES = 256  # in a part, about; but

@@ -10,16 +10,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from covey.anonymizers.constraints import FREQUENCY, Limits, diverse, kept
 from covey.anonymizers.kernels import Forest, forest, hash_tuples, number_groups, signs
 from covey.anonymizers.pace import Cancel, Progress, report
 from covey.anonymizers.peel.atoms import Atoms
-from covey.anonymizers.problem import Ints, Longs, Problem
+from covey.anonymizers.problem import Problem
+from covey.arrays import Bits, Ints, Longs
 from covey.compiled import jit
-
-Flags = NDArray[np.bool_]
 
 _STEP = 40_000_000  # tuples hashed between two reports
 
@@ -119,8 +117,8 @@ def watch(
     which: Longs,
     group: Longs,
     size: Longs,
-    leaves: Flags,
-    left_behind: Flags,
+    leaves: Bits,
+    left_behind: Bits,
 ) -> None:
     """Keeps back the groups that break l or t, or, where that helps, some of a group's records."""
     rank = np.cumsum(leaves) - 1

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
-from numpy.typing import NDArray
 
+from covey.arrays import Longs
 from covey.crypto.rng import Rng, fresh_seed
 from covey.crypto.secret import Secret
 from covey.errors import InputError
@@ -19,7 +19,6 @@ from covey.sources.release import write_atomically
 from covey.sources.source import Data, connect
 from covey.study import Study
 
-Rows = NDArray[np.int64]
 RESPONDENTS = "respondents"
 """Who has the table of a study in which each respondent has a row of it."""
 
@@ -66,7 +65,7 @@ def write_hands(hands: Mapping[str, pa.Table], out: Path) -> dict[str, str]:
     return paths
 
 
-def _ranks(study: Study, whole: pa.Table, skew: str) -> Rows:
+def _ranks(study: Study, whole: pa.Table, skew: str) -> Longs:
     """Each row's place in the column's order: its tree's where it has one, else the order of its values."""
     column = study.column(skew)
     cells = [column.read(cell) for cell in whole.column(skew).to_pylist()]

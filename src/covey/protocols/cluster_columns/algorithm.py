@@ -21,7 +21,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from covey.anonymizers.problem import Longs
+from covey.arrays import Longs
 from covey.crypto.rng import Rng
 from covey.protocols.cluster_columns.asking import Least, Say, Search, Tell
 from covey.protocols.cluster_columns.course import Course

@@ -9,14 +9,13 @@ from collections.abc import Generator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from covey.anonymizers.problem import Longs
+from covey.arrays import Longs, Words32
 from covey.compiled import jit
 from covey.protocols.cluster_columns.course import Batch
 from covey.protocols.cluster_columns.terms import Shares
 
-Totals = NDArray[np.uint32]
+Totals = Words32
 
 
 @dataclass(frozen=True)

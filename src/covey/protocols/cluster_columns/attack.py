@@ -12,9 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from covey.anonymizers.problem import Longs
+from covey.arrays import Longs
 from covey.protocols.cluster_columns.terms import Shares
 
 Pairs = set[tuple[int, int]]
@@ -27,7 +26,7 @@ class Sight:
     records: Longs
     starts: Longs
     candidates: Longs
-    prices: NDArray[np.int64]
+    prices: Longs
 
     @classmethod
     def of(cls, records: Longs, starts: Longs, candidates: Longs, total: Shares, own: Shares) -> Sight:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from covey.anonymizers.problem import Longs
+from covey.arrays import Longs
 from covey.protocols.cluster_columns.asking import Least, Question, Say, Search, Tell, least_of
 
 Watch = Callable[[Mapping[str, Question]], None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from covey.anonymizers.problem import Longs
+from covey.arrays import Longs
 from covey.crypto.secret import Secret
 from covey.errors import PeerError
 from covey.protocols.cluster_columns import least

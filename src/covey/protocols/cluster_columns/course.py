@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from covey.anonymizers.problem import Longs
+from covey.arrays import Bits, Longs
 from covey.crypto.rng import Rng
 from covey.protocols.cluster_columns.own import row_starts
 
@@ -146,7 +145,7 @@ class Course:
     def split(self, large: Longs, leaving: Longs) -> list[int]:
         """Of each large cluster the records that leave become a new one; the blocks of those that were split."""
         found = []
-        fresh: list[tuple[int, NDArray[np.bool_]]] = []
+        fresh: list[tuple[int, Bits]] = []
         for cluster in large.tolist():
             gone = (self.label == cluster) & (leaving == 1)
             if gone.any():

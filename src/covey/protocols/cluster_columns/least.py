@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from covey.anonymizers.problem import Longs
+from covey.arrays import Longs
 from covey.compiled import jit
 from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import Secret

@@ -12,9 +12,10 @@ from covey.anonymizers.clusters import Clusters, close, clusters_of, holds_diver
 from covey.anonymizers.constraints import Limits, flat_codes, limits_of
 from covey.anonymizers.kernels import Forest, forest
 from covey.anonymizers.merging import distance
-from covey.anonymizers.problem import Ints, Longs, Problem, Sensitive
+from covey.anonymizers.problem import Problem, Sensitive
 from covey.anonymizers.sequential import may_part
 from covey.anonymizers.sweeping import joining, move, stands
+from covey.arrays import Ints, Longs
 from covey.compiled import jit
 from covey.protocols.cluster_columns.terms import CAP, Shares, Terms
 from covey.table import Table

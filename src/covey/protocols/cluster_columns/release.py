@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from covey import measures
-from covey.anonymizers.problem import Ints, Longs
+from covey.arrays import Ints, Longs
 from covey.errors import Aborted, PeerError, Unmet
 from covey.protocols import columns
 from covey.protocols.cluster_columns import leaks

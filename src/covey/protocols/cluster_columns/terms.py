@@ -13,9 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from covey.anonymizers.problem import Longs
+from covey.arrays import Longs, Words32
 from covey.crypto.rng import Rng, derive, spell
 from covey.crypto.secret import Secret
 from covey.errors import InputError
@@ -30,7 +29,7 @@ BLOCK = 100
 """A block has this many times k records, or more."""
 _FINEST = 16
 
-Shares = NDArray[np.uint32]
+Shares = Words32
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from covey.anonymizers.problem import Longs
+from covey.arrays import Longs
 from covey.errors import Aborted, InputError, Unmet
 from covey.protocols import rows
 from covey.protocols.cluster_columns.declare import with_columns

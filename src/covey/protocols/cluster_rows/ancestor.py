@@ -21,9 +21,10 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
+from covey.arrays import Bits, Longs
 from covey.errors import InputError, PeerError
 from covey.hierarchy import Hierarchy
-from covey.protocols.cluster_rows.descent import NOTHING, Bits, Layout, Nodes, Ranks, check
+from covey.protocols.cluster_rows.descent import NOTHING, Layout, Nodes, Ranks, check
 from covey.secure import conjunction, match
 from covey.secure.declare import Cost, Leakage
 from covey.wire import FRAME_BYTES, Channel, Message
@@ -208,7 +209,7 @@ def _parts(bits: Bits, layouts: Sequence[Layout]) -> list[Bits]:
     return np.split(bits, ends[:-1])
 
 
-def _table(columns: Sequence[NDArray[np.int64]]) -> Nodes:
+def _table(columns: Sequence[Longs]) -> Nodes:
     return np.stack(columns, axis=1).astype(np.int32)
 
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from covey.anonymizers.constraints import limits_of
-from covey.anonymizers.problem import Ints, Longs
 from covey.anonymizers.sequential import Start, cluster
+from covey.arrays import Bits, Ints, Longs
 from covey.protocols.cluster_rows import ancestor, diverse, divide, guarded, regroup, repair, site
 from covey.protocols.cluster_rows.descent import NOTHING
 from covey.protocols.cluster_rows.ground import Clusters, Ground
@@ -22,7 +21,6 @@ from covey.protocols.cluster_rows.sweep import NO_UNITS, SLOTS, Units, find_crit
 from covey.protocols.cluster_rows.turn import Memory
 from covey.study import Study
 
-Bits = NDArray[np.bool_]
 Hands = Mapping[str, Ints]
 """Each party's codes."""
 Labels = dict[str, Longs]

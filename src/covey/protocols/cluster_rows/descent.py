@@ -10,14 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from covey.arrays import Bits, Ints, Longs
 from covey.errors import InputError
 from covey.hierarchy import Hierarchy
 
-Nodes = NDArray[np.int32]
-Longs = NDArray[np.int64]
-Bits = NDArray[np.bool_]
+Nodes = Ints
 
 NOTHING = -1
 """In place of a node: no record, or nothing asked for."""

@@ -22,16 +22,13 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from covey.anonymizers.problem import Longs
+from covey.arrays import Bits, Longs
 from covey.errors import Unmet
 from covey.protocols.cluster_rows.ground import Clusters, Ground
 from covey.protocols.cluster_rows.kernels import joined_box, nearest
 from covey.protocols.cluster_rows.ranges import Tests
 from covey.protocols.diversity import fraction
-
-Bits = NDArray[np.bool_]
 
 FIRST, NEAR = 16, 64
 """How many near classes are tried first, and in all."""

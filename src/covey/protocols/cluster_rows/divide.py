@@ -14,9 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from covey.anonymizers.problem import Ints, Longs
+from covey.arrays import Bits, Floats, Ints, Longs
 from covey.compiled import jit
 from covey.protocols.cluster_rows import ancestor
 from covey.protocols.cluster_rows.ground import Clusters, Ground
@@ -25,9 +24,6 @@ from covey.protocols.cluster_rows.ranges import Tests
 from covey.protocols.cluster_rows.regroup import favours
 from covey.secure import sum as secure_sum
 from covey.wire import Channel
-
-Bits = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 ROUGHEST = 1 << 14
 """The largest doubling of k that is tested for a rough count."""

@@ -23,8 +23,8 @@ import numpy as np
 from covey.anonymizers.clusters import clusters_of
 from covey.anonymizers.constraints import limits_of
 from covey.anonymizers.merging import agglomerate
-from covey.anonymizers.problem import Ints, Longs
 from covey.anonymizers.sequential import first_number, too_wide
+from covey.arrays import Ints, Longs
 from covey.crypto.rng import Rng, Stream
 from covey.protocols.cluster_rows import ancestor
 from covey.protocols.cluster_rows.agree import agree

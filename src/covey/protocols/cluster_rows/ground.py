@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from covey.anonymizers.kernels import Forest, forest
-from covey.anonymizers.problem import Ints, Longs, Problem
+from covey.anonymizers.problem import Problem
+from covey.arrays import Ints, Longs
 from covey.errors import InputError
 from covey.hierarchy import Hierarchy
 from covey.measures import integer_costs

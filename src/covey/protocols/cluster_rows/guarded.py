@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from covey.anonymizers.problem import Ints, Longs
+from covey.arrays import Ints, Longs
 from covey.protocols.cluster_rows.diverse import Watch, deal_units, steps_of
 from covey.protocols.cluster_rows.divide import Openings, close_jointly, divide
 from covey.protocols.cluster_rows.ground import Clusters, Ground

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from covey.anonymizers.kernels import Forest, lowest_above
-from covey.anonymizers.problem import Ints, Longs
+from covey.arrays import Bits, Ints, Longs
 from covey.compiled import jit
 from covey.protocols.cluster_rows.descent import NOTHING
 
@@ -20,7 +19,7 @@ class Children(NamedTuple):
     nodes: Ints
 
     @classmethod
-    def of(cls, trees: Forest, hidden: NDArray[np.bool_] | None = None) -> Children:
+    def of(cls, trees: Forest, hidden: Bits | None = None) -> Children:
         """The children of every node of a forest, without the hidden ones."""
         below = np.flatnonzero(trees.parent != np.arange(len(trees.parent)))
         below = below if hidden is None else below[~hidden[below]]

@@ -21,7 +21,7 @@ import numpy as np
 from msgspec import Meta
 
 from covey.anonymizers.kernels import lowest_above
-from covey.anonymizers.problem import Ints, Longs
+from covey.arrays import Ints, Longs
 from covey.crypto.rng import Stream
 from covey.errors import PeerError
 from covey.protocols.cluster_rows import rings

@@ -13,16 +13,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
+from covey.arrays import Bits, Longs
 from covey.crypto.field import F31
 from covey.secure import conjunction, threshold
 from covey.secure import sum as secure_sum
 from covey.secure.threshold import Prepared
 from covey.wire import Channel, gather
-
-Bits = NDArray[np.bool_]
-Longs = NDArray[np.int64]
 
 AHEAD = 3
 """So many times as many tests are prepared as are needed at once: each preparation takes several exchanges."""

@@ -10,16 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from covey.anonymizers.problem import Ints, Longs
+from covey.arrays import Bits, Floats, Ints, Longs
 from covey.crypto.rng import Rng, Stream
 from covey.crypto.secret import Secret
 from covey.protocols.cluster_rows.ground import Clusters, Ground
 from covey.protocols.cluster_rows.kernels import above_both
-
-Bits = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 RECORDS = 20
 """How many times k records a group has, about."""

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from covey import measures
 from covey.anonymizers.constraints import diversity_of
-from covey.anonymizers.problem import Ints, Longs
+from covey.arrays import Ints, Longs
 from covey.errors import Unmet
 from covey.protocols import rows
 from covey.protocols.cluster_rows.ground import Clusters, Ground

@@ -7,16 +7,13 @@ its own numbers, and the bits are joined by an AND: who sees too few is not lear
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from covey.anonymizers.problem import Longs
+from covey.arrays import Bits, Longs
 from covey.errors import Unmet
 from covey.protocols.cluster_rows.ground import Clusters, Ground
 from covey.protocols.cluster_rows.kernels import joined_box, nearest
 from covey.secure import conjunction
 from covey.wire import Channel
-
-Bits = NDArray[np.bool_]
 
 
 async def merge_few(

@@ -22,14 +22,12 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
+from covey.arrays import Bits, Words
 from covey.crypto.rng import derive, spell
 from covey.crypto.secret import Secret
 from covey.errors import InputError, PeerError
 from covey.secure.declare import Cost, Leakage
 from covey.wire import FRAME_BYTES, Channel, Message, Vector, gather
-
-Words = NDArray[np.uint64]
-Bits = NDArray[np.bool_]
 
 CHUNK = 1 << 17
 """Places per message."""

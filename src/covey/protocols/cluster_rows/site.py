@@ -16,16 +16,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from covey.anonymizers.problem import Ints, Longs
+from covey.arrays import Bits, Ints, Longs
 from covey.errors import Unmet
 from covey.protocols.cluster_rows.ground import Clusters, Ground
 from covey.protocols.cluster_rows.kernels import Children
 from covey.protocols.cluster_rows.ranges import Tests
 from covey.study import Study
-
-Bits = NDArray[np.bool_]
 
 
 def site_columns(study: Study) -> list[int]:

@@ -9,15 +9,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from covey.anonymizers.kernels import Forest, lowest_above
-from covey.anonymizers.problem import Ints, Longs
+from covey.arrays import Bits, Ints, Longs
 from covey.compiled import jit
 from covey.protocols.cluster_rows.descent import NOTHING
 from covey.protocols.cluster_rows.kernels import Children, above, above_both, child_place, close_own
-
-Bits = NDArray[np.bool_]
 
 SLOTS = 2
 ENDLESS = 2**62

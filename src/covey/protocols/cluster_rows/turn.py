@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from covey.anonymizers.problem import Ints, Longs
+from covey.arrays import Bits, Ints, Longs
 from covey.errors import PeerError
 from covey.protocols.cluster_rows import ancestor
 from covey.protocols.cluster_rows.agree import agree
@@ -23,8 +22,6 @@ from covey.protocols.cluster_rows.ground import Clusters, Ground
 from covey.protocols.cluster_rows.kernels import close_own
 from covey.protocols.cluster_rows.sweep import SLOTS, Critical, Rules, Units, find_critical, sweep_guarded
 from covey.wire import Channel, Message, Vector, gather
-
-Bits = NDArray[np.bool_]
 
 
 @dataclass

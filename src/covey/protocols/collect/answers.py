@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from covey.arrays import Longs
 from covey.crypto.elgamal import Ciphertexts, encrypt, rerandomise
 from covey.crypto.group import Points
 from covey.crypto.rng import Stream
 from covey.errors import PeerError
 from covey.hierarchy import Hierarchy
-from covey.protocols.collect.grid import Longs
 from covey.protocols.collect.terms import Terms
 from covey.protocols.rows import domain
 from covey.table import Table

@@ -19,15 +19,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from covey.arrays import Floats, Ints, Longs
 from covey.compiled import jit
 from covey.hierarchy import Hierarchy
 from covey.protocols.collect.divide import cut_line
-from covey.protocols.collect.grid import Grid, Ints, Longs
+from covey.protocols.collect.grid import Grid
 from covey.protocols.collect.terms import Terms
-
-Floats = NDArray[np.float64]
 
 CANDIDATES = 200
 """Cells that are weighed for each respondent, the most likely ones."""

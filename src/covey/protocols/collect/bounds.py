@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from covey.arrays import Ints
 from covey.crypto.elgamal import Ciphertexts
 from covey.hierarchy import Hierarchy
 from covey.protocols.collect.answers import Layout
-from covey.protocols.collect.grid import Ints
 from covey.protocols.collect.zeros import Tester
 
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from covey.arrays import Ints, Longs
 from covey.hierarchy import Hierarchy
 from covey.protocols.collect.diverse import is_diverse
 from covey.protocols.collect.divide import cut_line, merge
-from covey.protocols.collect.grid import Ints, Longs
 from covey.protocols.collect.terms import Terms, trees_of
 from covey.protocols.peel.release import Published, figures, result
 from covey.protocols.protocol import Result

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from covey.arrays import Ints, Longs
 from covey.crypto.elgamal import Ciphertexts, Logarithms
 from covey.crypto.paillier import Ciphertexts as DealtCiphertexts
 from covey.errors import PeerError, Unmet
@@ -16,7 +17,6 @@ from covey.protocols.collect import answers, attack, bounds, dealt, diverse, fet
 from covey.protocols.collect.answers import Layout
 from covey.protocols.collect.dealt_committee import Key as DealtKey
 from covey.protocols.collect.divide import cut_line
-from covey.protocols.collect.grid import Ints, Longs
 from covey.protocols.collect.terms import Terms, trees_of
 from covey.protocols.collect.zeros import Tester
 from covey.protocols.peel.release import Published, figures, result

@@ -14,13 +14,13 @@ from itertools import accumulate
 
 import numpy as np
 
+from covey.arrays import Longs
 from covey.crypto.paillier import Ciphertexts, PublicKey
 from covey.crypto.residues import Residues
 from covey.crypto.rng import Stream
 from covey.errors import InputError, PeerError
 from covey.protocols.collect import dealt_committee, post
 from covey.protocols.collect.dealt_committee import Key, Trustee
-from covey.protocols.collect.grid import Longs
 from covey.protocols.collect.index import block
 from covey.protocols.collect.keys import Enrolment, Membership, majority
 from covey.protocols.collect.terms import Terms

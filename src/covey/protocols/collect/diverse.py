@@ -14,9 +14,10 @@ from functools import reduce
 
 import numpy as np
 
+from covey.arrays import Longs
 from covey.crypto.elgamal import Ciphertexts
 from covey.protocols.collect.answers import Layout
-from covey.protocols.collect.divide import Longs, merge
+from covey.protocols.collect.divide import merge
 from covey.protocols.collect.terms import Terms
 from covey.protocols.collect.zeros import Tester
 

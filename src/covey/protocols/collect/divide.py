@@ -10,15 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from covey.anonymizers.hilbert import Cost, cut
 from covey.anonymizers.problem import Problem
+from covey.arrays import Longs
 from covey.errors import Unmet
 from covey.hierarchy import Hierarchy
 from covey.measures import integer_costs
-
-Longs = NDArray[np.int64]
 
 
 def cut_line(places: Longs, k: int, cost: Cost = "fall") -> Longs:

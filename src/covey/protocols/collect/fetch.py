@@ -19,8 +19,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from msgspec import Meta
-from numpy.typing import NDArray
 
+from covey.arrays import Words32
 from covey.crypto import pir
 from covey.crypto.rng import Stream, spell
 from covey.errors import PeerError
@@ -31,7 +31,6 @@ from covey.protocols.protocol import EVERYONE, Attendance
 from covey.wire import Channel, Message, gather
 
 T = TypeVar("T")
-Words32 = NDArray[np.uint32]
 
 LOT = 32
 """Respondents that are served at the same time where memory is shared with them."""

@@ -12,14 +12,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from covey.anonymizers import curve
+from covey.arrays import Ints, Longs
 from covey.errors import InputError
 from covey.hierarchy import Hierarchy
-
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
 
 AUTO_CELLS = 1 << 14
 MOST_CELLS = curve.MOST_CELLS

@@ -11,16 +11,14 @@ Fixed     each published entry is re-randomised: else the owner of a number woul
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from covey.arrays import Longs, Octets
 from covey.crypto.elgamal import Ciphertexts, encrypt, rerandomise
 from covey.crypto.group import POINT_BYTES, Points
 from covey.crypto.rng import Stream
 from covey.errors import PeerError
 from covey.protocols.collect.terms import Terms
 from covey.wire import Channel, Message
-
-Longs = NDArray[np.int64]
 
 ENTRY_BYTES = 2 * POINT_BYTES
 
@@ -75,7 +73,7 @@ def build(terms: Terms, key: Points, theirs: list[Ciphertexts], own: Longs, fres
     return rerandomise(begun.running_totals().plus_numbers((mine + before).tolist()), key, fresh)
 
 
-def _rows(points: Points) -> NDArray[np.uint8]:
+def _rows(points: Points) -> Octets:
     return np.frombuffer(points.data, dtype=np.uint8).reshape(-1, POINT_BYTES)
 
 

@@ -17,8 +17,8 @@ from typing import Annotated, Literal, TypeVar
 
 import numpy as np
 from msgspec import Meta
-from numpy.typing import NDArray
 
+from covey.arrays import Bits
 from covey.crypto.elgamal import Ciphertexts, opened, rerandomise
 from covey.crypto.group import Points, Scalars
 from covey.crypto.threshold_key import Trustee
@@ -31,7 +31,6 @@ from covey.secure.lists import Elements
 from covey.wire import Channel, Message, gather
 
 T = TypeVar("T")
-Bits = NDArray[np.bool_]
 LARGEST = 1 << 24
 
 

@@ -15,6 +15,7 @@ Not       whether a class has k rows is known only once the rows are open: the c
 
 from __future__ import annotations
 
+from covey.arrays import Ints, Longs
 from covey.protocols.columns.joining import (
     LEAKAGE,
     LEAKAGE_TO_RECIPIENT,
@@ -42,17 +43,7 @@ from covey.protocols.columns.ownership import (
     quasi_columns,
     require_listed,
 )
-from covey.protocols.columns.release import (
-    Cells,
-    Ints,
-    Longs,
-    Opened,
-    diversity,
-    figures,
-    opened,
-    paired,
-    pairing,
-)
+from covey.protocols.columns.release import Cells, Opened, diversity, figures, opened, paired, pairing
 from covey.protocols.columns.trusted import (
     common_rows,
     exact_cells,

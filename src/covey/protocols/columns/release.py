@@ -11,10 +11,10 @@ from typing import TypeAlias
 import msgspec
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from covey import measures
 from covey.anonymizers.constraints import diversity_of
+from covey.arrays import Ints, Longs
 from covey.crypto.rng import Rng
 from covey.crypto.secret import Secret
 from covey.errors import Aborted
@@ -24,8 +24,6 @@ from covey.protocols.protocol import Figures
 from covey.study import Study
 from covey.table import group, labelled
 
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
 Cells: TypeAlias = tuple[str, ...]
 """A row's exact values of one holder, in the study's order of its columns."""
 

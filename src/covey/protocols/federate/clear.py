@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from covey.arrays import Bits, Longs
 from covey.errors import Unmet
 from covey.protocols.federate import score
-from covey.protocols.federate.own import Bits, Longs, Own
+from covey.protocols.federate.own import Own
 from covey.protocols.federate.terms import Terms
 
 INFEASIBLE = "k or delta cannot be kept even if everyone is in one class; nothing was released"

@@ -20,8 +20,8 @@ from typing import Annotated
 
 import numpy as np
 from msgspec import Meta
-from numpy.typing import NDArray
 
+from covey.arrays import Bits, Longs
 from covey.crypto import elgamal, packing
 from covey.crypto.elgamal import Ciphertexts
 from covey.crypto.group import Points, Scalars, generator_times
@@ -35,9 +35,6 @@ from covey.secure.ciphers import Ciphers
 from covey.secure.declare import Cost, Leakage
 from covey.secure.lists import Elements
 from covey.wire import FRAME_BYTES, Channel, Message
-
-Bits = NDArray[np.bool_]
-Longs = NDArray[np.int64]
 
 HIDING = 40
 """Bits by which a mask is longer than what it hides."""

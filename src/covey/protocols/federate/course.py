@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from covey.arrays import Longs
 from covey.protocols.federate import comparison, largest
 from covey.protocols.federate.clear import Division, Step
 from covey.protocols.federate.comparison import HIDING
 from covey.protocols.federate.finish import CHUNK, READY_BYTES
-from covey.protocols.federate.own import Longs
 from covey.protocols.federate.pair import BIT_KEY_BYTES, NUMBER_KEY_BYTES
 from covey.protocols.federate.said import RANGE_BITS, SCORE_BITS, room_for, tests_of, width_of
 from covey.protocols.federate.terms import Terms

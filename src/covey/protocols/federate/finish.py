@@ -13,6 +13,7 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta
 
+from covey.arrays import Longs
 from covey.crypto import packing
 from covey.crypto.paillier import Ciphertexts
 from covey.errors import InputError, PeerError
@@ -20,12 +21,12 @@ from covey.protocols.federate.clear import Group, joined
 from covey.protocols.federate.comparison import HIDING
 from covey.protocols.federate.follow import answer_tests
 from covey.protocols.federate.lead import ask_tests
-from covey.protocols.federate.own import Longs, Own
+from covey.protocols.federate.own import Own
 from covey.protocols.federate.pair import CountingPair
 from covey.protocols.federate.said import read_numbers, room_for, width_of
 from covey.secure import ciphers, lists
 from covey.secure.ciphers import Ciphers
-from covey.secure.lists import Words
+from covey.secure.lists import VectorPart
 from covey.wire import FRAME_BYTES, Channel, Count, Message, Vector
 
 CHUNK = 4096
@@ -53,11 +54,11 @@ class Summed(Ciphers, tag="federate.summed"):
     """Common users of each class and exact value, under masks and the recipient's key, many in one ciphertext."""
 
 
-class Veiled(Words, tag="federate.veiled"):
+class Veiled(VectorPart, tag="federate.veiled"):
     """The numbers under their masks."""
 
 
-class Veils(Words, tag="federate.veils"):
+class Veils(VectorPart, tag="federate.veils"):
     """The masks."""
 
 

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from covey.arrays import Bits, Longs
 from covey.crypto import packing
 from covey.errors import PeerError
 from covey.protocols.federate import comparison, largest, score
 from covey.protocols.federate.clear import Group
-from covey.protocols.federate.own import Bits, Longs
 from covey.protocols.federate.pair import CountingPair
 from covey.protocols.federate.said import (
     SCORE_BITS,

@@ -12,11 +12,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from covey.arrays import Longs
 from covey.crypto.group import Points
 from covey.crypto.paillier import Ciphertexts, SecretKey
 from covey.crypto.reading import ReadingKey
 from covey.protocols.federate import comparison
-from covey.protocols.federate.comparison import Longs, starts
+from covey.protocols.federate.comparison import starts
 from covey.secure.declare import Cost, Leakage
 from covey.wire import Channel
 

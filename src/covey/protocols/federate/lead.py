@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from gmpy2 import mpz
 
+from covey.arrays import Bits, Longs
 from covey.crypto import packing
 from covey.crypto.paillier import Ciphertexts
 from covey.protocols.federate import comparison, largest, score
 from covey.protocols.federate.clear import Group
 from covey.protocols.federate.comparison import starts
-from covey.protocols.federate.own import Bits, Longs
 from covey.protocols.federate.pair import CountingPair
 from covey.protocols.federate.said import (
     SCORE_BITS,

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from covey.arrays import Bits
 from covey.protocols.federate import comparison
 from covey.protocols.federate.clear import Group
 from covey.protocols.federate.follow import answer_tests, follow
 from covey.protocols.federate.lead import ask_tests, lead, tests
-from covey.protocols.federate.own import Bits
 from covey.protocols.federate.pair import CountingPair, Pair
 from covey.protocols.federate.said import RANGE_BITS, tests_of, width_of
 from covey.wire import Channel, gather

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from covey.arrays import Bits, Floats, Longs, Words
 from covey.cells import number
 from covey.crypto.rng import derive
 from covey.crypto.secret import Secret
@@ -25,11 +25,6 @@ from covey.hierarchy.numbers import label as interval_label
 from covey.protocols.federate.terms import Terms
 from covey.schema import Column
 from covey.table import Table
-
-Longs = NDArray[np.int64]
-Bits = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Words = NDArray[np.uint64]
 
 UNIT = 1 << 16
 """What a range or a score of 1 is as a whole number."""

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from covey.arrays import Longs
 from covey.crypto.group import Point
 from covey.crypto.paillier import Ciphertexts, PublicKey, SecretKey
 from covey.crypto.reading import ReadingKey
 from covey.errors import PeerError
-from covey.protocols.federate.own import Longs, Own
+from covey.protocols.federate.own import Own
 from covey.protocols.federate.terms import Terms
 from covey.secure import ciphers
 from covey.secure.ciphers import Ciphers

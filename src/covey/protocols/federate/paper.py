@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from covey.arrays import Bits, Longs
 from covey.errors import PeerError
 from covey.protocols.federate import cardinality, comparison, score, window
 from covey.protocols.federate.clear import Group, exceeds
 from covey.protocols.federate.level import choose_dividers, halves_of
-from covey.protocols.federate.own import Bits, Longs
 from covey.protocols.federate.pair import Pair
 from covey.protocols.federate.said import Candidates, Halves, read_halves, to_vector, to_words
 from covey.protocols.federate.score import Cuts

@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from covey import measures
 from covey.anonymizers.constraints import diversity_of
+from covey.arrays import Floats, Longs
 from covey.cells import SUPPRESSED
 from covey.errors import Aborted, InputError
 from covey.hierarchy import Hierarchy, Interval
-from covey.protocols.federate.own import Floats, Longs
 from covey.protocols.federate.terms import Terms
 from covey.protocols.protocol import Figures, Result
 from covey.schema import Column

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from covey.arrays import Longs
 from covey.errors import InputError, PeerError, Unmet
 from covey.protocols.federate import finish, leaks, level, paper
 from covey.protocols.federate import pair as pairs
 from covey.protocols.federate.clear import INFEASIBLE, Group, divisible
-from covey.protocols.federate.own import Longs, Own
+from covey.protocols.federate.own import Own
 from covey.protocols.federate.pair import CountingPair, Pair
 from covey.protocols.federate.release import costs, result
 from covey.protocols.federate.terms import Terms

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from covey.arrays import Bits, Longs
 from covey.crypto import packing
 from covey.crypto.paillier import Ciphertexts, SecretKey
 from covey.errors import InputError, PeerError
-from covey.protocols.federate.own import UNIT, Bits, Longs
+from covey.protocols.federate.own import UNIT
 from covey.protocols.federate.terms import Terms
 from covey.secure.ciphers import Ciphers
 from covey.wire import Channel, Message, Vector

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from covey.protocols.federate.own import UNIT, Axis, Floats, Longs
+from covey.arrays import Floats, Longs
+from covey.protocols.federate.own import UNIT, Axis
 from covey.protocols.federate.terms import Terms
 
 

@@ -11,8 +11,8 @@ Not       a party that lies changes the answer. For large k a masked comparison 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from covey.arrays import Bits
 from covey.crypto import elgamal
 from covey.crypto.elgamal import Ciphertexts
 from covey.crypto.group import Points, Scalars
@@ -22,8 +22,6 @@ from covey.secure import lists
 from covey.secure.declare import Cost, Leakage
 from covey.secure.lists import Elements
 from covey.wire import Channel
-
-Bits = NDArray[np.bool_]
 
 LEAKAGE = Leakage(everyone=("whether both sets have fewer than {k} of {size} in common",))
 

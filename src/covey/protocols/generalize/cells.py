@@ -9,13 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from covey.arrays import Bits, Longs
 from covey.crypto.group import POINT_BYTES, Points
 from covey.crypto.rng import Stream
-
-Longs = NDArray[np.int64]
-Bits = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

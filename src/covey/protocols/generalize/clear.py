@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from covey.protocols.generalize.cells import Bits, Cells, Longs
+from covey.arrays import Bits, Longs
+from covey.protocols.generalize.cells import Cells
 from covey.protocols.generalize.local import Local
 from covey.protocols.generalize.rounds import endless, first_moves
 from covey.protocols.generalize.terms import Terms

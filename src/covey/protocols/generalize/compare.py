@@ -15,16 +15,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from covey.arrays import Bits, Longs
 from covey.crypto.commutative import BlindingKey
 from covey.crypto.group import Points, hash_to_group
 from covey.errors import Aborted, PeerError
-from covey.protocols.generalize.cells import Bits, Cells, Longs, labels_of, laid_out, matched
+from covey.protocols.generalize.cells import Cells, labels_of, laid_out, matched
 from covey.secure import lists
-from covey.secure.lists import Elements, Words
+from covey.secure.lists import Elements, VectorPart
 from covey.wire import Bytes32, Channel, Message, gather
 
 
-class Sizes(Words, tag="generalize.sizes"):
+class Sizes(VectorPart, tag="generalize.sizes"):
     """How many people each of the sender's groups has, in the order of its list."""
 
 
@@ -32,7 +33,7 @@ class Grouped(Elements, tag="generalize.grouped"):
     """The sender's people under its key of this round, group by group."""
 
 
-class Resized(Words, tag="generalize.resized"):
+class Resized(VectorPart, tag="generalize.resized"):
     """The sizes of the reader's groups, in the order of the list that comes back."""
 
 
@@ -199,7 +200,7 @@ async def _receive_back(channel: Channel, sender: str, mine: Longs) -> _List:
     return _List(sizes, listed)
 
 
-async def _receive_sizes(channel: Channel, sender: str, kind: type[Words], groups: int, people: int) -> Longs:
+async def _receive_sizes(channel: Channel, sender: str, kind: type[VectorPart], groups: int, people: int) -> Longs:
     words = await lists.receive_words(channel, sender, kind, groups)
     if not len(words) or int(words.min()) < 1 or int(words.max()) > people or int(words.sum()) != people:
         raise PeerError(party=sender, step=channel.step, reason=f"sizes of groups that are not of {people} people")

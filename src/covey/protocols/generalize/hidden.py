@@ -20,11 +20,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from covey.arrays import Longs
 from covey.crypto.elgamal import Ciphertexts, KeyShare, encrypt, opened, rerandomise
 from covey.crypto.group import Point, Points, Scalars, generator_times
 from covey.crypto.rng import Rng
 from covey.errors import PeerError
-from covey.protocols.generalize.cells import Longs
 from covey.protocols.generalize.compare import Found, Hand
 from covey.secure import lists, match
 from covey.secure.lists import Elements

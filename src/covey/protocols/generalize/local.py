@@ -10,18 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from covey.anonymizers import anonymize
 from covey.anonymizers.build import build, class_of_row
 from covey.anonymizers.datafly import Ties
-from covey.anonymizers.problem import Ints, Longs, Partition
+from covey.anonymizers.problem import Partition
+from covey.arrays import Bits, Ints, Longs
 from covey.errors import Unmet
 from covey.hierarchy import Hierarchy
 from covey.protocols.generalize.terms import Terms
 from covey.table import Table, group
-
-Bits = NDArray[np.bool_]
 
 MOST_DISTINCT = (1 << 47) - 1
 """What a column without weight counts for, and none for more: it is lifted first."""

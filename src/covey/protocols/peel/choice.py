@@ -16,8 +16,8 @@ import hashlib
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from covey.arrays import Bits, Longs, Octets, Words
 from covey.crypto.bits import turn
 from covey.crypto.digest import first_bits
 from covey.crypto.group import Point, Points, Scalar, Scalars, generator_times
@@ -26,11 +26,6 @@ from covey.crypto.secret import Secret
 from covey.errors import InputError, PeerError
 from covey.secure.declare import Cost, Leakage
 from covey.wire import FRAME_BYTES, Channel, Message, gather
-
-Bits = NDArray[np.bool_]
-Octets = NDArray[np.uint8]
-Words = NDArray[np.uint64]
-Numbers = NDArray[np.int64]
 
 WIDTH = 256
 """Places of a code word, and transfers on the group."""
@@ -126,7 +121,7 @@ class Pair:
         test = self._choose if self.chooses else self._keep
         return np.concatenate([np.zeros(0, dtype=bool), *await test(channel, pieces, bound)])
 
-    async def _choose(self, channel: Channel, pieces: list[Numbers], bound: int) -> list[Bits]:
+    async def _choose(self, channel: Channel, pieces: list[Longs], bound: int) -> list[Bits]:
         masked = [self._mask(piece) for piece in pieces]
 
         async def pick() -> list[Bits]:
@@ -144,14 +139,14 @@ class Pair:
 
         return (await gather(pick(), read()))[1]
 
-    def _mask(self, mine: Numbers) -> tuple[bytes, Bits]:
+    def _mask(self, mine: Longs) -> tuple[bytes, Bits]:
         """Code words under masks, and the pads of the answers that they pick."""
         own, other = (_draw(streams, len(mine)) for streams in self._streams)
         pads = first_bits(_rows(own, len(mine)), self._tests)
         self._tests += len(mine)
         return (own ^ other ^ turn(_WORDS[mine])).tobytes(), pads
 
-    async def _keep(self, channel: Channel, pieces: list[Numbers], bound: int) -> list[Bits]:
+    async def _keep(self, channel: Channel, pieces: list[Longs], bound: int) -> list[Bits]:
         async def write() -> list[Bits]:
             at = channel.at("pick")
             for piece in pieces:
@@ -170,7 +165,7 @@ class Pair:
 
         return (await gather(write(), hear()))[1]
 
-    def _sealed(self, columns: bytes, mine: Numbers, bound: int) -> bytes:
+    def _sealed(self, columns: bytes, mine: Longs, bound: int) -> bytes:
         """The answer for each number that the chooser may have, each under its pad."""
         sent = np.frombuffer(columns, dtype=np.uint8).reshape(WIDTH, -1)
         rows = _rows(_draw(self._streams[0], len(mine)) ^ (sent * self._picked[:, np.newaxis]), len(mine))

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from covey.arrays import Bits, Ints, Longs
 from covey.protocols.peel.diverse import Watched
-from covey.protocols.peel.tuples import Bits, Grid, Ints, Longs
+from covey.protocols.peel.tuples import Grid
 
 
 @dataclass(frozen=True)

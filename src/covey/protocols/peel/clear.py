@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from covey.arrays import Ints, Longs
 from covey.errors import Unmet
 from covey.protocols.peel import leftover, marginals, site
 from covey.protocols.peel.diverse import Histograms
@@ -13,7 +14,6 @@ from covey.protocols.peel.nodes import list_nodes
 from covey.protocols.peel.own import Own
 from covey.protocols.peel.release import Published, figures, result
 from covey.protocols.peel.terms import Terms
-from covey.protocols.peel.tuples import Ints, Longs
 from covey.protocols.protocol import Result
 from covey.protocols.rows import Rows, carried
 from covey.study import Study

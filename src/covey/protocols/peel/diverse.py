@@ -12,17 +12,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
-from covey.crypto.field import F31, Words
+from covey.arrays import Bits, Longs, Words
+from covey.crypto.field import F31
 from covey.protocols.peel.supply import Tests
 from covey.secure import sum as secure_sum
 from covey.secure import threshold
 from covey.secure.threshold import Prepared
 from covey.wire import Channel, gather
-
-Longs = NDArray[np.int64]
-Bits = NDArray[np.bool_]
 
 LARGEST = 1 << 13
 """The largest bound that is tested; of tuples too large for that the joint numbers of records per value are opened."""

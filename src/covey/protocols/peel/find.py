@@ -12,7 +12,7 @@ from itertools import count, pairwise
 
 import numpy as np
 
-from covey.crypto.field import Words
+from covey.arrays import Bits, Ints, Longs, Words
 from covey.crypto.secret import Secret
 from covey.errors import Aborted
 from covey.protocols.peel.classes import Candidates, Openings
@@ -23,7 +23,7 @@ from covey.protocols.peel.pair import lowest, name_own, same_tuple
 from covey.protocols.peel.pure import Examination, own_sums
 from covey.protocols.peel.supply import Tests
 from covey.protocols.peel.terms import Terms
-from covey.protocols.peel.tuples import Bits, Grid, Ints, Longs, buckets, marks, match
+from covey.protocols.peel.tuples import Grid, buckets, marks, match
 from covey.wire import Channel
 
 CHUNK = 1 << 19

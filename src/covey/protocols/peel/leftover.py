@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
+from covey.arrays import Ints, Longs
 from covey.errors import PeerError
 from covey.hierarchy import Hierarchy
 from covey.measures import integer_costs
 from covey.protocols.peel.release import Published
-from covey.protocols.peel.tuples import Ints, Longs
 from covey.protocols.protocol import Seat
 from covey.secure import shuffle
 from covey.study import Study

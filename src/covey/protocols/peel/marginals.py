@@ -8,6 +8,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from covey.arrays import Bits, Longs, Words
 from covey.errors import Aborted, PeerError, Unmet
 from covey.protocols.peel.nodes import RARE, WITHHELD, Marginals, to_open
 from covey.secure import sum as secure_sum
@@ -17,10 +18,9 @@ from covey.study import Study
 from covey.table import Table
 from covey.wire import FRAME_BYTES, Bytes32, Channel, Message
 
-Longs = NDArray[np.int64]
 T = TypeVar("T", bound=np.generic)
 
-Reaches = Callable[[Channel, NDArray[np.uint64]], Awaitable[NDArray[np.bool_]]]
+Reaches = Callable[[Channel, Words], Awaitable[Bits]]
 
 MESSAGE_BYTES = FRAME_BYTES + 60
 _MOST_RECORDS = 1 << 30
@@ -65,7 +65,7 @@ async def learn(channel: Channel, study: Study, table: Table, reaches: Reaches) 
 def by_shares(k: int) -> Reaches:
     """A test among three or more, prepared when it is needed."""
 
-    async def reaches(channel: Channel, mine: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    async def reaches(channel: Channel, mine: Words) -> Bits:
         prepared = await threshold.prepare(channel.at("before"), k, len(mine))
         return await threshold.reaches(channel.at("test"), prepared, mine)
 
@@ -80,9 +80,7 @@ def count_leaves(table: Table) -> list[Longs]:
     ]
 
 
-def known(
-    records: int, k: int, counts: list[Longs], heavy: list[NDArray[np.bool_]], opened: list[NDArray[np.bool_]]
-) -> Marginals:
+def known(records: int, k: int, counts: list[Longs], heavy: list[Bits], opened: list[Bits]) -> Marginals:
     """The marginals with what is not opened struck out."""
     struck = zip(counts, heavy, opened, strict=True)
     return Marginals(records, k, tuple(np.where(o, c, np.where(h, WITHHELD, RARE)) for c, h, o in struck))

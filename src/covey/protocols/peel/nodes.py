@@ -12,11 +12,11 @@ import hashlib
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from covey.anonymizers.kernels import Forest, forest, hash_tuples, number_groups, signs
 from covey.anonymizers.peel import lattice
 from covey.anonymizers.problem import Problem
+from covey.arrays import Bits, Ints, Longs, Words
 from covey.compiled import jit
 from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import Secret
@@ -24,11 +24,6 @@ from covey.hierarchy import Hierarchy
 from covey.measures import integer_costs
 from covey.study import Study
 from covey.table import group
-
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
-Bits = NDArray[np.bool_]
-Words = NDArray[np.uint64]
 
 MULTIPLES = (0.4, 0.7, 1.0, 1.5, 2.5)
 """The synthetic tables are peeled for these multiples of k: real columns are not independent."""

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from covey.arrays import Ints, Longs
 from covey.protocols.peel.diverse import Histograms
 from covey.protocols.peel.terms import Terms
-from covey.protocols.peel.tuples import Grid, Ints, Longs, match
+from covey.protocols.peel.tuples import Grid, match
 from covey.table import Table, group
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from covey.crypto.field import F61, Words
+from covey.arrays import Bits, Longs, Words
+from covey.crypto.field import F61
 from covey.errors import InputError, PeerError
 from covey.protocols.peel.choice import Pair
 from covey.protocols.peel.course import Course
@@ -21,8 +21,6 @@ from covey.secure.lists import LONGEST
 from covey.secure.threshold import Prepared
 from covey.wire import Channel, Message, Vector, gather
 
-Bits = NDArray[np.bool_]
-Longs = NDArray[np.int64]
 NO_WORDS: Words = np.zeros(0, dtype=np.uint64)
 
 CHUNK = 1 << 17

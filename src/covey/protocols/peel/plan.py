@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from covey.arrays import Ints, Longs
 from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import Secret
 from covey.hierarchy import Hierarchy
@@ -18,7 +19,7 @@ from covey.protocols import rows
 from covey.protocols.peel import choice, leaks, marginals, site
 from covey.protocols.peel.nodes import Marginals, list_nodes, records_published, study_seed
 from covey.protocols.peel.terms import Terms
-from covey.protocols.peel.tuples import Grid, Ints, Longs
+from covey.protocols.peel.tuples import Grid
 from covey.protocols.peel.visit import WINDOW
 from covey.protocols.protocol import Forecast
 from covey.secure import shuffle, threshold

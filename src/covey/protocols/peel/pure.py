@@ -16,17 +16,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from covey.arrays import Bits, Longs, Words
 from covey.crypto import sharing
 from covey.crypto.dealing import Dealing
-from covey.crypto.field import F61, Elements, Words
+from covey.crypto.field import F61, Elements
 from covey.crypto.rng import Rng
 from covey.errors import Aborted
 from covey.secure.declare import Cost
 from covey.wire import FRAME_BYTES, Channel, Message, gather
-
-Bits = NDArray[np.bool_]
 
 MESSAGE_BYTES = FRAME_BYTES + 30
 
@@ -68,7 +66,7 @@ class Examination:
         opened = await self._seat.open(F61.multiply(await self._seat.reduce(spread), self._factors[0]))
         return np.asarray(opened == 0)
 
-    async def tuples(self, which: NDArray[np.int64]) -> Words:
+    async def tuples(self, which: Longs) -> Words:
         """The tuples of these buckets, which must be pure: limbs x buckets.
 
         Raises Aborted if a factor is 0 by chance (2^-61).
@@ -157,7 +155,7 @@ class _Seat:
         ]
 
 
-def own_sums(bucket: NDArray[np.int64], width: int, counts: Words, marks: Words, keys: Words) -> tuple[Words, Words]:
+def own_sums(bucket: Longs, width: int, counts: Words, marks: Words, keys: Words) -> tuple[Words, Words]:
     """A party's own S, U and V of each bucket, and its sums of each limb; `bucket` says where each tuple lies."""
     first = F61.multiply(counts, marks)
     sums = [counts, first, F61.multiply(first, marks)]
@@ -166,7 +164,7 @@ def own_sums(bucket: NDArray[np.int64], width: int, counts: Words, marks: Words,
     return np.stack(added[:3]), np.stack(added[3:])
 
 
-def _add_up(place: NDArray[np.int64], values: Words, width: int) -> Words:
+def _add_up(place: Longs, values: Words, width: int) -> Words:
     """The sums of the values at each place, in the field: high and low halves are added on their own."""
     low = np.bincount(place, weights=(values & np.uint64((1 << 31) - 1)).astype(np.float64), minlength=width)
     high = np.bincount(place, weights=(values >> np.uint64(31)).astype(np.float64), minlength=width)

@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from covey import measures
 from covey.anonymizers.constraints import diversity_of
+from covey.arrays import Ints, Longs
 from covey.errors import Unmet
 from covey.hierarchy import Hierarchy
-from covey.protocols.peel.tuples import Ints, Longs
 from covey.protocols.protocol import Figures, Result
 from covey.protocols.rows import Rows
 from covey.study import Study

@@ -14,19 +14,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from covey.arrays import Bits, Ints, Longs
 from covey.crypto.field import F31
 from covey.errors import Unmet
 from covey.hierarchy import Hierarchy
 from covey.protocols.peel.terms import Terms
-from covey.protocols.peel.tuples import Ints, Longs
 from covey.secure import threshold
 from covey.secure.declare import Leakage
 from covey.table import Table
 from covey.wire import Channel
-
-Bits = NDArray[np.bool_]
 
 LEAKAGE = Leakage(
     everyone=(

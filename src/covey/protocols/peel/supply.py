@@ -13,11 +13,11 @@ from collections.abc import Awaitable, Generator
 from dataclasses import dataclass
 from typing import Protocol as Interface
 
+from covey.arrays import Bits, Words
 from covey.crypto.factorial import shape
-from covey.crypto.field import Words
 from covey.protocols.peel.course import Course
 from covey.secure import threshold
-from covey.secure.threshold import Bits, Prepared
+from covey.secure.threshold import Prepared
 from covey.wire import Channel, depth
 
 LANES = 4

@@ -10,17 +10,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from covey.arrays import Bits, Ints, Longs, Words
 from covey.compiled import jit
-from covey.crypto.field import F61, Words
+from covey.crypto.field import F61
 from covey.crypto.rng import Label, derive
 from covey.crypto.secret import Secret
 from covey.hierarchy import Hierarchy
-
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
-Bits = NDArray[np.bool_]
 
 _ROOM = 1 << 60
 

@@ -13,10 +13,10 @@ from itertools import count
 
 import numpy as np
 
+from covey.arrays import Bits, Longs
 from covey.crypto.field import F31
 from covey.protocols.peel.classes import Candidates, Classes
 from covey.protocols.peel.find import Finder, Heavy, Table, astray
-from covey.protocols.peel.tuples import Bits, Longs
 from covey.secure import sum as secure_sum
 from covey.secure import threshold
 from covey.wire import Channel

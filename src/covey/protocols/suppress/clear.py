@@ -11,9 +11,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from covey.arrays import Bits
 from covey.errors import Unmet
 from covey.protocols.protocol import Result
-from covey.protocols.suppress.own import Bits, Own
+from covey.protocols.suppress.own import Own
 from covey.protocols.suppress.release import Classes, Half, publish
 from covey.protocols.suppress.terms import Terms
 from covey.study import Study

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from covey.arrays import Bits, Longs
 from covey.protocols.suppress import listing
 from covey.protocols.suppress.messages import Sealed, Verdict
-from covey.protocols.suppress.own import Bits, Longs
 from covey.protocols.suppress.run import Run, in_lanes
 from covey.wire import Channel, gather
 

@@ -15,9 +15,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from covey.arrays import Longs
 from covey.crypto.rng import Stream, spell
 from covey.errors import Aborted
-from covey.protocols.suppress.own import Longs
 
 HASHES = 3
 CHANCE = 2.0**-40

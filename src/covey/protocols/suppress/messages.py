@@ -8,11 +8,12 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta
 
+from covey.arrays import Longs
 from covey.cells import SUPPRESSED
 from covey.crypto.group import Point
 from covey.crypto.ibe import IdentityKey, Parameters
 from covey.errors import InputError, PeerError
-from covey.protocols.suppress.own import Labels, Longs, key_of
+from covey.protocols.suppress.own import Labels, key_of
 from covey.protocols.suppress.release import Classes, Half, Kept
 from covey.study import Study
 from covey.wire import Bytes32, Channel, Count, Message, Vector

@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from covey.arrays import Bits, Longs
 from covey.crypto.rng import spell
 from covey.table import Table
 
-Longs = NDArray[np.int64]
-Bits = NDArray[np.bool_]
 Labels = tuple[str, ...]
 
 

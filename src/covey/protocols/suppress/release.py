@@ -12,11 +12,12 @@ import pyarrow as pa
 
 from covey import measures
 from covey.anonymizers.constraints import diversity_of
+from covey.arrays import Bits, Longs
 from covey.cells import SUPPRESSED
 from covey.errors import Aborted, Unmet
 from covey.protocols.protocol import Figures, Result
 from covey.protocols.rows import carried
-from covey.protocols.suppress.own import Bits, Labels, Longs, Own, key_of
+from covey.protocols.suppress.own import Labels, Own, key_of
 from covey.study import Study
 from covey.table import Table
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from covey.arrays import Bits
 from covey.crypto.group import Point, Scalar, generator_times
 from covey.crypto.ibe import Master, Recipient
 from covey.crypto.rng import Rng
@@ -23,7 +24,7 @@ from covey.protocols.suppress.messages import (
     send_tuples,
     spell_rows,
 )
-from covey.protocols.suppress.own import Bits, Labels, Own
+from covey.protocols.suppress.own import Labels, Own
 from covey.protocols.suppress.release import Classes, Half, Kept, publish
 from covey.protocols.suppress.run import FUNCTION, WORTH_A_CREW, Run
 from covey.protocols.suppress.sealing import ElGamal, Waters

@@ -13,8 +13,8 @@ from typing import NoReturn, TypeVar
 from typing import Protocol as Interface
 
 import numpy as np
-from numpy.typing import NDArray
 
+from covey.arrays import Longs
 from covey.crypto import elgamal, group, ibe, pairing
 from covey.crypto.group import Points, Scalar, Scalars, generator_times
 from covey.crypto.rng import Stream
@@ -22,7 +22,7 @@ from covey.errors import InputError
 
 B = TypeVar("B", bound="Batch")
 Read_contra = TypeVar("Read_contra", bound="Batch", contravariant=True)
-Order = NDArray[np.int64] | Sequence[int]
+Order = Longs | Sequence[int]
 
 
 class Batch(Interface):
