@@ -1,27 +1,42 @@
-"""`python -m benchmarks [NAME…]`: runs the named benchmarks, or all of them, one after the other."""
+"""`python -m benchmarks [NAME [ARGUMENT…]]`: runs one benchmark, or all of them one after the other."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 import sys
-from pathlib import Path
+from importlib import import_module
+
+BENCHMARKS = {
+    "anonymize": "algorithms_adult",
+    "growth": "algorithms_growth",
+    "verify": "verify",
+    "blocks_group": "blocks_group",
+    "blocks_sharing": "blocks_sharing",
+    "wire": "wire",
+    "parties": "parties",
+    "resume": "resume",
+    "repeated": "repeated",
+    "peel": "protocol_peel",
+    "cluster": "protocol_cluster",
+    "cluster_overlaps": "protocol_cluster_overlaps",
+    "columns": "protocol_columns",
+    "suppress": "protocol_suppress",
+    "generalize": "protocol_generalize",
+    "federate": "protocol_federate",
+    "collect": "protocol_collect",
+    "collect_crypto": "protocol_collect_crypto",
+    "collection": "collect_connections",
+}
+"""The module of each benchmark; it has `run(arguments)`, whose docstring or the module's explains the arguments."""
 
 
-def names() -> list[str]:
-    found = [module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)])]
-    return [name for name in found if not name.startswith("_")]
-
-
-def main(asked: list[str]) -> int:
-    known = names()
-    unknown = [name for name in asked if name not in known]
-    if unknown:
-        print(f"no benchmark {', '.join(unknown)}; there are {', '.join(known)}", file=sys.stderr)
+def main(arguments: list[str]) -> int:
+    """Runs what was asked for and returns the exit code."""
+    if arguments and arguments[0] not in BENCHMARKS:
+        print(f"no benchmark {arguments[0]}; there are {', '.join(BENCHMARKS)}", file=sys.stderr)
         return 2
-    for name in asked or known:
+    for name in arguments[:1] or BENCHMARKS:
         print(f"\n== {name}", flush=True)
-        importlib.import_module(f"benchmarks.{name}").run()
+        import_module(f"benchmarks.{BENCHMARKS[name]}").run(arguments[1:])
     return 0
 
 

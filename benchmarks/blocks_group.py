@@ -54,7 +54,7 @@ print(json.dumps({**times, "bytes": volume, "number": number}))
 """
 
 
-def run() -> list[dict[str, str]]:
+def run(arguments: list[str]) -> list[dict[str, str]]:
     """Measures everything and prints a table."""
     rows = []
     for row in (*_operations(), *_cardinality(), *_peer(), *_shuffles(), *_alignments(), *_joins()):
@@ -173,7 +173,3 @@ def _joins() -> Iterator[dict[str, str]]:
         return await join.open_rows(channel.at("open"), blended, approved=True)
 
     yield _row(f"join of {ROWS:,} rows of 2 owners at a recipient", _measured(dict.fromkeys("abc", role)))
-
-
-if __name__ == "__main__":
-    run()

@@ -63,7 +63,7 @@ mpc.run(main())
 """
 
 
-def run() -> list[dict[str, str]]:
+def run(arguments: list[str]) -> list[dict[str, str]]:
     """Measures everything and prints a table."""
     rows = []
     for row in chain(_fields(), _shares(), _ands(), _rings(), _pairs(), _ancestors(), _mpyc()):
@@ -215,7 +215,3 @@ def _played(command: list[str], folder: Path, parties: int) -> list[tuple[float,
             os.killpg(first.pid, signal.SIGKILL)
     found = [name.read_text().split() for name in names if name.exists()]
     return [(float(cpu), float(wall)) for cpu, wall in found]
-
-
-if __name__ == "__main__":
-    run()

@@ -6,7 +6,6 @@ one secure sum, farewell, files), not a protocol's computing.
 
 from __future__ import annotations
 
-import json
 import tempfile
 import time
 from collections.abc import Iterator
@@ -35,7 +34,7 @@ hierarchy = { min = 0, max = 99, steps = [10] }
 """
 
 
-def run() -> list[dict[str, str]]:
+def run(arguments: list[str]) -> list[dict[str, str]]:
     """Measures everything and prints a table."""
     rows = [row for size in SIZES for row in _measure(size)]
     columns = list(rows[0])
@@ -82,7 +81,3 @@ def _row(study: Study, size: int, how: str, seconds: float, summary: dict[str, o
         "messages (declared)": f"{measured[1]} ({declared[1]})",
         "bytes (declared)": f"{measured[2]} ({declared[2]})",
     }
-
-
-if __name__ == "__main__":
-    print(json.dumps(run(), indent=2))

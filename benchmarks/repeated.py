@@ -36,7 +36,7 @@ def places(algorithm: str, k: int) -> list[tuple[int, int]]:
     return [(item, seats[item].pop() if seats.get(item) else -1) for item in built.item_of_row.tolist()]
 
 
-def run() -> None:
+def run(arguments: list[str]) -> None:
     for first, second in PAIRS:
         both = zip(places(*first), places(*second), strict=True)
         together = Counter((one[1], other[1]) for one, other in both)
@@ -47,7 +47,3 @@ def run() -> None:
             f"{first[0]} at k = {first[1]}, then {second[0]} at k = {second[1]}: of {people:,} people {few:,} share "
             f"both classes with fewer than {K - 1} others, {alone:,} with nobody"
         )
-
-
-if __name__ == "__main__":
-    run()

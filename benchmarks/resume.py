@@ -31,7 +31,7 @@ WIDTH = 2000
 LATENCY = 0.015
 
 
-def run() -> list[dict[str, str]]:
+def run(arguments: list[str]) -> list[dict[str, str]]:
     """Measures everything and prints a table."""
     rows = [*_rows("15 ms links", LATENCY), *_rows("without delay", 0.0)]
     width = max(len(row["what"]) for row in rows)
@@ -103,7 +103,3 @@ def _require(trial: Trial, ends: dict[str, End]) -> None:
     for name, end in ends.items():
         if end.finished is None or trial.answer(name, end.finished) != trial.ideal[name]:
             raise RuntimeError(f"party {name!r} has another result than the ideal: {end.error}")
-
-
-if __name__ == "__main__":
-    run()

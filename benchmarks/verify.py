@@ -62,7 +62,7 @@ type = "number"
 LEVELS = {"age": 3, "sex": 0, "postcode": 3, "work": 1, "admission": 3, "ward": 1, "children": 2, "insurer": 0}
 
 
-def run() -> None:
+def run(arguments: list[str]) -> None:
     """Print a table of what each command took."""
     with tempfile.TemporaryDirectory(prefix="covey-bench-") as name:
         folder = Path(name)
@@ -70,12 +70,12 @@ def run() -> None:
         print(f"{ROWS:,} rows x 10 columns, {classes:,} classes, k = {K}\n")
         print(f"{'command':<34}{'exit':>5}{'seconds':>10}{'peak MB':>10}")
         original, release, study = (str(folder / file) for file in ("original.csv", "release.csv", "study.toml"))
-        for title, arguments in {
+        for title, call in {
             "covey check": ["check", study, "--data", original],
             "covey verify": ["verify", release, "--study", study],
             "covey verify --original": ["verify", release, "--study", study, "--original", original],
         }.items():
-            code, seconds, megabytes = _measure(arguments)
+            code, seconds, megabytes = _measure(call)
             print(f"{title:<34}{code:>5}{seconds:>10.1f}{megabytes:>10,.0f}", flush=True)
 
 
@@ -128,7 +128,3 @@ def _people(rng: np.random.Generator) -> pa.Table:
         "nights": rng.poisson(4, ROWS),
     }
     return pa.table({name: pa.array(values.astype(str)) for name, values in columns.items()})
-
-
-if __name__ == "__main__":
-    run()

@@ -43,7 +43,7 @@ MEGABYTE = 1 << 20
 SMALL, TURNS = 1000, 500
 
 
-def run() -> list[dict[str, str]]:
+def run(arguments: list[str]) -> list[dict[str, str]]:
     """Measures everything and prints a table."""
     rows = [*_carriers(), *_many(), *_big()]
     width = max(len(row["what"]) for row in rows)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from benchmarks import generalize as adult
+from benchmarks import protocol_generalize as adult
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.harness.generalize_cases import (

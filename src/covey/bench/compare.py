@@ -18,8 +18,8 @@ import pyarrow as pa
 
 import covey
 from covey.anonymizers import ALGORITHMS
-from covey.bench.experiment import Curve, Findings, Grid, Plot
-from covey.bench.stage import Split, Stage, concatenated, one_owner, rows_of, split
+from covey.bench.dataset import Split, Stage, concatenated, one_owner, rows_of, split
+from covey.bench.findings import Curve, Findings, Grid, Plot
 from covey.errors import Aborted, InputError, Unmet
 from covey.party.session.data import load_table
 from covey.party.simulate.deal import RESPONDENTS

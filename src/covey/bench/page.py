@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
-from covey.bench.draw import draw
-from covey.bench.experiment import Cell, Claim, Findings, Grid
+from covey.bench.findings import Cell, Chapter, Claim, Grid
+from covey.bench.plotting import draw
 from covey.report.markup import Markup, join, listed, tag
 from covey.report.page import document
 from covey.sources import write_atomically
@@ -29,17 +28,6 @@ table.cells .number{text-align:right}
 .claim{border-left:4px solid #999;padding:.1rem 0 .1rem .8rem;margin:.6rem 0;break-inside:avoid}
 .claim.no{border-left:8px double #1a1a1a}.claim.yes{border-left-color:#1f4e79}
 """
-
-
-@dataclass(frozen=True)
-class Chapter:
-    """One experiment's findings under its name."""
-
-    name: str
-    about: str
-    source: str
-    findings: Findings
-    seconds: float
 
 
 def save(folder: Path, title: str, chapters: Sequence[Chapter]) -> None:

@@ -13,9 +13,9 @@ from covey.cli import complete
 from covey.errors import Aborted, InputError
 
 if TYPE_CHECKING:
-    from covey.bench.experiment import Setting
-    from covey.bench.page import Chapter
-    from covey.bench.stage import Stage
+    from covey.bench.dataset import Stage
+    from covey.bench.findings import Chapter, Setting
+
 
 _ADULT_PLACES = ("adult", "../shared/data/adult")
 _ALLOWANCE, _QUICK_ALLOWANCE = 12.0, 3.0
@@ -85,23 +85,23 @@ def bench(
 
 
 def _stage(study: Path | None, data: list[str], table: str | None) -> Stage:
-    from covey.bench import stage as stages
+    from covey.bench import dataset as datasets
     from covey.cli.simulate import parties_data
     from covey.study import Study
 
     if study is None:
         if data or table is not None:
             raise InputError("--data and --table need the study that they belong to: add --study STUDY")
-        return stages.sample()
+        return datasets.sample()
     agreed = Study.load(study)
     if (table is None) == (not data):
         raise InputError("give either --data PARTY=DATA for each party, or --table DATA to deal one table to them")
-    return stages.stage(agreed, parties_data(data)) if table is None else stages.of_table(agreed, table)
+    return datasets.stage(agreed, parties_data(data)) if table is None else datasets.of_table(agreed, table)
 
 
 def _compared(stage: Stage, ks: Sequence[int], quick: bool, full: bool, tell: Callable[[str], None]) -> Chapter:
     from covey.bench import compare
-    from covey.bench.page import Chapter
+    from covey.bench.findings import Chapter
 
     begun = time.perf_counter()
     allowance = float("inf") if full else _QUICK_ALLOWANCE if quick else _ALLOWANCE
@@ -112,7 +112,7 @@ def _compared(stage: Stage, ks: Sequence[int], quick: bool, full: bool, tell: Ca
 
 
 def _setting(adult: Path | None, quick: bool, tell: Callable[[str], None]) -> Setting:
-    from covey.bench.experiment import Setting
+    from covey.bench.findings import Setting
 
     if adult is not None and not (adult / "adult.csv").is_file():
         raise InputError(f"{adult}: has no adult.csv; `covey data fetch adult --out {adult}` puts one there")
@@ -123,7 +123,7 @@ def _setting(adult: Path | None, quick: bool, tell: Callable[[str], None]) -> Se
 def _papers(name: str, setting: Setting) -> list[Chapter]:
     from covey.bench import papers
 
-    return list(papers.chapters(setting)) if name == "papers" else papers.of_name(name, setting)
+    return list(papers.chapters(name, setting))
 
 
 def _render(found: Sequence[Chapter], out: Path) -> None:

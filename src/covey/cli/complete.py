@@ -19,9 +19,9 @@ def algorithms(typed: str) -> list[str]:
 
 def experiments(typed: str) -> list[str]:
     """What `covey bench` knows."""
-    from covey.bench import NAMES
+    from covey.bench.papers import ALL, MODULES
 
-    return [name for name in (*NAMES, "papers") if name.startswith(typed)]
+    return [name for name in (*MODULES, ALL) if name.startswith(typed)]
 
 
 def samples(typed: str) -> list[str]:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from covey.bench import cluster, find
-from covey.bench.census import census
-from covey.bench.experiment import Findings, Setting
+from covey.bench.findings import Findings, Setting
+from covey.bench.papers import cluster_rows as cluster
+from covey.bench.papers import find
+from covey.bench.papers.census import census
 
 QUICK = Setting(quick=True, adult=None)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from covey.bench.collect import EXPERIMENT, Line, preserved
-from covey.bench.experiment import Setting
+from covey.bench.findings import Setting
+from covey.bench.papers.collect import EXPERIMENT, Line, preserved
 from covey.hierarchy import Hierarchy
 from covey.protocols.collect.grid import Grid
 

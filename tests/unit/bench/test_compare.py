@@ -10,10 +10,10 @@ import pyarrow.csv
 import pytest
 from tests.conftest import Covey
 
-from covey.bench import stage as stages
+from covey.bench import dataset as datasets
 from covey.bench.compare import compare
-from covey.bench.experiment import Findings
-from covey.bench.stage import Stage
+from covey.bench.dataset import Stage
+from covey.bench.findings import Findings
 from covey.study import Study
 
 STUDY = """
@@ -62,7 +62,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def town(folder: Path) -> Stage:
-    return stages.of_table(Study.load(folder / "study.toml"), str(folder / "all.csv"))
+    return datasets.of_table(Study.load(folder / "study.toml"), str(folder / "all.csv"))
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +110,7 @@ def test_a_site_below_k_withholds_its_rows_and_they_count_as_lost(tmp_path: Path
     for name, size in sizes.items():
         pyarrow.csv.write_csv(people(size), tmp_path / f"{name}.csv")
     study = Study.load(tmp_path / "study.toml")
-    stage = stages.stage(study, {name: str(tmp_path / f"{name}.csv") for name in sizes})
+    stage = datasets.stage(study, {name: str(tmp_path / f"{name}.csv") for name in sizes})
     every = compare(stage, (5,), allowance=0.0, protocols=()).tables[-1]
     row = next(row for row in every.rows if row[1] == "each alone")
     assert row[every.head.index("withheld")] == 4
@@ -124,7 +124,9 @@ def test_a_vertical_study_is_joined_on_its_key_for_the_comparison(tmp_path: Path
     (tmp_path / "study.toml").write_text(text)
     pyarrow.csv.write_csv(people(30).select(["person", "age"]), tmp_path / "east.csv")
     pyarrow.csv.write_csv(people(40).select(["person", "sex", "ill"]), tmp_path / "west.csv")
-    stage = stages.stage(Study.load(tmp_path / "study.toml"), {n: str(tmp_path / f"{n}.csv") for n in ("east", "west")})
+    stage = datasets.stage(
+        Study.load(tmp_path / "study.toml"), {n: str(tmp_path / f"{n}.csv") for n in ("east", "west")}
+    )
     assert stage.pooled.num_rows == 30
     row = stage.pooled.filter(pa.compute.equal(stage.pooled.column("person"), "p9")).to_pylist()
     assert row == [{"person": "p9", "age": "31", "sex": "M", "ill": "no"}]

@@ -6,9 +6,9 @@ import json
 import math
 import re
 
-from covey.bench.draw import draw
-from covey.bench.experiment import Claim, Curve, Findings, Grid, Plot
-from covey.bench.page import Chapter, as_json, render, spell
+from covey.bench.findings import Chapter, Claim, Curve, Findings, Grid, Plot
+from covey.bench.page import as_json, render, spell
+from covey.bench.plotting import draw
 
 HOSTILE = '<script>alert("x")</script>'
 

@@ -74,7 +74,7 @@ def measure(algorithm: str, k: int, times: int = 3) -> Reached:
     return Reached(algorithm, k, partition.loss(problem), best, int(partition.sizes().min()), withheld)
 
 
-def run() -> None:
+def run(arguments: list[str]) -> None:
     """Prints the table and writes it to results/anonymize.json."""
     if not ADULT.is_dir():
         print("the Adult data is not beside the project; nothing measured")

@@ -21,8 +21,8 @@ import pyarrow as pa
 from covey.anonymizers import anonymize
 from covey.anonymizers.build import build
 from covey.arrays import Longs
-from covey.bench.census import Census, census
-from covey.bench.experiment import Claim, Curve, Experiment, Findings, Grid, Plot, Setting
+from covey.bench.findings import Claim, Curve, Experiment, Findings, Grid, Plot, Setting
+from covey.bench.papers.census import Census, census
 from covey.crypto.rng import derive
 from covey.party.session.data import load_table
 from covey.party.simulate.deal import seed_of

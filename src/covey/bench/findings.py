@@ -90,3 +90,14 @@ class Experiment:
     source: str
     """The paper whose figures it puts to the test; empty where it is our own comparison."""
     run: Callable[[Setting], Findings]
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """One experiment's findings under its name."""
+
+    name: str
+    about: str
+    source: str
+    findings: Findings
+    seconds: float

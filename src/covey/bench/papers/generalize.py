@@ -19,7 +19,7 @@ import covey
 from covey import samples
 from covey.anonymizers import anonymize
 from covey.anonymizers.build import build
-from covey.bench.experiment import Cell, Claim, Curve, Experiment, Findings, Grid, Plot, Setting
+from covey.bench.findings import Cell, Claim, Curve, Experiment, Findings, Grid, Plot, Setting
 from covey.crypto.commutative import BlindingKey
 from covey.crypto.group import hash_to_group
 from covey.crypto.rng import Rng

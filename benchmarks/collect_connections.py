@@ -194,7 +194,7 @@ async def _index(folder: Path) -> dict[str, object]:
     }
 
 
-def run() -> list[dict[str, object]]:
+def run(arguments: list[str]) -> list[dict[str, object]]:
     """Measures, prints a table, and writes results/collection.json."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 1 << 16), hard))
@@ -208,7 +208,3 @@ def run() -> list[dict[str, object]]:
     machine = {"cores": psutil.cpu_count(), "python": platform.python_version(), "load_average": load}
     RESULT.write_text(json.dumps({"machine": machine, "rows": rows}, indent=2) + "\n")
     return rows
-
-
-if __name__ == "__main__":
-    run()

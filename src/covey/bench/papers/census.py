@@ -17,7 +17,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from covey import samples
-from covey.bench.experiment import Setting
+from covey.bench.findings import Setting
 from covey.crypto.rng import Rng
 from covey.party.session.data import load_table
 from covey.party.simulate.deal import seed_of

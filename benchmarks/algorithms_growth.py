@@ -81,7 +81,7 @@ def one(algorithm: str, number: int) -> dict[str, object]:
 
 def apart(algorithm: str, number: int) -> dict[str, object]:
     """One run in a process of its own."""
-    code = f"import json; from benchmarks.growth import one; print(json.dumps(one({algorithm!r}, {number})))"
+    code = f"import json; from benchmarks.algorithms_growth import one; print(json.dumps(one({algorithm!r}, {number})))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     answer: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
     return answer
@@ -99,12 +99,12 @@ def plot(found: list[dict[str, object]]) -> None:
     (seconds | memory).save(RESULTS / "growth.svg")
 
 
-def run(algorithms: tuple[str, ...] = ALGORITHMS) -> None:
+def run(arguments: list[str]) -> None:
     """Measures, prints, writes."""
     RESULTS.mkdir(exist_ok=True)
     found = []
     print(f"{'algorithm':12}{'rows':>12}{'items':>12}{'seconds':>10}{'MB':>8}{'LM':>9}")
-    for algorithm in algorithms:
+    for algorithm in arguments or ALGORITHMS:
         for number in ROWS:
             row = apart(algorithm, number)
             found.append(row)

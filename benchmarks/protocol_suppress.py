@@ -1,7 +1,7 @@
 """`suppress` by number of rare rows and encryption, over TLS as processes; and Adult split in two.
 
 Every tuple of the generated tables is rare at each party, and half of them occur at both, so that the number of rows is
-the number of rare rows. `python -m benchmarks.suppress cost ENCRYPTION ROWS…|adult` runs a part; what was measured
+the number of rare rows. `python -m benchmarks suppress cost ENCRYPTION ROWS…|adult` runs a part; what was measured
 before is kept. The table Adult is looked for beside the project (shared/data/adult).
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import resource
-import sys
 import tempfile
 import threading
 import time
@@ -176,7 +175,3 @@ def run(arguments: list[str]) -> None:
         for encryption in ("waters", "elgamal"):
             run(["cost", encryption, "100", "300", "1000", "10000"])
         run(["adult"])
-
-
-if __name__ == "__main__":
-    run(sys.argv[1:])

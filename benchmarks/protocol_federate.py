@@ -4,7 +4,7 @@
 release compared with the trusted party's. `growth`: the same against populations up to 100,000, Adult's rows repeated.
 `plan`: what was foreseen beside what a run on the samples took, both providers in one process. `crypto`: operations a
 second. `schedules`: the level schedule beside the paper's calls on small populations. The table
-is looked for beside the project (shared/data/adult). `python -m benchmarks.federate PART [POINT…]` runs a part, or
+is looked for beside the project (shared/data/adult). `python -m benchmarks federate PART [POINT…]` runs a part, or
 some points of it; what was measured before is kept beside it.
 """
 
@@ -27,7 +27,7 @@ from tests.harness.parties import run_parties
 
 import covey
 from covey import samples
-from covey.bench import stage as stages
+from covey.bench import dataset as datasets
 from covey.crypto.paillier import SecretKey
 from covey.crypto.reading import ReadingKey
 from covey.crypto.rng import Rng, derive
@@ -126,7 +126,10 @@ def measure_runs(asked: list[str]) -> Iterator[Row]:
     """Each point in a process of its own."""
     for text in asked:
         answer = subprocess.run(
-            [sys.executable, "-m", "benchmarks.federate", "one", text], capture_output=True, text=True, cwd=ROOT
+            [sys.executable, "-m", "benchmarks.protocol_federate", "one", text],
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
         )
         if answer.returncode:
             raise RuntimeError(answer.stderr[-2000:])
@@ -137,7 +140,10 @@ def measure_plan(asked: list[str]) -> Iterator[Row]:
     """Foreseen and measured: the sample that ships, and the hospitals' columns split as `covey bench` splits them."""
     for text in asked:
         answer = subprocess.run(
-            [sys.executable, "-m", "benchmarks.federate", "foreseen", text], capture_output=True, text=True, cwd=ROOT
+            [sys.executable, "-m", "benchmarks.protocol_federate", "foreseen", text],
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
         )
         if answer.returncode:
             raise RuntimeError(answer.stderr[-2000:])
@@ -153,9 +159,9 @@ def foreseen(text: str) -> Row:
         data: Mapping[str, object] = {party.name: str(folder / f"{party.name}.csv") for party in study.holders}
         rows = {party.name: _lines(folder / f"{party.name}.csv") for party in study.holders}
         if k:
-            whole = stages.stage(study, {name: str(path) for name, path in data.items()})
-            ready = stages.split(whole, "federate", "vertical", int(k), Path(scratch))
-            study, data, rows = ready.study, ready.data, stages.rows_of(ready)
+            whole = datasets.stage(study, {name: str(path) for name, path in data.items()})
+            ready = datasets.split(whole, "federate", "vertical", int(k), Path(scratch))
+            study, data, rows = ready.study, ready.data, datasets.rows_of(ready)
         due, before = federate.PROTOCOL.foresee(study, rows), os.getloadavg()[0]
         begun = time.process_time()
         summary = covey.simulate(study, data, seed=1).summary
@@ -289,13 +295,12 @@ PARTS: dict[str, Callable[[list[str]], Iterator[Row]]] = {
 KEYS = ("what", "who", "bits", "population", "common", "more at each", "alpha", "schedule")
 
 
-def run(parts: list[str] | None = None, points: list[str] | None = None) -> dict[str, list[Row]]:
+def run(arguments: list[str]) -> None:
     """Measures the parts, prints each row as it is done, and keeps all in the results."""
-    for part in parts or list(PARTS):
-        for row in PARTS[part](points or []):
+    for part in arguments[:1] or list(PARTS):
+        for row in PARTS[part](arguments[1:]):
             print(part, json.dumps(row), flush=True)
             keep(part, row)
-    return json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
 
 
 def keep(part: str, row: Row) -> None:
@@ -317,4 +322,4 @@ if __name__ == "__main__":
     elif sys.argv[1:2] == ["foreseen"]:
         print(json.dumps(foreseen(sys.argv[2])))
     else:
-        run(sys.argv[1:2] or None, sys.argv[2:])
+        run(sys.argv[1:])

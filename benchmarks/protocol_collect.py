@@ -2,7 +2,7 @@
 
 Each run is a process of its own, so that its memory is its own: the collector and all respondents in one process, on
 rows of Adult, which is looked for beside the project (shared/data/adult).
-`python -m benchmarks.collect scale|retrieval|growth|loss` runs a part; results are kept by part.
+`python -m benchmarks collect scale|retrieval|growth|loss` runs a part; results are kept by part.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def leaf_loss(study: Study, table: pa.Table, k: int) -> float:
 
 def in_process_of_its_own(*arguments: int) -> dict[str, object]:
     run = subprocess.run(
-        [sys.executable, "-m", "benchmarks.collect", "one", *map(str, arguments)],
+        [sys.executable, "-m", "benchmarks.protocol_collect", "one", *map(str, arguments)],
         cwd=ROOT, check=True, capture_output=True, text=True,
     )  # fmt: skip
     answer: dict[str, object] = json.loads(run.stdout.splitlines()[-1])
@@ -184,9 +184,9 @@ def main(parts: list[str]) -> None:
         RESULTS.write_text(json.dumps(known, indent=2) + "\n")
 
 
-def run() -> None:
-    """All parts."""
-    main([])
+def run(arguments: list[str]) -> None:
+    """Measures the parts named, or all."""
+    main(arguments)
 
 
 if __name__ == "__main__":

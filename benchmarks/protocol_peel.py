@@ -2,7 +2,7 @@
 
 `tls`: the parties are processes over TLS, with and without latency, and the release is compared with the trusted
 party's. `growth`: larger tables like Adult, all parties in one process over memory. The table is looked for beside the
-project (shared/data/adult). `python -m benchmarks.peel loss|tls|growth|memory|insider` runs a part, `… benchmarks.peel
+project (shared/data/adult). `python -m benchmarks peel loss|tls|growth|memory|insider` runs a part, `… benchmarks peel
 tls 10:3:wave:0` one point of it (k, parties, mode, latency in ms); what was measured before is kept beside it.
 """
 
@@ -204,7 +204,7 @@ def resampled(rows: int) -> pa.Table:
 
 
 def _in_process_of_its_own(what: str, text: str) -> Row:
-    call = [sys.executable, "-m", "benchmarks.peel", what, text]
+    call = [sys.executable, "-m", "benchmarks.protocol_peel", what, text]
     done = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=True)
     return dict(json.loads(done.stdout.splitlines()[-1]))
 

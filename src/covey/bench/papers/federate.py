@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.csv
 
 from covey.arrays import Longs
-from covey.bench.experiment import Cell, Claim, Curve, Experiment, Findings, Grid, Plot, Setting
-from covey.bench.mondrian_with_presence import Everyone, extended_mondrian, mpalm
+from covey.bench.findings import Cell, Claim, Curve, Experiment, Findings, Grid, Plot, Setting
+from covey.bench.papers.mondrian_with_presence import Everyone, extended_mondrian, mpalm
 from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import SECRET_BYTES, Secret
 from covey.errors import Unmet

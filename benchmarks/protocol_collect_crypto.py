@@ -1,7 +1,7 @@
 """The cryptography of `collect`: operations a second, beside the paper's own (Paillier, Gentry-Ramzan) and broadcast.
 
 Each figure is CPU of one core, which a busy machine changes little; arrays of points and blocks of retrieval are spread
-over all cores. `python -m benchmarks.collect_crypto elgamal|committee|pir|paillier2048|paillier3072|gentry|security`
+over all cores. `python -m benchmarks collect_crypto elgamal|committee|pir|paillier2048|paillier3072|gentry|security`
 runs a part; what was measured before is kept beside it in benchmarks/results/collect_crypto.json.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import resource
-import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -268,6 +267,3 @@ PARTS: dict[str, Callable[[], Iterator[Row]]] = {
     "gentry": _gentry,
     "security": _security,
 }
-
-if __name__ == "__main__":
-    run(sys.argv[1:])

@@ -129,7 +129,7 @@ def resample(hand: pa.Table, rows: int) -> pa.Table:
     return pa.table(columns)
 
 
-def run() -> None:
+def run(arguments: list[str]) -> None:
     """Measures and prints; keeps the figures in results/cluster.json."""
     if not (DATA / "adult.csv").exists():
         print("the Adult data (shared/data/adult) is not on this machine")

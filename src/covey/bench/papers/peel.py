@@ -20,8 +20,8 @@ import pyarrow as pa
 from covey.anonymizers import anonymize
 from covey.anonymizers.build import build
 from covey.anonymizers.figures import figures
-from covey.bench.census import Census, census
-from covey.bench.experiment import Claim, Curve, Experiment, Findings, Grid, Plot, Setting
+from covey.bench.findings import Claim, Curve, Experiment, Findings, Grid, Plot, Setting
+from covey.bench.papers.census import Census, census
 from covey.party.session.data import load_table
 from covey.party.simulate.in_process import simulate
 from covey.protocols import find

@@ -2,7 +2,7 @@
 
 Columns are split four and four. Each timed run is a process of its own, so that its memory is its own: both parties in
 one process over memory (CPU and memory are then of both together), or a process each over TLS. Adult is looked for
-beside the project (shared/data/adult). `python -m benchmarks.generalize loss|splits|cost|tls|growth` runs a part;
+beside the project (shared/data/adult). `python -m benchmarks generalize loss|splits|cost|tls|growth` runs a part;
 `… one K OPTIONS` and `… round IDS LEAKAGE` measure one row anew. What was measured before is kept.
 """
 
@@ -145,7 +145,11 @@ SETTINGS = (
 
 def _alone(*call: str) -> dict[str, object]:
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.generalize", *call], cwd=ROOT, capture_output=True, text=True, check=True
+        [sys.executable, "-m", "benchmarks.protocol_generalize", *call],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     row: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
     return row
@@ -179,7 +183,7 @@ def one_round(size: int, leakage: str) -> dict[str, object]:
         town = Town.found(SIDES, Path(folder))
         roster = {name: str(contact.address) for name, contact in town.roster.items()}
         Path(folder, "roster.json").write_text(json.dumps(roster))
-        call = [sys.executable, "-m", "benchmarks.generalize", "side"]
+        call = [sys.executable, "-m", "benchmarks.protocol_generalize", "side"]
         load = os.getloadavg()[0]
         started = [
             subprocess.Popen([*call, name, folder, str(size), leakage], cwd=ROOT, stdout=subprocess.PIPE)

@@ -19,7 +19,7 @@ from unittest import mock
 
 import numpy as np
 
-from benchmarks.cluster import DATA, Run
+from benchmarks.protocol_cluster import DATA, Run
 from covey.anonymizers.kernels import Forest
 from covey.arrays import Bits, Ints, Longs
 from covey.compiled import jit
@@ -143,7 +143,7 @@ def determined(atoms: Bits) -> Bits:
     return np.asarray((free**2).sum(axis=1) < 1e-7)
 
 
-def run() -> None:
+def run(arguments: list[str]) -> None:
     """Measures and prints; keeps the figures in results/cluster_overlaps.json."""
     if not (DATA / "adult.csv").exists():
         print("the Adult data (shared/data/adult) is not on this machine")

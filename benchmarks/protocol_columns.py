@@ -159,7 +159,7 @@ def run_beside(k: int, rows: int | None) -> None:
         print(f"{found['form']:32} k = {k}  LM {found['lm']:.4f}", flush=True)
 
 
-def run() -> None:
+def run(arguments: list[str]) -> None:
     """Measures and prints; keeps the figures in results/columns.json."""
     if not (DATA / "adult.csv").exists():
         print("the Adult data (shared/data/adult) is not on this machine")

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from covey.bench.experiment import Plot
+from covey.bench.findings import Plot
 from covey.report.markup import Markup, join, named, tag
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 9.0, 96.0, 4.0, 86.0

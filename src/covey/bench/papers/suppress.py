@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from covey.bench.experiment import Claim, Curve, Experiment, Findings, Grid, Plot, Setting
+from covey.bench.findings import Claim, Curve, Experiment, Findings, Grid, Plot, Setting
 from covey.party.session.data import load_table
 from covey.party.simulate.deal import deal, seed_of
 from covey.party.simulate.in_process import simulate

@@ -29,8 +29,8 @@ from covey.anonymizers.kernels import forest
 from covey.anonymizers.merging import agglomerate
 from covey.anonymizers.sequential import SWEEPS, first_labels, split_large
 from covey.anonymizers.sweeping import sweep
-from covey.bench.census import Census, census
-from covey.bench.experiment import Claim, Curve, Experiment, Findings, Grid, Plot, Setting
+from covey.bench.findings import Claim, Curve, Experiment, Findings, Grid, Plot, Setting
+from covey.bench.papers.census import Census, census
 from covey.party.session.data import load_table
 from covey.party.simulate.in_process import simulate
 from covey.protocols.cluster_rows import clear, release

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from covey import samples
 from covey.arrays import Ints, Longs
-from covey.bench.experiment import Cell, Claim, Curve, Experiment, Findings, Grid, Plot, Setting
+from covey.bench.findings import Cell, Claim, Curve, Experiment, Findings, Grid, Plot, Setting
 from covey.hierarchy import Hierarchy, numbers
 from covey.measures import lm
 from covey.party.simulate.respondents import load_rows, simulate
