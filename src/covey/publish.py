@@ -6,7 +6,6 @@ The release is judged before anyone sees it, by a judge that knows nothing of th
 from __future__ import annotations
 
 import hashlib
-import json
 import shutil
 import tempfile
 import time
@@ -28,10 +27,10 @@ from covey.anonymizers.figures import Figures, Loss, figures
 from covey.anonymizers.pace import Cancel, Progress, never, report, silent
 from covey.anonymizers.problem import Partition
 from covey.errors import InputError, Unmet
+from covey.files import UMASK, as_json, write_atomically
 from covey.judge import Verdict, verify
 from covey.schema import Role
-from covey.sources import Data, Frame, arrange, canonical_csv, connect, like, write_atomically
-from covey.sources.release import UMASK
+from covey.sources import Data, Frame, arrange, canonical_csv, connect, like
 from covey.study import Study
 from covey.table import Table
 
@@ -59,7 +58,7 @@ class Release:
         The report shows counts of the original data; `covey report` makes one without.
         """
         files = {"release.csv": self.content, **_study_files(self.study)}
-        files["summary.json"] = (json.dumps(self.summary, indent=2, ensure_ascii=False) + "\n").encode()
+        files["summary.json"] = as_json(self.summary)
         if self.explanation is not None:
             files["explanation.json"] = msgspec.json.format(msgspec.json.encode(self.explanation), indent=2) + b"\n"
         _refuse_to_replace(Path(folder), files)

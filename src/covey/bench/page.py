@@ -10,9 +10,9 @@ import msgspec
 
 from covey.bench.findings import Cell, Chapter, Claim, Grid
 from covey.bench.plotting import draw
+from covey.files import write_atomically
 from covey.report.markup import Markup, join, listed, tag
 from covey.report.page import document
-from covey.sources import write_atomically
 
 PAGE, FIGURES = "bench.html", "bench.json"
 _SENTENCES = {"yes": "holds", "in part": "holds in part", "no": "does not hold", "not tried": "not tried"}

@@ -25,8 +25,9 @@ def new(
 
     Example: covey new north.csv south.csv --out study.toml
     """
+    from covey.files import write_atomically
     from covey.guess import draft
-    from covey.sources import connect, write_atomically
+    from covey.sources import connect
 
     sources = [(_party(path, data), connect(path)) for path in data]
     for _, source in sources:

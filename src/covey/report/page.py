@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from covey.errors import InputError
+from covey.files import write_atomically
 from covey.judge import Verdict
 from covey.report import pictures
 from covey.report.charts import PATTERNS, Point
@@ -19,7 +20,7 @@ from covey.report.material import Material, Summary, gather
 from covey.report.opening import opening
 from covey.report.style import STYLE
 from covey.report.sweep import loss_by_k
-from covey.sources import Data, write_atomically
+from covey.sources import Data
 from covey.study import Study
 
 FILE = "report.html"

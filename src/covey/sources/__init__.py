@@ -7,7 +7,7 @@ release   a released table, sorted by content and written atomically
 """
 
 from covey.sources.frames import Frame, like, to_arrow
-from covey.sources.release import arrange, canonical_csv, write_atomically, write_release
+from covey.sources.release import arrange, canonical_csv, write_release
 from covey.sources.source import Data, Source, connect
 
 __all__ = [
@@ -19,6 +19,5 @@ __all__ = [
     "connect",
     "like",
     "to_arrow",
-    "write_atomically",
     "write_release",
 ]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
-import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 
 from covey.cells import guarded
-from covey.errors import InputError
-
-UMASK = os.umask(0o077)
-"""What the person who runs us keeps from others in new files."""
-os.umask(UMASK)
+from covey.files import write_atomically
 
 
 def arrange(table: pa.Table, exempt: frozenset[str] = frozenset()) -> pa.Table:
@@ -75,41 +69,3 @@ def write_release(arranged: pa.Table, path: Path) -> None:
         write_atomically(path, sink.getvalue())
     else:
         write_atomically(path, canonical_csv(arranged))
-
-
-def write_atomically(path: Path, content: bytes, mode: int = 0o644) -> None:
-    """Write a file so that it is there whole or not at all. Raises InputError that names it."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror}); check the folder's permissions") from None
-    try:
-        try:
-            _write_all(handle, content)
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-        Path(temporary).chmod(mode & ~UMASK)
-        Path(temporary).replace(path)
-        _sync_folder(path.parent)
-    except BaseException as error:
-        Path(temporary).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            raise InputError(f"{path}: cannot be written ({error.strerror}); is the disk full?") from None
-        raise
-
-
-def _write_all(handle: int, content: bytes) -> None:
-    """A write may take less than it is given; what is left is written again."""
-    view = memoryview(content)
-    while view.nbytes:
-        view = view[os.write(handle, view) :]
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from covey.cells import clean
 from covey.errors import InputError
-from covey.sources import arrange, canonical_csv, connect, write_atomically, write_release
+from covey.files import write_atomically
+from covey.sources import arrange, canonical_csv, connect, write_release
 
 cells = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=6).map(clean).map(clean)
 

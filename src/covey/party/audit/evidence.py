@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from covey.errors import CoveyError, InputError
+from covey.files import json_object
 from covey.party.audit.script import strays
 from covey.party.identity.certificate import Certificate
 from covey.party.record import run_certificate as certify
@@ -184,7 +184,7 @@ def _digest(path: Path) -> str | None:
 
 def _summary(case: Case) -> list[str]:
     """The summary's numbers for this party follow from its messages."""
-    summary = read_object(case.folder / SUMMARY)
+    summary = json_object(case.folder / SUMMARY)
     sent = [row for row in case.read.said if row.sender == case.party and row.step != "keys"]
     per_party = summary.get("per_party")
     own = per_party.get(case.party) if isinstance(per_party, dict) else None
@@ -206,7 +206,7 @@ def _summary(case: Case) -> list[str]:
 
 def _ledger(case: Case) -> list[str]:
     """The ledger has what the messages have taught: who met, who approved, and what the protocol declares."""
-    ledger = read_object(case.folder / LEDGER)
+    ledger = json_object(case.folder / LEDGER)
     due = Ledger(case.study, case.protocol, case.party)
     due.met()
     if any(row.type == "approval.vote" for row in case.read.said):
@@ -221,7 +221,7 @@ def _ledger(case: Case) -> list[str]:
         for sentence in sorted(everything)
         if _without_numbers(sentence) not in sentences
     ]
-    if read_object(case.folder / SUMMARY).get("ledger") != ledger.get("learned"):
+    if json_object(case.folder / SUMMARY).get("ledger") != ledger.get("learned"):
         wrong.append(f"{SUMMARY}: its ledger is not that of {LEDGER}")
     return wrong
 
@@ -259,12 +259,3 @@ def sentences_of(ledger: Mapping[str, object], party: str) -> list[str]:
 
 def _without_numbers(sentence: str) -> str:
     return _NUMBER.sub("#", sentence)
-
-
-def read_object(path: Path) -> dict[str, object]:
-    """A JSON file's object; an empty one where there is none."""
-    try:
-        content = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return content if isinstance(content, dict) else {}

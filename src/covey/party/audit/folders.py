@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from covey.errors import Unmet
-from covey.party.audit.evidence import Case, forgeries, look_into, open_case, read_object, sentences_of
+from covey.files import json_object
+from covey.party.audit.evidence import Case, forgeries, look_into, open_case, sentences_of
 from covey.party.record.folder import LEDGER, TRANSCRIPT
 from covey.party.record.transcript import Pair, Transcript
 
@@ -87,7 +88,7 @@ def _disagreements(cases: Sequence[Case]) -> list[tuple[Case, str]]:
 def _ledgers_apart(cases: Sequence[Case]) -> list[tuple[Case, str]]:
     """What others could learn of a party's data, and what they did learn, are told alike."""
     found = []
-    ledgers = {case.party: read_object(case.folder / LEDGER) for case in cases if case.finished}
+    ledgers = {case.party: json_object(case.folder / LEDGER) for case in cases if case.finished}
     for case in cases:
         for other, ledger in ledgers.items():
             if other != case.party and case.finished:

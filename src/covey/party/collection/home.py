@@ -16,16 +16,15 @@ from pathlib import Path
 
 from covey.crypto.rng import fresh_seed
 from covey.errors import InputError
+from covey.files import PRIVATE, as_json, write_atomically
 from covey.party.collection import questions
 from covey.party.collection.invitation import Invitation
 from covey.party.identity import keys as keyring
 from covey.party.identity.keys import Keys
-from covey.sources.release import write_atomically
 from covey.study import Study
 
 ENROLMENT, RECORD, RECEIPT, KEYS = "enrolment.json", "record.json", "receipt.json", "keys"
 _DAYS = 400
-PRIVATE = 0o600
 
 
 @dataclass(frozen=True)
@@ -84,4 +83,4 @@ class Home:
         return content if isinstance(content, dict) else None
 
     def _write(self, name: str, content: object) -> None:
-        write_atomically(self.path / name, (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode(), PRIVATE)
+        write_atomically(self.path / name, as_json(content), PRIVATE)

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-import fcntl
 import hashlib
-import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +18,7 @@ import msgspec
 
 from covey.crypto.rng import fresh_seed
 from covey.errors import InputError
+from covey.files import append
 from covey.wire.contact import Address
 
 FILE = "invitations.jsonl"
@@ -115,12 +114,7 @@ def issue(
     path = folder / FILE
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(handle, "wb") as stream:
-            fcntl.flock(stream, fcntl.LOCK_EX)
-            stream.write(lines)
-            stream.flush()
-            os.fsync(stream.fileno())
+        append(path, lines)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror}); no invitation was made") from None
     return made

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from covey.crypto.rng import derive, fresh_seed
 from covey.errors import CoveyError, InputError
-from covey.party.collection.home import PRIVATE, Home
+from covey.files import PRIVATE, as_json, write_atomically
+from covey.party.collection.home import Home
 from covey.party.collection.standing import Standing, StandingLink
 from covey.party.identity.keys import Keys
 from covey.party.record.folder import LEDGER
@@ -23,7 +23,6 @@ from covey.party.simulate.respondents import compare, consent
 from covey.protocols import Proposal, Protocol, Seat
 from covey.protocols.collect.leaks import WITHHELD
 from covey.secure.declare import Leakage
-from covey.sources.release import write_atomically
 from covey.study import Study
 from covey.study.study import Party
 from covey.table import Table
@@ -123,5 +122,4 @@ class Player:
         return "withheld" if book.withheld else "released"
 
     def _keep_ledger(self, ledger: Ledger) -> None:
-        content = json.dumps(ledger.describe("taking part"), indent=2, ensure_ascii=False) + "\n"
-        write_atomically(self.home.path / LEDGER, content.encode(), PRIVATE)
+        write_atomically(self.home.path / LEDGER, as_json(ledger.describe("taking part")), PRIVATE)

@@ -22,6 +22,7 @@ import msgspec
 
 from covey.crypto.rng import fresh_seed
 from covey.errors import InputError
+from covey.files import PRIVATE, write_all
 
 FILE = "collection.jsonl"
 _HANDLE_BYTES = 4
@@ -134,7 +135,7 @@ class Register:
         path = folder / FILE
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, PRIVATE)
         except OSError as error:
             raise InputError(f"{path}: cannot be written ({error.strerror}); choose another with --out") from None
         try:
@@ -158,9 +159,7 @@ class Register:
         """More lines; on the disk when this returns. Raises InputError if they cannot be written."""
         try:
             os.lseek(self._handle, 0, os.SEEK_END)
-            view = memoryview(b"".join(_ENCODER.encode(row) + b"\n" for row in rows))
-            while view.nbytes:
-                view = view[os.write(self._handle, view) :]
+            write_all(self._handle, b"".join(_ENCODER.encode(row) + b"\n" for row in rows))
             os.fsync(self._handle)
         except OSError as error:
             raise InputError(f"{self._path}: cannot be written ({error.strerror}); make room on the disk") from None

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from covey.errors import Aborted, CoveyError, InputError, PeerError, Unmet
+from covey.files import erase
 from covey.party.collection import questions, speech
 from covey.party.collection.calling import Caller, Later
 from covey.party.collection.collecting import collected
@@ -24,7 +25,7 @@ from covey.party.collection.speech import Connection, Garbled
 from covey.party.collection.standing import Standing
 from covey.party.identity.keys import Keys
 from covey.party.record.folder import JOURNAL
-from covey.party.session.journal import Journal, erase
+from covey.party.session.journal import Journal
 from covey.party.session.run import INTERRUPTED, cancel_on
 from covey.plain import plain, slug
 from covey.protocols import Protocol, of_study

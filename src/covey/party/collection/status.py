@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -12,11 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from covey.errors import InputError
+from covey.files import as_json, json_object, write_atomically
 from covey.party.collection import register as registers
 from covey.party.collection.hub import Hub
 from covey.party.collection.register import Held
 from covey.party.session.progress import Progress
-from covey.sources.release import write_atomically
 
 FILE = "status.json"
 TICK_SECONDS = 1.0
@@ -55,7 +54,7 @@ class Board:
 
     def write(self, phase: str) -> None:
         """Writes it down, if anything has changed; a status that cannot be written stops nobody."""
-        content = json.dumps(self.describe(phase), indent=2).encode() + b"\n"
+        content = as_json(self.describe(phase))
         if content != self._written:
             with contextlib.suppress(InputError):
                 write_atomically(self.folder / FILE, content)
@@ -86,13 +85,9 @@ class Board:
 def read(folder: Path) -> dict[str, object]:
     """How the collection in a folder stands. Raises InputError if there is none."""
     held, running = registers.read(folder)
-    try:
-        shown = json.loads((folder / FILE).read_bytes())
-    except (OSError, ValueError):
-        shown = {}
     found: dict[str, object] = {
         "phase": "enrolment",
-        **(shown if isinstance(shown, dict) else {}),
+        **json_object(folder / FILE),
         "running": running,
         "enrolled": len(held.enrolled),
         "ready": len(held.ready),

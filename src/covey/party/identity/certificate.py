@@ -13,7 +13,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from cryptography.x509.oid import NameOID
 
-from covey.errors import AccessError, InputError
+from covey.errors import AccessError
+from covey.files import read_bytes
 
 SIGNING_KEY = x509.ObjectIdentifier("2.25.265596957092030932791671993304761969650")
 """The extension with the raw ed25519 key; an identifier from a UUID needs nobody's leave."""
@@ -39,11 +40,7 @@ class Certificate:
 
         Raises InputError if there is none, AccessError if it is not one of ours.
         """
-        try:
-            content = path.read_bytes()[:_LARGEST]
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read ({error.strerror}); name a certificate") from None
-        return Certificate.parse(content, party, str(path))
+        return Certificate.parse(read_bytes(path, "name a certificate")[:_LARGEST], party, str(path))
 
     @staticmethod
     def parse(pem: bytes, party: str | None, where: str = "") -> Certificate:

@@ -29,12 +29,12 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from covey.crypto.rng import derive, fresh_seed
 from covey.crypto.secret import SECRET_BYTES, Secret
 from covey.errors import AccessError, InputError
+from covey.files import PRIVATE, create
 from covey.party.identity.certificate import SIGNING_KEY, Certificate
 
 DAYS = 730
 _BACKDATED = timedelta(days=1)  # clocks differ: a certificate made an hour ahead of its reader's clock is no stranger's
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")  # as in a study
-_PRIVATE = 0o600
 _TLS, _SIGNING, _JOURNAL, _DUMMY = "tls.key", "signing.key", "journal.key", "dummy.key"
 
 
@@ -109,8 +109,8 @@ def save(keys: Keys, folder: Path) -> Path:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name, content in private.items():
-            _create(folder / name, content, _PRIVATE)
-        _create(public, keys.certificate.pem, 0o644)
+            create(folder / name, content, PRIVATE)
+        create(public, keys.certificate.pem, 0o644)
     except FileExistsError:
         raise InputError(f"{folder}: somebody else is making keys here; choose another folder") from None
     except OSError as error:
@@ -147,14 +147,6 @@ def _signing_only() -> x509.KeyUsage:
         digital_signature=True, content_commitment=False, key_encipherment=False, data_encipherment=False,
         key_agreement=False, key_cert_sign=False, crl_sign=False, encipher_only=False, decipher_only=False,
     )  # fmt: skip
-
-
-def _create(path: Path, content: bytes, mode: int) -> None:
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
-    with os.fdopen(handle, "wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())
 
 
 def _read_private(path: Path) -> bytes:

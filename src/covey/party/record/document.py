@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from covey.errors import InputError
-from covey.sources.release import write_atomically
+from covey.files import write_atomically
 from covey.study import Study
 
 Value: TypeAlias = "str | int | float | bool | date | time | list[Value] | Document"

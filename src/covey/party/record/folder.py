@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from covey import report
 from covey.errors import InputError
+from covey.files import as_json, write_atomically
 from covey.party.identity.keys import Keys
 from covey.party.record import run_certificate as certify
 from covey.party.record import transcript_file
@@ -16,7 +17,7 @@ from covey.party.record.ledger import NOTHING, Ledger
 from covey.party.record.summary import summarize
 from covey.party.session import journal
 from covey.party.session.session import Finished, Record
-from covey.sources.release import canonical_csv, write_atomically, write_release
+from covey.sources.release import canonical_csv, write_release
 from covey.study import Study
 
 RELEASE, SUMMARY, LEDGER, STUDY, LOG = "release.csv", "summary.json", "ledger.json", "study.toml", "run.log"
@@ -49,7 +50,7 @@ class RunFolder:
 
     def keep_ledger(self, ledger: Ledger, outcome: str) -> None:
         """What was learned, however the run ended."""
-        write_atomically(self.path / LEDGER, _json(ledger.describe(outcome)))
+        write_atomically(self.path / LEDGER, as_json(ledger.describe(outcome)))
 
     def earlier_ledger(self) -> list[dict[str, object]]:
         """What sessions taught whose ledger lies in the folder; it stays learned if they are given up."""
@@ -86,7 +87,7 @@ class RunFolder:
             phases=finished.phases,
         )
         outcome = "finished: the parties computed the release"
-        contents = {LEDGER: _json(ledger.describe(outcome)), SUMMARY: _json(summary)}
+        contents = {LEDGER: as_json(ledger.describe(outcome)), SUMMARY: as_json(summary)}
         if finished.record.closed is not None:
             contents[CERTIFICATE] = finished.record.closed.certificate.spell()
         sealed = contents if finished.release is None else {**contents, RELEASE: canonical_csv(finished.release)}
@@ -104,7 +105,7 @@ class RunFolder:
 
     def keep_joint(self, study: Study, summary: dict[str, object], release: bytes, certificate: bytes) -> None:
         """What a simulation as a whole leaves: summary, certificate and release, and the report made from them."""
-        contents = {CERTIFICATE: certificate, SUMMARY: _json(summary), RELEASE: release}
+        contents = {CERTIFICATE: certificate, SUMMARY: as_json(summary), RELEASE: release}
         try:
             for name, content in contents.items():
                 write_atomically(self.path / name, content)
@@ -118,10 +119,6 @@ class RunFolder:
         """The release, if this party gets one."""
         if release is not None:
             write_release(release, self.path / RELEASE)
-
-
-def _json(content: object) -> bytes:
-    return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
 
 
 def _write_new(path: Path, content: bytes) -> None:

@@ -10,8 +10,8 @@ import os
 from pathlib import Path
 
 from covey.errors import InputError
+from covey.files import erase
 from covey.party.record.folder import JOURNAL, RELEASE, SUMMARY, TRANSCRIPT
-from covey.party.session.journal import erase
 
 
 def forget(folder: Path, *, unfinished: bool = False) -> list[Path]:

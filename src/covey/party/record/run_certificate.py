@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-from covey.errors import InputError, Unmet
+from covey.errors import Unmet
+from covey.files import read_bytes
 from covey.party.identity.certificate import Certificate
 from covey.protocols import Figures
 from covey.study import Study
@@ -56,10 +57,7 @@ class Certified:
     @staticmethod
     def read(path: Path) -> Certified:
         """The certificate in a file. Raises InputError if there is none, Unmet if it is not as it was written."""
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read ({error.strerror}); name a run's certificate.json") from None
+        content = read_bytes(path, "name a run's certificate.json")
         try:
             loaded = json.loads(content)
             found = Certified(

@@ -20,6 +20,7 @@ from typing import Annotated
 import msgspec
 
 from covey.errors import InputError, Unmet
+from covey.files import read_bytes
 from covey.party.record.transcript import Line, Pair, Transcript, chain
 from covey.party.session.session import Record
 from covey.study import Study
@@ -155,10 +156,7 @@ def statement(body: bytes) -> bytes:
 
 def read(path: Path) -> Read:
     """The transcript in a file. Raises InputError if there is none, Unmet if a line is not as it was written."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); name the folder of a run") from None
+    content = read_bytes(path, "name the folder of a run")
     lines = content.split(b"\n")
     rows: list[Row] = []
     for number, line in enumerate(lines[:-1], start=1):

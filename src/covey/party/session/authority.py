@@ -10,13 +10,13 @@ key folder (`covey keys new authority`): whoever has that folder can open everyt
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from covey.errors import Aborted, CoveyError, InputError
+from covey.files import append
 from covey.party.identity import keys as keyring
 from covey.party.identity.roster import Roster
 from covey.party.record.folder import STUDY, SUMMARY
@@ -31,7 +31,6 @@ from covey.wire.contact import Address
 LOG = "issued.jsonl"
 ENDED = "ended"
 """A file in a session's folder that says how it ended, where it will not go on."""
-_PRIVATE = 0o600
 
 
 @dataclass(frozen=True)
@@ -144,10 +143,6 @@ def note_keys(out: Path, study: Study, folder: Path) -> None:
         for party in terms.holders
     ]
     try:
-        handle = os.open(out / LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND, _PRIVATE)
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write("\n".join(lines) + "\n")
-            stream.flush()
-            os.fsync(stream.fileno())
+        append(out / LOG, ("\n".join(lines) + "\n").encode())
     except OSError as error:
         raise InputError(f"{out / LOG}: cannot be written ({error.strerror}); no key was issued") from None

@@ -7,9 +7,6 @@ to its words. Nothing leaves this party before everything that it could depend o
 
 from __future__ import annotations
 
-import contextlib
-import os
-import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +15,7 @@ import msgspec
 
 from covey.crypto.secret import Secret
 from covey.errors import Aborted, InputError, PeerError
+from covey.files import erase
 from covey.party.session import journal_records as records
 from covey.party.session.journal_records import Begun, Complete, Decided, Gone, Kept, Received, Record, Sent
 from covey.party.session.sealed import Place, SealedFile
@@ -309,26 +307,3 @@ class NoJournal:
 
 
 NO_JOURNAL = NoJournal()
-
-
-def erase(path: Path) -> None:
-    """Overwrites a file once and removes it; a copy that a disk or a backup has made is beyond our reach.
-
-    Raises InputError for a link, because what it points to may be anything.
-    """
-    try:
-        if not stat.S_ISREG(path.lstat().st_mode):
-            raise InputError(f"{path}: is a link or not a file, and is left as it is; remove it yourself")
-        handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
-        with os.fdopen(handle, "r+b", buffering=0) as stream:
-            size = stream.seek(0, 2)
-            stream.seek(0)
-            for start in range(0, size, 1 << 20):
-                stream.write(bytes(min(1 << 20, size - start)))
-            with contextlib.suppress(OSError):  # it is removed all the same
-                os.fsync(handle)
-        path.unlink()
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise InputError(f"{path}: cannot be erased ({error.strerror}); check the folder's permissions") from None

@@ -27,13 +27,13 @@ from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 from covey.crypto.rng import derive, fresh_seed
 from covey.crypto.secret import Secret
 from covey.errors import Aborted, InputError
+from covey.files import PRIVATE, sync_folder, write_all
 
 MAGIC = b"covey sealed file 2\n"
 OVERHEAD = 32
 """Bytes that a record takes beyond its content."""
 
 _LENGTH, _PREFIX, _SALT, _TAG = 4, 16, 32, 16
-_PRIVATE = 0o600
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class SealedFile:
         """A new file, for its owner alone. Raises InputError if it is there or cannot be made."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, _PRIVATE)
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, PRIVATE)
         except OSError as error:
             raise InputError(f"{path}: cannot be made ({error.strerror}); choose another folder") from None
         made = SealedFile(path, key, handle)
@@ -72,7 +72,8 @@ class SealedFile:
             made._lock()
             made._write(MAGIC)
             made.sync()
-            _sync_folder(path.parent)
+            with contextlib.suppress(OSError):  # a file system that cannot do that keeps an order of its own
+                sync_folder(path.parent)
         except BaseException:
             made.close()
             raise
@@ -171,11 +172,9 @@ class SealedFile:
     def _write(self, content: bytes) -> None:
         if self._broken:
             raise self._unwritable(None)
-        view = memoryview(content)
         try:
             os.lseek(self._handle, 0, os.SEEK_END)
-            while view.nbytes:
-                view = view[os.write(self._handle, view) :]
+            write_all(self._handle, content)
         except OSError as error:
             raise self._unwritable(error) from None
         self._end = os.lseek(self._handle, 0, os.SEEK_CUR)
@@ -269,13 +268,3 @@ def _check(key: Secret, index: int, last: bytes) -> bytes:
     content = b"segment" + index.to_bytes(8, "big") + last
     check = hashlib.blake2s(content, key=key.reveal(), digest_size=_PREFIX - _LENGTH).digest()
     return bytes(_LENGTH) + check
-
-
-def _sync_folder(folder: Path) -> None:
-    """The file's name is on the disk as well. A file system that cannot do that keeps its own order."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        with contextlib.suppress(OSError):
-            os.fsync(handle)
-    finally:
-        os.close(handle)

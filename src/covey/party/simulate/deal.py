@@ -15,7 +15,7 @@ from covey.arrays import Longs
 from covey.crypto.rng import Rng, fresh_seed
 from covey.crypto.secret import Secret
 from covey.errors import InputError
-from covey.sources.release import write_atomically
+from covey.files import write_atomically
 from covey.sources.source import Data, connect
 from covey.study import Study
 

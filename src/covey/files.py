@@ -1,0 +1,124 @@
+"""Files, written whole or not at all, appended to durably, read with a clear reason when that fails, and erased."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+from covey.errors import InputError
+
+PRIVATE = 0o600
+"""The mode of a file that only its owner may read."""
+
+UMASK = os.umask(0o077)
+"""The permissions that the person who runs us keeps from others in new files."""
+os.umask(UMASK)
+
+
+def write_atomically(path: Path, content: bytes, mode: int = 0o644) -> None:
+    """Writes a file so that it is there whole or not at all. Raises InputError that names it."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror}); check the folder's permissions") from None
+    try:
+        try:
+            write_all(handle, content)
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+        Path(temporary).chmod(mode & ~UMASK)
+        Path(temporary).replace(path)
+        sync_folder(path.parent)
+    except BaseException as error:
+        Path(temporary).unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise InputError(f"{path}: cannot be written ({error.strerror}); is the disk full?") from None
+        raise
+
+
+def write_all(handle: int, content: bytes) -> None:
+    """Writes all of the content: a single write may take less than it is given."""
+    view = memoryview(content)
+    while view.nbytes:
+        view = view[os.write(handle, view) :]
+
+
+def create(path: Path, content: bytes, mode: int) -> None:
+    """Makes a new file, which is on the disk when this returns. Raises OSError, also if the file exists."""
+    _write_durably(path, os.O_CREAT | os.O_EXCL, content, mode)
+
+
+def append(path: Path, content: bytes) -> None:
+    """Appends to a private file, made if there is none; on the disk when this returns. Raises OSError."""
+    _write_durably(path, os.O_CREAT | os.O_APPEND, content, PRIVATE)
+
+
+def _write_durably(path: Path, flags: int, content: bytes, mode: int) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | flags, mode)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)  # two processes that append do so one after the other
+        write_all(handle, content)
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sync_folder(folder: Path) -> None:
+    """Puts new names in a folder on the disk. Raises OSError where the file system cannot do that."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def read_bytes(path: Path, remedy: str) -> bytes:
+    """The content of a file. Raises InputError that names it and says what to do."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); {remedy}") from None
+
+
+def as_json(value: object) -> bytes:
+    """A value as the JSON files of a run have it."""
+    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def json_object(path: Path) -> dict[str, object]:
+    """The object in a JSON file; an empty one if there is no such file, or none in it."""
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def erase(path: Path) -> None:
+    """Overwrites a file once and removes it. Copies that a disk or a backup has made cannot be reached.
+
+    Raises InputError for a link, because it may point to any file.
+    """
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            raise InputError(f"{path}: is a link or not a file, and is left as it is; remove it yourself")
+        handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
+        with os.fdopen(handle, "r+b", buffering=0) as stream:
+            size = stream.seek(0, 2)
+            stream.seek(0)
+            for start in range(0, size, 1 << 20):
+                stream.write(bytes(min(1 << 20, size - start)))
+            with contextlib.suppress(OSError):  # it is removed all the same
+                os.fsync(handle)
+        path.unlink()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise InputError(f"{path}: cannot be erased ({error.strerror}); check the folder's permissions") from None
