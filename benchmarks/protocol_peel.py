@@ -100,7 +100,7 @@ def measure_loss(asked: list[str]) -> Iterator[Row]:
         tables = hands(study, skew)
         joint, records = loss_of(list(tables.values()), k, study)
         alone = sum(loss_of([table], k, study)[0] for table in tables.values())
-        clustered = find("cluster").ideal(replace(study, protocol="cluster", options={}), tables).figures
+        clustered = find("cluster", "horizontal").ideal(replace(study, protocol="cluster", options={}), tables).figures
         yield {
             "k": k, "parties": parties, "dealt": skew or "at random", "peel": round(joint / records, 4),
             "cluster": None if clustered is None else round(float(clustered.loss["lm"] or 0.0), 4),

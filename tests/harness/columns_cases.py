@@ -108,7 +108,7 @@ def trial_of(
 ) -> Trial:
     """A trial of these people; the trusted party knows the pivot's secret."""
     tables = tables_of(study, people, rows, notes)
-    return of_study(study, find("cluster"), tables, ideal=ideal_of(study, tables))
+    return of_study(study, find("cluster", "vertical"), tables, ideal=ideal_of(study, tables))
 
 
 def ideal_of(study: Study, tables: Mapping[str, Table]) -> Result:
@@ -218,7 +218,7 @@ def _marked(evaluator: bool) -> Marked:
         table = load_table(study, party.name, pa.table({name: own[name] for name in names}))
         if table is not None:
             tables[party.name] = table
-    trial = of_study(study, find("cluster"), tables)
+    trial = of_study(study, find("cluster", "vertical"), tables)
     return Marked(judged(trial) if evaluator else trial, texts={"everyone": words})
 
 

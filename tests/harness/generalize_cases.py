@@ -12,9 +12,9 @@ from tests.harness.trial import Case, Marked, Trial, of_study
 
 from covey.crypto.rng import Rng, Stream
 from covey.party.session.data import load_table
-from covey.protocols import columns
 from covey.protocols.generalize import PROTOCOL, clear, plan
 from covey.protocols.generalize.terms import Terms
+from covey.protocols.shared import columns
 from covey.study import Study
 from covey.table import Table
 

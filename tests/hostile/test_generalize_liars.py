@@ -17,12 +17,13 @@ from covey.crypto.elgamal import KeyShare, encrypt
 from covey.crypto.group import Points, Scalars, generator_times, hash_to_group
 from covey.errors import Aborted, CoveyError, PeerError
 from covey.party.session.progress import Progress
-from covey.protocols import Proposal, Seat, columns
+from covey.protocols import Proposal, Seat
 from covey.protocols.generalize import compare, hidden, release, rounds
 from covey.protocols.generalize.compare import Done, Found, Grouped, Hand, Regrouped, Resized, Sizes, Verdict
 from covey.protocols.generalize.local import Local
 from covey.protocols.generalize.rounds import Distinct, Shape
 from covey.protocols.generalize.terms import Terms
+from covey.protocols.shared import columns
 from covey.secure import lists
 from covey.secure.declare import Leakage
 from covey.wire import Channel, Count, Message, Vector

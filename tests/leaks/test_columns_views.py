@@ -14,7 +14,6 @@ from tests.harness.trial import Trial
 
 from covey.arrays import Longs
 from covey.crypto.secret import Secret
-from covey.protocols import columns
 from covey.protocols.cluster_columns import attack, clear, dealing, least
 from covey.protocols.cluster_columns.algorithm import search
 from covey.protocols.cluster_columns.asking import Question, Say
@@ -22,6 +21,7 @@ from covey.protocols.cluster_columns.attack import Sight
 from covey.protocols.cluster_columns.course import Batch, Course
 from covey.protocols.cluster_columns.own import Own
 from covey.protocols.cluster_columns.terms import Shares, Terms, draws
+from covey.protocols.shared import columns
 from covey.table import group
 
 

@@ -27,7 +27,7 @@ from covey.crypto.secret import Secret
 from covey.crypto.sodium import Operand
 from covey.party.session.progress import Progress
 from covey.protocols import Proposal, Result, Seat
-from covey.protocols.rows import carried
+from covey.protocols.shared.rows import carried
 from covey.protocols.suppress import authority, clear, holder, listing
 from covey.protocols.suppress.bounds import Bounds
 from covey.protocols.suppress.layout import Layout

@@ -62,7 +62,7 @@ def trial_of(study: Study) -> Trial:
         table = load_table(study, party.name, frame)
         assert table is not None
         tables[party.name] = table
-    return of_study(study, find("cluster"), tables)
+    return of_study(study, find("cluster", "horizontal"), tables)
 
 
 def ground_of(trial: Trial) -> tuple[Ground, dict[str, Ints]]:
@@ -156,7 +156,7 @@ def quarters(home: Path, schedule: str, sites: int, seed: int, rows: int) -> Tri
         table = load_table(study, name, frame)
         assert table is not None
         tables[name] = table
-    return of_study(study, find("cluster"), tables)
+    return of_study(study, find("cluster", "horizontal"), tables)
 
 
 @pytest.mark.parametrize(

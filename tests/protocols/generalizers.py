@@ -13,12 +13,12 @@ from tests.papers.test_paper_002 import AREAS, POSITIONS, ROWS, SALARIES
 
 from covey.arrays import Longs
 from covey.party.session.data import load_table
-from covey.protocols import columns
 from covey.protocols.generalize import rounds
 from covey.protocols.generalize.compare import Grouped, Regrouped, Resized, Sizes
 from covey.protocols.generalize.local import Local
 from covey.protocols.generalize.rounds import Course
 from covey.protocols.generalize.terms import Terms
+from covey.protocols.shared import columns
 from covey.study import Study
 from covey.table import Table
 from covey.wire import Channel, Message

@@ -24,13 +24,14 @@ from covey.judge import verify
 from covey.party.audit.script import strays
 from covey.party.simulate.in_process import simulate
 from covey.protocols import cluster_rows as cluster
-from covey.protocols import of_study, rows
+from covey.protocols import of_study
 from covey.protocols.cluster_rows import clear, diverse, exact, paper, repair, turn
-from covey.protocols.cluster_rows.agree import agree
 from covey.protocols.cluster_rows.divide import Openings
 from covey.protocols.cluster_rows.ground import Clusters, Ground, lay_ground
 from covey.protocols.cluster_rows.sweep import Rules
 from covey.protocols.cluster_rows.turn import Held, State, read_state, write_state
+from covey.protocols.shared import rows
+from covey.protocols.shared.agree import agree
 from covey.secure import sum as secure_sum
 from covey.study import Study
 from covey.wire import Channel, Vector

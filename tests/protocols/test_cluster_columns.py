@@ -17,7 +17,7 @@ from covey.arrays import Longs
 from covey.crypto.rng import Rng
 from covey.errors import Aborted, CoveyError, InputError, PeerError, StudyError, Unmet
 from covey.judge import verify
-from covey.protocols import columns, find, of_study
+from covey.protocols import find, of_study
 from covey.protocols.cluster_columns import clear, course, least, release
 from covey.protocols.cluster_columns import conversation as conversing
 from covey.protocols.cluster_columns.algorithm import search
@@ -26,6 +26,7 @@ from covey.protocols.cluster_columns.course import Course
 from covey.protocols.cluster_columns.own import Own, parts_of, row_starts
 from covey.protocols.cluster_columns.terms import CAP, SCALE, Terms, draws
 from covey.protocols.protocol import Figures
+from covey.protocols.shared import columns
 from covey.secure import book
 from covey.secure import sum as secure_sum
 from covey.study import Study
@@ -57,7 +58,8 @@ def test_the_split_of_columns_does_not_change_the_release_much() -> None:
     """Prices are rounded the same whoever has a column: two, three and four holders find the same classes."""
     people = draw_people(stream_of(2, "split"), 120)
     losses = [
-        find("cluster").ideal(study, tables_of(study, people)).figures for study in map(study_of, (TWO, THREE, FOUR))
+        find("cluster", "vertical").ideal(study, tables_of(study, people)).figures
+        for study in map(study_of, (TWO, THREE, FOUR))
     ]
     lm = [float(figures.loss["lm"] or 0) for figures in losses if figures is not None]
     assert max(lm) < 1.15 * min(lm)
@@ -79,7 +81,7 @@ def test_l_that_all_records_together_do_not_reach_is_refused_with_what_would_be(
     study = study_of(privacy="l = 2")
     with pytest.raises(Unmet, match=r"l = 2 cannot be kept: all common records together reach 1\.5"):
         trial_of(study, people)
-    ends = run(Trial(study, find("cluster"), tables_of(study, people), {}, lambda name, finished: None))
+    ends = run(Trial(study, find("cluster", "vertical"), tables_of(study, people), {}, lambda name, finished: None))
     assert "l = 2 cannot be kept" in str(ends["clinic"].error)
 
 
@@ -116,7 +118,7 @@ def test_the_loss_is_that_of_centralized_sequential_clustering() -> None:
 
     people = draw_people(stream_of(8, "loss"), 900)
     study = study_of(THREE, k=6)
-    ours = find("cluster").ideal(study, tables_of(study, people)).figures
+    ours = find("cluster", "vertical").ideal(study, tables_of(study, people)).figures
     whole = replace(study, partition=None, parties=(replace(study.parties[0], columns=None),))
     frames = {"id": [str(place) for place in range(900)]}
     for place, name in enumerate(("age", "sex", "income", "stay", "ill")):
@@ -135,7 +137,7 @@ def test_the_loss_is_that_of_centralized_sequential_clustering() -> None:
 def test_the_plan_foresees_what_a_run_costs(split: Mapping[str, tuple[str, ...]], evaluator: bool) -> None:
     study = study_of(split, k=5, evaluator=evaluator)
     rows = 900
-    forecast = find("cluster").foresee(study, dict.fromkeys(split, rows))
+    forecast = find("cluster", "vertical").foresee(study, dict.fromkeys(split, rows))
     real = spent(run(trial_of(study, draw_people(stream_of(9, "plan"), rows))))
     for foreseen, was in (
         (forecast.rounds, real.rounds),

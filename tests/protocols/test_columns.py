@@ -19,7 +19,8 @@ from covey.cells import MISSING
 from covey.crypto.rng import Rng
 from covey.errors import Aborted, CoveyError, InputError, PeerError, Unmet
 from covey.party.session.data import load_table
-from covey.protocols import Forecast, Protocol, Result, Seat, columns
+from covey.protocols import Forecast, Protocol, Result, Seat
+from covey.protocols.shared import columns
 from covey.secure.declare import Leakage
 from covey.study import Study
 from covey.table import Table

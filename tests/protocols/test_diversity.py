@@ -17,10 +17,10 @@ import covey
 from covey.errors import Aborted
 from covey.judge import verify
 from covey.protocols import cluster_rows as cluster
-from covey.protocols import diversity
 from covey.protocols.cluster_rows import diverse, ranges
 from covey.protocols.peel import diverse as peel_diverse
 from covey.protocols.peel import find
+from covey.protocols.shared import diversity
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
 

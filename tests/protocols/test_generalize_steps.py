@@ -13,11 +13,11 @@ from tests.harness.parties import run_parties
 
 from covey import measures
 from covey.errors import PeerError, Unmet
-from covey.protocols import columns
 from covey.protocols.generalize import clear, ideal, release, rounds
 from covey.protocols.generalize.local import Local
 from covey.protocols.generalize.rounds import Shape
 from covey.protocols.generalize.terms import Terms
+from covey.protocols.shared import columns
 from covey.study import Study
 from covey.wire import Channel
 

@@ -10,7 +10,7 @@ import covey
 SOURCE = Path(covey.__file__).parent
 
 FLOORS: tuple[frozenset[str], ...] = (
-    frozenset({"arrays", "cells", "compiled", "errors", "files", "plain", "version"}),
+    frozenset({"arrays", "cells", "compiled", "errors", "files", "option", "plain", "version"}),
     frozenset({"hierarchy", "schema", "measures", "samples", "doctor"}),
     frozenset({"study"}),
     frozenset({"table", "crypto", "anonymizers", "wire"}),

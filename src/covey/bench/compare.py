@@ -24,7 +24,7 @@ from covey.errors import Aborted, InputError, Unmet
 from covey.party.session.data import load_table
 from covey.party.simulate.deal import RESPONDENTS
 from covey.party.simulate.respondents import load_rows
-from covey.protocols import PROTOCOLS, Protocol, find
+from covey.protocols import Protocol, named, names
 from covey.sources.release import arrange
 from covey.table import Table
 
@@ -56,7 +56,7 @@ class Entry:
 
 def compare(
     stage: Stage, ks: Sequence[int] = KS, *, allowance: float, tell: Callable[[str], None] = lambda sentence: None,
-    protocols: Sequence[str] = tuple(PROTOCOLS),
+    protocols: Sequence[str] = names(),
 ) -> Findings:  # fmt: skip
     """Everyone on that stage, over those k; `allowance` is how many seconds each of the protocols may run for real."""
     entries: list[Entry] = []
@@ -69,9 +69,9 @@ def compare(
         for k in ks:
             tell(f"{_ALONE}, k = {k}")
             entries.append(_alone(stage, k, scratch))
-        for protocol in map(find, protocols):
-            for partition in protocol.partitions if protocol.release == "records" else ():
-                entries += _joint(stage, protocol, partition, ks, allowance, tell, scratch)
+        for protocol in (each for name in protocols for each in named(name)):
+            if protocol.release == "records":
+                entries += _joint(stage, protocol, protocol.requirements.partition, ks, allowance, tell, scratch)
     return _findings(stage, entries, allowance)
 
 
@@ -114,7 +114,7 @@ def _joint(
     tell: Callable[[str], None], scratch: Path,
 ) -> Iterator[Entry]:  # fmt: skip
     """A protocol at every k; it runs for real first at the k nearest to what the study asks."""
-    name = protocol.name if len(protocol.partitions) == 1 else f"{protocol.name}, {_SPLITS[partition]}"
+    name = protocol.name if len(named(protocol.name)) == 1 else f"{protocol.name}, {_SPLITS[partition]}"
     spent = 0.0
     for k in sorted(ks, key=lambda k: abs(k - stage.k)):
         entry = Entry(name, _TOGETHER, k)

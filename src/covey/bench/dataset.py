@@ -18,9 +18,9 @@ from covey.errors import InputError
 from covey.party.record import document
 from covey.party.record.document import Document
 from covey.party.simulate.deal import RESPONDENTS, deal, seed_of
+from covey.protocols import find
 from covey.sources.source import connect
 from covey.study import Study
-from covey.study.rules import PROTOCOLS as RULES
 
 _KEY = "record"
 _SAMPLE = "hospitals"
@@ -86,10 +86,10 @@ def one_owner(stage: Stage, k: int, scratch: Path) -> Study:
 
 def split(stage: Stage, protocol: str, partition: str, k: int, scratch: Path) -> Split:
     """The people under a protocol: rows to the sites (or to two, or one each), or columns to two, with a key."""
-    rule = RULES[protocol]
+    needed = find(protocol, partition).requirements
     if partition == "horizontal":
         sites = dict(stage.sites)
-        if rule.holders[1] == 2 and len(sites) != 2:
+        if needed.holders[1] == 2 and len(sites) != 2:
             half = -(-stage.pooled.num_rows // 2)
             order = _shuffled(stage.pooled, 1)
             sites = {"first": order.slice(0, half), "second": order.slice(half)}
@@ -106,6 +106,7 @@ def split(stage: Stage, protocol: str, partition: str, k: int, scratch: Path) ->
 
 def _by_columns(stage: Stage, protocol: str, k: int, scratch: Path) -> Split:
     """Half of the quasi-identifiers to one party, the others and all that is exact to another."""
+    needed = find(protocol, "vertical").requirements
     half = len(stage.quasi) // 2
     exact = [name for name, column in stage.columns.items() if _role(column) in ("sensitive", "plain")]
     parts = {"first": stage.quasi[:half], "second": [*stage.quasi[half:], *exact]}
@@ -115,9 +116,9 @@ def _by_columns(stage: Stage, protocol: str, k: int, scratch: Path) -> Split:
         document.table(content, "parties", name)["columns"] = list(held)
     files = dict(stage.files)
     keys = pa.array([f"{place:08d}" for place in range(stage.pooled.num_rows)])
-    if "recipient" in RULES[protocol].needs:
+    if "recipient" in needed.needs:
         document.table(content, "parties", "reader")["role"] = "recipient"
-    if "population" in RULES[protocol].options:
+    if needed.option("population") is not None:
         _list_values(stage, columns, exact)
         document.table(content, "protocol")["population"] = "population.csv"
         files["population.csv"] = ("\n".join(keys.to_pylist()) + "\n").encode()

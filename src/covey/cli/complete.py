@@ -5,9 +5,9 @@ from __future__ import annotations
 
 def protocols(typed: str) -> list[str]:
     """Protocols whose names begin so."""
-    from covey.protocols import PROTOCOLS
+    from covey.protocols import names
 
-    return [name for name in PROTOCOLS if name.startswith(typed)]
+    return [name for name in names() if name.startswith(typed)]
 
 
 def algorithms(typed: str) -> list[str]:

@@ -38,10 +38,10 @@ def demo(
     Example: covey demo --out demo
     """
     from covey.cli.display import Display
-    from covey.party.simulate.demo import check, default_protocol, prepare
+    from covey.party.simulate.demo import DEFAULT, check, prepare
     from covey.party.simulate.processes import Setting, simulate
 
-    ready = prepare(protocol or default_protocol(), out)
+    ready = prepare(protocol or DEFAULT, out)
     if not as_json:
         _introduce(ready)
     try:
@@ -57,7 +57,7 @@ def demo(
 
 
 def _introduce(ready: Demo) -> None:
-    from covey.protocols import find
+    from covey.protocols import of_study
 
     names = [party.name for party in ready.study.parties]
     if ready.study.partition == "respondents":
@@ -69,7 +69,7 @@ def _introduce(ready: Demo) -> None:
         who = f"{len(names)} parties ({', '.join(names)})"
         where = "Each is a process of its own with its own keys; they talk over TLS 1.3 on this machine."
     typer.echo(f"{who} run the sample study {ready.sample!r}.")
-    typer.echo(f"Protocol {ready.study.protocol}: {find(str(ready.study.protocol)).about}.")
+    typer.echo(f"Protocol {ready.study.protocol}: {of_study(ready.study).about}.")
     typer.echo(where)
 
 

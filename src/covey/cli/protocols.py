@@ -24,13 +24,14 @@ def protocols(
 
     Example: covey protocols count
     """
-    from covey.protocols import PROTOCOLS, find
+    from covey.protocols import all_protocols, named
 
-    chosen = [find(name)] if name is not None else list(PROTOCOLS.values())
+    chosen = named(name) if name is not None else all_protocols()
     if as_json:
         typer.echo(json.dumps([describe(protocol) for protocol in chosen], indent=2, ensure_ascii=False))
     elif name is not None:
-        _explain(chosen[0])
+        for protocol in chosen:
+            _explain(protocol)
     else:
         _compare(chosen)
 
@@ -41,12 +42,12 @@ def describe(protocol: Protocol) -> dict[str, object]:
         "name": protocol.name,
         "about": protocol.about,
         "source": protocol.source,
-        "partitions": list(protocol.partitions),
+        "partitions": [protocol.requirements.partition],
         "needs": protocol.needs,
         "guarantees": protocol.guarantees,
         "released_to": protocol.released_to,
         "learns": leaks(protocol),
-        "options": dict(protocol.options),
+        "options": {option.name: option.says for option in protocol.requirements.options},
         "phases": list(protocol.phases),
     }
 
@@ -67,7 +68,7 @@ def _opened(sentence: str) -> str:
 _SPLITS = {"horizontal": "rows split", "vertical": "columns split", "respondents": "a row each"}
 
 
-def _compare(chosen: list[Protocol]) -> None:
+def _compare(chosen: tuple[Protocol, ...]) -> None:
     """A few lines for each, so that eighty columns are enough."""
     from rich.console import Console
     from rich.padding import Padding
@@ -76,7 +77,7 @@ def _compare(chosen: list[Protocol]) -> None:
 
     console = Console(highlight=False)
     for each in chosen:
-        split = " or ".join(_SPLITS[partition] for partition in each.partitions)
+        split = _SPLITS[each.requirements.partition]
         console.print(Text.assemble((each.name, "bold"), f": {split}; the release goes to {each.released_to}"))
         lines = Table.grid(padding=(0, 1))
         for heading, text in (("does", each.about), ("needs", each.needs), ("keeps", each.guarantees)):
@@ -90,7 +91,7 @@ def _explain(protocol: Protocol) -> None:
     typer.echo(f"{protocol.name}: {protocol.about}")
     for heading, text in (
         ("source", protocol.source),
-        ("split", ", ".join(protocol.partitions)),
+        ("split", protocol.requirements.partition),
         ("needs", protocol.needs),
         ("guarantees", protocol.guarantees),
         ("release", protocol.released_to),
@@ -102,6 +103,7 @@ def _explain(protocol: Protocol) -> None:
         for sentence in sentences:
             typer.echo(f"    {sentence}")
     typer.echo("  options in [protocol]")
-    widest = max(map(len, protocol.options), default=0) + 1
-    for option, text in protocol.options.items():
-        typer.echo(f"    {option:<{widest}}{text}")
+    options = protocol.requirements.options
+    widest = max((len(option.name) for option in options), default=0) + 1
+    for option in options:
+        typer.echo(f"    {option.name:<{widest}}{option.says}")

@@ -78,9 +78,9 @@ def _tables(given: list[str]) -> dict[str, str]:
 
 
 def _is_of_counts(study: Study) -> bool:
-    from covey.protocols import find
+    from covey.protocols import named
 
-    return study.protocol is not None and find(study.protocol).release == "counts"
+    return study.protocol is not None and named(study.protocol)[0].release == "counts"
 
 
 def _require_certificate(path: Path, release: str, study: Study, *, quiet: bool) -> int | None:

@@ -1,19 +1,20 @@
-"""The protocols, one module or package each; `PROTOCOLS` is what `covey protocols` lists.
+"""The protocols, a folder each; `covey protocols` lists them.
 
-A module has, in this order: a docstring (source, roles, security, what it does not protect), `LEAKAGE`, `COST`,
-its messages, its roles as coroutines over a `Seat`, the pure steps, `ideal()`, and its `PROTOCOL` declaration.
+A folder has a docstring in its `__init__.py` (source, roles, security, what it does not protect) and the declaration
+`PROTOCOL`; beside it the roles as coroutines over a `Seat`, `ideal()`, the leakage and the cost. `shared/` has steps
+that several use. A new folder is found by itself: docs/add-a-protocol.md.
 """
 
 from __future__ import annotations
 
+from functools import cache
+from importlib import import_module
+
 from covey.errors import InputError
-from covey.protocols import cluster_rows as cluster
-from covey.protocols import collect, count, federate, generalize, peel, suppress
 from covey.protocols.protocol import Book, Figures, Forecast, Line, Pace, Proposal, Protocol, Result, Role, Seat
-from covey.study import Study
+from covey.study import Study, requirements
 
 __all__ = [
-    "PROTOCOLS",
     "Book",
     "Figures",
     "Forecast",
@@ -24,20 +25,38 @@ __all__ = [
     "Result",
     "Role",
     "Seat",
+    "all_protocols",
     "find",
+    "named",
+    "names",
     "of_study",
 ]
 
-PROTOCOLS: dict[str, Protocol] = {
-    module.PROTOCOL.name: module.PROTOCOL for module in (cluster, collect, federate, generalize, peel, suppress, count)
-}
+names = requirements.names
+"""The names of all protocols, of which none is loaded for that."""
 
 
-def find(name: str) -> Protocol:
-    """The protocol of that name. Raises InputError that lists those there are."""
-    if name not in PROTOCOLS:
-        raise InputError(f"protocol {name!r} is not part of this version; there is {', '.join(PROTOCOLS)}")
-    return PROTOCOLS[name]
+@cache
+def named(name: str) -> tuple[Protocol, ...]:
+    """The protocols of that name, one for each way to split a table. Raises InputError that lists the names."""
+    folders = requirements.folders()
+    if name not in folders:
+        raise InputError(f"protocol {name!r} is not part of this version; there is {', '.join(folders)}")
+    return tuple(import_module(f"{requirements.PROTOCOLS}.{folder}").PROTOCOL for folder in folders[name])
+
+
+def find(name: str, partition: str | None = None) -> Protocol:
+    """The protocol of that name for tables that are split so; without `partition` the only one of the name."""
+    known = [each for each in named(name) if partition is None or each.requirements.partition == partition]
+    if len(known) == 1:
+        return known[0]
+    ways = " or ".join(repr(each.requirements.partition) for each in named(name))
+    raise InputError(f"protocol {name!r} runs studies with partition = {ways}")
+
+
+def all_protocols() -> tuple[Protocol, ...]:
+    """Every protocol."""
+    return tuple(protocol for name in names() for protocol in named(name))
 
 
 def of_study(study: Study) -> Protocol:
@@ -46,6 +65,6 @@ def of_study(study: Study) -> Protocol:
         raise InputError('the study names no protocol; add protocol = "…" to [study] (see `covey protocols`)')
     if not study.parties:
         raise InputError("the study has no parties; add a [parties.NAME] table for each")
-    protocol = find(study.protocol)
+    protocol = find(study.protocol, study.partition)
     protocol.judge(study)
     return protocol

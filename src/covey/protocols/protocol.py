@@ -15,6 +15,7 @@ from covey.crypto.secret import Secret
 from covey.errors import PeerError
 from covey.secure.declare import Leakage
 from covey.study import Study
+from covey.study.requirements import Requirements
 from covey.table import Table
 from covey.wire import Channel
 
@@ -170,18 +171,27 @@ Role = Callable[[Seat], Awaitable[Result]]
 
 
 @dataclass(frozen=True)
+class Demonstration:
+    """The sample that `covey demo` shows a protocol on, and how the sample's study is changed for it."""
+
+    sample: str = "hospitals"
+    changes: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    """Keys that are set, by section."""
+    without: tuple[str, ...] = ()
+    """Parties that are left out."""
+
+
+@dataclass(frozen=True)
 class Protocol:
     """One row of `covey protocols`: everything that the parties' runtime needs to know of a protocol."""
 
     name: str
     about: str
     source: str
-    partitions: tuple[str, ...]
+    requirements: Requirements
     needs: str
     guarantees: str
     released_to: str
-    options: Mapping[str, str]
-    """Each option of `[protocol]` and what it does, with its default."""
     phases: tuple[str, ...]
     leakage: Leakage
     role: Callable[[Study, str], Role]
@@ -194,5 +204,6 @@ class Protocol:
     judge: Callable[[Study], None] = lambda study: None
     """Raises InputError for a study that the protocol cannot run."""
     release: Literal["records", "counts"] = "records"
+    demonstration: Demonstration = Demonstration()
     script: Callable[[Study], tuple[Line, ...] | None] | None = None
     """What an audit holds transcripts of a study to; None where only a replay can tell."""

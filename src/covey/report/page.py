@@ -85,9 +85,9 @@ def _unplaced(sentence: str, release: Data) -> str:
 
 
 def _is_of_counts(study: Study) -> bool:
-    from covey.protocols import PROTOCOLS
+    from covey.protocols import named, names
 
-    return study.protocol in PROTOCOLS and PROTOCOLS[study.protocol].release == "counts"
+    return study.protocol in names() and named(study.protocol)[0].release == "counts"
 
 
 def _pictures(material: Material, summary: Summary, findings: Findings) -> list[Markup]:

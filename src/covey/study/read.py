@@ -11,14 +11,16 @@ from typing import cast, get_args
 
 from covey.cells import clean
 from covey.errors import InputError, StudyError
+from covey.option import File, Value
 from covey.plain import STEERING
 from covey.schema import Column, Role
-from covey.study import rules
+from covey.study import requirements, rules
 from covey.study.columns import read_column
 from covey.study.folder import Folder
 from covey.study.lines import Lines
+from covey.study.requirements import Requirements
 from covey.study.section import Section
-from covey.study.study import Authority, Diversity, Option, Partition, Party, Privacy, Sizes, Study
+from covey.study.study import Authority, Diversity, Partition, Party, Privacy, Sizes, Study
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})")
@@ -61,15 +63,15 @@ def _study(root: Section, folder: Folder, path: Path) -> Study:
         head.problem("a study needs a name", "name")
     if STEERING.search(name):
         head.problem("the study's name has control characters; write it in one line of plain text", "name")
-    protocol = head.choice("protocol", tuple(rules.PROTOCOLS))
-    rule = rules.PROTOCOLS.get(protocol or "")
+    protocol = head.choice("protocol", requirements.names())
     partition = head.choice("partition", rules.PARTITIONS)
-    if partition is None and rule is not None and len(rule.partitions) == 1:
-        partition = rule.partitions[0]
+    needed = _requirements(head, protocol, partition)
+    if partition is None and needed is not None:
+        partition = needed.partition
     columns = _columns(root, folder)
-    options = _options(root, protocol, folder)
+    options = _options(root, needed, folder)
     authority, parties = _authority(root, folder), _parties(root, folder)
-    if _needs_authority(protocol, options):
+    if needed is not None and needed.authority(options):
         authority = authority or Authority()
         parties = (*parties, _issuer(root, authority, parties)) if parties else ()
     study = Study(
@@ -90,9 +92,21 @@ def _study(root: Section, folder: Folder, path: Path) -> Study:
         files=folder.files,
     )
     _judge_columns(root, study)
-    if protocol is not None:
-        _judge_protocol(root, study, rules.PROTOCOLS[protocol])
+    if needed is not None:
+        _judge_protocol(root, study, needed)
     return study
+
+
+def _requirements(head: Section, protocol: str | None, partition: str | None) -> Requirements | None:
+    """The requirements of the protocol for this way to split the table; the first one's where it knows no such way."""
+    known = () if protocol is None else requirements.of_protocol(protocol)
+    for needed in known:
+        if partition == needed.partition or (partition is None and len(known) == 1):
+            return needed
+    if known:
+        ways = " or ".join(repr(needed.partition) for needed in known)
+        head.problem(f"protocol {protocol!r} needs partition = {ways}", "partition")
+    return known[0] if len(known) == 1 else None
 
 
 def _columns(root: Section, folder: Folder) -> tuple[Column, ...]:
@@ -183,10 +197,6 @@ def _authority(root: Section, folder: Folder) -> Authority | None:
     return Authority(_address(section), _certificate(section, folder))
 
 
-def _needs_authority(protocol: str | None, options: Mapping[str, Option]) -> bool:
-    return protocol == "suppress" and options.get("encryption", "waters") == "waters"
-
-
 def _issuer(root: Section, authority: Authority, parties: tuple[Party, ...]) -> Party:
     """The authority as a party without data: it has to come as the others do."""
     if any(party.name == "authority" for party in parties):
@@ -196,28 +206,26 @@ def _issuer(root: Section, authority: Authority, parties: tuple[Party, ...]) -> 
     return Party("authority", authority.address, authority.certificate, role="authority")
 
 
-def _options(root: Section, protocol: str | None, folder: Folder) -> dict[str, Option]:
-    rule = rules.PROTOCOLS.get(protocol or "")
-    section = root.section("protocol", None if rule is None else rule.options)
-    options: dict[str, Option] = {}
+def _options(root: Section, needed: Requirements | None, folder: Folder) -> dict[str, Value]:
+    """The options of [protocol], each checked by its declaration."""
+    section = root.section("protocol", None if needed is None else [option.name for option in needed.options])
+    options: dict[str, Value] = {}
     for key in section.names():
-        value = _option(section.raw(key))
-        allowed = rules.OPTION_VALUES.get((protocol or "", key))
-        if value is None:
-            section.problem(f"{key} must be a text, a number, true or false, or a list of those", key)
-        elif allowed is not None and value not in allowed:
-            section.problem(f"{key} must be one of {', '.join(allowed)}", key)
-        else:
-            options[key] = value
-    if isinstance(population := options.get("population"), str):
+        value, option = _option(section.raw(key)), None if needed is None else needed.option(key)
         try:
-            folder.read(population)
-        except InputError as error:
-            section.problem(str(error), "population")
+            if value is None:
+                raise ValueError(f"{key} must be a text, a number, true or false, or a list of those")
+            if option is not None:
+                option.check(value)
+            if isinstance(option, File):
+                folder.read(str(value))
+            options[key] = value
+        except (ValueError, InputError) as error:
+            section.problem(str(error), key)
     return options
 
 
-def _option(value: object) -> Option | None:
+def _option(value: object) -> Value | None:
     if isinstance(value, list):
         parts = [_option(part) for part in value]
         return None if None in parts else tuple(part for part in parts if part is not None)
@@ -243,32 +251,27 @@ def _judge_columns(root: Section, study: Study) -> None:
         privacy.problem("site_l needs a quasi column with site = true", "site_l")
 
 
-def _judge_protocol(root: Section, study: Study, rule: rules.Rule) -> None:
-    head = root.section("study", None, again=True)
-    if study.partition not in rule.partitions:
-        head.problem(
-            f"protocol {study.protocol!r} needs partition = {' or '.join(map(repr, rule.partitions))}", "partition"
-        )
+def _judge_protocol(root: Section, study: Study, needed: Requirements) -> None:
     privacy = root.section("privacy", None, again=True)
     for key in privacy.names():
-        if key in rules.PRIVACY_KEYS and key not in rule.privacy:
+        if key in rules.PRIVACY_KEYS and key not in needed.privacy:
             privacy.problem(f"protocol {study.protocol!r} cannot enforce {key}", key)
-    _judge_parties(root, study, rule)
+    _judge_parties(root, study, needed)
 
 
-def _judge_parties(root: Section, study: Study, rule: rules.Rule) -> None:
+def _judge_parties(root: Section, study: Study, needed: Requirements) -> None:
     section = root.section("parties", None, again=True)
-    fewest, most = rule.holders
+    fewest, most = needed.holders
     count = len(study.holders)
     if study.parties and (count < fewest or (most is not None and count > most)):
         wanted = f"{fewest}" if most == fewest else f"{fewest} or more"
         section.problem(f"protocol {study.protocol!r} needs {wanted} parties with data of their own; there are {count}")
     for party in study.parties:
-        if party.role is not None and party.role not in rule.roles:
+        if party.role is not None and party.role not in needed.roles:
             section.problem(f"protocol {study.protocol!r} has no {party.role}", party.name, "role")
         if party.role is not None and party.columns:
             section.problem(f"a {party.role} holds no columns", party.name, "columns")
-    for role in rule.needs:
+    for role in needed.needs:
         if study.parties and sum(party.role == role for party in study.parties) != 1:
             section.problem(f'protocol {study.protocol!r} needs one party with role = "{role}"')
     if study.partition == "vertical":

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Literal
 
 from covey.errors import InputError
+from covey.option import Value
 from covey.schema import Column, Role
 
 Partition = Literal["horizontal", "vertical", "respondents"]
 Sizes = Literal["private", "public"]
 Diversity = Literal["frequency", "distinct", "entropy"]
-Option = str | int | float | bool | tuple["Option", ...]
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Study:
     measure: str = "lm"
     suppression: float = 1.0
     parties: tuple[Party, ...] = ()
-    options: Mapping[str, Option] = field(default_factory=dict)
+    options: Mapping[str, Value] = field(default_factory=dict)
     authority: Authority | None = None
     path: Path | None = None
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)  # every file it names, by its relative path

@@ -128,7 +128,8 @@ def test_a_party_that_deviates_by_one_bit_is_found_by_its_replay(
     sites = found(tmp_path)
     bending = replace(count.PROTOCOL, role=lambda study, party: bent if party == "south" else count.holder)
     with monkeypatch.context() as patch:
-        patch.setitem(protocols.PROTOCOLS, "count", bending)
+        patch.setattr(count, "PROTOCOL", bending)
+        protocols.named.cache_clear()
         ends = run_together(jobs(sites))
     assert all(isinstance(end, Finished) for end in ends.values()), ends
     assert rerun(sites["north"].out, sites["north"].keys) == []

@@ -27,13 +27,14 @@ from covey.crypto.rng import derive
 from covey.party.session.data import load_table
 from covey.party.simulate.deal import seed_of
 from covey.party.simulate.in_process import simulate
-from covey.protocols import columns, find
+from covey.protocols import find
 from covey.protocols.cluster_columns import attack, clear, least, release
 from covey.protocols.cluster_columns.algorithm import search
 from covey.protocols.cluster_columns.asking import Least, Question
 from covey.protocols.cluster_columns.attack import Score, Sight
 from covey.protocols.cluster_columns.own import Own
 from covey.protocols.cluster_columns.terms import Terms, draws
+from covey.protocols.shared import columns
 from covey.study import Study
 from covey.table import Table, group
 
@@ -280,7 +281,7 @@ def _beside(setting: Setting, table: Census, scale: Scale, home: Path) -> Iterat
         for way, (protocol, options) in ways.items():
             setting.tell(f"{way}, n = {rows:,}, k = {k}")
             study = study_of(table, home / "beside", k, 2, protocol, options=options)
-            figures = find(protocol).ideal(study, tables_of(table, study, rows)).figures
+            figures = find(protocol, "vertical").ideal(study, tables_of(table, study, rows)).figures
             if figures is not None:
                 yield Beside(way, k, float(figures.loss["lm"] or 0), figures.classes)
 

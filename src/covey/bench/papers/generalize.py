@@ -25,16 +25,16 @@ from covey.crypto.group import hash_to_group
 from covey.crypto.rng import Rng
 from covey.crypto.secret import Secret
 from covey.errors import InputError
+from covey.option import Value
 from covey.party.session.data import load_table
 from covey.party.simulate.deal import deal
-from covey.protocols import columns
 from covey.protocols.generalize import clear, ideal
 from covey.protocols.generalize.cells import labels_of, laid_out
 from covey.protocols.generalize.local import Local
 from covey.protocols.generalize.terms import Terms
+from covey.protocols.shared import columns
 from covey.samples.adult import COLUMNS
 from covey.study import Study
-from covey.study.study import Option
 from covey.table import Table
 
 VARIANTS = ("paper", "datafly", "finished-cells")
@@ -292,7 +292,7 @@ def _adult(folder: Path) -> Study | None:
     return Study.parse(f"{head}[privacy]\nk = 5\n{listed}{sensitive}{key}{parties}", folder)
 
 
-def _with(study: Study, k: int, **options: Option) -> Study:
+def _with(study: Study, k: int, **options: Value) -> Study:
     return replace(study, privacy=replace(study.privacy, k=k), options=options)
 
 

@@ -82,7 +82,7 @@ def _losses(setting: Setting, table: Census, rows: int, home: Path) -> Iterator[
             for way in (PEEL, CLUSTER):
                 setting.tell(f"loss of {way}, rows dealt {dealt}, k = {k}")
                 study = _study(table, home, k, way)
-                found = find(way).ideal(study, _dealt(table, study, rows, dealt)).figures
+                found = find(way, "horizontal").ideal(study, _dealt(table, study, rows, dealt)).figures
                 if found is not None:
                     yield Lost(way, dealt, k, float(found.loss["lm"] or 0.0))
             setting.tell(f"loss of each party alone, rows dealt {dealt}, k = {k}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from covey.errors import InputError
-from covey.protocols.columns import keys_of
+from covey.protocols.shared.columns import keys_of
 from covey.study import Study
 from covey.table import Table, build, read
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from covey import samples
 from covey.errors import InputError, Unmet
@@ -14,31 +14,13 @@ from covey.party.record import document
 from covey.party.record.folder import RELEASE
 from covey.party.session.data import load_table
 from covey.party.simulate.deal import RESPONDENTS
-from covey.protocols import PROTOCOLS, find
+from covey.protocols import named, of_study
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
-from covey.study.rules import PROTOCOLS as PROTOCOL_RULES
 
 MARK = ".covey-demo"
-_PREFERRED = ("cluster", "count")
-_SAMPLES = {
-    "cluster": "hospitals",
-    "count": "hospitals",
-    "peel": "hospitals",
-    "suppress": "hospitals",
-    "generalize": "clinic-billing",
-    "federate": "providers",
-    "collect": "survey",
-}
-_CHANGES: Mapping[str, Mapping[str, document.Document]] = {
-    "count": {"protocol": {"column": "age", "level": 2}},
-    "collect": {"protocol": {"grid": 4096}},  # a smaller index, which 800 respondents are sent
-    "peel": {"protocol": {"mode": "wave"}},  # fewer rounds: the demo is meant to be short
-    "suppress": {  # tuples of five exact columns are all different, and would all be suppressed
-        "columns": {name: {"role": "identifier"} for name in ("age", "occupation", "admission")}
-    },
-    "generalize": {"protocol": {"local": "peel", "variant": "finished-cells"}},  # the default leaves little to look at
-}
+DEFAULT = "cluster"
+"""The protocol that a demonstration shows unless told otherwise."""
 
 
 @dataclass(frozen=True)
@@ -50,33 +32,29 @@ class Demo:
     data: dict[str, str]
 
 
-def default_protocol() -> str:
-    """The protocol that a demonstration shows unless told otherwise."""
-    return next(name for name in _PREFERRED if name in PROTOCOLS)
-
-
 def prepare(protocol: str, out: Path) -> Demo:
     """The sample for that protocol, copied to `out/sample`; an earlier demonstration there is replaced."""
-    find(protocol)
-    sample = _SAMPLES[protocol]
+    known = {each.requirements.partition: each for each in named(protocol)}
+    shown = next(iter(known.values())).demonstration
     clear(out)
-    folder = samples.copy(sample, out / "sample")
+    folder = samples.copy(shown.sample, out / "sample")
     content = document.read(folder / "study.toml")
     document.table(content, "study")["protocol"] = protocol
-    for name, change in _CHANGES.get(protocol, {}).items():
-        document.table(content, name).update(change)
-    rule = PROTOCOL_RULES[protocol]
-    if protocol == "suppress":
-        document.table(content, "parties").pop("east")  # a protocol for two
-    for section, known in (("privacy", rule.privacy), ("protocol", rule.options)):  # what this protocol can enforce
+    for section, change in shown.changes.items():
+        document.table(content, section).update(cast("document.Document", change))
+    for party in shown.without:
+        document.table(content, "parties").pop(party)
+    needed = known[str(document.table(content, "study")["partition"])].requirements
+    options = [option.name for option in needed.options]
+    for section, kept in (("privacy", needed.privacy), ("protocol", options)):  # only what this protocol knows
         asked = document.table(content, section)
-        for key in [key for key in asked if key not in known]:
+        for key in [key for key in asked if key not in kept]:
             del asked[key]
     (folder / "study.toml").write_text(document.spell(content), encoding="utf-8")
     study = Study.load(folder / "study.toml")
     if study.partition == "respondents":
-        return Demo(study, sample, {RESPONDENTS: str(folder / f"{sample}.csv")})
-    return Demo(study, sample, {party.name: str(folder / f"{party.name}.csv") for party in study.holders})
+        return Demo(study, shown.sample, {RESPONDENTS: str(folder / f"{shown.sample}.csv")})
+    return Demo(study, shown.sample, {party.name: str(folder / f"{party.name}.csv") for party in study.holders})
 
 
 def clear(out: Path) -> None:
@@ -93,7 +71,7 @@ def clear(out: Path) -> None:
 
 def check(demo: Demo, out: Path) -> str:
     """What was established about the release, in a sentence. Raises Unmet if it falls short."""
-    protocol = find(str(demo.study.protocol))
+    protocol = of_study(demo.study)
     if protocol.release == "records":
         from covey.judge import verify
 

@@ -26,22 +26,20 @@ import numpy as np
 from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import SECRET_BYTES, Secret
 from covey.errors import InputError, Unmet
-from covey.protocols import columns
 from covey.protocols.cluster_columns import clear, leaks, least, plan, release
 from covey.protocols.cluster_columns.algorithm import search
 from covey.protocols.cluster_columns.conversation import converse
 from covey.protocols.cluster_columns.own import Own
-from covey.protocols.cluster_columns.terms import Terms, deals, draws, keeper
-from covey.protocols.cluster_rows.agree import agree
-from covey.protocols.protocol import Result, Role, Seat
+from covey.protocols.cluster_columns.terms import REQUIREMENTS, Terms, deals, draws, keeper
+from covey.protocols.protocol import Protocol, Result, Role, Seat
+from covey.protocols.shared import columns
+from covey.protocols.shared.agree import agree
 from covey.secure import coin
+from covey.secure.declare import Leakage
 from covey.study import Study
 from covey.table import Table
 
-__all__ = ["PHASES", "foresee", "ideal", "judge", "role", "role_name"]
-
-PHASES = ("alignment", "division", "moves", "merging", "release")
-foresee = plan.foresee
+__all__ = ["PROTOCOL", "evaluator", "holder", "ideal"]
 
 
 async def holder(seat: Seat) -> Result:
@@ -121,35 +119,45 @@ def ideal(study: Study, tables: Mapping[str, Table], lasting: Secret | None = No
     return release.result(study, columns.opened(study, columns.lanes_of(study, common, nodes)))
 
 
-def role(study: Study, party: str) -> Role:
+def _role(study: Study, party: str) -> Role:
     """What a party of the study plays."""
     return evaluator if study.party(party).role == "evaluator" else holder
 
 
-def role_name(study: Study, party: str) -> str:
+def _role_name(study: Study, party: str) -> str:
     """The name of that role."""
     terms = Terms.of(study)
     return "evaluator" if party == terms.evaluator else "pivot" if party == terms.pivot else "holder"
 
 
-def judge(study: Study) -> None:
+def _judge(study: Study) -> None:
     """Raises InputError for a study that cannot be run."""
     columns.require_listed(study)
     privacy = study.privacy
     if not any(column.weight for column in study.quasi):
         raise InputError("every quasi column has weight = 0: give one that matters a weight above 0")
-    for asked, name in ((privacy.site_l, "site_l"), (privacy.k_insider, "k_insider")):
-        if asked is not None:
-            raise InputError(f"[privacy] {name} is for rows split among parties; with columns split, leave it out")
-    schedule = study.options.get("schedule", "guarded")
-    if schedule not in ("guarded", "exact"):
-        raise InputError(
-            f"[protocol] schedule = {schedule!r} is for rows split; with columns split there are 'guarded', and "
-            "'exact' for the paper's algorithm"
-        )
-    if "start" in study.options:
-        raise InputError("[protocol] start is for rows split; with columns split, leave it out")
     if sum(party.role == "evaluator" for party in study.parties) > 1:
         raise InputError('[parties] more than one has role = "evaluator"; one is enough')
     if keeper(study) is not None and privacy.diversity != "frequency":
         raise InputError("protocol 'cluster' keeps l by frequency; leave out diversity, or anonymize centrally")
+
+
+PROTOCOL = Protocol(
+    name="cluster",
+    about="one k-anonymous, l-diverse table from columns that sit with any number of parties, by local recoding",
+    source="Tassa & Gudes, Secure Distributed Computation of Anonymized Views of Shared Databases, Algorithm 4",
+    requirements=REQUIREMENTS,
+    needs="two or more parties with columns of the same people, and at best an evaluator without data; hierarchies "
+    "that list their whole domains",
+    guarantees="k and l by frequency; finer than generalize on the same split, which needs no evaluator and shows no "
+    "party who is alike",
+    released_to="every party",
+    phases=("alignment", "division", "moves", "merging", "release"),
+    leakage=Leakage(roles=leaks.in_short()),
+    role=_role,
+    role_name=_role_name,
+    receives=lambda study, party: True,
+    foresee=plan.foresee,
+    ideal=ideal,
+    judge=_judge,
+)

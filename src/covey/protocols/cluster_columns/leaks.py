@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from covey.protocols import columns
 from covey.protocols.cluster_columns.terms import BLOCK, Terms
+from covey.protocols.shared import columns
 from covey.secure.declare import Leakage
 
 HOLDERS = ("pivot", "holder")

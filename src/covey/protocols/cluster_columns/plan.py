@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from covey.protocols import columns
 from covey.protocols.cluster_columns import leaks, least
 from covey.protocols.cluster_columns.terms import BLOCK, Terms
 from covey.protocols.protocol import Forecast
+from covey.protocols.shared import columns
 from covey.secure import align, approval, coin
 from covey.study import Study
 

@@ -2,7 +2,7 @@
 
 All holders know which record is in which class. So nothing is gained by a join on blinded keys: within a class exact
 values are shown in the order of their spelling, which says whose they are to nobody, and that is all a join could show.
-Exact values of different holders are paired anew within each class (`covey.protocols.columns`).
+Exact values of different holders are paired anew within each class (`covey.protocols.shared.columns`).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import numpy as np
 from covey import measures
 from covey.arrays import Ints, Longs
 from covey.errors import Aborted, PeerError, Unmet
-from covey.protocols import columns
 from covey.protocols.cluster_columns import leaks
 from covey.protocols.cluster_columns.conversation import receive, send
 from covey.protocols.cluster_columns.terms import Terms
-from covey.protocols.columns import Cells, Opened
 from covey.protocols.protocol import Figures, Proposal, Result, Seat
+from covey.protocols.shared import columns
+from covey.protocols.shared.columns import Cells, Opened
 from covey.secure import book
 from covey.secure import sum as secure_sum
 from covey.study import Study

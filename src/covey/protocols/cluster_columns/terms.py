@@ -19,8 +19,10 @@ from covey.crypto.rng import Rng, derive, spell
 from covey.crypto.secret import Secret
 from covey.errors import InputError
 from covey.measures import node_costs
-from covey.protocols import columns
+from covey.option import Choice
+from covey.protocols.shared import columns
 from covey.study import Study
+from covey.study.requirements import Requirements
 from covey.table import Table
 
 CAP = 1 << 22
@@ -30,6 +32,14 @@ BLOCK = 100
 _FINEST = 16
 
 Shares = Words32
+
+SCHEDULE = Choice(
+    "schedule",
+    "guarded",
+    "guarded divides the table into blocks first (default), exact is the paper's algorithm on the whole table",
+    ("guarded", "exact"),
+)
+REQUIREMENTS = Requirements(partition="vertical", holders=(2, None), roles=("evaluator",), options=(SCHEDULE,))
 
 
 @dataclass(frozen=True)
@@ -64,7 +74,7 @@ class Terms:
     @property
     def fewest(self) -> int | None:
         """How many records a block has at the least; None where the table stays one block."""
-        return None if self.study.options.get("schedule") == "exact" else BLOCK * self.k
+        return None if SCHEDULE.of(self.study.options) == "exact" else BLOCK * self.k
 
     def costs(self, table: Table) -> tuple[Longs, ...]:
         """What each node of each own column costs, in units."""

@@ -26,16 +26,15 @@ import numpy as np
 
 from covey.arrays import Longs
 from covey.errors import Aborted, InputError, Unmet
-from covey.protocols import rows
-from covey.protocols.cluster_columns.declare import with_columns
 from covey.protocols.cluster_rows import clear, diverse, exact, guarded, leaks, paper, plan, release, repair, site
-from covey.protocols.cluster_rows.agree import agree
 from covey.protocols.cluster_rows.divide import Openings
 from covey.protocols.cluster_rows.ground import Clusters, Ground, lay_ground, require_listed
 from covey.protocols.cluster_rows.ranges import Tests
 from covey.protocols.cluster_rows.script import script
-from covey.protocols.diversity import feasible, fraction
 from covey.protocols.protocol import Protocol, Result, Seat
+from covey.protocols.shared import rows
+from covey.protocols.shared.agree import agree
+from covey.protocols.shared.diversity import feasible, fraction
 from covey.secure import sum as secure_sum
 from covey.study import Study
 from covey.table import Table
@@ -225,7 +224,7 @@ def in_the_clear(
 
 def _judge(study: Study) -> None:
     require_listed(study)
-    if "start" in study.options and leaks.schedule_of(study) in ("guarded", "strict"):
+    if leaks.START.name in study.options and leaks.schedule_of(study) in ("guarded", "strict"):
         raise InputError("[protocol] start is for schedule = 'exact' or 'paper'; leave it out, or choose one of them")
     if leaks.schedule_of(study) == "paper" and len(study.parties) < 3:
         raise InputError("[protocol] schedule = 'paper': its rings need three parties or more; take 'exact'")
@@ -242,19 +241,11 @@ PROTOCOL = Protocol(
     name="cluster",
     about="one k-anonymous, l-diverse table from rows that sit with any number of parties, by local recoding",
     source="Tassa & Gudes, Secure Distributed Computation of Anonymized Views of Shared Databases, Algorithm 3",
-    partitions=("horizontal",),
+    requirements=leaks.REQUIREMENTS,
     needs="two or more parties, each with rows; hierarchies that list their whole domains",
     guarantees="k, l by frequency, k_insider and site_l; nobody sees a record of another, nor a count or closure of "
     "fewer than k records",
     released_to="every party",
-    options={
-        "schedule": "guarded: nothing of fewer than k records is opened on the way (default); strict: nor can it be "
-        "computed from what is opened, at a fifth more loss or so; exact: the paper's own "
-        "labels, which opens others' exact records at times; paper: the paper's own rings and randomised sweeps, to "
-        "compare with on tables of a few hundred rows",
-        "start": "for exact and paper; fitted: random clusters of k/2 records, of half the size where these are all "
-        "alike, and again (default); paper: of k/2, come what may",
-    },
     phases=("sizes", "division", "regrouping", "moves", "repair", "release"),
     leakage=LEAKAGE,
     role=lambda study, party: holder,
@@ -265,4 +256,3 @@ PROTOCOL = Protocol(
     judge=_judge,
     script=script,
 )
-PROTOCOL = with_columns(PROTOCOL)

@@ -28,7 +28,7 @@ from covey.errors import Unmet
 from covey.protocols.cluster_rows.ground import Clusters, Ground
 from covey.protocols.cluster_rows.kernels import joined_box, nearest
 from covey.protocols.cluster_rows.ranges import Tests
-from covey.protocols.diversity import fraction
+from covey.protocols.shared.diversity import fraction
 
 FIRST, NEAR = 16, 64
 """How many near classes are tried first, and in all."""

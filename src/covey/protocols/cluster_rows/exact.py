@@ -27,13 +27,13 @@ from covey.anonymizers.sequential import first_number, too_wide
 from covey.arrays import Ints, Longs
 from covey.crypto.rng import Rng, Stream
 from covey.protocols.cluster_rows import ancestor
-from covey.protocols.cluster_rows.agree import agree
 from covey.protocols.cluster_rows.descent import NOTHING
 from covey.protocols.cluster_rows.divide import Openings, close_jointly
 from covey.protocols.cluster_rows.ground import Clusters, Ground
 from covey.protocols.cluster_rows.sweep import sweep_exact
 from covey.protocols.cluster_rows.turn import Held, State, hear, read_state, say, write_state
 from covey.protocols.protocol import Pace
+from covey.protocols.shared.agree import agree
 from covey.secure import sum as secure_sum
 from covey.wire import Channel, gather
 

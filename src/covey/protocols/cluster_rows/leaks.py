@@ -4,10 +4,34 @@ from __future__ import annotations
 
 from typing import Literal
 
+from covey.option import Choice
 from covey.protocols.cluster_rows import diverse
-from covey.protocols.diversity import fraction
+from covey.protocols.shared.diversity import fraction
 from covey.secure.declare import Leakage
 from covey.study import Study
+from covey.study.requirements import Requirements
+
+SCHEDULE = Choice(
+    "schedule",
+    "guarded",
+    "guarded: nothing of fewer than k records is opened on the way (default); strict: nor can it be computed from what "
+    "is opened, at a fifth more loss or so; exact: the paper's own labels, which opens others' exact records at times; "
+    "paper: the paper's own rings and randomised sweeps, to compare with on tables of a few hundred rows",
+    ("guarded", "strict", "exact", "paper"),
+)
+START = Choice(
+    "start",
+    "fitted",
+    "for exact and paper; fitted: random clusters of k/2 records, of half the size where these are all alike, and "
+    "again (default); paper: of k/2, come what may",
+    ("fitted", "paper"),
+)
+REQUIREMENTS = Requirements(
+    partition="horizontal",
+    holders=(2, None),
+    privacy=("k", "l", "diversity", "site_l", "k_insider"),
+    options=(SCHEDULE, START),
+)
 
 SETUP = Leakage(everyone=("the joint number of records{frequencies}",))
 SETUP_OF_TWO = Leakage(
@@ -133,12 +157,12 @@ OPENED = Leakage(
 
 def schedule_of(study: Study) -> str:
     """Which schedule the study asks for."""
-    return str(study.options.get("schedule", "guarded"))
+    return SCHEDULE.of(study.options)
 
 
 def start_of(study: Study) -> Literal["fitted", "paper"]:
     """How the random first clusters of `exact` and `paper` are sized."""
-    return "paper" if study.options.get("start") == "paper" else "fitted"
+    return "paper" if START.of(study.options) == "paper" else "fitted"
 
 
 def of_search(study: Study) -> Leakage:

@@ -25,7 +25,6 @@ from covey.arrays import Ints, Longs
 from covey.crypto.rng import Stream
 from covey.errors import PeerError
 from covey.protocols.cluster_rows import rings
-from covey.protocols.cluster_rows.agree import agree
 from covey.protocols.cluster_rows.descent import NOTHING
 from covey.protocols.cluster_rows.divide import Openings
 from covey.protocols.cluster_rows.exact import hear_state
@@ -33,6 +32,7 @@ from covey.protocols.cluster_rows.ground import Clusters, Ground
 from covey.protocols.cluster_rows.kernels import above
 from covey.protocols.cluster_rows.sweep import ENDLESS, NO_UNITS, Rules, best_cluster, box_price
 from covey.protocols.cluster_rows.turn import Held, hear, read_state, say, write_state
+from covey.protocols.shared.agree import agree
 from covey.wire import Channel, Count, Message
 
 SWEEPS = 24

@@ -12,11 +12,11 @@ import math
 from collections.abc import Mapping
 
 from covey.hierarchy import Hierarchy
-from covey.protocols import rows as releasing
 from covey.protocols.cluster_rows import leaks, rings
 from covey.protocols.cluster_rows.diverse import steps_of
-from covey.protocols.diversity import fraction
 from covey.protocols.protocol import Forecast
+from covey.protocols.shared import rows as releasing
+from covey.protocols.shared.diversity import fraction
 from covey.secure import conjunction, shuffle, threshold
 from covey.secure import sum as secure_sum
 from covey.secure.declare import Cost

@@ -13,10 +13,10 @@ from covey import measures
 from covey.anonymizers.constraints import diversity_of
 from covey.arrays import Ints, Longs
 from covey.errors import Unmet
-from covey.protocols import rows
 from covey.protocols.cluster_rows.ground import Clusters, Ground
-from covey.protocols.diversity import require_diverse
 from covey.protocols.protocol import Figures, Result, Seat
+from covey.protocols.shared import rows
+from covey.protocols.shared.diversity import require_diverse
 from covey.study import Study
 from covey.table import group, labelled
 

@@ -16,10 +16,8 @@ from covey.study import Study
 _RING = (("add", "ring.counted"), ("hash", "ring.hashed"), ("strip", "ring.counted"), ("tell", "ring.answered"))
 
 
-def script(study: Study) -> tuple[Line, ...] | None:
-    """The lines of a study whose rows are split; None for one whose columns are."""
-    if study.partition != "horizontal":
-        return None
+def script(study: Study) -> tuple[Line, ...]:
+    """The messages of a study's run."""
     two = len(study.parties) == 2
     return (
         Line("approval", "approval.vote", times=1, size=approval.MESSAGE_BYTES),

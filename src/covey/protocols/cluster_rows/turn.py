@@ -15,12 +15,12 @@ import numpy as np
 from covey.arrays import Bits, Ints, Longs
 from covey.errors import PeerError
 from covey.protocols.cluster_rows import ancestor
-from covey.protocols.cluster_rows.agree import agree
 from covey.protocols.cluster_rows.descent import NOTHING
 from covey.protocols.cluster_rows.divide import Openings
 from covey.protocols.cluster_rows.ground import Clusters, Ground
 from covey.protocols.cluster_rows.kernels import close_own
 from covey.protocols.cluster_rows.sweep import SLOTS, Critical, Rules, Units, find_critical, sweep_guarded
+from covey.protocols.shared.agree import agree
 from covey.wire import Channel, Message, Vector, gather
 
 

@@ -17,8 +17,8 @@ from covey.protocols.collect.collecting import collector
 from covey.protocols.collect.leaks import LEAKAGE
 from covey.protocols.collect.plan import foresee
 from covey.protocols.collect.responding import respondent
-from covey.protocols.collect.terms import OPTIONS, Terms, hub_of
-from covey.protocols.protocol import Protocol, Role
+from covey.protocols.collect.terms import REQUIREMENTS, Terms, hub_of
+from covey.protocols.protocol import Demonstration, Protocol, Role
 from covey.study import Study
 
 __all__ = ["PROTOCOL", "collector", "ideal", "respondent"]
@@ -41,18 +41,19 @@ PROTOCOL = Protocol(
     name="collect",
     about="a row at each of many respondents: an untrusted collector gets their k-anonymous table, and no one's row",
     source="Xue et al., Distributed privacy preserving data collection (paper 001), its privacy claim corrected",
-    partitions=("respondents",),
+    requirements=REQUIREMENTS,
     needs="one party with role = collector; k or more respondents, who enrol; hierarchies that list their domains",
     guarantees="k, l by frequency or distinct values. Take collect where people keep their own rows; where "
     "organisations hold many rows each, peel and cluster lose less and leak less",
     released_to="the collector",
-    options=OPTIONS,
     phases=("keys", "index", "positions", "classes", "release"),
     leakage=LEAKAGE,
     role=_role,
     role_name=_role_name,
     receives=lambda study, party: party == hub_of(study),
     foresee=foresee,
+    # a smaller index, which 800 respondents are sent
+    demonstration=Demonstration(sample="survey", changes={"protocol": {"grid": 4096}}),
     ideal=ideal,
     judge=_judge,
 )

@@ -20,7 +20,7 @@ from covey.crypto.rng import Stream
 from covey.errors import PeerError
 from covey.hierarchy import Hierarchy
 from covey.protocols.collect.terms import Terms
-from covey.protocols.rows import domain
+from covey.protocols.shared.rows import domain
 from covey.table import Table
 from covey.wire import Channel, Message
 

@@ -13,7 +13,7 @@ from covey.protocols.collect.divide import cut_line, merge
 from covey.protocols.collect.terms import Terms, trees_of
 from covey.protocols.peel.release import Published, figures, result
 from covey.protocols.protocol import Result
-from covey.protocols.rows import Rows, carried, domain
+from covey.protocols.shared.rows import Rows, carried, domain
 from covey.study import Study
 from covey.table import Table
 

@@ -21,7 +21,7 @@ from covey.protocols.collect.terms import Terms, trees_of
 from covey.protocols.collect.zeros import Tester
 from covey.protocols.peel.release import Published, figures, result
 from covey.protocols.protocol import Attendance, Figures, Proposal, Result, Seat
-from covey.protocols.rows import Rows, carried
+from covey.protocols.shared.rows import Rows, carried
 from covey.secure.declare import Leakage
 from covey.wire import gather
 

@@ -36,7 +36,7 @@ from covey.protocols.collect import roll
 from covey.protocols.collect.keys import Enrolment, Membership
 from covey.protocols.collect.terms import Terms
 from covey.protocols.protocol import EVERYONE, Attendance
-from covey.protocols.rows import carried, domain
+from covey.protocols.shared.rows import carried, domain
 from covey.secure.padding import LENGTH_BYTES, pad, unpad
 from covey.study import Study
 from covey.table import Table

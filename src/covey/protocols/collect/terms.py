@@ -8,11 +8,13 @@ from typing import Literal
 
 from covey.errors import InputError
 from covey.hierarchy import Hierarchy
+from covey.option import Choice, Flag, Range, Whole, WholeOrWord
 from covey.protocols.collect.grid import AUTO_CELLS, MOST_CELLS, Grid
-from covey.protocols.rows import carried, domain
+from covey.protocols.shared.rows import carried, domain
 from covey.schema import Column
 from covey.study import Study
 from covey.study.ratio import at_least
+from covey.study.requirements import Requirements
 
 Cut = Literal["fall", "hansen-mukherjee"]
 
@@ -26,21 +28,70 @@ DEALT_BITS = 3072
 OPEN_CELL_BYTES = 48
 """What a carried cell may take whose values the study does not list."""
 
-OPTIONS = {
-    "grid": 'the cells that the curve runs through: "auto" (default) takes each column at the finest level of its '
-    f"hierarchy that keeps the product at or below {AUTO_CELLS:,}; or a number, the most cells. The wider, the "
-    "less a guess says",
-    "rho": "the range [low, high] of the random numbers that positions are made of (default [0, 300]); the wider it is "
-    "for its mean, the less a distance says",
-    "b": "how many random numbers precede the first cell (default 200); hides where the line begins, not distances",
-    "jitter": "true hides which respondents share a cell, as far as order allows; needs low > 0 in rho (default false)",
-    "committee": "how many respondents open ciphertexts together with the collector (default 5); a majority is needed",
-    "spare": "how many members above k the line is cut for (default 0): so many of a class may leave before its rows "
-    "are open without the class being withheld; for collections with real people",
-    "cut": 'how the line is cut into classes: "fall" (default) or "hansen-mukherjee"',
-    "scheme": '"elgamal" (default): positions under a key without a dealer; "paillier": under one that a respondent '
-    "deals, as in the paper: slow, and whoever hears the dealer opens every position",
-}
+GRID = WholeOrWord(
+    "grid",
+    AUTO_CELLS,
+    'the cells that the curve runs through: "auto" (default) takes each column at the finest level of its hierarchy '
+    f"that keeps the product at or below {AUTO_CELLS:,}; or a number, the most cells. The wider, the less a guess says",
+    "auto",
+    AUTO_CELLS,
+    2,
+    MOST_CELLS,
+)
+RHO = Range(
+    "rho",
+    (0, 300),
+    "the range [low, high] of the random numbers that positions are made of (default [0, 300]); the wider it is for "
+    "its mean, the less a distance says",
+    LARGEST_STEP,
+)
+OFFSET = Whole(
+    "b",
+    200,
+    "how many random numbers precede the first cell (default 200); hides where the line begins, not distances",
+    0,
+    LARGEST_OFFSET,
+)
+JITTER = Flag(
+    "jitter",
+    False,
+    "true hides which respondents share a cell, as far as order allows; needs low > 0 in rho (default false)",
+)
+COMMITTEE = Whole(
+    "committee",
+    5,
+    "how many respondents open ciphertexts together with the collector (default 5); a majority is needed",
+    1,
+    31,
+)
+SPARE = Whole(
+    "spare",
+    0,
+    "how many members above k the line is cut for (default 0): so many of a class may leave before its rows are open "
+    "without the class being withheld; for collections with real people",
+    0,
+    LARGEST_SPARE,
+)
+CUT = Choice(
+    "cut",
+    "fall",
+    'how the line is cut into classes: "fall" (default) or "hansen-mukherjee"',
+    ("fall", "hansen-mukherjee"),
+)
+SCHEME = Choice(
+    "scheme",
+    "elgamal",
+    '"elgamal" (default): positions under a key without a dealer; "paillier": under one that a respondent deals, as in '
+    "the paper: slow, and whoever hears the dealer opens every position",
+    ("elgamal", "paillier"),
+)
+REQUIREMENTS = Requirements(
+    partition="respondents",
+    holders=(0, None),
+    roles=("collector",),
+    needs=("collector",),
+    options=(GRID, RHO, OFFSET, JITTER, COMMITTEE, SPARE, CUT, SCHEME),
+)
 
 
 @dataclass(frozen=True)
@@ -78,28 +129,24 @@ class Terms:
     @classmethod
     def _read(cls, study: Study) -> Terms:
         _require_listed(study)
-        low, high = _rho(study)
-        jitter = study.options.get("jitter", False)
-        if not isinstance(jitter, bool):
-            raise InputError("[protocol] jitter must be true or false")
+        options = study.options
+        low, high = RHO.of(options)
+        jitter = JITTER.of(options)
         if jitter and low == 0:
             raise InputError(
                 "[protocol] jitter = true needs rho = [low, high] with low of 1 or more: ties are hidden below 2 low"
             )
-        cut = study.options.get("cut", "fall")
-        if cut not in {"fall", "hansen-mukherjee"}:
-            raise InputError('[protocol] cut must be "fall" or "hansen-mukherjee"')
         return cls(
             k=study.privacy.k,
             low=low,
             high=high,
-            b=whole(study, "b", 200, 0, LARGEST_OFFSET),
+            b=OFFSET.of(options),
             jitter=jitter,
-            committee=whole(study, "committee", 5, 1, 31),
-            spare=whole(study, "spare", 0, 0, LARGEST_SPARE),
-            cut="fall" if cut == "fall" else "hansen-mukherjee",
-            scheme=str(study.options.get("scheme", "elgamal")),
-            grid=Grid.of(trees_of(study), _most_cells(study)),
+            committee=COMMITTEE.of(options),
+            spare=SPARE.of(options),
+            cut="fall" if CUT.of(options) == "fall" else "hansen-mukherjee",
+            scheme=SCHEME.of(options),
+            grid=Grid.of(trees_of(study), GRID.of(options)),
             l=None if study.privacy.l is None else at_least(study.privacy.l, 64),
             diversity=study.privacy.diversity,
             watched=() if study.privacy.l is None else study.sensitive,
@@ -160,32 +207,6 @@ def hub_of(study: Study) -> str:
         if party.role == "collector":
             return party.name
     raise InputError("protocol 'collect' needs a party with role = \"collector\"")
-
-
-def whole(study: Study, option: str, default: int, least: int, most: int) -> int:
-    """A whole number among the options. Raises InputError for anything else."""
-    value = study.options.get(option, default)
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise InputError(f"[protocol] {option} must be a whole number from {least} to {most}")
-    return value
-
-
-def _most_cells(study: Study) -> int:
-    value = study.options.get("grid", "auto")
-    if value == "auto":
-        return AUTO_CELLS
-    if not isinstance(value, int) or isinstance(value, bool) or not 2 <= value <= MOST_CELLS:
-        raise InputError(f'[protocol] grid must be "auto" or the most cells, a whole number from 2 to {MOST_CELLS:,}')
-    return value
-
-
-def _rho(study: Study) -> tuple[int, int]:
-    value = study.options.get("rho", (0, 300))
-    parts = value if isinstance(value, tuple) else ()
-    numbers = [part for part in parts if isinstance(part, int) and not isinstance(part, bool)]
-    if len(parts) != 2 or len(numbers) != 2 or not 0 <= numbers[0] < numbers[1] <= LARGEST_STEP:
-        raise InputError(f"[protocol] rho must be [low, high], whole numbers with 0 <= low < high <= {LARGEST_STEP:,}")
-    return numbers[0], numbers[1]
 
 
 def _row_bytes(study: Study) -> int:

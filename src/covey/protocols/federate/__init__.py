@@ -25,8 +25,8 @@ from covey.protocols.federate.own import Own
 from covey.protocols.federate.release import result
 from covey.protocols.federate.role import provider, recipient
 from covey.protocols.federate.script import script
-from covey.protocols.federate.terms import OPTIONS, Terms
-from covey.protocols.protocol import Protocol, Result, Role
+from covey.protocols.federate.terms import REQUIREMENTS, Terms
+from covey.protocols.protocol import Demonstration, Protocol, Result, Role
 from covey.study import Study
 from covey.table import Table
 
@@ -71,19 +71,19 @@ PROTOCOL = Protocol(
     about="columns of two providers whose users differ: the common users' table for a recipient, and neither provider "
     "learns whom the other has",
     source="Takenouchi, Kawamura & Ohsuga, Distributed Data Federation without Disclosure of User Existence",
-    partitions=("vertical",),
+    requirements=REQUIREMENTS,
     needs="two providers with columns and a key, a recipient, and a public list of everyone who could be a user; exact "
     "columns (sensitive, plain) at one provider only, with their values listed",
     guarantees="k, and delta: of a provider's users in a class at most that part is common, so that nobody who reads "
     "the release finds a user of one to be the other's with a better chance",
     released_to="the recipient",
-    options=OPTIONS,
     phases=("membership", "division", "release"),
     leakage=LEAKAGE,
     role=_role,
     role_name=role_name,
     receives=lambda study, party: role_name(study, party) == leaks.RECIPIENT,
     foresee=plan.foresee,
+    demonstration=Demonstration(sample="providers"),
     ideal=ideal,
     judge=_judge,
     script=script,

@@ -11,29 +11,57 @@ from covey.cells import MISSING
 from covey.crypto.paillier import SIZES, check_bits
 from covey.errors import InputError
 from covey.hierarchy import Interval
-from covey.protocols.rows import domain
+from covey.option import Choice, File, Number, Whole
+from covey.protocols.shared.rows import domain
 from covey.schema import Column, Role
 from covey.study import Study
 from covey.study.ratio import at_most
+from covey.study.requirements import Requirements
 
-OPTIONS = {
-    "population": "the file with everyone who could be a user, one id a line; all parties have it (needed)",
-    "alpha": "how much a cut near the middle counts against dummy users spread evenly, from 0 to 1 (default 0.5)",
-    "schedule": '"level": all groups of a level at once, every number encrypted (default); "paper": the paper\'s own '
-    "calls, one after the other, which open more: to compare with, on small tables",
-    "score": '"weighted": the entropy of dummy users weighted by the halves\' sizes (default); "paper": as printed',
-    "candidates": "cuts that are considered in a group, at quantiles (default 8); 0 considers every value",
-    "presence": '"quasi" (default): delta holds for every combination of quasi values; "sensitive": also with the '
-    "exact value beside them",
-    "bits": f"bits of the Paillier keys: {SIZES[0]} (default) or {SIZES[1]}",
-}
+POPULATION = File(
+    "population", "", "the file with everyone who could be a user, one id a line; all parties have it (needed)"
+)
+ALPHA = Number(
+    "alpha", 0.5, "how much a cut near the middle counts against dummy users spread evenly, from 0 to 1 (default 0.5)"
+)
+SCHEDULE = Choice(
+    "schedule",
+    "level",
+    '"level": all groups of a level at once, every number encrypted (default); "paper": the paper\'s own calls, one '
+    "after the other, which open more: to compare with, on small tables",
+    ("level", "paper"),
+)
+SCORE = Choice(
+    "score",
+    "weighted",
+    '"weighted": the entropy of dummy users weighted by the halves\' sizes (default); "paper": as printed',
+    ("weighted", "paper"),
+)
+CANDIDATES = Whole(
+    "candidates", 8, "cuts that are considered in a group, at quantiles (default 8); 0 considers every value", 0, 256
+)
+PRESENCE = Choice(
+    "presence",
+    "quasi",
+    '"quasi" (default): delta holds for every combination of quasi values; "sensitive": also with the exact value '
+    "beside them",
+    ("quasi", "sensitive"),
+)
+BITS = Whole("bits", SIZES[0], f"bits of the Paillier keys: {SIZES[0]} (default) or {SIZES[1]}", 0, 1 << 16)
+REQUIREMENTS = Requirements(
+    partition="vertical",
+    holders=(2, 2),
+    roles=("recipient",),
+    needs=("recipient",),
+    privacy=("k", "delta"),
+    options=(POPULATION, ALPHA, SCHEDULE, SCORE, CANDIDATES, PRESENCE, BITS),
+)
 
 MOST_VALUES = 1 << 14
 """Combinations of exact values that may be counted in each class."""
 
 MOST_PEOPLE = 1 << 22
 
-_MOST_CANDIDATES = 256
 _FINEST = 10_000
 """The largest denominator of delta; a delta that needs a larger one is rounded down, so that no more is shown."""
 
@@ -68,12 +96,12 @@ class Terms:
             study=study,
             k=study.privacy.k,
             delta=None if delta is None else at_most(float(delta), _FINEST),
-            alpha=_alpha(study),
-            weighted=options.get("score", "weighted") == "weighted",
-            candidates=_whole(study, "candidates", 8, 0, _MOST_CANDIDATES),
-            sensitive=options.get("presence", "quasi") == "sensitive",
-            by_level=options.get("schedule", "level") == "level",
-            bits=_whole(study, "bits", SIZES[0], 0, 1 << 16),
+            alpha=ALPHA.of(options),
+            weighted=SCORE.of(options) == "weighted",
+            candidates=CANDIDATES.of(options),
+            sensitive=PRESENCE.of(options) == "sensitive",
+            by_level=SCHEDULE.of(options) == "level",
+            bits=BITS.of(options),
             first=first,
             second=second,
             recipient=next(party.name for party in study.parties if party.role == "recipient"),
@@ -157,8 +185,8 @@ def _require_listed(terms: Terms) -> None:
 
 
 def _population(study: Study) -> tuple[str, ...]:
-    named, key = study.options.get("population"), study.key
-    if not isinstance(named, str) or key is None:
+    named, key = POPULATION.of(study.options), study.key
+    if not named or key is None:
         raise InputError('[protocol] needs population = "population.csv": everyone who could be a user, an id a line')
     try:
         lines = study.files[named].decode("utf-8-sig").splitlines()
@@ -173,18 +201,4 @@ def _population(study: Study) -> tuple[str, ...]:
 
 
 def _file(study: Study) -> str:
-    return str(study.options.get("population", "population"))
-
-
-def _alpha(study: Study) -> float:
-    value = study.options.get("alpha", 0.5)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InputError("[protocol] alpha must be a number from 0 to 1")
-    return float(value)
-
-
-def _whole(study: Study, name: str, default: int, low: int, high: int) -> int:
-    value = study.options.get(name, default)
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise InputError(f"[protocol] {name} must be a whole number from {low} to {high}")
-    return value
+    return POPULATION.of(study.options) or "population"

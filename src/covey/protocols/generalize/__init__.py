@@ -19,11 +19,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from covey.protocols import columns
 from covey.protocols.generalize import clear, leaks, plan, release, rounds
 from covey.protocols.generalize.local import Local
-from covey.protocols.generalize.terms import OPTIONS, Terms
-from covey.protocols.protocol import Protocol, Result, Role, Seat
+from covey.protocols.generalize.terms import REQUIREMENTS, Terms
+from covey.protocols.protocol import Demonstration, Protocol, Result, Role, Seat
+from covey.protocols.shared import columns
 from covey.study import Study
 from covey.table import Table
 
@@ -125,18 +125,21 @@ PROTOCOL = Protocol(
     name="generalize",
     about="one k-anonymous table from columns that sit with two parties, generalized until they fit together",
     source="Jiang & Clifton, Privacy-Preserving Distributed k-Anonymity, DPP2GA",
-    partitions=("vertical",),
+    requirements=REQUIREMENTS,
     needs="two parties with columns of the same people and a key in common; hierarchies that list their whole domains",
     guarantees="k; each party sees the other's columns only as they are released, and nothing on the way that says who "
     "is in which of the other's groups",
     released_to="the recipient if the study names one, else both parties",
-    options=OPTIONS,
     phases=("alignment", "own columns", "rounds", "release"),
     leakage=LEAKAGE,
     role=_role,
     role_name=role_name,
     receives=receives,
     foresee=plan.foresee,
+    # the default leaves little to look at
+    demonstration=Demonstration(
+        sample="clinic-billing", changes={"protocol": {"local": "peel", "variant": "finished-cells"}}
+    ),
     ideal=ideal,
     judge=_judge,
     script=plan.script,

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from covey.crypto.group import POINT_BYTES
-from covey.protocols import columns
 from covey.protocols.generalize import clear, leaks
 from covey.protocols.generalize.hidden import due_tests
 from covey.protocols.generalize.rounds import Round, encryptor_of
 from covey.protocols.generalize.terms import MOST_ENCRYPTED, Terms
 from covey.protocols.protocol import Forecast, Line
+from covey.protocols.shared import columns
 from covey.secure import align, approval, join, lists, match
 from covey.secure.declare import Cost
 from covey.study import Study

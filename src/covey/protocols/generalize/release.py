@@ -9,12 +9,12 @@ import numpy as np
 
 from covey import measures
 from covey.errors import PeerError, Unmet
-from covey.protocols import columns
-from covey.protocols.columns import Opened
 from covey.protocols.generalize import leaks
 from covey.protocols.generalize.local import Local
 from covey.protocols.generalize.terms import Terms
 from covey.protocols.protocol import Result, Seat
+from covey.protocols.shared import columns
+from covey.protocols.shared.columns import Opened
 from covey.study import Study
 from covey.wire import Channel, Count, Message
 

@@ -8,8 +8,10 @@ from typing import Literal, cast
 from covey.anonymizers import ALGORITHMS
 from covey.anonymizers.datafly import Ties
 from covey.errors import InputError
-from covey.protocols import columns
+from covey.option import Choice
+from covey.protocols.shared import columns
 from covey.study import Study
+from covey.study.requirements import Requirements
 
 Leaking = Literal["matrix", "one-sided", "threshold"]
 Variant = Literal["paper", "datafly", "finished-cells"]
@@ -17,16 +19,40 @@ Variant = Literal["paper", "datafly", "finished-cells"]
 MOST_ENCRYPTED = 100_000
 """People times groups up to which `auto` hides the counts of a round."""
 
-OPTIONS = {
-    "leakage": '"auto" (default): threshold while people times the smaller number of groups is at most 10^5, else '
-    'one-sided; "threshold": both learn whether all pairs of groups are large enough, and nothing else; "one-sided": '
-    'the first party alone learns how many people each pair of groups shares; "matrix": both do, as in the paper',
-    "local": 'how each party makes its own columns k-anonymous first: "datafly" (default), "peel", "sequential", '
-    '"mondrian" or "hilbert"',
-    "variant": '"paper" (default): both parties generalize after a round that does not fit; "datafly": only the one '
-    'with the most distinct column; "finished-cells": classes that are done leave, the rest goes on. The ledger grows',
-    "ties": 'which of two columns with equally many distinct values is generalized: "first" (default) or "last"',
-}
+LEAKAGE = Choice(
+    "leakage",
+    "auto",
+    '"auto" (default): threshold while people times the smaller number of groups is at most 10^5, else one-sided; '
+    '"threshold": both learn whether all pairs of groups are large enough, and nothing else; "one-sided": the first '
+    'party alone learns how many people each pair of groups shares; "matrix": both do, as in the paper',
+    ("auto", "matrix", "one-sided", "threshold"),
+)
+LOCAL = Choice(
+    "local",
+    "datafly",
+    f"how each party makes its own columns k-anonymous first (default datafly): {', '.join(ALGORITHMS)}",
+    tuple(ALGORITHMS),
+)
+VARIANT = Choice(
+    "variant",
+    "paper",
+    '"paper" (default): both parties generalize after a round that does not fit; "datafly": only the one with the most '
+    'distinct column; "finished-cells": classes that are done leave, the rest goes on. The ledger grows',
+    ("paper", "datafly", "finished-cells"),
+)
+TIES = Choice(
+    "ties",
+    "first",
+    'which of two columns with equally many distinct values is generalized: "first" (default) or "last"',
+    ("first", "last"),
+)
+REQUIREMENTS = Requirements(
+    partition="vertical",
+    holders=(2, 2),
+    roles=("recipient",),
+    privacy=("k",),
+    options=(LEAKAGE, LOCAL, VARIANT, TIES),
+)
 
 
 @dataclass(frozen=True)
@@ -48,11 +74,9 @@ class Terms:
     @classmethod
     def of(cls, study: Study) -> Terms:
         """A study's terms. Raises InputError, with what to change, if `generalize` cannot keep them."""
-        variant = cast("Variant", str(study.options.get("variant", "paper")))
-        leakage = cast("Leaking", str(study.options.get("leakage", "auto")))
-        local = str(study.options.get("local", "datafly"))
-        if local not in ALGORITHMS:
-            raise InputError(f"[protocol] local is one of {', '.join(ALGORITHMS)}")
+        variant = cast("Variant", VARIANT.of(study.options))
+        leakage = cast("Leaking", LEAKAGE.of(study.options))
+        local = LOCAL.of(study.options)
         if variant == "finished-cells":
             if leakage not in ("auto", "matrix"):
                 raise InputError(

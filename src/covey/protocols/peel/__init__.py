@@ -18,8 +18,8 @@ from covey.protocols.peel.leaks import LEAKAGE
 from covey.protocols.peel.plan import foresee
 from covey.protocols.peel.role import holder
 from covey.protocols.peel.script import script
-from covey.protocols.peel.terms import OPTIONS, Terms
-from covey.protocols.protocol import Protocol
+from covey.protocols.peel.terms import REQUIREMENTS, Terms
+from covey.protocols.protocol import Demonstration, Protocol
 from covey.study import Study
 
 __all__ = ["PROTOCOL", "holder", "ideal"]
@@ -33,20 +33,21 @@ PROTOCOL = Protocol(
     name="peel",
     about="rows of any number of parties: the release that a trusted party would make of all rows, without one",
     source="ours: lattice peeling on shared counts",
-    partitions=("horizontal",),
+    requirements=REQUIREMENTS,
     needs="two or more parties, each with rows (two: no l, no site_l); hierarchies that list their domains",
     guarantees="k, l by frequency, k_insider, site_l for one column. Take peel for the lowest loss, whoever holds "
     "which rows; take cluster for l or site_l between two parties, for several columns that tell a site, or if records "
     "that no diverse class holds must not be withheld. In both fewer than half may collude. Exchanges on Adult: peel "
     "440 to 5,100, by its mode; cluster about 1,000",
     released_to="every party",
-    options=OPTIONS,
     phases=("marginals", "list", "visits", "release"),
     leakage=LEAKAGE,
     role=lambda study, party: holder,
     role_name=lambda study, party: "holder",
     receives=lambda study, party: True,
     foresee=foresee,
+    # fewer rounds: the demonstration is meant to be short
+    demonstration=Demonstration(changes={"protocol": {"mode": "wave"}}),
     ideal=ideal,
     judge=_judge,
     script=script,

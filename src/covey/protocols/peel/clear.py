@@ -15,7 +15,7 @@ from covey.protocols.peel.own import Own
 from covey.protocols.peel.release import Published, figures, result
 from covey.protocols.peel.terms import Terms
 from covey.protocols.protocol import Result
-from covey.protocols.rows import Rows, carried
+from covey.protocols.shared.rows import Rows, carried
 from covey.study import Study
 from covey.table import Table, group
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from covey.protocols import rows
 from covey.protocols.peel import marginals
 from covey.protocols.peel.classes import Openings
 from covey.protocols.peel.diverse import opened_from
 from covey.protocols.peel.terms import Terms
+from covey.protocols.shared import rows
 from covey.secure import coin
 from covey.secure.declare import Leakage
 

@@ -15,13 +15,13 @@ from covey.arrays import Ints, Longs
 from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import Secret
 from covey.hierarchy import Hierarchy
-from covey.protocols import rows
 from covey.protocols.peel import choice, leaks, marginals, site
 from covey.protocols.peel.nodes import Marginals, list_nodes, records_published, study_seed
 from covey.protocols.peel.terms import Terms
 from covey.protocols.peel.tuples import Grid
 from covey.protocols.peel.visit import WINDOW
 from covey.protocols.protocol import Forecast
+from covey.protocols.shared import rows
 from covey.secure import shuffle, threshold
 from covey.secure import sum as secure_sum
 from covey.study import Study

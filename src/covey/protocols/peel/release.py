@@ -14,7 +14,7 @@ from covey.arrays import Ints, Longs
 from covey.errors import Unmet
 from covey.hierarchy import Hierarchy
 from covey.protocols.protocol import Figures, Result
-from covey.protocols.rows import Rows
+from covey.protocols.shared.rows import Rows
 from covey.study import Study
 from covey.table import group, labelled
 

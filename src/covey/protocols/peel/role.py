@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from covey.protocols import rows
-from covey.protocols.diversity import require_diverse
 from covey.protocols.peel import leaks, leftover, marginals, site
 from covey.protocols.peel.choice import Pair
 from covey.protocols.peel.course import Course
@@ -19,6 +17,8 @@ from covey.protocols.peel.terms import Terms
 from covey.protocols.peel.tuples import Grid
 from covey.protocols.peel.visit import Peeling
 from covey.protocols.protocol import Result, Seat
+from covey.protocols.shared import rows
+from covey.protocols.shared.diversity import require_diverse
 from covey.secure import coin
 from covey.wire import gather
 

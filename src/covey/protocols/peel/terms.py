@@ -6,21 +6,48 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from covey.errors import InputError
-from covey.protocols.diversity import fraction
+from covey.option import Choice, Whole
 from covey.protocols.peel.choice import LARGEST
+from covey.protocols.shared.diversity import fraction
 from covey.schema import Column
 from covey.study import Study
+from covey.study.requirements import Requirements
 
-OPTIONS = {
-    "mode": '"visit": one generalization after the other (default); "skip": those without a class are found many at a '
-    'time; "wave": many at a time, the fewest exchanges, and the ledger grows',
-    "buckets": "buckets per remaining record where tuples are hashed (default 4; fewer are cheaper and say more)",
-    "nodes": "generalizations that are visited at most (default 2000)",
-    "insider": '"clip" (default): every class has k_insider records that are not of any one party; "none-or-many": or '
-    "none, so that a class may be one party's alone",
-    "leftover": '"withhold" (default): what is left over, fewer than k records, is not released; "merge": each record '
-    "joins the class in which it costs least, and everyone learns which class that is, not whose the record is",
-}
+MODE = Choice(
+    "mode",
+    "visit",
+    '"visit": one generalization after the other (default); "skip": those without a class are found many at a time; '
+    '"wave": many at a time, the fewest exchanges, and the ledger grows',
+    ("visit", "skip", "wave"),
+)
+BUCKETS = Whole(
+    "buckets",
+    4,
+    "buckets per remaining record where tuples are hashed (default 4; fewer are cheaper and say more)",
+    1,
+    64,
+)
+NODES = Whole("nodes", 2000, "generalizations that are visited at most (default 2000)", 1, 100_000)
+INSIDER = Choice(
+    "insider",
+    "clip",
+    '"clip" (default): every class has k_insider records that are not of any one party; "none-or-many": or none, so '
+    "that a class may be one party's alone",
+    ("clip", "none-or-many"),
+)
+LEFTOVER = Choice(
+    "leftover",
+    "withhold",
+    '"withhold" (default): what is left over, fewer than k records, is not released; "merge": each record joins the '
+    "class in which it costs least, and everyone learns which class that is, not whose the record is",
+    ("withhold", "merge"),
+)
+REQUIREMENTS = Requirements(
+    partition="horizontal",
+    holders=(2, None),
+    privacy=("k", "l", "diversity", "k_insider", "site_l"),
+    options=(MODE, NODES, BUCKETS, INSIDER, LEFTOVER),
+)
 
 
 @dataclass(frozen=True)
@@ -53,9 +80,7 @@ class Terms:
             _require_of_two(study)
         _require_listed(study)
         k, insider, options = study.privacy.k, study.privacy.k_insider, study.options
-        clipped = options.get("insider", "clip") == "clip"
-        if not clipped and options["insider"] != "none-or-many":
-            raise InputError('[protocol] insider must be "clip" or "none-or-many"')
+        clipped = INSIDER.of(options) == "clip"
         most = k - insider if insider is not None and clipped else None
         if most is not None and most * len(study.parties) < k:
             raise InputError(
@@ -65,9 +90,9 @@ class Terms:
         return cls(
             k=k,
             two=len(study.parties) == 2,
-            mode=str(options.get("mode", "visit")),
-            buckets=_whole(study, "buckets", 4, 1, 64),
-            nodes=_whole(study, "nodes", 2000, 1, 100_000),
+            mode=MODE.of(options),
+            buckets=BUCKETS.of(options),
+            nodes=NODES.of(options),
             most_of_one=most,
             none_or_many=None if clipped else insider,
             diverse=None if study.privacy.l is None else fraction(study.privacy.l),
@@ -77,20 +102,13 @@ class Terms:
         )
 
 
-def _whole(study: Study, option: str, default: int, least: int, most: int) -> int:
-    value = study.options.get(option, default)
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise InputError(f"[protocol] {option} must be a whole number from {least} to {most}")
-    return value
-
-
 def _require_of_two(study: Study) -> None:
     """What two parties cannot have: all that needs shares."""
     refused = [
         (study.privacy.l is not None, "l"),
         (study.privacy.site_l is not None, "site_l"),
-        (study.options.get("insider", "clip") != "clip", 'insider = "none-or-many"'),
-        (study.options.get("mode", "visit") == "skip", 'mode = "skip"'),
+        (INSIDER.of(study.options) != "clip", 'insider = "none-or-many"'),
+        (MODE.of(study.options) == "skip", 'mode = "skip"'),
         (study.privacy.k > LARGEST, f"k above {LARGEST}"),
     ]
     for here, what in refused:
@@ -122,12 +140,10 @@ def _require_listed(study: Study) -> None:
 
 def _merges(study: Study) -> bool:
     """Whether the leftover joins classes. Raises InputError where that could undo what the study asks for."""
-    asked = study.options.get("leftover", "withhold")
-    if asked not in ("withhold", "merge"):
-        raise InputError('[protocol] leftover must be "withhold" or "merge"')
+    asked = LEFTOVER.of(study.options)
     if asked == "merge" and study.privacy.l is not None:
         raise InputError('[protocol] leftover = "merge" could undo a class\'s l; use "withhold", or leave l out')
-    if asked == "merge" and study.options.get("insider", "clip") != "clip":
+    if asked == "merge" and INSIDER.of(study.options) != "clip":
         raise InputError('[protocol] leftover = "merge" could leave a party few others\' records; use insider = "clip"')
     return asked == "merge"
 

@@ -18,13 +18,13 @@ Not       a party that lies in its lists learns about the other's tuples; a comp
 
 from __future__ import annotations
 
-from covey.protocols.protocol import Protocol
+from covey.protocols.protocol import Demonstration, Protocol
 from covey.protocols.suppress.clear import ideal
 from covey.protocols.suppress.leaks import LEAKAGE
 from covey.protocols.suppress.plan import foresee
 from covey.protocols.suppress.role import authority, holder
 from covey.protocols.suppress.script import script
-from covey.protocols.suppress.terms import AUTHORITY, OPTIONS, Terms
+from covey.protocols.suppress.terms import AUTHORITY, REQUIREMENTS, Terms
 from covey.study import Study
 
 __all__ = ["AUTHORITY", "PROTOCOL", "authority", "holder", "ideal"]
@@ -38,18 +38,22 @@ PROTOCOL = Protocol(
     name="suppress",
     about="rows of two parties: tuples that are rare in both tables together are suppressed, and shown to nobody",
     source="On Distributed k-Anonymization (CCS 2006 submission), with its two privacy breaks closed",
-    partitions=("horizontal",),
+    requirements=REQUIREMENTS,
     needs="two parties with rows; for Waters' encryption an authority that issues identity keys; no hierarchies",
     guarantees="k. Take suppress for two parties whose values are never to be coarsened, where most tuples are "
     "frequent and only the rare ones have to go; take peel or cluster where columns have hierarchies",
     released_to="both parties",
-    options=OPTIONS,
     phases=("keys", "frequent", "test", "compare", "release"),
     leakage=LEAKAGE,
     role=lambda study, party: authority if party == AUTHORITY else holder,
     role_name=lambda study, party: "authority" if party == AUTHORITY else "holder",
     receives=lambda study, party: party != AUTHORITY,
     foresee=foresee,
+    # tuples of five exact columns are all different, and would all be suppressed
+    demonstration=Demonstration(
+        changes={"columns": {name: {"role": "identifier"} for name in ("age", "occupation", "admission")}},
+        without=("east",),
+    ),
     ideal=ideal,
     judge=_judge,
     script=script,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from covey.crypto.sodium import cores
 from covey.protocols.protocol import Forecast
-from covey.protocols.rows import carried
+from covey.protocols.shared.rows import carried
 from covey.protocols.suppress import leaks
 from covey.protocols.suppress.bounds import Bounds
 from covey.protocols.suppress.messages import TUPLES

@@ -16,7 +16,7 @@ from covey.arrays import Bits, Longs
 from covey.cells import SUPPRESSED
 from covey.errors import Aborted, Unmet
 from covey.protocols.protocol import Figures, Result
-from covey.protocols.rows import carried
+from covey.protocols.shared.rows import carried
 from covey.protocols.suppress.own import Labels, Own, key_of
 from covey.study import Study
 from covey.table import Table

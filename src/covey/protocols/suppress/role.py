@@ -10,7 +10,7 @@ from covey.crypto.ibe import Master, Recipient
 from covey.crypto.rng import Rng
 from covey.errors import InputError, PeerError, Unmet
 from covey.protocols.protocol import Proposal, Result, Seat
-from covey.protocols.rows import carried
+from covey.protocols.shared.rows import carried
 from covey.protocols.suppress import comparer, keyholder, leaks
 from covey.protocols.suppress.bounds import Bounds
 from covey.protocols.suppress.crew import Crew

@@ -8,19 +8,36 @@ from dataclasses import dataclass
 
 from covey.crypto.ibe import name_of
 from covey.errors import InputError
+from covey.option import Choice, Text
 from covey.study import Study
+from covey.study.requirements import Requirements
 
 AUTHORITY = "authority"
 """The name of the party that issues identity keys."""
 
 MOST_K = 4096
 
-OPTIONS = {
-    "encryption": '"waters": to identities, whose keys an authority issues (default, the paper\'s); "elgamal": with a '
-    "key of the session, without an authority, several times cheaper",
-    "epoch": 'how long an identity\'s key is good for, as in "2026-11" (default "1"): with the next epoch there is a '
-    "new key, and the old one opens nothing any more",
-}
+ENCRYPTION = Choice(
+    "encryption",
+    "waters",
+    '"waters": to identities, whose keys an authority issues (default, the paper\'s); "elgamal": with a key of the '
+    "session, without an authority, several times cheaper",
+    ("waters", "elgamal"),
+)
+EPOCH = Text(
+    "epoch",
+    "1",
+    'how long an identity\'s key is good for, as in "2026-11" (default "1"): with the next epoch there is a new key, '
+    "and the old one opens nothing any more",
+)
+REQUIREMENTS = Requirements(
+    partition="horizontal",
+    holders=(2, 2),
+    roles=(AUTHORITY,),
+    privacy=("k",),
+    options=(ENCRYPTION, EPOCH),
+    authority=lambda options: ENCRYPTION.of(options) == "waters",
+)
 
 
 @dataclass(frozen=True)
@@ -46,15 +63,12 @@ class Terms:
         if study.privacy.k > MOST_K:
             raise InputError(f"protocol 'suppress' takes k up to {MOST_K:,}: each tuple is listed with k ciphertexts")
         first, second = (party.name for party in study.holders)
-        epoch = study.options.get("epoch", "1")
-        if not isinstance(epoch, str) or not 0 < len(epoch) <= 64:
-            raise InputError('[protocol] epoch must be a text of at most 64 characters, as in "2026-11"')
         closed = all(column.closed for column in study.quasi)
         return cls(
             k=study.privacy.k,
             holders=(first, second),
-            encryption=str(study.options.get("encryption", "waters")),
-            epoch=epoch,
+            encryption=ENCRYPTION.of(study.options),
+            epoch=EPOCH.of(study.options),
             study=study.name,
             domain=math.prod(column.tree().codes for column in study.quasi) if closed else None,
             columns=len(study.quasi),

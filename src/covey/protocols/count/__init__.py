@@ -21,14 +21,18 @@ from covey.arrays import Ints, Words
 from covey.cells import SUPPRESSED
 from covey.errors import Aborted, InputError, Unmet
 from covey.hierarchy import Hierarchy
-from covey.protocols.protocol import Figures, Forecast, Line, Proposal, Protocol, Result, Seat
+from covey.option import Text, Whole
+from covey.protocols.protocol import Demonstration, Figures, Forecast, Line, Proposal, Protocol, Result, Seat
 from covey.schema import Column
 from covey.secure import approval
 from covey.secure import sum as secure_sum
 from covey.secure.declare import Cost, Leakage
 from covey.study import Study
+from covey.study.requirements import Requirements
 from covey.table import Table
 
+COLUMN = Text("column", "", "the quasi column to count by (default: the study's first)", 1024)
+LEVEL = Whole("level", 1, "the level of its hierarchy whose nodes are the bands; 0 are the leaves (default: 1)")
 COUNT_COLUMN = "count"
 _MOST_RECORDS = 1 << 48
 
@@ -77,15 +81,15 @@ def plan_bands(study: Study) -> tuple[Column, Hierarchy, Ints]:
 
     Raises InputError where the study's options name no such column or level, or a domain that it does not list.
     """
-    named = study.options.get("column", study.quasi[0].name)
-    column = study.column(str(named))
+    named = COLUMN.of(study.options) or study.quasi[0].name
+    column = study.column(named)
     if column not in study.quasi:
         raise InputError(f"[protocol] column = {named!r} is no quasi column; counts are by a quasi column's bands")
     if not column.closed:
         raise InputError(f"column {column.name!r}: the parties cannot count over a domain that the study does not list")
     tree = column.tree()
-    level = study.options.get("level", min(1, tree.height))
-    if not isinstance(level, int) or isinstance(level, bool) or not 0 <= level <= tree.height:
+    level = LEVEL.of(study.options) if LEVEL.name in study.options else min(1, tree.height)
+    if level > tree.height:
         raise InputError(f"[protocol] level must be a whole number from 0 to {tree.height} for column {column.name!r}")
     return column, tree, np.unique(tree.up[level])
 
@@ -195,20 +199,17 @@ PROTOCOL = Protocol(
     name="count",
     about="joint numbers of records by one column's bands: a table of counts, no records",
     source="the secure sum (Tassa & Gudes, section 3.1), with pairwise masks",
-    partitions=("horizontal",),
+    requirements=Requirements(partition="horizontal", holders=(2, None), privacy=("k",), options=(COLUMN, LEVEL)),
     needs="two or more parties, each with rows",
     guarantees="every published count is k or more; nobody sees another party's counts (three or more parties)",
     released_to="every party",
-    options={
-        "column": "the quasi column to count by (default: the study's first)",
-        "level": "the level of its hierarchy whose nodes are the bands; 0 are the leaves (default: 1)",
-    },
     phases=("approval", "sum", "release"),
     leakage=LEAKAGE,
     role=lambda study, party: holder,
     role_name=lambda study, party: "holder",
     receives=lambda study, party: True,
     foresee=foresee,
+    demonstration=Demonstration(changes={"protocol": {"column": "age", "level": 2}}),
     ideal=ideal,
     judge=_judge,
     release="counts",

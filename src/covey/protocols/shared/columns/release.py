@@ -19,8 +19,8 @@ from covey.crypto.rng import Rng
 from covey.crypto.secret import Secret
 from covey.errors import Aborted
 from covey.hierarchy import Hierarchy
-from covey.protocols.columns.ownership import exact_columns, exact_holders
 from covey.protocols.protocol import Figures
+from covey.protocols.shared.columns.ownership import exact_columns, exact_holders
 from covey.study import Study
 from covey.table import group, labelled
 

@@ -16,7 +16,7 @@ Not       whether a class has k rows is known only once the rows are open: the c
 from __future__ import annotations
 
 from covey.arrays import Ints, Longs
-from covey.protocols.columns.joining import (
+from covey.protocols.shared.columns.joining import (
     LEAKAGE,
     LEAKAGE_TO_RECIPIENT,
     fits,
@@ -25,7 +25,7 @@ from covey.protocols.columns.joining import (
     read_part,
     read_rows,
 )
-from covey.protocols.columns.meeting import (
+from covey.protocols.shared.columns.meeting import (
     MEETING,
     MET,
     Common,
@@ -36,15 +36,15 @@ from covey.protocols.columns.meeting import (
     meeting_numbers,
     meeting_of,
 )
-from covey.protocols.columns.ownership import (
+from covey.protocols.shared.columns.ownership import (
     exact_columns,
     exact_holders,
     holders,
     quasi_columns,
     require_listed,
 )
-from covey.protocols.columns.release import Cells, Opened, diversity, figures, opened, paired, pairing
-from covey.protocols.columns.trusted import (
+from covey.protocols.shared.columns.release import Cells, Opened, diversity, figures, opened, paired, pairing
+from covey.protocols.shared.columns.trusted import (
     common_rows,
     exact_cells,
     lanes_of,

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from covey.arrays import Ints
-from covey.protocols.columns.meeting import keys_of, require_all
-from covey.protocols.columns.ownership import exact_holders, holders, quasi_columns
-from covey.protocols.columns.release import Cells
+from covey.protocols.shared.columns.meeting import keys_of, require_all
+from covey.protocols.shared.columns.ownership import exact_holders, holders, quasi_columns
+from covey.protocols.shared.columns.release import Cells
 from covey.study import Study
 from covey.table import Table
 

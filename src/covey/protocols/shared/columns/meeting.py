@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from covey.cells import MISSING
 from covey.errors import InputError, PeerError, Unmet
-from covey.protocols.columns.ownership import holders
 from covey.protocols.protocol import Seat
+from covey.protocols.shared.columns.ownership import holders
 from covey.secure import align
 from covey.secure.declare import Leakage
 from covey.study import Study

@@ -11,9 +11,9 @@ from covey.arrays import Ints
 from covey.cells import MISSING
 from covey.errors import PeerError
 from covey.hierarchy import Hierarchy
-from covey.protocols.columns.ownership import exact_columns, exact_holders, holders, quasi_columns
-from covey.protocols.columns.release import Cells, Opened, opened, pairing
 from covey.protocols.protocol import Figures, Proposal, Seat
+from covey.protocols.shared.columns.ownership import exact_columns, exact_holders, holders, quasi_columns
+from covey.protocols.shared.columns.release import Cells, Opened, opened, pairing
 from covey.schema import Column
 from covey.secure import join
 from covey.secure.declare import Leakage

@@ -1,0 +1,134 @@
+"""Options with a name, a type, a default and a sentence: protocols and algorithms declare theirs, everyone reads them.
+
+A study file gives values (`mode = "wave"`), the command line gives texts (`--option start=paper`). Both are checked
+here, so that a wrong value is refused with the same sentence, before anything runs.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+Value = str | int | float | bool | tuple["Value", ...]
+T_co = TypeVar("T_co", covariant=True)
+
+
+@dataclass(frozen=True)
+class Option(ABC, Generic[T_co]):
+    """One option: its name, its default, and a text that says what it does."""
+
+    name: str
+    default: T_co
+    says: str
+
+    @abstractmethod
+    def check(self, value: Value) -> T_co:
+        """Returns the value in the option's own type. Raises ValueError that says what the option takes."""
+
+    def of(self, given: Mapping[str, Value]) -> T_co:
+        """Returns the value among those given, which have been checked, or the default."""
+        return self.check(given[self.name]) if self.name in given else self.default
+
+
+@dataclass(frozen=True)
+class Choice(Option[str]):
+    """One of several words."""
+
+    choices: tuple[str, ...] = ()
+
+    def check(self, value: Value) -> str:
+        if not isinstance(value, str) or value not in self.choices:
+            raise ValueError(f"{self.name} must be one of {', '.join(self.choices)}")
+        return value
+
+
+@dataclass(frozen=True)
+class Whole(Option[int]):
+    """A whole number within bounds."""
+
+    least: int = 0
+    most: int = 2**31 - 1
+
+    def check(self, value: Value) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or not self.least <= value <= self.most:
+            raise ValueError(f"{self.name} must be a whole number from {self.least:,} to {self.most:,}")
+        return value
+
+
+@dataclass(frozen=True)
+class Number(Option[float]):
+    """A number within bounds."""
+
+    least: float = 0.0
+    most: float = 1.0
+
+    def check(self, value: Value) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not self.least <= value <= self.most:
+            raise ValueError(f"{self.name} must be a number from {self.least:g} to {self.most:g}")
+        return float(value)
+
+
+@dataclass(frozen=True)
+class Flag(Option[bool]):
+    """True or false."""
+
+    def check(self, value: Value) -> bool:
+        if not isinstance(value, bool):
+            raise ValueError(f"{self.name} must be true or false")
+        return value
+
+
+@dataclass(frozen=True)
+class Text(Option[str]):
+    """A short text."""
+
+    most: int = 64
+
+    def check(self, value: Value) -> str:
+        if not isinstance(value, str) or not 0 < len(value) <= self.most:
+            raise ValueError(f"{self.name} must be a text of at most {self.most} characters")
+        return value
+
+
+@dataclass(frozen=True)
+class File(Option[str]):
+    """A file beside the study; the study's hash covers its content."""
+
+    def check(self, value: Value) -> str:
+        if not isinstance(value, str):
+            raise ValueError(f'{self.name} must name a file: {self.name} = "…"')
+        return value
+
+
+@dataclass(frozen=True)
+class Range(Option[tuple[int, int]]):
+    """Two whole numbers [low, high], the first below the second."""
+
+    most: int = 2**31 - 1
+
+    def check(self, value: Value) -> tuple[int, int]:
+        low, high = value if isinstance(value, tuple) and len(value) == 2 else (None, None)
+        if type(low) is not int or type(high) is not int or not 0 <= low < high <= self.most:
+            raise ValueError(f"{self.name} must be [low, high], whole numbers with 0 <= low < high <= {self.most:,}")
+        return low, high
+
+
+@dataclass(frozen=True)
+class WholeOrWord(Option[int]):
+    """A whole number within bounds, or one word that stands for a number."""
+
+    word: str = "auto"
+    meant: int = 0
+    least: int = 0
+    most: int = 2**31 - 1
+
+    def check(self, value: Value) -> int:
+        if value == self.word:
+            return self.meant
+        if not isinstance(value, int) or isinstance(value, bool) or not self.least <= value <= self.most:
+            raise ValueError(
+                f'{self.name} must be "{self.word}" or a whole number from {self.least:,} to {self.most:,}'
+            )
+        return value

@@ -1,0 +1,63 @@
+"""The part of a protocol's declaration that a study file is held to, found by the protocol's name.
+
+A protocol is a folder of the package `PROTOCOLS`, called like the protocol, or like it with `_rows`, `_columns` and so
+on behind it where one name has a protocol for each way to split a table. The study knows no protocol: it looks for the
+folder, loads it, and reads `PROTOCOL.requirements` there.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+
+from covey.option import Option, Value
+
+PROTOCOLS = "covey.protocols"
+SHARED = "shared"
+"""The folder there that is no protocol."""
+
+
+@dataclass(frozen=True)
+class Requirements:
+    """Everything that a protocol asks of a study file."""
+
+    partition: str
+    holders: tuple[int, int | None]
+    """The fewest and the most parties with data of their own."""
+    roles: tuple[str, ...] = ()
+    """The roles without data that it knows."""
+    needs: tuple[str, ...] = ()
+    """Of these, the ones it cannot do without."""
+    privacy: tuple[str, ...] = ("k", "l", "diversity")
+    """The keys of [privacy] that it can enforce."""
+    options: tuple[Option[object], ...] = ()
+    authority: Callable[[Mapping[str, Value]], bool] = lambda options: False
+    """Tells from the options if an [authority] has to take part."""
+
+    def option(self, name: str) -> Option[object] | None:
+        """The option of that name."""
+        return next((option for option in self.options if option.name == name), None)
+
+
+@cache
+def folders() -> dict[str, tuple[str, ...]]:
+    """The folders of each protocol, by its name."""
+    found: dict[str, tuple[str, ...]] = {}
+    for module in pkgutil.iter_modules(import_module(PROTOCOLS).__path__):
+        if module.ispkg and module.name != SHARED:
+            name = module.name.split("_")[0]
+            found[name] = (*found.get(name, ()), module.name)
+    return found
+
+
+def names() -> tuple[str, ...]:
+    """The names of all protocols; none is loaded for that."""
+    return tuple(folders())
+
+
+def of_protocol(name: str) -> tuple[Requirements, ...]:
+    """The requirements of the protocols of that name, one for each way to split a table that it knows."""
+    return tuple(import_module(f"{PROTOCOLS}.{folder}").PROTOCOL.requirements for folder in folders().get(name, ()))
