@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 Value = str | int | float | bool | tuple["Value", ...]
+_LARGEST = 2**31 - 1
 T_co = TypeVar("T_co", covariant=True)
 
 
@@ -49,11 +50,12 @@ class Whole(Option[int]):
     """A whole number within bounds."""
 
     least: int = 0
-    most: int = 2**31 - 1
+    most: int = _LARGEST
 
     def check(self, value: Value) -> int:
         if not isinstance(value, int) or isinstance(value, bool) or not self.least <= value <= self.most:
-            raise ValueError(f"{self.name} must be a whole number from {self.least:,} to {self.most:,}")
+            bounds = f"of {self.least:,} or more" if self.most == _LARGEST else f"from {self.least:,} to {self.most:,}"
+            raise ValueError(f"{self.name} must be a whole number {bounds}")
         return value
 
 
@@ -106,7 +108,7 @@ class File(Option[str]):
 class Range(Option[tuple[int, int]]):
     """Two whole numbers [low, high], the first below the second."""
 
-    most: int = 2**31 - 1
+    most: int = _LARGEST
 
     def check(self, value: Value) -> tuple[int, int]:
         low, high = value if isinstance(value, tuple) and len(value) == 2 else (None, None)
@@ -122,7 +124,7 @@ class WholeOrWord(Option[int]):
     word: str = "auto"
     meant: int = 0
     least: int = 0
-    most: int = 2**31 - 1
+    most: int = _LARGEST
 
     def check(self, value: Value) -> int:
         if value == self.word:

@@ -429,9 +429,9 @@ def test_figures_that_no_release_has_end_the_run(told: tuple[int, int]) -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"privacy": "k_insider = 2"}, "k_insider is for rows split"),
+        ({"privacy": "k_insider = 2"}, "cannot enforce k_insider with a vertical split"),
         ({"privacy": 'l = 2\ndiversity = "distinct"'}, "keeps l by frequency"),
-        ({"schedule": "paper"}, "is for rows split; with columns split there are 'guarded', and 'exact'"),
+        ({"schedule": "paper"}, "schedule must be one of guarded, exact"),
     ],
 )
 def test_what_columns_split_cannot_do_is_said_before_anything_runs(change: dict[str, str], says: str) -> None:
@@ -449,7 +449,7 @@ def test_sensitive_columns_of_two_holders_and_l_are_refused() -> None:
 
 def test_a_start_and_columns_that_do_not_matter_are_refused() -> None:
     study = study_of()
-    with pytest.raises(InputError, match="start is for rows split"):
+    with pytest.raises(InputError, match="start is no option with partition = 'vertical'"):
         of_study(replace(study, options={**study.options, "start": "paper"}))
     with pytest.raises(InputError, match="every quasi column has weight = 0"):
         of_study(replace(study, columns=tuple(replace(column, weight=0) for column in study.columns)))

@@ -19,6 +19,7 @@ from covey.crypto import paillier
 from covey.errors import InputError, Unmet
 from covey.judge import verify
 from covey.measures import lm
+from covey.option import Value
 from covey.party.simulate.respondents import load_rows, simulate
 from covey.protocols.collect import attack, clear, fetch, keys
 from covey.protocols.collect import terms as terms_module
@@ -31,7 +32,6 @@ from covey.protocols.collect.terms import Terms, trees_of
 from covey.secure import approval
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
-from covey.study.study import Option
 from covey.wire import Channel
 
 __all__ = ["seen"]
@@ -321,7 +321,7 @@ def test_random_numbers_cost_at_most_two_percent_beside_the_curve_itself(k: int)
 
 
 def test_the_simulated_attack_follows_rho_and_knows_that_b_does_not_help_against_anchors() -> None:
-    def success(**options: Option) -> attack.Success:
+    def success(**options: Value) -> attack.Success:
         study = replace(survey(), options=options)
         trees = trees_of(study)
         return attack.simulate(Terms.of(study), trees, attack.people(trees, 400))

@@ -200,13 +200,12 @@ def test_equal_seeds_repeat_a_run_and_a_run_without_one_says_so() -> None:
         ('column = "age"', 'column = "diagnosis"', "no quasi column"),
         ('column = "age"', 'column = "height"', "no column 'height'"),
         ("level = 1", "level = 9", "from 0 to 3"),
-        ("level = 1", "level = true", "from 0 to 3"),
+        ("level = 1", "level = true", "whole number of 0 or more"),
     ],
 )
 def test_options_that_no_column_fits_are_named(before: str, after: str, named: str) -> None:
-    study = Study.parse(study_text().replace(before, after))
     with pytest.raises(InputError, match=named):
-        of_study(study)
+        of_study(Study.parse(study_text().replace(before, after)))
 
 
 def test_a_domain_that_the_study_does_not_list_cannot_be_counted_over() -> None:

@@ -66,5 +66,10 @@ def of_study(study: Study) -> Protocol:
     if not study.parties:
         raise InputError("the study has no parties; add a [parties.NAME] table for each")
     protocol = find(study.protocol, study.partition)
+    try:
+        for name, value in study.options.items():
+            protocol.requirements.check(name, value)
+    except ValueError as error:
+        raise InputError(f"[protocol] {error}") from None
     protocol.judge(study)
     return protocol

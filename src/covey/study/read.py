@@ -255,7 +255,7 @@ def _judge_protocol(root: Section, study: Study, needed: Requirements) -> None:
     privacy = root.section("privacy", None, again=True)
     for key in privacy.names():
         if key in rules.PRIVACY_KEYS and key not in needed.privacy:
-            privacy.problem(f"protocol {study.protocol!r} cannot enforce {key}", key)
+            privacy.problem(f"protocol {study.protocol!r} cannot enforce {key} with a {study.partition} split", key)
     _judge_parties(root, study, needed)
 
 

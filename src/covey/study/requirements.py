@@ -41,6 +41,14 @@ class Requirements:
         """The option of that name."""
         return next((option for option in self.options if option.name == name), None)
 
+    def check(self, name: str, value: Value) -> None:
+        """Raises ValueError if there is no such option, or the value is none that it takes."""
+        option = self.option(name)
+        if option is None:
+            known = ", ".join(each.name for each in self.options) or "none"
+            raise ValueError(f"{name} is no option with partition = {self.partition!r}; there is {known}")
+        option.check(value)
+
 
 @cache
 def folders() -> dict[str, tuple[str, ...]]:
