@@ -1,0 +1,63 @@
+"""An estimate of what a run costs, added up message by message as the run would send them.
+
+Rounds are counted as the channel counts them: a message is one deeper than the deepest that its sender has read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from covey.wire import FRAME_BYTES
+
+SMALL_BYTES = FRAME_BYTES + 48
+"""Bytes of a message with a number or two."""
+
+
+@dataclass
+class CostEstimate:
+    """Messages, bytes and rounds so far, and each party's depth: the longest chain of messages behind what it read."""
+
+    depth: dict[str, int] = field(default_factory=dict)
+    rounds: int = 0
+    messages: int = 0
+    bytes: int = 0
+
+    def send(self, sender: str, to: str, messages: int, size: int) -> None:
+        """One party sends so many messages, of `size` bytes in all, and the other waits for them."""
+        self._count(messages, size)
+        self._read(to, self.depth.get(sender, 0) + 1)
+
+    def exchange(self, parties: Iterable[str], messages: int, size: int) -> None:
+        """Every party sends to every other at the same time; `messages` and `size` are of all of it together."""
+        names = tuple(parties)
+        said = {name: self.depth.get(name, 0) + 1 for name in names}
+        for name in names:
+            for other in names:
+                if other != name:
+                    self._read(name, said[other])
+        self._count(messages, size)
+
+    def broadcast_each(self, parties: Sequence[str], size: int, messages: int = 1) -> None:
+        """Every party sends to every other at the same time, each so many messages of `size` bytes in all."""
+        pairs = len(parties) * (len(parties) - 1)
+        self.exchange(parties, pairs * messages, pairs * size)
+
+    def beside(self) -> CostEstimate:
+        """An estimate of something that goes on beside; `join` adds it."""
+        return CostEstimate(dict(self.depth))
+
+    def join(self, parts: Iterable[CostEstimate]) -> None:
+        """Adds what went on beside."""
+        for part in parts:
+            self._count(part.messages, part.bytes)
+            for name, depth in part.depth.items():
+                self._read(name, depth)
+
+    def _read(self, name: str, depth: int) -> None:
+        self.depth[name] = max(self.depth.get(name, 0), depth)
+        self.rounds = max(self.rounds, depth)
+
+    def _count(self, messages: int, size: int) -> None:
+        self.messages += messages
+        self.bytes += size
