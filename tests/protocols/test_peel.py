@@ -42,7 +42,7 @@ from covey.protocols.peel import clear, find, nodes, pair, pure, supply
 from covey.protocols.peel import visit as visits
 from covey.protocols.peel.nodes import RARE, WITHHELD, Marginals, synthesize, to_open
 from covey.protocols.peel.terms import Terms
-from covey.protocols.peel.tuples import Grid, buckets, marks, match, siphash
+from covey.protocols.peel.tuples import Grid, buckets, marks, match
 from covey.secure import coin, threshold
 from covey.secure.threshold import Prepared
 from covey.sources.release import arrange, canonical_csv
@@ -435,10 +435,7 @@ def test_tuples_are_numbers_and_back_also_where_one_limb_does_not_do() -> None:
     assert match(keys + np.uint64(1), unique).max() == -1 or (match(unique[:, :1], unique) == 0).all()
 
 
-def test_buckets_follow_siphash_and_differ_between_tables() -> None:
-    key = np.frombuffer(bytes(range(16)), dtype="<u8").astype(np.uint64)
-    word = np.frombuffer(bytes(range(8)), dtype="<u8").astype(np.uint64).reshape(1, 1)
-    assert int(siphash(word, key)[0]) == 0x93F5F5799A932462  # the authors' vector for eight bytes
+def test_buckets_look_random_and_differ_between_tables() -> None:
     keys = np.arange(5000, dtype=np.uint64)[np.newaxis]
     one, other = buckets(seed_of(1), 100, keys, 1), buckets(seed_of(1), 100, keys, 2)
     assert abs(np.bincount(one, minlength=100) - 50).max() < 35

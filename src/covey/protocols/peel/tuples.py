@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from covey.arrays import Bits, Ints, Longs, Words
-from covey.compiled import jit
 from covey.crypto.field import F61
 from covey.crypto.rng import Label, derive
 from covey.crypto.secret import Secret
+from covey.crypto.siphash import siphash, siphash_key
 from covey.hierarchy import Hierarchy
 
 _ROOM = 1 << 60
@@ -119,48 +119,4 @@ def marks(seed: Secret, keys: Words, *labels: Label) -> Words:
 
 
 def _hash(seed: Secret, keys: Words, *labels: Label) -> Words:
-    key = np.frombuffer(derive(seed, "peel", *labels).reveal()[:16], dtype="<u8").astype(np.uint64)
-    return siphash(np.ascontiguousarray(keys), key)
-
-
-_LENGTH = np.uint64(56)
-
-
-@jit
-def _left(word: np.uint64, by: int) -> np.uint64:
-    return (word << np.uint64(by)) | (word >> np.uint64(64 - by))
-
-
-@jit
-def siphash(keys: Words, key: Words) -> Words:
-    """SipHash-2-4 (Aumasson and Bernstein 2012) of each column of 64-bit words."""
-    answer = np.empty(keys.shape[1], np.uint64)
-    last = np.uint64((8 * keys.shape[0]) & 255) << _LENGTH
-    for place in range(keys.shape[1]):
-        a = np.uint64(0x736F6D6570736575) ^ key[0]
-        b = np.uint64(0x646F72616E646F6D) ^ key[1]
-        c = np.uint64(0x6C7967656E657261) ^ key[0]
-        d = np.uint64(0x7465646279746573) ^ key[1]
-        for step in range(keys.shape[0] + 3):
-            word = np.uint64(0)
-            if step < keys.shape[0]:
-                word = keys[step, place]
-            elif step == keys.shape[0]:
-                word = last
-            elif step == keys.shape[0] + 1:
-                c ^= np.uint64(255)
-            d ^= word
-            for _ in range(2):
-                a += b
-                b = _left(b, 13) ^ a
-                a = _left(a, 32)
-                c += d
-                d = _left(d, 16) ^ c
-                a += d
-                d = _left(d, 21) ^ a
-                c += b
-                b = _left(b, 17) ^ c
-                c = _left(c, 32)
-            a ^= word
-        answer[place] = a ^ b ^ c ^ d
-    return answer
+    return siphash(np.ascontiguousarray(keys), siphash_key(derive(seed, "peel", *labels)))
