@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from tests.harness import canaries
 from tests.harness.network import seed_of
 from tests.harness.spent import Spent
+from tests.harness.tiny_keys import TINY
 from tests.harness.trial import Case, Marked, Trial, of_block
 
 from covey.crypto.elgamal import Logarithms, encrypt, opened
-from covey.crypto.paillier import TINY, allow_tiny_keys
 from covey.crypto.rng import Rng
 from covey.protocols.collect import committee, dealt_committee
 from covey.protocols.collect.dealt_committee import Cut
@@ -75,9 +75,6 @@ COMMITTEE = Case(
     lambda: (_committee([1, 2, 3]), _committee([900, 2, 0])),
     _marked,
 )
-
-
-allow_tiny_keys()
 
 
 def _dealt(cut: Cut, numbers: Sequence[int]) -> Trial:

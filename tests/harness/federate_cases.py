@@ -12,9 +12,10 @@ import numpy as np
 import pyarrow as pa
 from tests.harness.network import seed_of
 from tests.harness.spent import Spent
+from tests.harness.tiny_keys import TINY
 from tests.harness.trial import Case, Trial, keys_of, of_block
 
-from covey.crypto.paillier import TINY, SecretKey, allow_tiny_keys
+from covey.crypto.paillier import SecretKey
 from covey.crypto.reading import ReadingKey
 from covey.crypto.rng import Rng, Stream, derive
 from covey.crypto.secret import Secret
@@ -26,8 +27,6 @@ from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
 from covey.table import Table, build, read
 from covey.wire import Channel
-
-allow_tiny_keys()
 
 GYM, INSURER, CURIOUS = "gym", "insurer", "researcher"
 _STUDY = """
@@ -218,7 +217,7 @@ class _Side:
 @cache
 def _sides() -> dict[str, _Side]:
     rng = Rng(seed_of(12))
-    secret, reading = SecretKey(TINY, rng.stream("numbers")), ReadingKey(rng.stream("bits"))
+    secret, reading = SecretKey(TINY, rng.stream("numbers"), least_bits=TINY), ReadingKey(rng.stream("bits"))
     return {"a": _Side(secret, reading, True), "b": _Side(secret, reading, False)}
 
 

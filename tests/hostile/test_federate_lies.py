@@ -9,10 +9,11 @@ import pytest
 from tests.harness.federate_cases import CURIOUS, FEDERATE, GYM, INSURER, draw_users, study_of, trial_of
 from tests.harness.harness import run
 from tests.harness.network import seed_of
+from tests.harness.tiny_keys import TINY
 from tests.harness.trial import Trial
 
 from covey.arrays import Words
-from covey.crypto.paillier import TINY, PublicKey, SecretKey
+from covey.crypto.paillier import PublicKey, SecretKey
 from covey.crypto.residues import Residues
 from covey.crypto.rng import Rng
 from covey.errors import Aborted, PeerError
@@ -89,7 +90,7 @@ def fewer(numbers: Residues) -> Residues:
 
 
 def other_key(message: Message) -> Message:
-    return NumberKey(SecretKey(TINY + 16, Rng(seed_of(1)).stream("another")).public)
+    return NumberKey(SecretKey(TINY + 16, Rng(seed_of(1)).stream("another"), least_bits=TINY).public)
 
 
 def field(name: str, change: Callable[..., object]) -> Lie:

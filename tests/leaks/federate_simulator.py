@@ -158,7 +158,7 @@ class Tape:
 
     def secret(self, bits: int) -> SecretKey:
         """Its key for numbers."""
-        return SecretKey(bits, self.at("federate/enrol").stream("number key"))
+        return SecretKey(bits, self.at("federate/enrol").stream("number key"), least_bits=bits)
 
     def coins(self, step: str, count: int) -> Bits:
         """Its coins where it asks who holds the smaller number."""
@@ -222,7 +222,7 @@ class Simulator:
         self.reading = ReadingKey(meet.rng.stream("bit key"))
         await meet.send(self.to, BitKey(self.reading.public))
         self.their_bits = (await meet.receive(self.to, BitKey)).key
-        self.secret = SecretKey(bits, enrol.rng.stream("number key"))
+        self.secret = SecretKey(bits, enrol.rng.stream("number key"), least_bits=bits)
         await enrol.send(self.to, NumberKey(self.secret.public))
         self.their_numbers = (await enrol.receive(self.to, NumberKey)).key
         membership, count = enrol.at("membership"), len(self.terms.population)

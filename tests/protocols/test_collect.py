@@ -11,11 +11,11 @@ import pytest
 from tests.harness.collect_cases import HUB, Person, names_of, study_of, trial_of
 from tests.harness.harness import answers, run, spent
 from tests.harness.parties import SESSION, run_parties
+from tests.harness.tiny_keys import TINY
 from tests.harness.trial import Trial
 from tests.protocols.collectors import Seen, anyone, drawn_positions, finished, ranks, seen
 
 from covey import samples
-from covey.crypto import paillier
 from covey.errors import InputError, Unmet
 from covey.judge import verify
 from covey.measures import lm
@@ -367,8 +367,7 @@ def test_the_attack_draws_its_numbers_in_lots_and_finds_the_same(monkeypatch: py
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """A dealt key that is made in no time, and protects nothing."""
-    monkeypatch.setitem(paillier._accepted, "tiny", True)
-    monkeypatch.setattr(terms_module, "DEALT_BITS", 256)
+    monkeypatch.setattr(terms_module, "DEALT_BITS", TINY)
 
 
 DEALT = 'grid = 16\ncommittee = 3\nscheme = "paillier"'

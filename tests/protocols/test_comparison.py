@@ -11,12 +11,13 @@ from gmpy2 import mpz
 from tests.harness.network import seed_of
 from tests.harness.parties import Outcome, run_parties
 from tests.harness.spent import heard
+from tests.harness.tiny_keys import TINY
 
 from covey.arrays import Bits
 from covey.crypto import packing
 from covey.crypto.elgamal import Ciphertexts as Pairs
 from covey.crypto.group import Scalars, generator_times, powers
-from covey.crypto.paillier import TINY, Ciphertexts, SecretKey
+from covey.crypto.paillier import Ciphertexts, SecretKey
 from covey.crypto.reading import ReadingKey
 from covey.crypto.rng import Rng, derive
 from covey.errors import InputError, PeerError
@@ -26,7 +27,7 @@ from covey.secure.lists import Elements
 from covey.wire import Channel
 
 RNG = Rng(seed_of(1))
-SECRET, READING = SecretKey(TINY, RNG.stream("numbers")), ReadingKey(RNG.stream("bits"))
+SECRET, READING = SecretKey(TINY, RNG.stream("numbers"), least_bits=TINY), ReadingKey(RNG.stream("bits"))
 
 
 def encrypted(numbers: Sequence[int], label: str = "") -> Ciphertexts:

@@ -11,8 +11,8 @@ import pytest
 from tests.harness.network import seed_of
 from tests.harness.parties import Outcome, Role, run_parties
 from tests.harness.spent import heard, said, spent
+from tests.harness.tiny_keys import TINY
 
-from covey.crypto import paillier
 from covey.crypto.paillier import Ciphertexts
 from covey.crypto.residues import Residues
 from covey.crypto.rng import Rng
@@ -26,15 +26,9 @@ from covey.wire.message import decode, encode, tag_of
 
 M = TypeVar("M", bound=Message)
 MEMBERS = ("a", "b", "c")
-DEALER, OPENER, BITS = "dealer", "opener", 256
+DEALER, OPENER, BITS = "dealer", "opener", TINY
 CUTS: tuple[Cut, ...] = ("shamir", "asmuth-bloom")
 PLACES = dealt_committee.places(MEMBERS)
-
-
-@pytest.fixture(autouse=True)
-def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keys that protect nothing, for this file's tests alone."""
-    monkeypatch.setitem(paillier._accepted, "tiny", True)
 
 
 def roles(

@@ -39,6 +39,7 @@ from covey.party.audit.script import strays
 from covey.party.session.data import load_table
 from covey.protocols import federate
 from covey.protocols.federate import clear, course, leaks, plan, release, score
+from covey.protocols.federate import terms as terms_module
 from covey.protocols.federate.finish import Ready
 from covey.protocols.federate.own import Own
 from covey.protocols.federate.terms import Terms
@@ -152,7 +153,7 @@ def test_rows_of_strangers_and_repeated_ids_are_refused_without_being_quoted() -
 
 
 def test_keys_that_protect_nothing_are_refused_outside_of_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(paillier._accepted, "tiny", False)
+    monkeypatch.setattr(terms_module, "check_bits", paillier.check_bits)
     with pytest.raises(InputError, match="2048 or 3072"):
         federate.PROTOCOL.judge(study_of(4))
     federate.PROTOCOL.judge(study_of(4, bits=2048))

@@ -25,7 +25,7 @@ FLOOR = {room: height for height, rooms in enumerate(FLOORS) for room in rooms}
 NEVER = {
     ("crypto", "wire"),
     ("protocols", "sources"),
-    ("judge", "anonymizers"),
+    *(("judge", judged) for judged in ("anonymizers", "measures", "table", "crypto", "secure", "protocols")),
     ("wire", "anonymizers"),
     ("anonymizers", "wire"),
     ("crypto", "study"),

@@ -21,7 +21,7 @@ from functools import lru_cache
 import gmpy2
 from gmpy2 import mpz
 
-from covey.crypto.paillier import check_bits
+from covey.crypto.paillier import SIZES, check_bits
 from covey.crypto.primes import has_small_factor
 from covey.crypto.rng import Stream
 from covey.errors import InputError
@@ -46,10 +46,11 @@ class Chunks:
 
     records: int
     record_bytes: int
-    bits: int = 2048
+    bits: int = SIZES[0]
+    least_bits: int = SIZES[0]
 
     def __post_init__(self) -> None:
-        check_bits(self.bits)
+        check_bits(self.bits, self.least_bits)
         if not 1 <= self.records <= LARGEST or self.record_bytes < 1:
             raise InputError(
                 f"a table of {self.records} records of {self.record_bytes} bytes: 1 to {LARGEST}, not empty"

@@ -13,7 +13,7 @@ Not       anyone can turn a ciphertext into that of a related number: there is n
           and read its sums beside those of the first. Decryption runs in constant time (GMP's powm_sec); the tables'
           look-ups do not promise that.
 
-Keys have 2,048 or 3,072 bits. Smaller ones exist for tests, behind `allow_tiny_keys`, which no command calls.
+Keys have 2,048 or 3,072 bits. A smaller one is made only where `least_bits` is passed, which nothing but tests does.
 """
 
 from __future__ import annotations
@@ -33,24 +33,17 @@ from covey.errors import InputError
 SIZES = (2048, 3072)
 """Bits of a modulus that may protect data."""
 
-TINY = 256
-"""Bits of the smallest modulus that tests may use."""
+_LEAST = 256
+"""Bits of the smallest modulus that a key can be computed with."""
 
 _WINDOW = 8
 _FEW = 24
 """Fewer masks than this are not worth a table."""
 
-_accepted = {"tiny": False}
 
-
-def allow_tiny_keys() -> None:
-    """For `tests.harness` alone: from here on this process accepts keys that protect nothing."""
-    _accepted["tiny"] = True
-
-
-def check_bits(bits: int) -> None:
-    """Raises InputError for a size that does not protect data, unless tests have allowed tiny keys."""
-    if bits in SIZES or (_accepted["tiny"] and bits >= TINY and bits % 16 == 0):
+def check_bits(bits: int, least_bits: int = SIZES[0]) -> None:
+    """Raises InputError for a size that does not protect data; only tests lower `least_bits`."""
+    if bits in SIZES or (max(least_bits, _LEAST) <= bits < SIZES[0] and bits % 16 == 0):
         return
     raise InputError(f"a Paillier key has {' or '.join(map(str, SIZES))} bits, not {bits}")
 
@@ -83,10 +76,10 @@ class PublicKey:
 
     __slots__ = ("_base", "_table", "base", "bits", "n", "square")
 
-    def __init__(self, n: mpz, base: mpz) -> None:
+    def __init__(self, n: mpz, base: mpz, *, least_bits: int = SIZES[0]) -> None:
         """Raises `InputError` for a modulus or a base that no honest holder would send."""
         self.n, self.base, self.bits = mpz(n), mpz(base), int(mpz(n).bit_length())
-        check_bits(self.bits)
+        check_bits(self.bits, least_bits)
         if self.n % 4 != 1 or has_small_factor(self.n) or gmpy2.is_prime(self.n) or gmpy2.is_power(self.n):
             raise InputError("the modulus is not the product of two large primes of the right kind")
         if not 1 < self.base < self.n - 1 or gmpy2.jacobi(self.base, self.n) != 1:
@@ -154,12 +147,13 @@ class PublicKey:
         return bytes(self.n.to_bytes(half, "little") + self.base.to_bytes(half, "little"))
 
     @classmethod
-    def unpack(cls, raw: bytes) -> PublicKey:
+    def unpack(cls, raw: bytes, *, least_bits: int = SIZES[0]) -> PublicKey:
         """A key from the wire, checked. Raises `ValueError` for anything else."""
         half = len(raw) // 2
         try:
-            check_bits(8 * half)
-            key = cls(mpz.from_bytes(raw[:half], "little"), mpz.from_bytes(raw[half:], "little"))
+            check_bits(8 * half, least_bits)
+            n, base = (mpz.from_bytes(part, "little") for part in (raw[:half], raw[half:]))
+            key = cls(n, base, least_bits=least_bits)
         except InputError as error:
             raise ValueError(str(error)) from None
         if len(raw) != 2 * half or key.bits != 8 * half:
@@ -181,9 +175,9 @@ class SecretKey:
 
     __slots__ = ("_crt", "_p", "_q", "_tables", "public")
 
-    def __init__(self, bits: int, stream: Stream) -> None:
-        """A new key; equal streams give equal keys."""
-        check_bits(bits)
+    def __init__(self, bits: int, stream: Stream, *, least_bits: int = SIZES[0]) -> None:
+        """A new key; equal streams give equal keys. Raises InputError for a size that does not protect data."""
+        check_bits(bits, least_bits)
         while True:
             p = prime(bits // 2, stream, residue=3, modulus=4)
             q = prime(bits // 2, stream, residue=3, modulus=4)
@@ -195,7 +189,7 @@ class SecretKey:
             base = -root * root % n
             if gmpy2.gcd(root, n) == 1 and 1 < base < n - 1:
                 break
-        self.public = PublicKey(n, base)
+        self.public = PublicKey(n, base, least_bits=least_bits)
         self._p, self._q = _Half(p, n), _Half(q, n)
         self._crt = gmpy2.invert(q, p)
         self._tables: tuple[Table, Table] | None = None

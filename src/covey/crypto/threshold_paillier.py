@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import gmpy2
 from gmpy2 import mpz
 
-from covey.crypto.paillier import Ciphertexts, PublicKey, check_bits
+from covey.crypto.paillier import SIZES, Ciphertexts, PublicKey, check_bits
 from covey.crypto.primes import safe_prime
 from covey.crypto.residues import Residues
 from covey.crypto.rng import Label, Stream, spell
@@ -43,9 +43,9 @@ class Primes:
     public: PublicKey
 
     @classmethod
-    def draw(cls, bits: int, stream: Stream) -> Primes:
-        """A modulus of that many bits."""
-        check_bits(bits)
+    def draw(cls, bits: int, stream: Stream, *, least_bits: int = SIZES[0]) -> Primes:
+        """A modulus of that many bits. Raises InputError for a size that does not protect data."""
+        check_bits(bits, least_bits)
         p = q = safe_prime(bits // 2, stream)
         while p == q:
             q = safe_prime(bits // 2, stream)
@@ -54,7 +54,7 @@ class Primes:
             root = mpz(stream.below(int(n)))
             base = -root * root % n
             if gmpy2.gcd(root, n) == 1 and 1 < base < n - 1:
-                return cls(p, q, PublicKey(n, base))
+                return cls(p, q, PublicKey(n, base, least_bits=least_bits))
 
     @property
     def m(self) -> mpz:

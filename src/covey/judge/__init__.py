@@ -8,7 +8,9 @@ loss       what the release has lost, by every measure
 matching   every released row needs an original of its own
 verdict    what was asked, what was reached, and all figures
 
-It imports no algorithm and believes nothing that an algorithm says of its work.
+It shares no code with what it judges: it counts, measures and reads cells by itself, and believes nothing that an
+algorithm says of its work. Only what the parties agreed on (study, schema, hierarchies)
+and the reading of files are common.
 """
 
 from covey.judge.verdict import Diversity, Loss, Matched, Requirement, Risk, Risks, Verdict

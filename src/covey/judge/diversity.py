@@ -29,10 +29,9 @@ import numpy as np
 from covey.arrays import Floats, Ints, Longs
 from covey.cells import MISSING, number
 from covey.hierarchy import Hierarchy
-from covey.judge.tuples import Cells
+from covey.judge.tuples import Cells, alike
 from covey.judge.verdict import Diversity
 from covey.schema import Column
-from covey.table import group
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ class Histogram:
 
 def histogram(class_of: Longs, value: Ints | Longs, counts: Longs, sizes: Longs) -> Histogram:
     """The histogram of a column over the classes."""
-    entry, first = group([class_of.astype(np.int32), value.astype(np.int32)], len(counts))
+    entry, first = alike([class_of.astype(np.int32), value.astype(np.int32)], len(counts))
     total = np.bincount(entry, weights=counts).astype(np.int64)
     return Histogram(class_of[first], value[first].astype(np.int64), total, sizes)
 

@@ -27,7 +27,6 @@ from covey.judge.original import Spans, frequencies
 from covey.judge.released import Released, shares, with_range
 from covey.judge.tuples import Tuples
 from covey.judge.verdict import Loss, Matched
-from covey.measures import average_class, discernibility
 
 
 def judge_loss(
@@ -45,8 +44,8 @@ def judge_loss(
         em=em,
         em_monotone=monotone,
         entropy=entropy if matched is not None and not matched.unmatched else None,
-        dm=discernibility(released.sizes, withheld),
-        c_avg=average_class(released.sizes, k),
+        dm=sum(size * size for size in released.sizes.tolist()) + withheld * (released.rows + withheld),
+        c_avg=released.rows / released.classes / k,
         cm={cells.column.name: _minority(released, position) for position, cells in enumerate(released.sensitive)},
     )
 

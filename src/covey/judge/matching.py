@@ -11,17 +11,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
 from covey.arrays import Ints, Longs
+from covey.compiled import jit
 from covey.errors import InputError
 from covey.judge.original import Spans
 from covey.judge.released import Released
-from covey.judge.tuples import Cells, Tuples
-from covey.table import group
+from covey.judge.tuples import Cells, Tuples, alike
 
 _PAIRS_AT_ONCE = 4_000_000  # of a few kinds together; one kind is never divided
 _MOST_PAIRS = 30_000_000
@@ -61,7 +60,7 @@ def _kinds(released: Released, original: Tuples) -> tuple[Longs, Longs]:
     """Numbers for the combinations of sensitive and plain values, the same in both tables."""
     columns = [_aligned(cells, *original.of([cells.column])) for cells in released.carried]
     rows = len(released.table.counts)
-    kinds, _ = group(columns, rows + len(original.counts))
+    kinds, _ = alike(columns, rows + len(original.counts))
     return kinds[:rows], kinds[rows:]
 
 
@@ -157,7 +156,7 @@ def _most(rows: Longs, points: Longs, supply: Longs, capacity: Longs) -> int:
     return int(maximum_flow(graph, source, sink).flow_value)
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _inside(first: Ints, last: Ints, points: Ints, row: int, point: int) -> bool:
     for column in range(points.shape[1]):  # noqa: SIM110 - a generator would not compile
         if not first[row, column] <= points[point, column] <= last[row, column]:
@@ -165,7 +164,7 @@ def _inside(first: Ints, last: Ints, points: Ints, row: int, point: int) -> bool
     return True
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _weigh(
     first: Ints, last: Ints, points: Ints, order: Longs, narrowest: Longs, start: Longs, stop: Longs, weight: Longs
 ) -> Longs:
@@ -178,7 +177,7 @@ def _weigh(
     return total
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@jit
 def _list(
     first: Ints,
     last: Ints,

@@ -16,11 +16,10 @@ from covey.arrays import Bits
 from covey.errors import InputError
 from covey.judge.original import read_rows, spans
 from covey.judge.released import Released
-from covey.judge.tuples import Cells, Tuples
+from covey.judge.tuples import Cells, Tuples, alike
 from covey.schema import Role
 from covey.sources import Data, connect
 from covey.study import Study
-from covey.table import group
 
 _ALL_SETS = 10
 """Columns of which every set is looked at; of more only single ones, pairs, and all together."""
@@ -42,7 +41,7 @@ def largest_share(released: Released, study: Study, provider: str, data: Data) -
     covered = [_covered(own, original) for own in cells]
     worst = 0.0
     for chosen in _sets(len(columns)):
-        klass, example = group([cells[place].codes for place in chosen], len(released.table.counts))
+        klass, example = alike([cells[place].codes for place in chosen], len(released.table.counts))
         out = np.bincount(klass, weights=released.table.counts).astype(np.int64)
         for number, row in enumerate(example.tolist()):
             behind = np.ones(len(original.counts), dtype=bool)

@@ -12,11 +12,10 @@ from covey.arrays import Longs
 from covey.cells import MISSING, SUPPRESSED
 from covey.errors import InputError
 from covey.hierarchy import Flat, Hierarchy, Interval
-from covey.judge.tuples import Cells, Tuples, is_missing, refuse_not_finite, refuse_unlisted, tuples
+from covey.judge.tuples import Cells, Tuples, alike, is_missing, refuse_not_finite, refuse_unlisted, tuples
 from covey.schema import Column, Role
 from covey.sources import Source
 from covey.study import Study
-from covey.table import group
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ def read_release(source: Source, study: Study, *, with_plain: bool) -> Released:
         if column.missing != "value" or column.values is not None:
             _checked(tuples(source, [column]))
     quasi = tuple(_one_spelling(cells) for cells in table.of(study.quasi))
-    class_of, example = group([cells.codes for cells in quasi], len(table.counts))
+    class_of, example = alike([cells.codes for cells in quasi], len(table.counts))
     return Released(
         table=table,
         quasi=quasi,
@@ -147,17 +146,23 @@ def shares(column: Column, labels: Sequence[str]) -> tuple[list[float], list[flo
 
     An interval has no levels of its own: its width stands for both.
     """
-    from covey.measures import lm, precision
-
     tree = column.hierarchy
     if isinstance(tree, Hierarchy):
         whole = column.tree()
         nodes = [node for label in labels if (node := whole.node(label)) is not None]
-        return lm(whole)[nodes].tolist(), precision(whole)[nodes].tolist()
+        levels = (whole.level[nodes] / max(whole.height, 1)).tolist()
+        return [_part(whole, node) for node in nodes], levels
     parts = [0.0 if label == MISSING or tree is None else min(tree.share(label) or 0.0, 1.0) for label in labels]
     if tree is None or isinstance(tree, Interval | Flat):
         return parts, parts
     return parts, [0.0 if label == MISSING else (tree.level(label) or 0) / tree.height for label in labels]
+
+
+def _part(tree: Hierarchy, node: int) -> float:
+    """LM: a leaf has lost nothing, the root everything."""
+    if node < tree.codes or node == tree.root:
+        return float(node >= tree.codes)
+    return float((tree.sizes[node] - 1) / max(tree.sizes[tree.root] - 1, 1))
 
 
 def _suppressed(cells: Cells) -> Longs:

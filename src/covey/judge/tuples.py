@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 
 from covey.arrays import Bits, Ints, Longs
 from covey.cells import MISSING, SUPPRESSED, is_not_finite
 from covey.errors import InputError
 from covey.schema import Column, Role
 from covey.sources import Source
-from covey.table import read
 
 
 @dataclass(frozen=True)
@@ -56,18 +56,32 @@ class Tuples:
 def tuples(source: Source, columns: Sequence[Column]) -> Tuples:
     """The source's distinct rows in these columns, every cell in its one spelling."""
     found, counts = source.distinct([column.name for column in columns])
-    literal = [replace(column, null=column.null - {SUPPRESSED}) for column in columns]
-    reading = read(found.combine_chunks().to_batches(), literal, source.name)
-    cells = tuple(
-        Cells(
-            column,
-            reading.codes[column.name],
-            tuple(reading.labels[column.name]),
-            spellings=len(found.column(column.name).unique()),
-        )
-        for column in columns
-    )
-    return Tuples(source.name, cells, counts)
+    return Tuples(source.name, tuple(_cells(column, found.column(column.name)) for column in columns), counts)
+
+
+def _cells(column: Column, texts: pa.ChunkedArray) -> Cells:
+    """One column, each of its different texts read once; `*` is a label here, never a missing value."""
+    literal = replace(column, null=column.null - {SUPPRESSED})
+    spelled = texts.combine_chunks().dictionary_encode(null_encoding="encode")
+    code_of: dict[str, int] = {}
+    for text in (spellings := spelled.dictionary.to_pylist()):
+        code_of.setdefault(MISSING if text is None else literal.read(text), len(code_of))
+    codes = [code_of[MISSING if text is None else literal.read(text)] for text in spellings]
+    return Cells(column, np.array(codes, np.int32)[np.asarray(spelled.indices)], tuple(code_of), len(spellings))
+
+
+def alike(columns: Sequence[Ints], rows: int) -> tuple[Longs, Longs]:
+    """Each row's group, rows being alike that have equal codes in all columns, and one row of each group.
+
+    Groups are numbered in the order of their codes, the first column before the others.
+    """
+    order = np.lexsort(tuple(reversed(columns))) if columns else np.arange(rows)
+    begins = np.arange(rows) == 0
+    for codes in columns:  # in this order rows that are alike stand together: a group begins where a column changes
+        begins[1:] |= codes[order[1:]] != codes[order[:-1]]
+    group = np.empty(rows, dtype=np.int64)
+    group[order] = np.cumsum(begins) - 1
+    return group, order[begins].astype(np.int64)
 
 
 def refuse_not_finite(table: Tuples) -> None:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import gmpy2
 import pytest
 from tests.harness.network import seed_of
 
-from covey.crypto import paillier
 from covey.crypto.gentry_ramzan import LARGEST, Chunks, Client, Query, Table
 from covey.crypto.rng import Rng
 from covey.errors import InputError
@@ -16,19 +13,12 @@ from covey.errors import InputError
 TINY = 256
 
 
-@pytest.fixture(autouse=True)
-def tiny(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Keys that protect nothing, for this file's tests alone."""
-    monkeypatch.setitem(paillier._accepted, "tiny", True)
-    yield
-
-
 def table_of(records: int, size: int, bits: int = TINY, seed: int = 1) -> tuple[list[bytes], Table]:
     """Random records, the first of them all zeros and the last all ones."""
     rng = Rng(seed_of(seed))
     content = [rng.stream(number).bytes(size) for number in range(records)]
     content[0], content[-1] = bytes(size), b"\xff" * size
-    return content, Table(content, Chunks(records, size, bits))
+    return content, Table(content, Chunks(records, size, bits, least_bits=TINY))
 
 
 def client(table: Table, index: int, seed: int = 2) -> Client:
@@ -68,7 +58,7 @@ def test_the_modulus_hides_the_records_prime_power_and_no_other() -> None:
 def test_prime_powers_leave_a_fourth_of_the_modulus_and_exceed_every_chunk() -> None:
     """From a fourth of the bits on, Coppersmith's method factors the modulus."""
     for records, size, bits in ((1000, 64, 2048), (4096, 512, 3072), (10, 7, TINY)):
-        chunks = Chunks(records, size, bits)
+        chunks = Chunks(records, size, bits, least_bits=TINY)
         for index in (0, records // 2, records - 1):
             prime, exponent = chunks.power(index)
             assert 1 << (8 * chunks.size) <= prime**exponent < 1 << (bits // 5 + 1)
@@ -140,16 +130,14 @@ def test_a_number_that_is_no_chunk_is_refused() -> None:
 
 @pytest.mark.parametrize(("records", "size", "bits"), [(0, 1, 256), (LARGEST + 1, 1, 256), (1, 0, 256), (1, 1, 1024)])
 def test_a_table_that_cannot_be_is_refused(records: int, size: int, bits: int) -> None:
-    if bits == 1024:
-        paillier._accepted["tiny"] = False
     with pytest.raises(InputError):
-        Chunks(records, size, bits)
+        Chunks(records, size, bits, least_bits=2048 if bits == 1024 else TINY)
 
 
 def test_a_table_of_other_records_than_announced_is_refused() -> None:
     for content in ([b"ab"], [b"ab", b"c"], [b"ab", b"cd", b"ef"]):
         with pytest.raises(InputError, match="announced"):
-            Table(content, Chunks(2, 2, TINY))
+            Table(content, Chunks(2, 2, TINY, least_bits=TINY))
 
 
 @pytest.mark.parametrize("index", [-1, 3])

@@ -268,9 +268,9 @@ NO_KEYS: list[tuple[str, bytes]] = [
 
 
 @pytest.mark.parametrize(("why", "raw"), NO_KEYS, ids=[why for why, _ in NO_KEYS])
-def test_what_is_no_key_is_refused(why: str, raw: bytes, strict: None) -> None:
+def test_what_is_no_key_is_refused(why: str, raw: bytes) -> None:
     with pytest.raises(ValueError) as caught:
-        PublicKey.unpack(raw)
+        PublicKey.unpack(raw, least_bits=2048)
     assert not isinstance(caught.value, InputError)  # the decoder turns it into the sender's name
 
 
@@ -278,33 +278,25 @@ def test_there_are_fifty_negative_vectors() -> None:
     assert len(NO_CIPHERTEXTS) + len(NO_KEYS) == 50
 
 
-@pytest.fixture
-def strict(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As outside of tests: only keys that protect something."""
-    monkeypatch.setitem(paillier._accepted, "tiny", False)
-
-
-def test_tests_may_use_tiny_keys_of_whole_bytes_and_no_smaller_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(paillier._accepted, "tiny", True)
-    check_bits(paillier.TINY)
+def test_tests_may_make_tiny_keys_of_whole_bytes_and_no_smaller_ones() -> None:
+    check_bits(256, least_bits=256)
     for bits in (240, 264, 1000):
         with pytest.raises(InputError, match="2048 or 3072"):
-            check_bits(bits)
+            check_bits(bits, least_bits=0)
 
 
 @pytest.mark.parametrize("bits", [0, 256, 512, 1024, 2047, 2049, 4096])
-def test_a_weak_or_odd_size_is_refused(bits: int, strict: None) -> None:
+def test_a_weak_or_odd_size_is_refused(bits: int) -> None:
     with pytest.raises(InputError, match="2048 or 3072"):
         check_bits(bits)
     with pytest.raises(InputError, match="2048 or 3072"):
         SecretKey(bits, stream("weak", str(bits)))
 
 
-def test_no_command_can_allow_tiny_keys() -> None:
-    """Outside of tests.harness nothing names the switch, and nothing there is imported by the rest."""
-    sources = [path for path in (ROOT / "src" / "covey").rglob("*.py") if "testing" not in path.parts]
-    named = [path.name for path in sources if "allow_tiny_keys" in path.read_text()]
-    assert named == ["paillier.py"]
+def test_no_command_makes_tiny_keys() -> None:
+    """Outside of crypto, where arguments are handed on, the product names `least_bits` nowhere."""
+    sources = [path for path in (ROOT / "src" / "covey").rglob("*.py") if path.parent.name != "crypto"]
+    assert sources and not [path for path in sources if "least_bits" in path.read_text()]
 
 
 def test_malformed_residues_are_refused() -> None:

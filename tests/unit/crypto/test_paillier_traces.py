@@ -9,7 +9,7 @@ import pytest
 from gmpy2 import mpz
 from tests.harness.network import seed_of
 
-from covey.crypto import paillier, primes
+from covey.crypto import primes
 from covey.crypto.paillier import Ciphertexts, PublicKey, SecretKey
 from covey.crypto.rng import Rng, Stream
 
@@ -39,7 +39,7 @@ class Holder:
         q = primes.prime(BITS // 2, stream("q"), residue=7, modulus=12)
         third = next(w for x in range(2, 99) if (w := gmpy2.powmod(x, (q - 1) // 3, q)) != 1)
         base = (q * gmpy2.invert(q, p) + third * p * gmpy2.invert(p, q)) % (p * q)
-        return cls(p, q, PublicKey.unpack(PublicKey(p * q, base).pack()), 3)
+        return cls(p, q, PublicKey(p * q, base, least_bits=BITS), 3)
 
     @property
     def marks(self) -> list[mpz]:
@@ -81,7 +81,6 @@ def under_powers_of_the_base(summed: Ciphertexts, fresh: Stream) -> Ciphertexts:
 
 @pytest.fixture(scope="module")
 def holder() -> Holder:
-    paillier.allow_tiny_keys()
     return Holder.make()
 
 
@@ -95,7 +94,7 @@ def test_a_bad_base_shows_whose_bits_were_added_up_unless_the_randomness_is_our_
 
 def test_a_good_key_s_holder_finds_every_kind_of_randomness_and_not_only_powers_of_its_base() -> None:
     """Powers of an honest base have equal symbols modulo both primes: of four kinds of numbers they are of two."""
-    key = SecretKey(BITS, stream("good"))
+    key = SecretKey(BITS, stream("good"), least_bits=BITS)
     zeros = Ciphertexts(key.public, [mpz(1)] * 60)
 
     def kinds(ciphertexts: Ciphertexts) -> set[tuple[int, int]]:
@@ -107,7 +106,7 @@ def test_a_good_key_s_holder_finds_every_kind_of_randomness_and_not_only_powers_
 
 
 def test_randomness_shares_no_factor_with_the_modulus() -> None:
-    key = SecretKey(BITS, stream("good"))
+    key = SecretKey(BITS, stream("good"), least_bits=BITS)
 
     drawn = [0, int(key._p.prime), 2 * int(key._q.prime), 5]
 

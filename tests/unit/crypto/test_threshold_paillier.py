@@ -18,8 +18,8 @@ import pytest
 from gmpy2 import mpz
 from tests.conftest import ROOT
 from tests.harness.network import seed_of
+from tests.harness.tiny_keys import TINY
 
-from covey.crypto import paillier
 from covey.crypto.asmuth_bloom import HIDING_BITS, AsmuthBloomKey, AsmuthBloomTrustee, _coprime, deal_asmuth_bloom
 from covey.crypto.paillier import Ciphertexts
 from covey.crypto.residues import Residues
@@ -28,14 +28,7 @@ from covey.crypto.threshold_paillier import Primes, ShamirKey, ShamirPart, Shami
 from covey.errors import InputError
 
 TNO = ("tno.mpc.protocols.distributed_keygen==4.3.0", "tno.mpc.encryption_schemes.utils==0.12.3")
-TINY = 256
 NUMBERS = [0, 1, 5000]
-
-
-@pytest.fixture(autouse=True)
-def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keys that protect nothing, for this file's tests alone."""
-    monkeypatch.setitem(paillier._accepted, "tiny", True)
 
 
 def stream(*labels: str | int) -> Stream:
@@ -44,7 +37,7 @@ def stream(*labels: str | int) -> Stream:
 
 @cache
 def primes() -> Primes:
-    return Primes.draw(TINY, stream("primes"))
+    return Primes.draw(TINY, stream("primes"), least_bits=TINY)
 
 
 def hidden(numbers: Sequence[int] = NUMBERS) -> Ciphertexts:
@@ -243,13 +236,8 @@ def test_secrets_do_not_print() -> None:
 
 @pytest.fixture(scope="module")
 def opening() -> tuple[list[ShamirTrustee], Ciphertexts, ShamirPart]:
-    before = paillier._accepted["tiny"]
-    paillier._accepted["tiny"] = True
-    try:
-        trustees, ciphertexts = shamir(), hidden()
-        return trustees, ciphertexts, trustees[0].unlock(ciphertexts, stream("opening"), "here", 5)
-    finally:
-        paillier._accepted["tiny"] = before
+    trustees, ciphertexts = shamir(), hidden()
+    return trustees, ciphertexts, trustees[0].unlock(ciphertexts, stream("opening"), "here", 5)
 
 
 Opening = tuple[list[ShamirTrustee], Ciphertexts, ShamirPart]
@@ -421,7 +409,7 @@ def test_shares_that_do_not_fit_are_refused() -> None:
 
 
 def test_ciphertexts_under_another_key_are_refused() -> None:
-    foreign = Primes.draw(TINY, stream("foreign")).public.encrypt([1], stream("one"))
+    foreign = Primes.draw(TINY, stream("foreign"), least_bits=TINY).public.encrypt([1], stream("one"))
     with pytest.raises(InputError, match="another key"):
         shamir()[0].unlock(foreign, stream("x"))
     with pytest.raises(InputError, match="another key"):
@@ -444,9 +432,8 @@ def test_a_threshold_that_cannot_be_met_is_refused(threshold: int, trustees: int
             deal(primes(), threshold, trustees, stream("bad"))
 
 
-def test_a_dealers_modulus_is_made_of_safe_primes_and_of_a_size_that_protects(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dealers_modulus_is_made_of_safe_primes_and_of_a_size_that_protects() -> None:
     for p in (primes().p, primes().q):
         assert gmpy2.is_prime(p) and gmpy2.is_prime((p - 1) // 2)
-    monkeypatch.setitem(paillier._accepted, "tiny", False)
     with pytest.raises(InputError, match="bits"):
-        Primes.draw(TINY, stream("small"))
+        Primes.draw(TINY, stream("small"), least_bits=2048)
