@@ -18,7 +18,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"protocols", "check", "guess", "judge"}),
     frozenset({"party", "report", "publish", "testing"}),
     frozenset({"bench"}),
-    frozenset({"cli", "console"}),
+    frozenset({"cli", "__main__"}),
 )
 FLOOR = {room: height for height, rooms in enumerate(FLOORS) for room in rooms}
 
