@@ -79,10 +79,19 @@ def sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def read_bytes(path: Path, remedy: str) -> bytes:
-    """The content of a file. Raises InputError that names it and says what to do."""
+def read_bytes(path: Path, remedy: str, most: int | None = None) -> bytes:
+    """The content of a regular file of at most so many bytes. Raises InputError that names it and says what to do.
+
+    A pipe or a device is refused before it is opened: it might never end.
+    """
     try:
-        return path.read_bytes()
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise InputError(f"{path}: is no file; {remedy}")
+        with path.open("rb") as stream:
+            content = stream.read() if most is None else stream.read(most + 1)
+        if most is not None and len(content) > most:
+            raise InputError(f"{path}: is larger than {most:,} bytes, the most that is read here; {remedy}")
+        return content
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); {remedy}") from None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 
 from covey.errors import InputError
+from covey.files import read_bytes
 
 _LARGEST_FILE = 256 * 2**20
 RESERVED = frozenset(
@@ -13,7 +14,7 @@ RESERVED = frozenset(
         "release.csv", "report.html", "run.log", "status.json", "study.toml", "summary.json", "transcript.jsonl",
     }
 )  # fmt: skip
-"""What runs and releases write beside the study's files."""
+"""Names of files that runs and releases write beside the study's."""
 
 
 class Folder:
@@ -36,15 +37,7 @@ class Folder:
         known = self.files.get(relative.as_posix())
         if known is not None:
             return known
-        path = self._folder / relative
-        try:
-            if path.stat().st_size > _LARGEST_FILE:
-                raise InputError(f"{named!r} is larger than {_LARGEST_FILE // 2**20} MB")
-            content = path.read_bytes()
-        except OSError as error:
-            raise InputError(
-                f"{named!r} cannot be read ({error.strerror}); it must lie in the study's folder"
-            ) from None
+        content = read_bytes(self._folder / relative, "it must lie in the study's folder", _LARGEST_FILE)
         self.files[relative.as_posix()] = content
         return content
 

@@ -1,4 +1,4 @@
-"""What a study asks as a decimal, as a fraction of small numbers that protocols can count with; never less is asked."""
+"""Decimals of a study as fractions of small numbers, which protocols can count with; never less is asked for."""
 
 from __future__ import annotations
 

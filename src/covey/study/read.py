@@ -11,13 +11,14 @@ from typing import cast, get_args
 
 from covey.cells import clean
 from covey.errors import InputError, StudyError
+from covey.files import read_bytes
 from covey.option import File, Value
 from covey.plain import STEERING
 from covey.schema import Column, Role
 from covey.study import requirements, rules
 from covey.study.columns import read_column
 from covey.study.folder import Folder
-from covey.study.lines import Lines
+from covey.study.lines import MOST_PARTS, Lines, longest_key
 from covey.study.requirements import Requirements
 from covey.study.section import Section
 from covey.study.study import Authority, Diversity, Partition, Party, Privacy, Sizes, Study
@@ -29,12 +30,7 @@ _LARGEST_STUDY = 4 * 2**20
 
 def load(path: Path) -> Study:
     """The study in a file. Raises StudyError (all problems at once) or InputError (no such file)."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); name a study file") from None
-    if len(content) > _LARGEST_STUDY:
-        raise InputError(f"{path}: is {len(content):,} bytes; a study file has at most {_LARGEST_STUDY:,}")
+    content = read_bytes(path, "name a study file", _LARGEST_STUDY)
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -44,10 +40,18 @@ def load(path: Path) -> Study:
 
 
 def parse(text: str, folder: Path, path: Path) -> Study:
+    """The study in a text. Raises StudyError with every problem, each with its line."""
+    parts, line = longest_key(text)
+    if parts > MOST_PARTS:
+        raise StudyError(path, [f"line {line}: a key has {parts:,} parts between dots; at most {MOST_PARTS} are read"])
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise StudyError(path, [str(error)]) from None
+    except RecursionError:
+        raise StudyError(path, ["lists or tables stand inside each other too deeply to be read"]) from None
+    except ValueError:
+        raise StudyError(path, ["a number has too many digits to be read"]) from None
     root = Section(document, Lines(text))
     study = _study(root, Folder(folder), path)
     if root.problems:
@@ -235,7 +239,7 @@ def _option(value: object) -> Value | None:
 
 
 def _judge_columns(root: Section, study: Study) -> None:
-    """What holds between columns, whatever the protocol."""
+    """Checks what holds between columns, whatever the protocol."""
     columns = root.section("columns", None, again=True)
     if study.columns and not study.quasi:
         columns.problem('no column has role = "quasi": there is nothing to generalize')

@@ -20,7 +20,7 @@ Diversity = Literal["frequency", "distinct", "entropy"]
 
 @dataclass(frozen=True)
 class Privacy:
-    """What every class of the release must satisfy."""
+    """The requirements that every class of the release must meet."""
 
     k: int
     l: float | None = None  # noqa: E741 - the field's name for it
@@ -49,7 +49,7 @@ class Party:
 
 @dataclass(frozen=True)
 class Authority:
-    """Who issues the identity keys of `suppress`."""
+    """The party that issues identity keys, where a protocol needs one."""
 
     address: str | None = None
     certificate: Path | None = None
