@@ -22,9 +22,8 @@ import psutil
 from tests.harness.network import seed_of
 from tests.harness.town import Town
 
-from covey.arrays import Words
 from covey.crypto.rng import Rng, derive, fresh_seed
-from covey.secure.sum import CHUNK, total, total_in_chunks
+from covey.secure.sum import total
 from covey.wire import (
     Address,
     Channel,
@@ -60,7 +59,7 @@ def _carriers() -> Iterator[dict[str, str]]:
     """The same role over both carriers, three parties in one process."""
 
     async def large(channel: Channel) -> None:
-        await total_in_chunks(channel, _pieces(8 * CHUNK), 8 * CHUNK, lambda _: None)
+        await total(channel, np.zeros(1 << 20, dtype=np.uint64))
 
     async def small(channel: Channel) -> None:
         for turn in range(TURNS):
@@ -91,11 +90,6 @@ def _big() -> Iterator[dict[str, str]]:
         "500 MB vector summed among 3 processes over tls", f"{seconds:.1f} s, {2 * 3 * 500 / seconds:.0f} MB/s in all"
     )
     yield _row("its peak memory per process", f"{peak:.0f} MB, of which {extra:.0f} MB extra")
-
-
-def _pieces(words: int) -> Iterator[Words]:
-    for start in range(0, words, CHUNK):
-        yield np.arange(start, min(start + CHUNK, words), dtype=np.uint64)
 
 
 async def _play(link: Link, role: Callable[[Channel], Awaitable[None]]) -> float:
@@ -151,20 +145,13 @@ async def _party(name: str, folder: Path, words: int, turns: int) -> dict[str, f
         channel = await open_channel(link, Rng(fresh_seed()), session=SESSION, recorder=Nothing())
         met = time.perf_counter() - begun
         before = psutil.Process().memory_info().rss
-        seen = 0
-
-        def check(piece: Words) -> None:
-            nonlocal seen
-            assert int(piece[0]) == seen % words * len(roster)
-            seen += len(piece)
-
         begun = time.perf_counter()
         for turn in range(turns):
-            await total_in_chunks(channel.at(turn), _pieces(words), words, check)
+            answer = await total(channel.at(turn), np.arange(words, dtype=np.uint64))
+            assert int(answer[-1]) == (words - 1) * len(roster)
         seconds = time.perf_counter() - begun
         channel.finish()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    assert seen == words * turns
     return {"met": met, "seconds": seconds, "peak": peak, "extra": peak - before}
 
 

@@ -10,7 +10,7 @@ from tests.harness.spent import Spent
 from tests.harness.trial import Case, Trial, of_block
 
 from covey.arrays import Words
-from covey.secure import threshold
+from covey.secure import threshold_test
 from covey.wire import Channel
 
 TWO = SITES[:2]
@@ -107,17 +107,19 @@ PEEL_OF_TWO = Case("peel of two", _draw_two, _smallest_of_two, _twins_of_two, qu
 
 def _threshold(numbers: Mapping[str, Words], bound: int) -> Trial:
     async def role(channel: Channel, mine: Words) -> object:
-        prepared = await threshold.prepare(channel.at("before"), bound, len(mine))
-        return (await threshold.reaches(channel.at("test"), prepared, mine)).tolist()
+        prepared = await threshold_test.prepare(channel.at("before"), bound, len(mine))
+        return (await threshold_test.reaches(channel.at("test"), prepared, mine)).tolist()
 
     parties, width = len(numbers), len(next(iter(numbers.values())))
-    before, test = threshold.PREPARATION_COST, threshold.COST
+    before, test = threshold_test.PREPARATION_COST, threshold_test.COST
     cost = Spent(
         before.rounds(parties, bound, width) + test.rounds(parties, width),
         before.messages(parties, bound, width) + test.messages(parties, width),
         before.bytes(parties, bound, width) + test.bytes(parties, width),
     )
-    return of_block("threshold", numbers, role, dict.fromkeys(numbers, threshold.ideal(numbers, bound).tolist()), cost)
+    return of_block(
+        "threshold", numbers, role, dict.fromkeys(numbers, threshold_test.ideal(numbers, bound).tolist()), cost
+    )
 
 
 def _draw_numbers(seed: int) -> Trial:

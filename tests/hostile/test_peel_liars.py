@@ -27,7 +27,7 @@ from covey.protocols.peel.tuples import Grid, buckets
 from covey.protocols.peel.visit import Peeling
 from covey.protocols.protocol import Seat
 from covey.secure import coin
-from covey.secure.threshold import Prepared
+from covey.secure.threshold_test import Prepared
 from covey.wire import Channel, Vector, gather
 
 LIAR = "p2"

@@ -16,8 +16,8 @@ from covey.protocols.cluster_rows.ground import Clusters, Ground, lay_ground
 from covey.protocols.cluster_rows.turn import State
 from covey.secure.conjunction import Deal, Open
 from covey.secure.sum import Masked
-from covey.secure.threshold import Dealt, Part
-from covey.secure.threshold import Masked as Hidden
+from covey.secure.threshold_test import Dealt, Part
+from covey.secure.threshold_test import Masked as Hidden
 from covey.table import Table
 from covey.wire import Channel
 from covey.wire.frame import read

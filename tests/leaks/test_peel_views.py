@@ -36,8 +36,8 @@ from covey.protocols.peel.supply import LANES, Supply
 from covey.protocols.peel.terms import Terms
 from covey.protocols.peel.tuples import Grid
 from covey.protocols.peel.visit import Peeling
-from covey.secure import coin, threshold
-from covey.secure.threshold import Prepared
+from covey.secure import coin, threshold_test
+from covey.secure.threshold_test import Prepared
 from covey.table import Table
 from covey.wire import Channel, gather
 
@@ -51,13 +51,13 @@ def looks_uniform(words: Words, field: Field, bins: int = 64) -> bool:
     return abs(chi - (bins - 1)) < 4.5 * (2 * (bins - 1)) ** 0.5
 
 
-def parts(outcomes: Outcomes, sender: str, kind: type[threshold.Part] | type[pure.Part]) -> list[Words]:
+def parts(outcomes: Outcomes, sender: str, kind: type[threshold_test.Part] | type[pure.Part]) -> list[Words]:
     """What one party sent to the others at each opening."""
     reader = next(name for name in outcomes if name != sender)
     return [message.parts.words for message in heard(outcomes[reader], sender, kind)]
 
 
-def opened(outcomes: Outcomes, kind: type[threshold.Part] | type[pure.Part], field: Field) -> list[Words]:
+def opened(outcomes: Outcomes, kind: type[threshold_test.Part] | type[pure.Part], field: Field) -> list[Words]:
     """What everyone saw at each opening: the parts' sums."""
     totals: list[Words] = []
     for place, name in enumerate(outcomes):
@@ -78,7 +78,7 @@ def run(rows: int = 300, seed: int = 1, per_record: int = 1, k: int = 3) -> tupl
 def test_a_test_opens_nothing_but_its_answer() -> None:
     outcomes, tables = run()
     done = outcomes["p0"].unwrap()
-    seen = np.concatenate(opened(outcomes, threshold.Part, F31))
+    seen = np.concatenate(opened(outcomes, threshold_test.Part, F31))
     plain = expected(study_of(3, k=3, options="buckets = 1"), tables, done.nodes, done.seed)
     dense = plain.tuples - (plain.heavy - plain.impure)
     assert len(seen) == plain.tests
@@ -116,10 +116,10 @@ def simulated_view(shape: Mapping[str, list[int]], zero: list[Bits], seed: int) 
 
 def real_view(outcomes: Outcomes, me: str, peer: str) -> dict[str, list[Words]]:
     return {
-        "dealt": [message.shares.words for message in heard(outcomes[me], peer, threshold.Dealt)],
-        "masked": [message.numbers.words for message in heard(outcomes[me], peer, threshold.Masked)],
-        "part": [message.parts.words for message in heard(outcomes[me], peer, threshold.Part)],
-        "sum": opened(outcomes, threshold.Part, F31),
+        "dealt": [message.shares.words for message in heard(outcomes[me], peer, threshold_test.Dealt)],
+        "masked": [message.numbers.words for message in heard(outcomes[me], peer, threshold_test.Masked)],
+        "part": [message.parts.words for message in heard(outcomes[me], peer, threshold_test.Part)],
+        "sum": opened(outcomes, threshold_test.Part, F31),
     }
 
 
@@ -214,7 +214,7 @@ def test_two_others_who_swap_their_records_leave_the_third_one_the_same_openings
     study, people = study_of(3, k=3, options="buckets = 1"), draw_people(3, 80, 4)
     swapped = {"p0": people["p0"], "p1": people["p2"], "p2": people["p1"]}
     runs = [visit(study, tables_of(study, each), seed=3) for each in (people, swapped)]
-    zeros = [[np.flatnonzero(row == 0).tolist() for row in opened(each, threshold.Part, F31)] for each in runs]
+    zeros = [[np.flatnonzero(row == 0).tolist() for row in opened(each, threshold_test.Part, F31)] for each in runs]
     assert zeros[0] == zeros[1]
     assert runs[0]["p0"].unwrap().openings == runs[1]["p0"].unwrap().openings
     assert runs[0]["p0"].unwrap().classes.sizes == runs[1]["p0"].unwrap().classes.sizes

@@ -128,7 +128,7 @@ def lying_leader(found: int, words: Sequence[int]) -> Role[list[int]]:
         await lists.send(channel, "b", block.Asked, [asked])
         await lists.receive(channel, "b", block.Answered, due=2)
         store = await channel.receive("b", block.Store)
-        await lists.receive_words(channel, "b", block.Cells, 2 * block.keyvalue.cells(store.keys))
+        await channel.receive_all("b", block.Cells, 2 * block.keyvalue.cells(store.keys))
         await channel.send("b", block.Found(found))
         await channel.send("b", block.Tags(Vector(np.array(words, dtype=np.uint64))))
         return []

@@ -20,7 +20,7 @@ from covey.errors import Aborted, InputError, PeerError
 from covey.protocols.federate import cardinality
 from covey.protocols.federate.cardinality import COST, LEAKAGE, count_common, ideal
 from covey.secure import lists
-from covey.wire import Channel
+from covey.wire import Channel, chunks
 
 ids = st.lists(st.text(max_size=5), max_size=12, unique=True)
 
@@ -75,7 +75,7 @@ def test_the_cost_is_as_declared(first: int, second: int) -> None:
 
 
 def test_a_list_of_several_chunks_costs_what_is_declared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lists, "CHUNK", 7)
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", 7 * 32)
     outcomes = play(numbered(0, 30), numbered(10, 31))
     assert {outcome.unwrap() for outcome in outcomes.values()} == {20}
     assert spent(outcomes).messages == COST.messages(30, 21) == 2 * 5 + 3 + 1

@@ -10,7 +10,7 @@ from tests.harness.parties import Role, run_parties
 from tests.harness.spent import heard, said, shapes, spent
 
 from covey.protocols.cluster_rows import ranges
-from covey.secure.threshold import Part
+from covey.secure.threshold_test import Part
 from covey.wire import Channel
 
 Numbers = Mapping[str, list[int]]

@@ -22,8 +22,11 @@ from covey.arrays import Bits, Words
 from covey.crypto.field import F61
 from covey.errors import Aborted, InputError, PeerError
 from covey.secure import conjunction
-from covey.secure.conjunction import CHUNK, COST, Deal, Open, leakage
+from covey.secure.conjunction import COST, Deal, Open, leakage
 from covey.wire import Channel, gather
+from covey.wire.chunks import CHUNK_BYTES, WORD_BYTES
+
+CHUNK = CHUNK_BYTES // WORD_BYTES
 
 
 def roles_for(inputs: Mapping[str, Bits], receiver: str | None = None) -> dict[str, Role[Bits | None]]:
@@ -120,7 +123,7 @@ def test_the_cost_is_as_declared(names: str, width: int, receiver: str | None) -
 
 
 def test_two_parties_chunk_long_vectors_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("covey.secure.match.CHUNK", 8)
+    monkeypatch.setattr("covey.wire.chunks.CHUNK_BYTES", 8 * 32)
     inputs = draw("ab", 21)
     outcomes = run_parties(roles_for(inputs))
     for outcome in outcomes.values():

@@ -15,14 +15,13 @@ from tests.harness.spent import heard, said, shapes, spent
 from tests.harness.town import Town
 
 from covey.crypto.elgamal import Ciphertexts, opened
-from covey.crypto.group import Points, Scalar, powers
+from covey.crypto.group import POINT_BYTES, Points, Scalar, powers
 from covey.crypto.rng import Stream
 from covey.errors import Aborted, InputError, PeerError
 from covey.secure import join as block
-from covey.secure import lists
 from covey.secure.join import COST, LEAKAGE, OPENING_COST, Blended, blend, ideal, open_rows
 from covey.secure.jointkey import whole
-from covey.wire import Channel
+from covey.wire import Channel, chunks
 
 Table = Mapping[str, bytes]
 Joined = list[tuple[bytes, ...]] | None
@@ -103,7 +102,7 @@ def test_the_same_bytes_are_sent_however_the_network_interleaves() -> None:
 def test_the_cost_is_as_declared(
     names: str, people: int, chunk: int, recipient: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lists, "CHUNK", chunk)
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", chunk * POINT_BYTES)
     inputs = tables(names, people, 3)
     books = [sorted(set(table.values())) for table in inputs.values()]
     shape = (len(names), people, recipient is not None)

@@ -43,8 +43,8 @@ from covey.protocols.peel import visit as visits
 from covey.protocols.peel.nodes import RARE, WITHHELD, Marginals, synthesize, to_open
 from covey.protocols.peel.terms import Terms
 from covey.protocols.peel.tuples import Grid, buckets, marks, match
-from covey.secure import coin, threshold
-from covey.secure.threshold import Prepared
+from covey.secure import coin, threshold_test
+from covey.secure.threshold_test import Prepared
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
 from covey.table import group
@@ -271,7 +271,7 @@ def test_no_more_tests_are_in_memory_than_the_stock_however_many_a_run_needs(mon
     monkeypatch.setattr(supply, "SMALLEST", 16)
     monkeypatch.setattr(find, "CHUNK", 200)
     held: list[int] = []
-    prepare = threshold.prepare
+    prepare = threshold_test.prepare
 
     async def noted(channel: Channel, bound: int, width: int) -> Prepared:
         made = await prepare(channel, bound, width)
@@ -288,7 +288,7 @@ def test_no_more_tests_are_in_memory_than_the_stock_however_many_a_run_needs(mon
             most.append(self.made - self._taken + width)
         return found
 
-    monkeypatch.setattr(threshold, "prepare", noted)
+    monkeypatch.setattr(threshold_test, "prepare", noted)
     monkeypatch.setattr(supply.Supply, "take", counted)
     needed = []
     for rows in (40, 300):

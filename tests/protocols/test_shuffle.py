@@ -21,10 +21,10 @@ from covey.crypto.group import Points
 from covey.crypto.rng import Label, Stream
 from covey.crypto.seal import Sealed, unseal
 from covey.errors import Aborted, InputError, PeerError
-from covey.secure import shuffle
+from covey.secure import batches, shuffle
 from covey.secure.jointkey import whole
 from covey.secure.shuffle import COST, OPENING_COST, Mixed, ideal, leakage, mix, open_rows, pad, unpad
-from covey.wire import Channel, MemoryNetwork
+from covey.wire import Channel, MemoryNetwork, chunks
 
 LENGTH = 12
 ACTOR: ContextVar[str] = ContextVar("actor")
@@ -106,7 +106,7 @@ def test_the_same_bytes_are_sent_however_the_network_interleaves() -> None:
 @pytest.mark.parametrize(("names", "count"), [("ab", 3), ("abc", 30), ("abcde", 2)])
 @pytest.mark.parametrize("chunk", [1 << 20, 500])
 def test_the_cost_is_as_declared(names: str, count: int, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shuffle, "CHUNK_BYTES", chunk)
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", chunk)
     inputs, counts = labelled(names, 1), [count] * len(names)
     first, both = spent(run_parties(mixing(inputs, count))), spent(run_parties(roles(inputs, count)))
     assert first.rounds == COST.rounds(counts, LENGTH)
@@ -174,13 +174,13 @@ def test_one_honest_mixer_is_enough(honest: str, monkeypatch: pytest.MonkeyPatch
 
 def meddle(who: str, how: Callable[[Sealed], Sealed], monkeypatch: pytest.MonkeyPatch) -> None:
     """That party passes on something else than it should, once it has mixed."""
-    honest = shuffle._send
+    honest = batches.send
 
-    async def send(channel: Channel, to: str, kind: type[shuffle.Onions] | type[shuffle.Rows], batch: Sealed) -> None:
+    async def send(channel: Channel, to: str, kind: type[batches.Batch], batch: Sealed) -> None:
         passing_on = len(batch) == 12
         await honest(channel, to, kind, how(batch) if ACTOR.get() == who and passing_on else batch)
 
-    monkeypatch.setattr(shuffle, "_send", send)
+    monkeypatch.setattr(batches, "send", send)
 
 
 def repeat_a_row(batch: Sealed) -> Sealed:

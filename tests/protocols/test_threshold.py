@@ -12,8 +12,8 @@ from tests.harness.spent import heard, spent
 from covey.arrays import Words
 from covey.crypto.field import F31
 from covey.errors import InputError, PeerError
-from covey.secure import coin, threshold
-from covey.secure.threshold import Prepared
+from covey.secure import coin, threshold_test
+from covey.secure.threshold_test import Prepared
 from covey.wire import Channel
 
 
@@ -26,8 +26,8 @@ def opened(inputs: dict[str, Words], bound: int, seed: int = 0, together: int = 
 
     async def role(channel: Channel) -> Words:
         mine = inputs[channel.me]
-        prepared = await threshold.prepare(channel.at("before"), bound, len(mine))
-        return await threshold.open_products(channel.at("test"), prepared, mine, together=together)
+        prepared = await threshold_test.prepare(channel.at("before"), bound, len(mine))
+        return await threshold_test.open_products(channel.at("test"), prepared, mine, together=together)
 
     return [outcome.unwrap() for outcome in run_parties(dict.fromkeys(inputs, role), seed=seed).values()]
 
@@ -45,7 +45,7 @@ def test_a_product_is_zero_exactly_below_the_bound(bound: int) -> None:
 def test_every_party_learns_the_ideal_answer(size: int, bound: int, numbers: list[int], seed: int) -> None:
     inputs = {f"p{i}": words(*((number * (i + 1)) % 7 for number in numbers)) for i in range(size)}
     answers = opened(inputs, bound, seed)
-    assert all(np.array_equal(seen != 0, threshold.ideal(inputs, bound)) for seen in answers)
+    assert all(np.array_equal(seen != 0, threshold_test.ideal(inputs, bound)) for seen in answers)
     assert all(np.array_equal(seen, answers[0]) for seen in answers)
 
 
@@ -70,13 +70,13 @@ def test_masked_numbers_and_parts_are_uniform_to_the_others() -> None:
     inputs = {name: np.zeros(width, np.uint64) for name in "abc"}
 
     async def role(channel: Channel) -> None:
-        prepared = await threshold.prepare(channel.at("before"), 10, width)
-        await threshold.reaches(channel.at("test"), prepared, inputs[channel.me])
+        prepared = await threshold_test.prepare(channel.at("before"), 10, width)
+        await threshold_test.reaches(channel.at("test"), prepared, inputs[channel.me])
 
     outcomes = run_parties(dict.fromkeys("abc", role))
-    vectors = [heard(outcomes["a"], "b", threshold.Masked)[0].numbers.words]
-    vectors += [heard(outcomes["a"], "b", threshold.Part)[0].parts.words]
-    vectors += [message.shares.words for message in heard(outcomes["a"], "b", threshold.Dealt)]
+    vectors = [heard(outcomes["a"], "b", threshold_test.Masked)[0].numbers.words]
+    vectors += [heard(outcomes["a"], "b", threshold_test.Part)[0].parts.words]
+    vectors += [message.shares.words for message in heard(outcomes["a"], "b", threshold_test.Dealt)]
     for vector in vectors:
         counts = np.bincount((vector >> np.uint64(23)).astype(np.int64), minlength=256)
         chi = float(np.sum((counts - len(vector) / 256) ** 2 / (len(vector) / 256)))
@@ -96,9 +96,9 @@ def test_of_numbers_multiplied_together_shows_only_whether_none_lies_below(toget
     inputs = {"a": totals.ravel(), "b": np.ones(20 * together, np.uint64), "c": np.zeros(20 * together, np.uint64)}
 
     async def role(channel: Channel) -> list[bool]:
-        prepared = await threshold.prepare(channel.at("before"), 4, 20 * together)
+        prepared = await threshold_test.prepare(channel.at("before"), 4, 20 * together)
         mine = inputs[channel.me]
-        return (await threshold.none_below(channel.at("test"), prepared, mine, together=together)).tolist()
+        return (await threshold_test.none_below(channel.at("test"), prepared, mine, together=together)).tolist()
 
     due = ((totals + np.uint64(1)) >= 4).all(axis=1).tolist()
     for outcome in run_parties(dict.fromkeys("abc", role)).values():
@@ -114,33 +114,33 @@ def test_a_sum_below_zero_counts_as_beyond_the_bound() -> None:
 @pytest.mark.parametrize(("bound", "width"), [(3, 1), (10, 700), (50, 300)])
 def test_the_cost_is_as_declared(names: str, bound: int, width: int) -> None:
     async def before(channel: Channel) -> Prepared:
-        return await threshold.prepare(channel.at("before"), bound, width)
+        return await threshold_test.prepare(channel.at("before"), bound, width)
 
     async def role(channel: Channel) -> None:
-        await threshold.reaches(channel.at("test"), await before(channel), np.zeros(width, np.uint64))
+        await threshold_test.reaches(channel.at("test"), await before(channel), np.zeros(width, np.uint64))
 
     prepared, whole = spent(run_parties(dict.fromkeys(names, before))), spent(run_parties(dict.fromkeys(names, role)))
     m = len(names)
-    assert prepared.rounds == threshold.PREPARATION_COST.rounds(m, bound, width)
-    assert prepared.messages == threshold.PREPARATION_COST.messages(m, bound, width)
-    assert prepared.bytes == pytest.approx(threshold.PREPARATION_COST.bytes(m, bound, width), rel=0.02)
-    assert whole.rounds - prepared.rounds == threshold.COST.rounds(m, width)
-    assert whole.messages - prepared.messages == threshold.COST.messages(m, width)
-    assert whole.bytes - prepared.bytes == pytest.approx(threshold.COST.bytes(m, width), rel=0.02)
+    assert prepared.rounds == threshold_test.PREPARATION_COST.rounds(m, bound, width)
+    assert prepared.messages == threshold_test.PREPARATION_COST.messages(m, bound, width)
+    assert prepared.bytes == pytest.approx(threshold_test.PREPARATION_COST.bytes(m, bound, width), rel=0.02)
+    assert whole.rounds - prepared.rounds == threshold_test.COST.rounds(m, width)
+    assert whole.messages - prepared.messages == threshold_test.COST.messages(m, width)
+    assert whole.bytes - prepared.bytes == pytest.approx(threshold_test.COST.bytes(m, width), rel=0.02)
 
 
 def test_a_test_costs_far_fewer_products_than_its_bound() -> None:
-    assert [threshold.shape(bound).products for bound in (10, 50, 1000)] == [5, 13, 62]
+    assert [threshold_test.shape(bound).products for bound in (10, 50, 1000)] == [5, 13, 62]
 
 
 def test_prepared_tests_can_be_cut_and_joined() -> None:
     async def role(channel: Channel) -> list[bool]:
-        first = await threshold.prepare(channel.at("one"), 3, 5)
-        second = await threshold.prepare(channel.at("two"), 3, 4)
+        first = await threshold_test.prepare(channel.at("one"), 3, 5)
+        second = await threshold_test.prepare(channel.at("two"), 3, 4)
         front, back = Prepared.join([first, second]).split(7)
         mine = words(0, 1, 2, 3, 0, 1, 2)
-        heavy = await threshold.reaches(channel.at("a"), front, mine)
-        return [*heavy.tolist(), *(await threshold.reaches(channel.at("b"), back, words(1, 0))).tolist()]
+        heavy = await threshold_test.reaches(channel.at("a"), front, mine)
+        return [*heavy.tolist(), *(await threshold_test.reaches(channel.at("b"), back, words(1, 0))).tolist()]
 
     for outcome in run_parties(dict.fromkeys("abc", role)).values():
         assert outcome.unwrap() == [False, True, True, True, False, True, True, True, False]
@@ -148,15 +148,15 @@ def test_prepared_tests_can_be_cut_and_joined() -> None:
 
 def test_two_parties_and_misfits_are_refused() -> None:
     async def two(channel: Channel) -> Prepared:
-        return await threshold.prepare(channel.at("x"), 3, 5)
+        return await threshold_test.prepare(channel.at("x"), 3, 5)
 
     assert isinstance(run_parties(dict.fromkeys("ab", two))["a"].error, InputError)
     with pytest.raises(InputError, match="cannot be tested"):
-        threshold.shape(0)
+        threshold_test.shape(0)
 
     async def short(channel: Channel) -> None:
-        prepared = await threshold.prepare(channel.at("x"), 3, 5 if channel.me != "c" else 4)
-        await threshold.reaches(channel.at("y"), prepared, np.zeros(5, np.uint64))
+        prepared = await threshold_test.prepare(channel.at("x"), 3, 5 if channel.me != "c" else 4)
+        await threshold_test.reaches(channel.at("y"), prepared, np.zeros(5, np.uint64))
 
     errors = [outcome.error for outcome in run_parties(dict.fromkeys("abc", short)).values()]
     assert any(isinstance(error, PeerError) and "expected" in str(error) for error in errors)

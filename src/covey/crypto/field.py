@@ -6,7 +6,7 @@ the b-th are worth as much as the bits below, so that a product is reduced with 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, ParamSpec, Self, TypeVar, cast
 
@@ -112,9 +112,19 @@ class Elements:
 
     __slots__ = ("words",)
     field: ClassVar[Field] = F61
+    item_bytes: ClassVar[int] = 8
 
     def __init__(self, words: Words) -> None:
         self.words = words
+
+    def slice(self, first: int, last: int) -> Self:
+        """The elements from `first` up to but not including `last`."""
+        return type(self)(self.words[first:last])
+
+    @classmethod
+    def join(cls, parts: Iterable[Self]) -> Self:
+        """One vector after the other."""
+        return cls(np.concatenate([part.words for part in parts]))
 
     def pack(self) -> bytes:
         """The bytes on the wire."""
@@ -140,6 +150,7 @@ class Elements31(Elements):
 
     __slots__ = ()
     field = F31
+    item_bytes = 4
 
 
 _P31 = np.uint64((1 << 31) - 1)

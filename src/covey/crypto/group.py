@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NoReturn
+from typing import ClassVar, NoReturn
 
 import numpy as np
 
@@ -109,6 +109,7 @@ class Points:
     """Elements of the group in their canonical encodings, 32 bytes each. A field of this type may be sent."""
 
     __slots__ = ("data",)
+    item_bytes: ClassVar[int] = POINT_BYTES
 
     data: bytes
 

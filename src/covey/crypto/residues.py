@@ -5,6 +5,8 @@ Nothing computes with `Residues`: `PublicKey.accept` turns them into `Ciphertext
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from covey.errors import InputError
 
 
@@ -17,6 +19,21 @@ class Residues:
         if not 0 < width < 1 << 16 or len(data) % width:
             raise InputError(f"numbers of {width} bytes each, {len(data)} in all")
         self.data, self.width = data, width
+
+    @property
+    def item_bytes(self) -> int:
+        """The bytes of each number."""
+        return self.width
+
+    @classmethod
+    def join(cls, parts: Iterable[Residues]) -> Residues:
+        """One list after the other."""
+        known = list(parts)
+        return cls(b"".join(part.data for part in known), known[0].width)
+
+    def slice(self, first: int, last: int) -> Residues:
+        """The numbers from `first` up to but not including `last`."""
+        return Residues(self.data[first * self.width : last * self.width], self.width)
 
     def pack(self) -> bytes:
         """Two bytes for the width, then the numbers, little-endian."""

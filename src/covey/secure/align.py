@@ -27,11 +27,11 @@ from covey.crypto.group import Points, hash_to_group
 from covey.crypto.keyvalue import DIGEST_BYTES, VALUE_BYTES
 from covey.crypto.rng import derive, spell
 from covey.crypto.secret import Secret
-from covey.errors import InputError, PeerError
+from covey.errors import InputError
 from covey.secure import lists
 from covey.secure.declare import Cost, Leakage
-from covey.secure.lists import Elements, VectorPart
-from covey.wire import FRAME_BYTES, Channel, Count, Message, gather
+from covey.secure.lists import Elements
+from covey.wire import FRAME_BYTES, Channel, Chunk, Count, Message, Vector, chunks, gather, while_sending
 
 ATTEMPTS = 16
 
@@ -51,8 +51,8 @@ def _legs(sizes: Sequence[int], common: int) -> tuple[int, int]:
     messages = volume = 0
     for keys in sizes[1:]:
         words = (2 * keyvalue.cells(keys), 2 * common)
-        messages += 2 * lists.messages(sizes[0]) + 2 + sum(map(lists.word_messages, words))
-        volume += 2 * lists.size(sizes[0]) + 2 * HEAD_BYTES + sum(map(lists.word_size, words))
+        messages += 2 * lists.messages(sizes[0]) + 2 + sum(map(chunks.messages, words))
+        volume += 2 * lists.size(sizes[0]) + 2 * HEAD_BYTES + sum(map(chunks.size, words))
     return messages, volume
 
 
@@ -74,12 +74,14 @@ class Answered(Elements, tag="align.answered"):
 class Store(Message, tag="align.store"):
     """What is needed to look something up in the member's store."""
 
-    keys: Annotated[int, Meta(ge=0, le=lists.LONGEST)]
+    keys: Annotated[int, Meta(ge=0, le=chunks.LONGEST)]
     attempt: Annotated[int, Meta(ge=0, lt=ATTEMPTS)]
 
 
-class Cells(VectorPart, tag="align.cells"):
+class Cells(Chunk[Vector], tag="align.cells"):
     """The member's store: for each of its ids a share of zero, under the pseudorandom function of its key."""
+
+    values: Vector
 
 
 class Found(Message, tag="align.found"):
@@ -88,8 +90,10 @@ class Found(Message, tag="align.found"):
     common: Count
 
 
-class Tags(VectorPart, tag="align.tags"):
+class Tags(Chunk[Vector], tag="align.tags"):
     """The common ids, each as a tag that only leader and member can make, sorted."""
+
+    values: Vector
 
 
 @dataclass(frozen=True)
@@ -132,15 +136,11 @@ async def _lead(
 
     async def consult(member: str) -> Words:
         """The member's share of each of our ids; something random where it does not hold the id."""
-        answered: list[Points] = []
-
-        async def read() -> None:
-            answered.extend(await lists.receive(channel, member, Answered, due=len(texts)))
-
-        await gather(lists.send(channel, member, Asked, [asked]), read())
+        reading = lists.receive(channel, member, Answered, due=len(texts))
+        [answered] = await while_sending(lists.send(channel, member, Asked, [asked]), reading)
         store = await channel.receive(member, Store)
-        table = await lists.receive_words(channel, member, Cells, 2 * keyvalue.cells(store.keys))
-        pads, digests = pseudorandom(key.unblind(answered[0]).take(back), texts, store.attempt)
+        table = (await channel.receive_all(member, Cells, 2 * keyvalue.cells(store.keys))).words
+        pads, digests = pseudorandom(key.unblind(answered).take(back), texts, store.attempt)
         return pads ^ keyvalue.look_up(table, store.keys, digests)
 
     total = shares
@@ -151,7 +151,7 @@ async def _lead(
     async def report(member: str) -> None:
         tags = sorted(tag(derive(seeds[member], "tags"), texts[place]) for place in np.flatnonzero(common).tolist())
         await channel.send(member, Found(len(tags)))
-        await lists.send_words(channel, member, Tags, np.frombuffer(b"".join(tags), dtype="<u8").astype(np.uint64))
+        await channel.send_all(member, Tags, Vector(_words(tags)))
 
     await gather(*(report(member) for member in channel.peers))
     return common
@@ -170,15 +170,15 @@ async def _follow(
         table = keyvalue.lay_out(digests, shares ^ pads, rng.stream("store", attempt))
         if table is not None:
             await channel.send(leader, Store(len(texts), attempt))
-            await lists.send_words(channel, leader, Cells, table)
+            await channel.send_all(leader, Cells, Vector(table))
             break
     else:
         raise InputError(f"no store of {len(texts)} ids could be laid out; run again")
     found = await channel.receive(leader, Found)
     if found.common > min(len(texts), len(asked)):
-        raise _refused(channel, leader, f"{found.common} common ids, of at most {min(len(texts), len(asked))}")
-    words = await lists.receive_words(channel, leader, Tags, 2 * found.common)
-    return recognised(channel, leader, texts, words, seed)
+        raise channel.refusal(leader, f"{found.common} common ids, of at most {min(len(texts), len(asked))}")
+    tags = await channel.receive_all(leader, Tags, 2 * found.common)
+    return recognised(channel, leader, texts, tags.words, seed)
 
 
 def recognised(channel: Channel, leader: str, texts: Sequence[bytes], words: Words, seed: Secret) -> Bits:
@@ -187,7 +187,7 @@ def recognised(channel: Channel, leader: str, texts: Sequence[bytes], words: Wor
     tags = {raw[start : start + VALUE_BYTES] for start in range(0, len(raw), VALUE_BYTES)}
     common = np.array([tag(seed, text) in tags for text in texts], dtype=np.bool_)
     if int(common.sum()) != len(raw) // VALUE_BYTES:
-        raise _refused(channel, leader, "it names an id that we do not hold, or one twice")
+        raise channel.refusal(leader, "it names an id that we do not hold, or one twice")
     return common
 
 
@@ -222,7 +222,3 @@ def ideal(inputs: Mapping[str, Sequence[str]]) -> dict[str, list[int]]:
 
 def _words(pieces: Iterable[bytes]) -> Words:
     return np.frombuffer(b"".join(pieces), dtype="<u8").astype(np.uint64)
-
-
-def _refused(channel: Channel, party: str, reason: str) -> PeerError:
-    return PeerError(party=party, step=channel.step or "the alignment", reason=reason)

@@ -10,7 +10,6 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from covey.errors import PeerError
 from covey.wire import FRAME_BYTES, Channel, Message
 
 PAGE_BYTES = 1 << 20
@@ -53,16 +52,12 @@ async def send(channel: Channel, to: str, book: Sequence[bytes]) -> None:
 
 async def receive(channel: Channel, owner: str, due: int) -> tuple[bytes, ...]:
     """A peer's book. Raises `PeerError` if it is not sorted, or has more or fewer rows than are due."""
-
-    def refused(reason: str) -> PeerError:
-        return PeerError(party=owner, step=channel.step or "its book", reason=reason)
-
     entries: list[bytes] = []
     while len(entries) < due:
         page = (await channel.receive(owner, Page)).entries
         if not page or len(entries) + len(page) > due:
-            raise refused(f"a book of more or fewer than the {due} rows that it announced")
+            raise channel.refusal(owner, f"a book of more or fewer than the {due} rows that it announced")
         entries += page
     if entries != sorted(set(entries)):
-        raise refused("a book that is not sorted, or repeats a row")
+        raise channel.refusal(owner, "a book that is not sorted, or repeats a row")
     return tuple(entries)

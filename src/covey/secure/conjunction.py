@@ -14,7 +14,7 @@ Not       with two parties an answer gives the other's bit away wherever one's o
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -24,12 +24,10 @@ from covey.crypto.dealing import Dealing
 from covey.crypto.field import F61, Elements
 from covey.crypto.rng import Rng, derive
 from covey.errors import InputError
-from covey.secure import match
+from covey.secure import match, shares
 from covey.secure.declare import Cost, Leakage
-from covey.wire import FRAME_BYTES, Channel, Message, gather
-
-CHUNK = 1 << 17
-"""Bits per message: a mebibyte for each vector of shares."""
+from covey.secure.shares import Handout
+from covey.wire import FRAME_BYTES, Channel, Message, chunks, gather
 
 AHEAD = 2
 """Chunks that a party may have dealt or opened before it has dealt with the first."""
@@ -53,10 +51,6 @@ def leakage(parties: int) -> Leakage:
     return LEAKAGE_OF_TWO if parties == 2 else LEAKAGE
 
 
-def _chunks(width: int) -> int:
-    return -(-width // CHUNK)
-
-
 def _openings(n: int, one: bool) -> int:
     return n - 1 if one else n * (n - 1)
 
@@ -71,7 +65,7 @@ def _bytes(n: int, width: int, one: bool = False) -> int:
 def _messages(n: int, width: int, one: bool = False) -> int:
     if n == 2:
         return match.COST.messages(width, one)
-    return (n * (n - 1) + _openings(n, one)) * _chunks(width)
+    return (n * (n - 1) + _openings(n, one)) * chunks.messages(width) if width else 0
 
 
 def _rounds(n: int, width: int, one: bool = False) -> int:
@@ -117,40 +111,46 @@ async def conjoin(channel: Channel, mine: Bits, *, receiver: str | None = None) 
 
 async def open_products(channel: Channel, mine: Bits, *, receiver: str | None = None) -> Words | None:
     """What the receivers see among three or more: 0 where all bits are set, a uniform element elsewhere."""
-    if len(channel.parties) < 3:
-        raise InputError("shares hide nothing between two parties")
-    seat = Seat(channel)
+    shares.refuse_two(channel)
     receivers = channel.parties if receiver is None else (receiver,)
+    if not len(mine):
+        return np.zeros(0, dtype=np.uint64) if channel.me in receivers else None
+    seat = Seat(channel)
     deals, opens = channel.at("deal"), channel.at("open")
-    dealt: asyncio.Queue[tuple[Words, Words]] = asyncio.Queue(AHEAD)
+    dealt: asyncio.Queue[Handout] = asyncio.Queue(AHEAD)
     masked: asyncio.Queue[Words] = asyncio.Queue(AHEAD)
     opened: list[Words] = []
+    pieces = [mine[first:last] for first, last in chunks.spans(len(mine), chunks.WORD_BYTES)]
 
     async def deal() -> None:
-        for piece in _pieces(mine):
-            parcels, own = seat.deal(piece)
-            await gather(*(deals.send(peer, Deal(Elements(parcel))) for peer, parcel in parcels.items()))
-            await dealt.put(own)
+        for piece in pieces:
+            handout = seat.deal(piece)
+            parcels = {peer: handout.parcel(peer) for peer in deals.peers}
+            await gather(
+                *(deals.send(peer, Deal(Elements(each))) for peer, each in parcels.items() if each is not None)
+            )
+            await dealt.put(handout)
 
     async def multiply() -> None:
-        for _ in _pieces(mine):
-            theirs = await deals.collect(Deal)
-            parcels = {peer: deal.shares.words for peer, deal in theirs.items()}
-            part = seat.part(*seat.add_up(await dealt.get(), parcels, deals.step))
+        for _ in pieces:
+            theirs, handout = await deals.collect(Deal), await dealt.get()
+            for peer, parcel in theirs.items():
+                deals.check_length(peer, parcel.shares, handout.due(peer) or 0, "shares")
+            part = seat.part(handout, {peer: parcel.shares.words for peer, parcel in theirs.items()})
             await gather(*(opens.send(peer, Open(Elements(part))) for peer in receivers if peer != channel.me))
             if channel.me in receivers:
                 await masked.put(part)
 
     async def read() -> None:
-        for piece in _pieces(mine):
+        for piece in pieces:
             total = await masked.get()
             for peer, theirs in (await opens.collect(Open)).items():
-                part = sharing.accept(theirs.parts.words, len(piece), party=peer, step=opens.step)
-                total = F61.add(total, part)
+                opens.check_length(peer, theirs.parts, len(piece), "parts")
+                total = F61.add(total, theirs.parts.words)
             opened.append(total)
 
     await gather(deal(), multiply(), *([read()] if channel.me in receivers else []))
-    return np.concatenate([*opened, np.zeros(0, dtype=np.uint64)]) if channel.me in receivers else None
+    return np.concatenate(opened) if channel.me in receivers else None
 
 
 class Seat:
@@ -159,50 +159,30 @@ class Seat:
     def __init__(self, channel: Channel) -> None:
         seeds = channel.pairwise_seeds()
         call = derive(seeds[channel.peers[0]], "call").reveal()  # a label that no other call has
-        self.me = channel.me
-        places = sharing.places(channel.parties)
-        self.weight = sharing.weights(tuple(places.values()))[places[self.me] - 1]
+        self.channel = channel
         self.own = channel.rng.stream("own", call)
-        self.bits = Dealing(self.me, seeds, "bit")
-        self.randoms = Dealing(self.me, seeds, "random", last=True)
+        self.bits = Dealing(channel.me, seeds, "bit")
+        self.randoms = Dealing(channel.me, seeds, "random", last=True)
         self.masks = {peer: Rng(seed).stream("mask") for peer, seed in seeds.items()}
 
-    def deal(self, bits: Bits) -> tuple[dict[str, Words], tuple[Words, Words]]:
-        """What every peer is sent, and this party's own two shares."""
-        inverted, own_inverted = self.bits.deal((~bits).astype(np.uint64))
-        random, own_random = self.randoms.deal_random(len(bits), self.own)
-        parcels = {
-            peer: np.concatenate([shares[peer] for shares in (inverted, random) if peer in shares])
-            for peer in self.masks
-        }
-        return parcels, (own_inverted, own_random)
+    def deal(self, bits: Bits) -> Handout:
+        """The shares of the inverted bits and of random numbers."""
+        inverted = self.bits.deal((~bits).astype(np.uint64))
+        random = self.randoms.deal_random(len(bits), self.own)
+        return Handout(self.channel.me, [(self.bits, *inverted), (self.randoms, *random)])
 
-    def add_up(self, own: tuple[Words, Words], parcels: Mapping[str, Words], step: str) -> tuple[Words, Words]:
-        """This party's shares of the sum of all inverted bits and of the sum of all random numbers."""
-        totals, width = list(own), len(own[0])
-        for peer, parcel in parcels.items():
-            sent = [not dealing.derives(peer, self.me) for dealing in (self.bits, self.randoms)]
-            rest = sharing.accept(parcel, width * sum(sent), party=peer, step=step)
-            for what, dealing in enumerate((self.bits, self.randoms)):
-                share = rest[:width] if sent[what] else dealing.derived(peer, width)
-                rest = rest[width:] if sent[what] else rest
-                totals[what] = F61.add(totals[what], share)
-        return totals[0], totals[1]
-
-    def part(self, inverted: Words, random: Words) -> Words:
+    def part(self, handout: Handout, parcels: Mapping[str, Words]) -> Words:
         """This party's part of the product: its shares' product, weighted for the opening and masked.
 
-        Without masks the parts would show the product's polynomial, and its factors the number of missing bits.
+        Its shares are of the sum of all inverted bits and of the sum of all random numbers. Without masks the parts
+        would show the product's polynomial, and its factors the number of missing bits.
         """
-        product = F61.scale(F61.multiply(inverted, random), self.weight)
-        return F61.add(product, sharing.pair_masks(self.me, self.masks, len(product)))
+        everyone = [handout.own, *(handout.shares(peer, parcel) for peer, parcel in parcels.items())]
+        inverted, random = (shares.total(each, F61) for each in zip(*everyone, strict=True))
+        return shares.summand(self.channel, F61.multiply(inverted, random), self.masks, F61)
 
 
 def ideal(inputs: Mapping[str, Bits]) -> Bits:
     """What a trusted party would answer."""
     answer: Bits = np.logical_and.reduce(list(inputs.values()))
     return answer
-
-
-def _pieces(bits: Bits) -> Iterator[Bits]:
-    return (bits[start : start + CHUNK] for start in range(0, len(bits), CHUNK))

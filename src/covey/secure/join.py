@@ -20,13 +20,13 @@ from covey.crypto.commutative import BlindingKey
 from covey.crypto.elgamal import Ciphertexts, KeyShare, Logarithms, encrypt, joint_key, opened, rerandomise
 from covey.crypto.group import Point, Points, Scalar, Scalars, hash_to_group
 from covey.crypto.rng import Stream
-from covey.errors import Aborted, InputError, PeerError
+from covey.errors import Aborted, InputError
 from covey.secure import book, lists
 from covey.secure.book import paginate
 from covey.secure.declare import Cost, Leakage
 from covey.secure.jointkey import check_part, check_promise, whole
 from covey.secure.lists import Elements
-from covey.wire import FRAME_BYTES, Bytes32, Bytes64, Channel, Count, Message, gather
+from covey.wire import FRAME_BYTES, Bytes32, Bytes64, Channel, Count, Message, gather, while_sending
 
 COLUMNS = 3
 """Points of a row under way: its tag and the two halves of its ciphertext."""
@@ -182,12 +182,8 @@ async def _round(
     rng, rows = channel.rng.child("join", "round"), len(own[0])
     batch = own
     for hop in range(1, len(owners)):
-        received: list[Points] = []
-
-        async def read(into: list[Points] = received) -> None:
-            into.extend(await lists.receive(channel, left, Passed, columns=COLUMNS, due=rows))
-
-        await gather(lists.send(channel, right, Passed, batch), read())
+        reading = lists.receive(channel, left, Passed, columns=COLUMNS, due=rows)
+        received = await while_sending(lists.send(channel, right, Passed, batch), reading)
         batch = reblind(received, blinding, joint, rng.stream(hop))
     return batch
 
@@ -247,7 +243,7 @@ def revealed(
         hidden, entries = blended.columns[owner], books[owner]
         codes = Logarithms(max(1, len(entries))).of(opened(hidden, [hidden.first.times(secret)])).tolist()
         if any(not 0 <= code < len(entries) for code in codes):
-            raise PeerError(party=owner, step=channel.step or "the join", reason="a row's code is not in its book")
+            raise channel.refusal(owner, "a row's code is not in its book")
         parts.append([entries[code] for code in codes])
     return sorted(zip(*parts, strict=True))
 

@@ -8,7 +8,7 @@ from functools import reduce
 from covey.crypto import proof
 from covey.crypto.group import Point, Scalar, Scalars, generator_times
 from covey.crypto.rng import Label
-from covey.errors import InputError, PeerError
+from covey.errors import InputError
 from covey.wire import Channel
 
 
@@ -19,7 +19,7 @@ def check_promise(channel: Channel, party: str, public: Point, knows: bytes, *co
     """
     if not proof.holds(knows, public, *context, party):
         reason = "it does not prove that it knows its part of the joint key"
-        raise PeerError(party=party, step=channel.step or "the joint key", reason=reason)
+        raise channel.refusal(party, reason)
 
 
 def check_part(channel: Channel, party: str, secret: bytes, public: Point) -> Scalar:
@@ -31,7 +31,7 @@ def check_part(channel: Channel, party: str, secret: bytes, public: Point) -> Sc
         reason = "its part of the joint key is not the one that it had promised"
     except InputError as error:
         reason = str(error)
-    raise PeerError(party=party, step=channel.step or "the joint key", reason=reason)
+    raise channel.refusal(party, reason)
 
 
 def whole(parts: Iterable[Scalars]) -> Scalar:

@@ -14,25 +14,20 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Annotated
 
 import numpy as np
-from msgspec import Meta
 
 from covey.arrays import Bits
-from covey.crypto.group import Points, Scalar, Scalars, hash_to_group
+from covey.crypto.group import POINT_BYTES, Points, Scalar, Scalars, hash_to_group
 from covey.crypto.rng import Stream, derive
-from covey.errors import InputError, PeerError
+from covey.errors import InputError
 from covey.secure.declare import Cost, Leakage
-from covey.wire import FRAME_BYTES, Channel, Message, gather
+from covey.wire import FRAME_BYTES, Channel, Chunk, Message, chunks, gather
 
 Text = bytes | None
 
 SET = b"1"
 """The text of a set bit."""
-
-CHUNK = 1 << 15
-"""Places per message: a mebibyte of points."""
 
 AHEAD = 4
 """Chunks that may have been asked for before the first is answered."""
@@ -48,12 +43,8 @@ LEAKAGE = Leakage(
 )
 
 
-def _chunks(width: int) -> int:
-    return -(-width // CHUNK)
-
-
 def _messages(width: int, one: bool = False) -> int:
-    return 2 * _chunks(width) + (0 if one or not width else 1)
+    return 2 * chunks.messages(width, POINT_BYTES) + (0 if one else 1) if width else 0
 
 
 def _rounds(width: int, one: bool = False) -> int:
@@ -80,10 +71,10 @@ class Reply(Message, tag="match.reply"):
     """The same points under the key, and the tags of the keyholder's own texts."""
 
     points: Points
-    tags: Annotated[bytes, Meta(max_length=CHUNK * TAG)]
+    tags: bytes
 
 
-class Result(Message, tag="match.result"):
+class Result(Chunk[bytes], tag="match.result"):
     """What the asker found, eight places to a byte."""
 
     matches: bytes
@@ -106,13 +97,12 @@ async def matches(channel: Channel, mine: Sequence[Text], *, receiver: str | Non
     if channel.me == asker:
         found = await ask(channel, peer, place, mine)
         if receiver is None:
-            await channel.at("result").send(peer, Result(np.packbits(found).tobytes()))
+            await channel.at("result").send_bits(peer, Result, found)
         return found
     await answer(channel, peer, place, mine)
     if receiver is not None:
         return None
-    result = await channel.at("result").receive(peer, Result)
-    return _unpacked(result.matches, len(mine), peer, channel.at("result").step)
+    return await channel.at("result").receive_bits(peer, Result, len(mine))
 
 
 class Place:
@@ -140,19 +130,18 @@ async def ask(channel: Channel, keyholder: str, place: Place, mine: Sequence[Tex
     found: list[Bits] = []
 
     async def send() -> None:
-        for start in range(0, len(mine), CHUNK):
-            points = place.points(start, mine[start : start + CHUNK])
+        for first, last in chunks.spans(len(mine), POINT_BYTES):
+            points = place.points(first, mine[first:last])
             blind = Scalars.draw(place.stream, len(points))
             await asks.send(keyholder, Ask(points.times(blind)))
             await blinds.put(blind)
 
     async def compare() -> None:
-        for start in range(0, len(mine), CHUNK):
-            texts = mine[start : start + CHUNK]
+        for first, last in chunks.spans(len(mine), POINT_BYTES):
+            texts = mine[first:last]
             reply = await replies.receive(keyholder, Reply)
-            if len(reply.points) != len(texts) or len(reply.tags) != TAG * len(texts):
-                reason = f"an answer of {len(reply.points)} points, expected {len(texts)} and as many tags"
-                raise PeerError(party=keyholder, step=replies.step, reason=reason)
+            replies.check_length(keyholder, reply.points, len(texts), "points")
+            replies.check_length(keyholder, reply.tags, TAG * len(texts), "tags")
             opened = tags(reply.points.times((await blinds.get()).inverse()))
             equal = (np.frombuffer(opened, dtype="V16") == np.frombuffer(reply.tags, dtype="V16")).astype(bool)
             found.append(equal & np.array([text is not None for text in texts], dtype=bool))
@@ -165,13 +154,11 @@ async def answer(channel: Channel, asker: str, place: Place, mine: Sequence[Text
     """The keyholder's side."""
     asks, replies = channel.at("ask"), channel.at("reply")
     key = Scalar.fresh(place.stream)
-    for start in range(0, len(mine), CHUNK):
-        texts = mine[start : start + CHUNK]
-        own = tags(place.points(start, texts).times(key))
+    for first, last in chunks.spans(len(mine), POINT_BYTES):
+        texts = mine[first:last]
+        own = tags(place.points(first, texts).times(key))
         asked = await asks.receive(asker, Ask)
-        if len(asked.points) != len(texts):
-            reason = f"{len(asked.points)} points, expected {len(texts)}"
-            raise PeerError(party=asker, step=asks.step, reason=reason)
+        asks.check_length(asker, asked.points, len(texts), "points")
         await replies.send(asker, Reply(asked.points.times(key), own))
 
 
@@ -184,9 +171,3 @@ def ideal(inputs: Mapping[str, Sequence[Text]]) -> Bits:
     """What a trusted party would answer."""
     pairs = zip(*inputs.values(), strict=True)
     return np.array([one is not None and one == other for one, other in pairs], dtype=bool)
-
-
-def _unpacked(packed: bytes, width: int, peer: str, step: str) -> Bits:
-    if len(packed) != -(-width // 8):
-        raise PeerError(party=peer, step=step, reason=f"{len(packed)} bytes of bits, expected {-(-width // 8)}")
-    return np.unpackbits(np.frombuffer(packed, dtype=np.uint8), count=width).astype(bool)

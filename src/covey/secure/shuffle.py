@@ -15,19 +15,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from covey.crypto.elgamal import KeyShare, joint_key
-from covey.crypto.group import POINT_BYTES, Point, Points, Scalar
+from covey.crypto.group import Point, Scalar
 from covey.crypto.rng import Label
-from covey.crypto.seal import BODY_OVERHEAD, OVERHEAD, Sealed, seal, unseal
+from covey.crypto.seal import OVERHEAD, Sealed, seal, unseal
 from covey.errors import Aborted, InputError, PeerError
+from covey.secure import batches
+from covey.secure.batches import Batch
 from covey.secure.declare import Cost, Leakage
 from covey.secure.jointkey import check_part, check_promise, whole
 from covey.secure.padding import LENGTH_BYTES, pad, unpad
 from covey.wire import FRAME_BYTES, Bytes32, Bytes64, Channel, Message, gather
 
-CHUNK_BYTES = 1 << 20
-
 KEYS_BYTES = FRAME_BYTES + 176
-BATCH_BYTES = FRAME_BYTES + 42
 SHARE_BYTES = FRAME_BYTES + 60
 
 LEAKAGE = Leakage(
@@ -51,30 +50,22 @@ def sealed_size(length: int, layers: int) -> int:
     return LENGTH_BYTES + length + OVERHEAD * (1 + layers)
 
 
-def _batches(rows: int, size: int) -> int:
-    return -(-rows // max(1, CHUNK_BYTES // size))
-
-
 def _legs(counts: Sequence[int], length: int) -> list[tuple[int, int]]:
-    """Each list that is sent, as its rows and the layers on them: submissions, the cascade, the outcome."""
+    """Each list that is sent, as its number of rows and their size: submissions, the cascade, the outcome."""
     last = len(counts) - 1
     submissions = [(count, last) for count in counts[1:]]
     cascade = [(sum(counts), last - mixer) for mixer in range(last)]
-    return submissions + cascade + [(sum(counts), 0)] * last
+    legs = submissions + cascade + [(sum(counts), 0)] * last
+    return [(rows, sealed_size(length, layers)) for rows, layers in legs]
 
 
 COST = Cost(
     rounds=lambda counts, length: len(counts) + 2,
     messages=lambda counts, length: (
-        len(counts) * (len(counts) - 1)
-        + sum(_batches(rows, sealed_size(length, layers)) for rows, layers in _legs(counts, length))
+        len(counts) * (len(counts) - 1) + sum(batches.messages(*leg) for leg in _legs(counts, length))
     ),
     bytes=lambda counts, length: (
-        len(counts) * (len(counts) - 1) * KEYS_BYTES
-        + sum(
-            rows * sealed_size(length, layers) + BATCH_BYTES * _batches(rows, sealed_size(length, layers))
-            for rows, layers in _legs(counts, length)
-        )
+        len(counts) * (len(counts) - 1) * KEYS_BYTES + sum(batches.size(*leg) for leg in _legs(counts, length))
     ),
 )
 """Of `mix`, for the numbers of rows in the order of the parties' names, and the padded rows' length."""
@@ -95,18 +86,12 @@ class Keys(Message, tag="shuffle.keys"):
     knows: Bytes64
 
 
-class Onions(Message, tag="shuffle.onions"):
+class Onions(Batch, tag="shuffle.onions"):
     """Rows below the layers of the mixers that are still to come."""
 
-    heads: Points
-    bodies: bytes
 
-
-class Rows(Message, tag="shuffle.rows"):
+class Rows(Batch, tag="shuffle.rows"):
     """The mixed rows, sealed to the joint key only."""
-
-    heads: Points
-    bodies: bytes
 
 
 class Share(Message, tag="shuffle.share"):
@@ -183,17 +168,17 @@ async def _cascade(
     order = channel.rng.child("shuffle").stream("order").permutation(total)
     if place == 0:
         layered = sealed_size(length, last)
-        parts = await gather(*(_receive(channel, peer, Onions, counts[peer], layered) for peer in channel.peers))
+        parts = await gather(*(batches.receive(channel, peer, Onions, counts[peer], layered) for peer in channel.peers))
         batch = _distinct(channel, Sealed.join([mine, *parts]), "one of the parties").take(order)
     else:
-        await _send(channel, mixers[0], Onions, mine)
+        await batches.send(channel, mixers[0], Onions, mine)
         before = mixers[place - 1]
-        onions = await _receive(channel, before, Onions, total, sealed_size(length, last - place + 1))
+        onions = await batches.receive(channel, before, Onions, total, sealed_size(length, last - place + 1))
         batch = _peeled(channel, onions, before, secret, (*context, channel.me)).take(order)
     if place < last:
-        await _send(channel, mixers[place + 1], Onions, batch)
-        return await _receive(channel, mixers[last], Rows, total, sealed_size(length, 0))
-    await gather(*(_send(channel, peer, Rows, batch) for peer in channel.peers))
+        await batches.send(channel, mixers[place + 1], Onions, batch)
+        return await batches.receive(channel, mixers[last], Rows, total, sealed_size(length, 0))
+    await gather(*(batches.send(channel, peer, Rows, batch) for peer in channel.peers))
     return batch
 
 
@@ -203,7 +188,7 @@ def _peeled(channel: Channel, onions: Sealed, before: str, secret: Scalar, conte
     try:
         return Sealed.parse(unseal(onions, secret, *context))
     except InputError as error:
-        raise PeerError(party=before, step=_where(channel), reason=f"it passed on what is no onion: {error}") from None
+        raise channel.refusal(before, f"it passed on what is no onion: {error}") from None
 
 
 def _check_outcome(channel: Channel, mixed: Sealed, mine: Sealed) -> None:
@@ -216,7 +201,7 @@ def _check_outcome(channel: Channel, mixed: Sealed, mine: Sealed) -> None:
 
 def _distinct(channel: Channel, sealed: Sealed, party: str) -> Sealed:
     if not sealed.heads.distinct():
-        raise PeerError(party=party, step=_where(channel), reason="a row occurs twice")
+        raise channel.refusal(party, "a row occurs twice")
     return sealed
 
 
@@ -231,33 +216,5 @@ def ideal(inputs: Mapping[str, Sequence[bytes]]) -> list[bytes]:
     return sorted(row for rows in inputs.values() for row in rows)
 
 
-async def _send(channel: Channel, to: str, kind: type[Onions] | type[Rows], batch: Sealed) -> None:
-    for first, last in _pieces(len(batch), POINT_BYTES + len(batch.bodies[0]) if len(batch) else 1):
-        part = batch.slice(first, last)
-        await channel.send(to, kind(part.heads, b"".join(part.bodies)))
-
-
-async def _receive(channel: Channel, sender: str, kind: type[Onions] | type[Rows], rows: int, size: int) -> Sealed:
-    body = size - OVERHEAD + BODY_OVERHEAD
-    parts = []
-    for first, last in _pieces(rows, size):
-        part = await channel.receive(sender, kind)
-        if len(part.heads) != last - first or len(part.bodies) != (last - first) * body:
-            reason = f"{len(part.heads)} rows of {len(part.bodies)} bytes, expected {last - first} of {body} bytes each"
-            raise PeerError(party=sender, step=_where(channel), reason=reason)
-        bodies = [part.bodies[start : start + body] for start in range(0, len(part.bodies), body)]
-        parts.append(Sealed(part.heads, bodies))
-    return Sealed.join(parts)
-
-
-def _pieces(rows: int, size: int) -> list[tuple[int, int]]:
-    step = max(1, CHUNK_BYTES // size)
-    return [(first, min(first + step, rows)) for first in range(0, rows, step)]
-
-
 def _somebody(channel: Channel, reason: str) -> PeerError:
-    return PeerError(party=" or ".join(channel.peers), step=_where(channel), reason=reason)
-
-
-def _where(channel: Channel) -> str:
-    return channel.step or "the shuffle"
+    return channel.refusal(" or ".join(channel.peers), reason)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from covey.wire.channel import Channel, Session
+from covey.wire.chunks import Announced, Chunk
 from covey.wire.contact import Address, Contact
-from covey.wire.depth import gather
+from covey.wire.depth import gather, while_sending
 from covey.wire.frame import FRAME_BYTES, Header, Letter
 from covey.wire.link import Link
 from covey.wire.memory import MemoryNetwork
@@ -20,10 +21,12 @@ from covey.wire.tls import connect
 __all__ = [
     "FRAME_BYTES",
     "Address",
+    "Announced",
     "Bytes16",
     "Bytes32",
     "Bytes64",
     "Channel",
+    "Chunk",
     "Contact",
     "Count",
     "Entry",
@@ -50,4 +53,5 @@ __all__ = [
     "parse_latency",
     "plain_channel",
     "slowed",
+    "while_sending",
 ]

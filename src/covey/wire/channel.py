@@ -21,6 +21,7 @@ from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import Secret
 from covey.errors import Aborted, CoveyError, InputError, PeerError
 from covey.wire import depth, frame
+from covey.wire.chunks import LongLists
 from covey.wire.depth import gather
 from covey.wire.frame import STEP_LENGTH, VERSION, Header, Letter
 from covey.wire.inbox import CONTROL_STEP, Inbox, Stopped
@@ -59,7 +60,7 @@ class Session:
         self.outgoing = {peer: asyncio.Lock() for peer in peers}
 
 
-class Channel:
+class Channel(LongLists):
     """A role's way to its peers, at one step."""
 
     def __init__(self, session: Session, step: str = "", peers: tuple[str, ...] | None = None) -> None:

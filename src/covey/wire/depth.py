@@ -53,6 +53,17 @@ async def gather(*work: Coroutine[object, object, T]) -> list[T]:
     return answers
 
 
+async def while_sending(sending: Coroutine[object, object, None], reading: Coroutine[object, object, T]) -> T:
+    """The answer of `reading`, which runs side by side with `sending`: so neither of two peers waits for the other."""
+    answers: list[T] = []
+
+    async def read() -> None:
+        answers.append(await reading)
+
+    await gather(sending, read())
+    return answers[0]
+
+
 def first_cause(failures: BaseExceptionGroup[BaseException]) -> BaseException:
     """The exception to show for a group: Covey's own first, else the first one, however deeply nested."""
     flat: list[BaseException] = []

@@ -8,8 +8,9 @@ points of a group; a secret has neither, and so is never sent.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
-from typing import Annotated, Protocol, TypeVar, dataclass_transform, runtime_checkable
+from typing import Annotated, ClassVar, Protocol, TypeVar, dataclass_transform, runtime_checkable
 
 import msgspec
 import numpy as np
@@ -57,9 +58,19 @@ class Vector:
     """A vector of integers modulo 2^64, sent as eight little-endian bytes each."""
 
     __slots__ = ("words",)
+    item_bytes: ClassVar[int] = 8
 
     def __init__(self, words: Words) -> None:
         self.words = words
+
+    def slice(self, first: int, last: int) -> Vector:
+        """The words from `first` up to but not including `last`."""
+        return Vector(self.words[first:last])
+
+    @classmethod
+    def join(cls, parts: Iterable[Vector]) -> Vector:
+        """One vector after the other."""
+        return cls(np.concatenate([part.words for part in parts]))
 
     def pack(self) -> memoryview:
         """Eight bytes for each."""

@@ -10,12 +10,12 @@ from tests.harness.parties import Outcome, run_parties
 from tests.harness.spent import spent
 
 from covey.crypto.commutative import BlindingKey
-from covey.crypto.group import Points, hash_to_group
+from covey.crypto.group import POINT_BYTES, Points, hash_to_group
 from covey.crypto.rng import Rng
 from covey.errors import PeerError
 from covey.secure import lists
 from covey.secure.lists import Elements
-from covey.wire import Channel
+from covey.wire import Channel, chunks
 
 Play = Callable[[Channel], Awaitable[object]]
 KEY = BlindingKey(Rng(seed_of(1)).stream("key"))
@@ -46,7 +46,7 @@ def reads(due: int) -> Play:
 
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lists, "CHUNK", 4)
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", 4 * POINT_BYTES)
 
 
 def ran(writer: Play, due: int) -> dict[str, Outcome[object]]:

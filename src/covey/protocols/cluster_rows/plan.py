@@ -17,7 +17,7 @@ from covey.protocols.cluster_rows.diverse import steps_of
 from covey.protocols.protocol import Forecast
 from covey.protocols.shared import rows as releasing
 from covey.protocols.shared.diversity import fraction
-from covey.secure import conjunction, shuffle, threshold
+from covey.secure import conjunction, shuffle, threshold_test
 from covey.secure import sum as secure_sum
 from covey.secure.declare import Cost
 from covey.study import Study
@@ -50,7 +50,7 @@ def _rounds(parties: int, clusters: int, k: int, below: int, columns: int) -> in
     levels = _levels(clusters)
     if parties == 2:
         return levels * 2 * (conjunction.COST.rounds(2, 1) + 2) + SWEEPS * (3 * parties + 2) + 8
-    preparing = threshold.PREPARATION_COST.rounds(parties, k, 1) // PREPARED
+    preparing = threshold_test.PREPARATION_COST.rounds(parties, k, 1) // PREPARED
     return levels * (preparing + 7) + SWEEPS * (3 * parties + 2) + 8
 
 
@@ -64,7 +64,7 @@ def _tests(parties: int, clusters: int, k: int) -> int:
     width = TESTS * clusters
     if parties == 2:
         return conjunction.COST.bytes(2, width)
-    return threshold.PREPARATION_COST.bytes(parties, k, width) + threshold.COST.bytes(parties, width)
+    return threshold_test.PREPARATION_COST.bytes(parties, k, width) + threshold_test.COST.bytes(parties, width)
 
 
 def _moves(parties: int, below: int, sweeps: int) -> int:
@@ -156,7 +156,9 @@ def _bytes_beyond(study: Study, clusters: int, records: int, below: int) -> int:
         watched = clusters * sum(len(releasing.domain(column)) for column in study.sensitive)
         size += _moves(parties, below, SWEEPS_WITHIN_L)
         for step in steps_of(fraction(study.privacy.l)):
-            size += threshold.PREPARATION_COST.bytes(parties, step, watched) + threshold.COST.bytes(parties, watched)
+            size += threshold_test.PREPARATION_COST.bytes(parties, step, watched) + threshold_test.COST.bytes(
+                parties, watched
+            )
     if releasing.by_counts(study, clusters):
         places = clusters * math.prod(len(releasing.domain(column)) for column in releasing.carried(study))
         return size + secure_sum.COST.bytes(parties, places)

@@ -1,6 +1,6 @@
 """Ranges: everyone learns whether joint numbers reach a bound, are none or many, or are negative; and not the numbers.
 
-Source    `covey.secure.threshold`, of which tests are prepared ahead: how many were needed so far is public.
+Source    `covey.secure.threshold_test`, of which tests are prepared ahead: how many were needed so far is public.
 Roles     every party alike.
 Security  that of `threshold`; by chance, once in 2^31 tests, a number that reaches its bound seems not to. So each test
           is asked in such a way that this costs a little loss at most.
@@ -16,9 +16,9 @@ import numpy as np
 
 from covey.arrays import Bits, Longs
 from covey.crypto.field import F31
-from covey.secure import conjunction, threshold
+from covey.secure import conjunction, threshold_test
 from covey.secure import sum as secure_sum
-from covey.secure.threshold import Prepared
+from covey.secure.threshold_test import Prepared
 from covey.wire import Channel, gather
 
 AHEAD = 3
@@ -90,7 +90,7 @@ class Tests:
                 batches += [(bound, min(BATCH, more - start)) for start in range(0, more, BATCH)]
         channels = [self._next("prepare") for _ in batches]
         made = await gather(
-            *(threshold.prepare(at, bound, width) for at, (bound, width) in zip(channels, batches, strict=True))
+            *(threshold_test.prepare(at, bound, width) for at, (bound, width) in zip(channels, batches, strict=True))
         )
         for (bound, _), prepared in zip(batches, made, strict=True):
             self._stock.setdefault(bound, []).append(prepared)
@@ -102,7 +102,7 @@ class Tests:
         await self.provide({bound: len(mine)})
         first, rest = Prepared.join(self._stock[bound]).split(len(mine))
         self._stock[bound] = [rest] if len(rest) else []
-        return await threshold.reaches(self._next("test"), first, (mine % F31.prime).astype(np.uint64))
+        return await threshold_test.reaches(self._next("test"), first, (mine % F31.prime).astype(np.uint64))
 
     async def _conjoin(self, mine: Bits) -> Bits:
         answer = await conjunction.conjoin(self._next("both"), mine)

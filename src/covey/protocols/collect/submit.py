@@ -28,15 +28,17 @@ import msgspec
 from msgspec import Meta
 
 from covey.crypto.elgamal import KeyShare
-from covey.crypto.group import POINT_BYTES, Point, Points
+from covey.crypto.group import Point, Points
 from covey.crypto.rng import Label, Stream, spell
-from covey.crypto.seal import BODY_OVERHEAD, OVERHEAD, Sealed, seal, unseal
+from covey.crypto.seal import OVERHEAD, Sealed, seal, unseal
 from covey.errors import InputError, PeerError
 from covey.protocols.collect import roll
 from covey.protocols.collect.keys import Enrolment, Membership
 from covey.protocols.collect.terms import Terms
 from covey.protocols.protocol import EVERYONE, Attendance
 from covey.protocols.shared.rows import carried, domain
+from covey.secure import batches
+from covey.secure.batches import Batch
 from covey.secure.padding import LENGTH_BYTES, pad, unpad
 from covey.study import Study
 from covey.table import Table
@@ -44,7 +46,6 @@ from covey.wire import Channel, Message, gather
 
 MOST_MIXERS = 16
 LARGEST_CLASS = 1 << 20
-CHUNK_BYTES = 1 << 20
 
 
 class Company(Message, tag="collect.company"):
@@ -57,11 +58,8 @@ class Company(Message, tag="collect.company"):
     keys: Annotated[list[Point], Meta(max_length=LARGEST_CLASS)]
 
 
-class Onions(Message, tag="collect.onions"):
+class Onions(Batch, tag="collect.onions"):
     """Rows in their layers, of equal length."""
-
-    heads: Points
-    bodies: Annotated[bytes, Meta(max_length=12 << 20)]
 
 
 @dataclass(frozen=True)
@@ -132,7 +130,7 @@ class Member:
         for depth, place in reversed(list(enumerate(own.mixers))):
             key = own.keys.slice(place, place + 1)
             wrapped = seal(wrapped.rows(), key, at.rng.stream("onion", depth), *context, depth)
-        await send(at.at("in"), self.hub, wrapped)
+        await batches.send(at.at("in"), self.hub, Onions, wrapped)
 
     async def _mix(self, at: Channel) -> None:
         own = self.own
@@ -141,9 +139,9 @@ class Member:
             raise self._refused("we are to mix where it is not our turn, or a second time")
         depth, self.mixed = own.mixers.index(place), True
         size = row_size(self.terms, len(own.mixers) - depth)
-        batch = await receive(at.at("pass"), self.hub, len(own.keys), size)
+        batch = await batches.receive(at.at("pass"), self.hub, Onions, len(own.keys), size)
         mixed = peel(at, self.hub, batch, self.membership.letters, (*_context(at, own), depth))
-        await send(at.at("pass"), self.hub, permuted(mixed, at.rng.stream("order")))
+        await batches.send(at.at("pass"), self.hub, Onions, permuted(mixed, at.rng.stream("order")))
 
     def _refused(self, reason: str) -> PeerError:
         return PeerError(party=self.hub, step=self.channel.step, reason=reason)
@@ -203,13 +201,13 @@ class Assembly:
         await self._channel.at("company", step).send(name, task)
 
     async def _take(self, size: int, name: str) -> Sealed:
-        return await receive(self._at[name].at("in"), name, 1, size)
+        return await batches.receive(self._at[name].at("in"), name, Onions, 1, size)
 
     async def _pass(self, batch: Sealed, size: int, mixer: str) -> Sealed:
         await self._tell(mixer, Company("mix", []))
         at = self._at[mixer].at("pass")
-        await send(at, mixer, batch)
-        return await receive(at, mixer, len(batch), size)
+        await batches.send(at, mixer, Onions, batch)
+        return await batches.receive(at, mixer, Onions, len(batch), size)
 
     def _open(self, batch: Sealed, own: Class, last: str) -> list[list[str]]:
         try:
@@ -269,30 +267,6 @@ def read_row(study: Study, raw: bytes | None) -> list[str]:
         if column.values is not None and cell not in domain(column):
             raise InputError(f"column {column.name!r} has a value that the study does not list")
     return cells
-
-
-async def send(channel: Channel, to: str, batch: Sealed) -> None:
-    """Rows, in as many messages as they take."""
-    step = max(1, CHUNK_BYTES // (POINT_BYTES + len(batch.bodies[0])))
-    for first in range(0, len(batch), step):
-        part = batch.slice(first, first + step)
-        await channel.send(to, Onions(part.heads, b"".join(part.bodies)))
-
-
-async def receive(channel: Channel, sender: str, rows: int, size: int) -> Sealed:
-    """That many rows of that size. Raises PeerError for anything else."""
-    body, step = size - OVERHEAD + BODY_OVERHEAD, max(1, CHUNK_BYTES // (size - OVERHEAD + BODY_OVERHEAD + POINT_BYTES))
-    parts = []
-    for first in range(0, rows, step):
-        due = min(step, rows - first)
-        part = await channel.receive(sender, Onions)
-        if len(part.heads) != due or len(part.bodies) != due * body:
-            reason = f"{len(part.heads)} rows of {len(part.bodies)} bytes, expected {due} of {body} bytes each"
-            raise PeerError(party=sender, step=channel.step, reason=reason)
-        parts.append(
-            Sealed(part.heads, [part.bodies[start : start + body] for start in range(0, len(part.bodies), body)])
-        )
-    return Sealed.join(parts)
 
 
 def _context(channel: Channel, own: Class) -> tuple[Label, ...]:

@@ -16,7 +16,7 @@ from covey.protocols.federate.pair import BIT_KEY_BYTES, NUMBER_KEY_BYTES
 from covey.protocols.federate.said import RANGE_BITS, SCORE_BITS, room_for, tests_of, width_of
 from covey.protocols.federate.terms import Terms
 from covey.secure import approval, ciphers, lists
-from covey.wire import FRAME_BYTES
+from covey.wire import FRAME_BYTES, chunks
 
 VECTOR_BYTES = FRAME_BYTES + 40
 
@@ -148,6 +148,6 @@ def _release(course: Course, terms: Terms, division: Division, label_bytes: int)
     course.say(first, second, 1, VECTOR_BYTES + 8 * classes)
     course.say(second, first, ciphers.messages(packs, terms.bits), ciphers.size(packs, terms.bits))
     for provider in (first, second):
-        course.say(provider, recipient, lists.word_messages(numbers), lists.word_size(numbers))
+        course.say(provider, recipient, chunks.messages(numbers), chunks.size(numbers))
         boxes = -(-classes // CHUNK)
         course.say(provider, recipient, boxes, boxes * VECTOR_BYTES + label_bytes // 2)

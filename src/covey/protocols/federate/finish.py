@@ -24,10 +24,9 @@ from covey.protocols.federate.lead import ask_tests
 from covey.protocols.federate.own import Own
 from covey.protocols.federate.pair import CountingPair
 from covey.protocols.federate.said import read_numbers, room_for, width_of
-from covey.secure import ciphers, lists
+from covey.secure import ciphers
 from covey.secure.ciphers import Ciphers
-from covey.secure.lists import VectorPart
-from covey.wire import FRAME_BYTES, Channel, Count, Message, Vector
+from covey.wire import FRAME_BYTES, Channel, Chunk, Count, Message, Vector
 
 CHUNK = 4096
 """Boxes per message."""
@@ -54,12 +53,16 @@ class Summed(Ciphers, tag="federate.summed"):
     """Common users of each class and exact value, under masks and the recipient's key, many in one ciphertext."""
 
 
-class Veiled(VectorPart, tag="federate.veiled"):
+class Veiled(Chunk[Vector], tag="federate.veiled"):
     """The numbers under their masks."""
 
+    values: Vector
 
-class Veils(VectorPart, tag="federate.veils"):
+
+class Veils(Chunk[Vector], tag="federate.veils"):
     """The masks."""
+
+    values: Vector
 
 
 class Boxes(Message, tag="federate.boxes"):
@@ -118,14 +121,14 @@ async def send_release(channel: Channel, pair: CountingPair, leaves: Sequence[Gr
         slots = packing.slots(pair.secret.public, room)
         packed = await ciphers.receive(at, pair.peer, Summed, pair.secret.public, -(-numbers // slots))
         veiled = read_numbers(at, pair.peer, pair.secret, packed, room, numbers)
-        await lists.send_words(at, recipient, Veiled, np.array(veiled, dtype=np.uint64))
+        await at.send_all(recipient, Veiled, Vector(np.array(veiled, dtype=np.uint64)))
     else:
         sums = pair.theirs.totals(cell for group in shown for cell in by_value(pair.own, group))
         stream = at.rng.stream("veils")
         veils = [stream.below(1 << (room - 1)) for _ in range(numbers)]
         packed = packing.pack(sums.plus_numbers(veils), room, packing.slots(sums.key, room))
         await ciphers.send(at, pair.peer, Summed, packed.rerandomised(at.rng.stream("fresh")))
-        await lists.send_words(at, recipient, Veils, np.array(veils, dtype=np.uint64))
+        await at.send_all(recipient, Veils, Vector(np.array(veils, dtype=np.uint64)))
     await send_boxes(channel.at("boxes"), pair.own, shown, recipient)
 
 
@@ -153,8 +156,8 @@ async def send_boxes(channel: Channel, own: Own, shown: Sequence[Group], recipie
 
 async def receive_numbers(channel: Channel, first: str, second: str, classes: int, width: int) -> Longs:
     """Common users of each class and exact value: what was masked less the masks."""
-    veiled = await lists.receive_words(channel, first, Veiled, classes * width)
-    veils = await lists.receive_words(channel, second, Veils, classes * width)
+    veiled = (await channel.receive_all(first, Veiled, classes * width)).words
+    veils = (await channel.receive_all(second, Veils, classes * width)).words
     return (veiled - veils).astype(np.int64).reshape(classes, width)
 
 

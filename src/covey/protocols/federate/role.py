@@ -14,8 +14,7 @@ from covey.protocols.federate.pair import CountingPair, Pair
 from covey.protocols.federate.release import costs, result
 from covey.protocols.federate.terms import Terms
 from covey.protocols.protocol import Proposal, Result, Seat
-from covey.secure import lists
-from covey.wire import Channel
+from covey.wire import Channel, Vector
 
 DIVISION_SECONDS = 86_400.0
 """How long the recipient waits for the providers as long as they give signs of life."""
@@ -81,7 +80,8 @@ async def send_paper_release(channel: Channel, pair: Pair, leaves: list[Group]) 
     shown = [leaves[place] for place in order.tolist()]
     counts = await paper.count_exactly(channel.at("count"), pair, shown)
     if not pair.is_first:
-        await lists.send_words(channel.at("numbers"), terms.recipient, finish.Veils, counts.ravel().astype(np.uint64))
+        told = Vector(counts.ravel().astype(np.uint64))
+        await channel.at("numbers").send_all(terms.recipient, finish.Veils, told)
     await finish.send_boxes(channel.at("boxes"), pair.own, shown, terms.recipient)
 
 
@@ -134,5 +134,5 @@ async def _boxes(channel: Channel, terms: Terms, provider: str, classes: int) ->
 async def _numbers(channel: Channel, terms: Terms, classes: int) -> Longs:
     if terms.by_level:
         return await finish.receive_numbers(channel, terms.first, terms.second, classes, terms.width)
-    counts = await lists.receive_words(channel, terms.second, finish.Veils, classes * terms.width)
-    return counts.astype(np.int64).reshape(classes, terms.width)
+    counts = await channel.receive_all(terms.second, finish.Veils, classes * terms.width)
+    return counts.words.astype(np.int64).reshape(classes, terms.width)

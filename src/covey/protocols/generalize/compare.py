@@ -21,20 +21,24 @@ from covey.crypto.group import Points, hash_to_group
 from covey.errors import Aborted, PeerError
 from covey.protocols.generalize.cells import Cells, labels_of, laid_out, matched
 from covey.secure import lists
-from covey.secure.lists import Elements, VectorPart
-from covey.wire import Bytes32, Channel, Message, gather
+from covey.secure.lists import Elements
+from covey.wire import Bytes32, Channel, Chunk, Message, Vector, gather
 
 
-class Sizes(VectorPart, tag="generalize.sizes"):
+class Sizes(Chunk[Vector], tag="generalize.sizes"):
     """How many people each of the sender's groups has, in the order of its list."""
+
+    values: Vector
 
 
 class Grouped(Elements, tag="generalize.grouped"):
     """The sender's people under its key of this round, group by group."""
 
 
-class Resized(VectorPart, tag="generalize.resized"):
+class Resized(Chunk[Vector], tag="generalize.resized"):
     """The sizes of the reader's groups, in the order of the list that comes back."""
+
+    values: Vector
 
 
 class Regrouped(Elements, tag="generalize.regrouped"):
@@ -146,7 +150,7 @@ async def _swap(channel: Channel, peer: str, hand: Hand) -> _Swapped:
     heard: list[_List] = []
 
     async def tell() -> None:
-        await lists.send_words(at, peer, Sizes, own.astype(np.uint64))
+        await at.send_all(peer, Sizes, Vector(own.astype(np.uint64)))
         await lists.send_made(at, peer, Grouped, people, made)
 
     async def hear() -> None:
@@ -185,7 +189,7 @@ async def _return_both(channel: Channel, peer: str, theirs: _List, sizes: Longs)
 
 
 async def _send_back(channel: Channel, to: str, theirs: _List) -> _List:
-    await lists.send_words(channel, to, Resized, theirs.sizes.astype(np.uint64))
+    await channel.send_all(to, Resized, Vector(theirs.sizes.astype(np.uint64)))
     await lists.send(channel, to, Regrouped, [theirs.points])
     return theirs
 
@@ -200,8 +204,8 @@ async def _receive_back(channel: Channel, sender: str, mine: Longs) -> _List:
     return _List(sizes, listed)
 
 
-async def _receive_sizes(channel: Channel, sender: str, kind: type[VectorPart], groups: int, people: int) -> Longs:
-    words = await lists.receive_words(channel, sender, kind, groups)
+async def _receive_sizes(channel: Channel, sender: str, kind: type[Chunk[Vector]], groups: int, people: int) -> Longs:
+    words = (await channel.receive_all(sender, kind, groups)).words
     if not len(words) or int(words.min()) < 1 or int(words.max()) > people or int(words.sum()) != people:
         raise PeerError(party=sender, step=channel.step, reason=f"sizes of groups that are not of {people} people")
     return words.astype(np.int64)

@@ -18,7 +18,7 @@ from covey.secure import align, approval, join, lists, match
 from covey.secure.declare import Cost
 from covey.study import Study
 from covey.table import Table
-from covey.wire import FRAME_BYTES
+from covey.wire import FRAME_BYTES, chunks
 
 SMALL_BYTES = FRAME_BYTES + 48
 """Of a message with a number or two."""
@@ -65,8 +65,8 @@ class Bill:
 
 def _listed(people: int, *groups: int) -> tuple[int, int]:
     """Messages and bytes of a list of people in groups, one for each number of groups."""
-    messages = sum(lists.word_messages(number) + lists.messages(people) for number in groups)
-    return messages, sum(lists.word_size(number) + lists.size(people) for number in groups)
+    messages = sum(chunks.messages(number) + lists.messages(people) for number in groups)
+    return messages, sum(chunks.size(number) + lists.size(people) for number in groups)
 
 
 def add_round(bill: Bill, terms: Terms, found: Round, *, last: bool) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from covey.protocols.peel import pure
 from covey.secure import sum as secure_sum
-from covey.secure import threshold
+from covey.secure import threshold_test
 
 
 @dataclass
@@ -26,8 +26,8 @@ class Course:
     def messages(self, parties: int, k: int) -> int:
         """How many messages all parties sent, without tests of diversity."""
         return (
-            sum(threshold.PREPARATION_COST.messages(parties, k, width) for width in self.prepared)
-            + sum(threshold.COST.messages(parties, width) for width in self.tested)
+            sum(threshold_test.PREPARATION_COST.messages(parties, k, width) for width in self.prepared)
+            + sum(threshold_test.COST.messages(parties, width) for width in self.tested)
             + sum(pure.COST.messages(parties, *sizes) for sizes in self.examined)
             + sum(secure_sum.COST.messages(parties, width) for width in self.counted)
         )
@@ -35,8 +35,8 @@ class Course:
     def bytes(self, parties: int, k: int) -> int:
         """How many bytes these took on the wire."""
         return (
-            sum(threshold.PREPARATION_COST.bytes(parties, k, width) for width in self.prepared)
-            + sum(threshold.COST.bytes(parties, width) for width in self.tested)
+            sum(threshold_test.PREPARATION_COST.bytes(parties, k, width) for width in self.prepared)
+            + sum(threshold_test.COST.bytes(parties, width) for width in self.tested)
             + sum(pure.COST.bytes(parties, *sizes) for sizes in self.examined)
             + sum(secure_sum.COST.bytes(parties, width) for width in self.counted)
         )
@@ -44,8 +44,10 @@ class Course:
     def rounds(self, parties: int, k: int) -> tuple[int, int]:
         """The longest chain is at least that of the visits alone, and at most that with every batch waited for."""
         online = (
-            sum(threshold.COST.rounds(parties, width) for width in self.tested)
+            sum(threshold_test.COST.rounds(parties, width) for width in self.tested)
             + sum(pure.COST.rounds(parties, *sizes) for sizes in self.examined)
             + len(self.counted)
         )
-        return online, online + sum(threshold.PREPARATION_COST.rounds(parties, k, width) for width in self.prepared)
+        return online, online + sum(
+            threshold_test.PREPARATION_COST.rounds(parties, k, width) for width in self.prepared
+        )

@@ -17,8 +17,8 @@ from covey.arrays import Bits, Longs, Words
 from covey.crypto.field import F31
 from covey.protocols.peel.supply import Tests
 from covey.secure import sum as secure_sum
-from covey.secure import threshold
-from covey.secure.threshold import Prepared
+from covey.secure import threshold_test
+from covey.secure.threshold_test import Prepared
 from covey.wire import Channel, gather
 
 LARGEST = 1 << 13
@@ -119,7 +119,7 @@ async def _rungs(channel: Channel, tests: Tests, bounds: list[int], counts: Long
 
 
 async def _reaches(channel: Channel, ordered: Awaitable[Prepared], mine: Words) -> Bits:
-    return await threshold.reaches(channel, await ordered, mine)
+    return await threshold_test.reaches(channel, await ordered, mine)
 
 
 def _fit(
@@ -132,7 +132,7 @@ def _fit(
 
 
 async def _all_fit(channel: Channel, ordered: Awaitable[Prepared], mine: Words, width: int) -> Bits:
-    return await threshold.all_below(channel, await ordered, mine, together=width)
+    return await threshold_test.all_below(channel, await ordered, mine, together=width)
 
 
 def _cut(places: Longs, most: int) -> list[Longs]:

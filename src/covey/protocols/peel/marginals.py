@@ -12,7 +12,7 @@ from covey.arrays import Bits, Longs, Words
 from covey.errors import Aborted, PeerError, Unmet
 from covey.protocols.peel.nodes import RARE, WITHHELD, Marginals, to_open
 from covey.secure import sum as secure_sum
-from covey.secure import threshold
+from covey.secure import threshold_test
 from covey.secure.declare import Leakage
 from covey.study import Study
 from covey.table import Table
@@ -66,8 +66,8 @@ def by_shares(k: int) -> Reaches:
     """A test among three or more, prepared when it is needed."""
 
     async def reaches(channel: Channel, mine: Words) -> Bits:
-        prepared = await threshold.prepare(channel.at("before"), k, len(mine))
-        return await threshold.reaches(channel.at("test"), prepared, mine)
+        prepared = await threshold_test.prepare(channel.at("before"), k, len(mine))
+        return await threshold_test.reaches(channel.at("test"), prepared, mine)
 
     return reaches
 

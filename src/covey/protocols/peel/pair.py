@@ -17,9 +17,9 @@ from covey.errors import InputError, PeerError
 from covey.protocols.peel.choice import Pair
 from covey.protocols.peel.course import Course
 from covey.secure import match
-from covey.secure.lists import LONGEST
-from covey.secure.threshold import Prepared
+from covey.secure.threshold_test import Prepared
 from covey.wire import Channel, Message, Vector, gather
+from covey.wire.chunks import LONGEST
 
 NO_WORDS: Words = np.zeros(0, dtype=np.uint64)
 

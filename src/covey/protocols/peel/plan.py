@@ -22,7 +22,7 @@ from covey.protocols.peel.tuples import Grid
 from covey.protocols.peel.visit import WINDOW
 from covey.protocols.protocol import Forecast
 from covey.protocols.shared import rows
-from covey.secure import shuffle, threshold
+from covey.secure import shuffle, threshold_test
 from covey.secure import sum as secure_sum
 from covey.study import Study
 from covey.table import group
@@ -54,7 +54,7 @@ def foresee(study: Study, rows_of: Mapping[str, int]) -> Forecast:
     visits = _visits(study, trees, terms, nodes, likely, records / sample)
     tests, classes = visits.tests, max(1, records // (2 * terms.k))
     rounds = visits.rounds(terms)
-    shares = threshold.PREPARATION_COST.bytes(parties, terms.k, tests) + threshold.COST.bytes(parties, tests)
+    shares = threshold_test.PREPARATION_COST.bytes(parties, terms.k, tests) + threshold_test.COST.bytes(parties, tests)
     learned = [*marginals.LEAKAGE.sentences(leaves=sum(tree.codes for tree in trees), k=terms.k)]
     if terms.two:
         learned += leaks.TWO.sentences(k=terms.k)

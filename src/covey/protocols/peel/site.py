@@ -20,7 +20,7 @@ from covey.crypto.field import F31
 from covey.errors import Unmet
 from covey.hierarchy import Hierarchy
 from covey.protocols.peel.terms import Terms
-from covey.secure import threshold
+from covey.secure import threshold_test
 from covey.secure.declare import Leakage
 from covey.table import Table
 from covey.wire import Channel
@@ -41,8 +41,8 @@ async def lift(channel: Channel, terms: Terms, table: Table) -> Table:
     mine = support(table.trees[column], table.codes[column])
     if channel.me == channel.parties[0]:
         mine = mine - 1  # 1 to sites - 1 are to be avoided, and tests know 0 to a bound
-    prepared = await threshold.prepare(channel.at("before"), sites - 1, len(mine))
-    fits = await threshold.reaches(channel.at("test"), prepared, (mine % F31.prime).astype(np.uint64))
+    prepared = await threshold_test.prepare(channel.at("before"), sites - 1, len(mine))
+    fits = await threshold_test.reaches(channel.at("test"), prepared, (mine % F31.prime).astype(np.uint64))
     return lifted(table, column, fits, sites)
 
 

@@ -16,8 +16,8 @@ from typing import Protocol as Interface
 from covey.arrays import Bits, Words
 from covey.crypto.factorial import shape
 from covey.protocols.peel.course import Course
-from covey.secure import threshold
-from covey.secure.threshold import Prepared
+from covey.secure import threshold_test
+from covey.secure.threshold_test import Prepared
 from covey.wire import Channel, depth
 
 LANES = 4
@@ -105,7 +105,7 @@ class Supply:
 
     async def reaches(self, channel: Channel, mine: Words) -> Bits:
         """Where the parties' numbers add up to the bound or more."""
-        return await threshold.reaches(channel, await self.take(len(mine)), mine)
+        return await threshold_test.reaches(channel, await self.take(len(mine)), mine)
 
     async def take(self, width: int) -> Prepared:
         """The next tests, which are waited for if need be."""
@@ -141,7 +141,7 @@ class Supply:
             depth.restart()  # a batch depends on its order, not on what its lane prepared before
             depth.consume(order.read)
             with order.supply.channel.at(order.number) as at:
-                prepared = await threshold.prepare(at, order.supply.bound, order.width)
+                prepared = await threshold_test.prepare(at, order.supply.bound, order.width)
             order.batch.set_result((prepared, depth.current()))
 
     def close(self) -> None:

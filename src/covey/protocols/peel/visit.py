@@ -18,7 +18,7 @@ from covey.crypto.field import F31
 from covey.protocols.peel.classes import Candidates, Classes
 from covey.protocols.peel.find import Finder, Heavy, Table, astray
 from covey.secure import sum as secure_sum
-from covey.secure import threshold
+from covey.secure import threshold_test
 from covey.wire import Channel
 
 WINDOW = 400_000
@@ -126,7 +126,7 @@ class Peeling:
             others -= 1  # 1 to asked - 1 are to be avoided, and tests know 0 to a bound
         mine = (others.ravel() % F31.prime).astype(np.uint64)
         prepared = await self.finder.supply.prepared("shared", asked - 1, len(mine))
-        return await threshold.none_below(channel.at("test"), prepared, mine, together=len(parties))
+        return await threshold_test.none_below(channel.at("test"), prepared, mine, together=len(parties))
 
     def _place(self, candidates: Candidates) -> Longs:
         """For each item in play which of the candidates it lies in, or -1; no item lies in two that are free."""

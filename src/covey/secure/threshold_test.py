@@ -12,7 +12,7 @@ Not       a party that lies changes answers unnoticed; how many tests there are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,30 +24,29 @@ from covey.crypto.factorial import evaluate, shape
 from covey.crypto.field import F31, Elements31
 from covey.crypto.rng import Rng
 from covey.errors import InputError
+from covey.secure import shares
 from covey.secure.declare import Cost, Leakage
-from covey.wire import FRAME_BYTES, Channel, Message, gather
-
-LARGEST = 1 << 19
-"""Tests that are opened in one message; more are opened one after the other."""
+from covey.wire import FRAME_BYTES, Channel, Chunk
+from covey.wire.chunks import messages, size
 
 MESSAGE_BYTES = FRAME_BYTES + 31
 
 LEAKAGE = Leakage(everyone=("for each of {width} joint numbers whether it is {bound} or more, and no number",))
 
 
-class Dealt(Message, tag="reach.dealt"):
+class Dealt(Chunk[Elements31], tag="reach.dealt"):
     """Shares of the sender's random numbers or products that the recipient cannot derive: uniform to it."""
 
     shares: Elements31
 
 
-class Masked(Message, tag="reach.masked"):
+class Masked(Chunk[Elements31], tag="reach.masked"):
     """The sender's numbers less its part of the masks: uniform to everyone else."""
 
     numbers: Elements31
 
 
-class Part(Message, tag="reach.part"):
+class Part(Chunk[Elements31], tag="reach.part"):
     """The sender's part of the products, under masks that add up to nothing."""
 
     parts: Elements31
@@ -92,11 +91,9 @@ class _Workshop:
     """One party's place at one preparation: what it deals, and how it multiplies what it was dealt."""
 
     def __init__(self, channel: Channel) -> None:
-        if len(channel.parties) < 3:
-            raise InputError("shares hide nothing between two parties")
+        shares.refuse_two(channel)
         self.channel = channel
         self.seeds = channel.pairwise_seeds()
-        self.places = sharing.places(channel.parties)
         self.layers = 0
 
     async def random(self, width: int) -> tuple[Words, Words, Words]:
@@ -104,52 +101,20 @@ class _Workshop:
         masks = Dealing(self.channel.me, self.seeds, "mask", field=F31)
         factors = Dealing(self.channel.me, self.seeds, "factor", last=True, field=F31)
         mine = F31.draw(self.channel.rng.stream("mask"), width)
-        dealt = await self._hand(
-            [(masks, *masks.deal(mine)), (factors, *factors.deal_random(width, self.channel.rng.stream("factor")))]
-        )
-        shares = [_total(each.values()) for each in dealt]
-        return mine, shares[0], shares[1]
+        drawn = factors.deal_random(width, self.channel.rng.stream("factor"))
+        dealt = await shares.hand_out(self.channel, Dealt, Elements31, [(masks, *masks.deal(mine)), (factors, *drawn)])
+        mask, factor = (shares.total(each, F31) for each in dealt)
+        return mine, mask, factor
 
     async def multiply(self, left: Words, right: Words) -> Words:
         """Shares of the products, row by row."""
         return (await self.reduce(F31.multiply(left.ravel(), right.ravel()))).reshape(left.shape)
 
     async def reduce(self, product: Words) -> Words:
-        """Shares of the low degree of what shares of the high degree stand for: each party shares its own anew."""
+        """Shares of the low degree of what shares of the high degree stand for."""
         self.layers += 1
         dealing = Dealing(self.channel.me, self.seeds, f"layer {self.layers}", last=self.layers % 2 == 0, field=F31)
-        (dealt,) = await self._hand([(dealing, *dealing.deal(product))])
-        return sharing.reduce_degree({self.places[name]: share for name, share in dealt.items()}, F31)
-
-    async def _hand(self, dealings: Sequence[tuple[Dealing, dict[str, Words], Words]]) -> list[dict[str, Words]]:
-        """Everyone's shares of each dealing, by dealer; what travels to one peer travels together."""
-        channel = self.channel
-        width = len(dealings[0][2])
-
-        async def give(peer: str) -> list[Words]:
-            parcel = [parcels[peer] for _, parcels, _ in dealings if peer in parcels]
-            if parcel:
-                await channel.send(peer, Dealt(Elements31(np.concatenate(parcel))))
-            return []
-
-        async def take(peer: str) -> list[Words]:
-            sent = [not dealing.derives(peer, channel.me) for dealing, _, _ in dealings]
-            rest = np.zeros(0, dtype=np.uint64)
-            if any(sent):
-                message = await channel.receive(peer, Dealt)
-                rest = sharing.accept(message.shares.words, width * sum(sent), party=peer, step=channel.step, field=F31)
-            shares = []
-            for (dealing, _, _), travels in zip(dealings, sent, strict=True):
-                shares.append(rest[:width] if travels else dealing.derived(peer, width))
-                rest = rest[width:] if travels else rest
-            return shares
-
-        answers = await gather(*(give(peer) for peer in channel.peers), *(take(peer) for peer in channel.peers))
-        theirs = dict(zip(channel.peers, answers[len(channel.peers) :], strict=True))
-        return [
-            {channel.me: own, **{peer: shares[number] for peer, shares in theirs.items()}}
-            for number, (_, _, own) in enumerate(dealings)
-        ]
+        return await shares.reduce(self.channel, Dealt, Elements31, dealing, product)
 
 
 async def prepare(channel: Channel, bound: int, width: int) -> Prepared:
@@ -198,41 +163,26 @@ async def none_below(channel: Channel, prepared: Prepared, mine: Words, *, toget
         factors = np.concatenate([await workshop.multiply(first, second), factors[2 * half :]])
     last = [np.ascontiguousarray(row) for row in factors]
     product = F31.multiply(last[0], last[1]) if len(last) > 1 else last[0]
-    return np.asarray(await _open_parts(channel, product) != 0)
+    return np.asarray(await _open(channel, product) != 0)
 
 
 async def open_products(channel: Channel, prepared: Prepared, mine: Words, *, together: int = 1) -> Words:
     """What everyone sees: 0 where a sum is below the bound, uniform elsewhere; sums of `together` such numbers."""
     _fits(prepared, mine, together)
-    opened = []
-    step = max(1, LARGEST // together) * together
-    while len(prepared) > step:
-        first, prepared = prepared.split(step)
-        opened.append(await _open(channel, first, mine[:step], together))
-        mine = mine[step:]
-    opened.append(await _open(channel, prepared, mine, together))
-    return np.concatenate(opened)
-
-
-async def _open(channel: Channel, prepared: Prepared, mine: Words, together: int) -> Words:
-    if not len(prepared):
+    if not len(mine):
         return np.zeros(0, dtype=np.uint64)
     products = await _products(channel, prepared, mine)
-    return await _open_parts(channel, _total(products.reshape(-1, together).T))
+    return await _open(channel, shares.total(products.reshape(-1, together).T, F31))
 
 
 async def _products(channel: Channel, prepared: Prepared, mine: Words) -> Words:
     """This party's shares, of the high degree, of the products: opens the masked sums."""
-    masked = F31.subtract(mine, prepared.mask)
-    heard = await channel.exchange(Masked(Elements31(masked)))
-    theirs = (_accept(channel, peer, message.numbers, len(mine)) for peer, message in heard.items())
-    return multiply_out(prepared, _total([masked, *theirs]))
+    opened = await shares.open_total(channel, Masked, Elements31, F31.subtract(mine, prepared.mask))
+    return multiply_out(prepared, opened)
 
 
-async def _open_parts(channel: Channel, shares: Words) -> Words:
-    part = own_part(channel, shares)
-    answers = await channel.exchange(Part(Elements31(part)))
-    return _total([part, *(_accept(channel, peer, each.parts, len(part)) for peer, each in answers.items())])
+async def _open(channel: Channel, products: Words) -> Words:
+    return await shares.open_total(channel, Part, Elements31, own_part(channel, products))
 
 
 def _fits(prepared: Prepared, mine: Words, together: int) -> None:
@@ -247,59 +197,51 @@ def multiply_out(prepared: Prepared, opened: Words) -> Words:
     return evaluate(opened, powers, factors, cut.binomials, cut.shifts)
 
 
-def own_part(channel: Channel, shares: Words) -> Words:
+def own_part(channel: Channel, products: Words) -> Words:
     """Shares of the high degree as summands, under masks that add up to nothing and hide the polynomials."""
-    places = sharing.places(channel.parties)
-    weight = sharing.weights(tuple(places.values()), F31)[places[channel.me] - 1]
-    masks: Mapping[str, Rng] = {peer: Rng(seed) for peer, seed in channel.pairwise_seeds().items()}
-    streams = {peer: rng.stream("mask") for peer, rng in masks.items()}
-    return F31.add(F31.scale(shares, weight), sharing.pair_masks(channel.me, streams, len(shares), F31))
+    streams = {peer: Rng(seed).stream("mask") for peer, seed in channel.pairwise_seeds().items()}
+    return shares.summand(channel, products, streams, F31)
 
 
 def ideal(inputs: Mapping[str, Words], bound: int) -> Bits:
     """What a trusted party would answer."""
-    total = _total(list(inputs.values()))
-    return np.asarray(total >= bound)
+    return np.asarray(shares.total(inputs.values(), F31) >= bound)
 
 
 def _sent(parties: int) -> int:
+    """Shares of one dealing that travel, all parties together."""
     return parties * (parties - 1 - sharing.threshold(parties))
 
 
-def _layers(bound: int) -> int:
-    return shape(bound).exchanges - 1
+def _layers(bound: int) -> list[int]:
+    """Products of each layer of a preparation, for each test."""
+    cut, powers, rows = shape(bound), 1, []
+    while powers < cut.stride:
+        rows.append(min(powers, cut.stride - powers))
+        powers += rows[-1]
+    return rows + [1] * cut.strides
+
+
+def _preparation_messages(parties: int, bound: int, width: int) -> int:
+    """Masks and factors travel together: where the number of parties is even, one peer of each derives neither."""
+    derived = 2 * sharing.threshold(parties)
+    first = parties * (derived * messages(width, 4) + (parties - 1 - derived) * messages(2 * width, 4))
+    return first + _sent(parties) * sum(messages(rows * width, 4) for rows in _layers(bound))
 
 
 PREPARATION_COST = Cost(
-    rounds=lambda parties, bound, width: 1 + _layers(bound),
-    messages=lambda parties, bound, width: parties * (parties - 1) + _sent(parties) * _layers(bound),
+    rounds=lambda parties, bound, width: shape(bound).exchanges,
+    messages=_preparation_messages,
     bytes=lambda parties, bound, width: (
         4 * width * _sent(parties) * (2 + shape(bound).products)
-        + MESSAGE_BYTES * (parties * (parties - 1) + _sent(parties) * _layers(bound))
+        + MESSAGE_BYTES * _preparation_messages(parties, bound, width)
     ),
 )
 """Of one `prepare`."""
 
-
-def _openings(width: int) -> int:
-    return -(-width // LARGEST)
-
-
 COST = Cost(
-    rounds=lambda parties, width: 2 * _openings(width),
-    messages=lambda parties, width: 2 * parties * (parties - 1) * _openings(width),
-    bytes=lambda parties, width: 2 * parties * (parties - 1) * (4 * width + MESSAGE_BYTES * _openings(width)),
+    rounds=lambda parties, width: 2 if width else 0,
+    messages=lambda parties, width: 2 * parties * (parties - 1) * messages(width, 4) if width else 0,
+    bytes=lambda parties, width: 2 * parties * (parties - 1) * size(width, 4, MESSAGE_BYTES) if width else 0,
 )
 """Of one `reaches`, once it is prepared."""
-
-
-def _accept(channel: Channel, peer: str, vector: Elements31, due: int) -> Words:
-    return sharing.accept(vector.words, due, party=peer, step=channel.step, field=F31)
-
-
-def _total(vectors: Iterable[Words]) -> Words:
-    summands = iter(vectors)
-    total = np.ascontiguousarray(next(summands))
-    for vector in summands:
-        total = F31.add(total, np.ascontiguousarray(vector))
-    return total
