@@ -57,10 +57,14 @@ def between(
     before, after = neighbours
     into = heard(outcomes[victim], before, kind)
     out = heard(outcomes[after], victim, kind)
-    first, second = (
-        (there.values.words - here.values.words).view(np.int64) for here, there in zip(into, out, strict=True)
-    )
+    first, second = (_words(there) - _words(here) for here, there in zip(into, out, strict=True))
     return np.asarray(first + second, dtype=np.int64)
+
+
+def _words(message: rings.Added | rings.Counted) -> Longs:
+    if isinstance(message, rings.Added):
+        return message.values.words.view(np.int64)
+    return np.frombuffer(message.values, dtype=np.uint8).astype(np.int64)
 
 
 def test_two_neighbours_read_a_number_from_the_papers_ring() -> None:
@@ -269,11 +273,13 @@ def test_bare_parts_show_how_many_bits_are_missing_and_masked_parts_do_not(maske
 
     async def role(channel: Channel) -> tuple[Words, Words]:
         seat = conjunction.Seat(channel)
-        parcels, own = seat.deal(bits[channel.me])
-        for peer, parcel in parcels.items():
+        handout = seat.deal(bits[channel.me])
+        for peer in channel.peers:
+            parcel = handout.parcel(peer)
+            assert parcel is not None
             await channel.send(peer, conjunction.Deal(Elements(parcel)))
         got = {peer: deal.shares.words for peer, deal in (await channel.collect(conjunction.Deal)).items()}
-        inverted, random = seat.add_up(own, got, channel.step)
+        inverted, random = seat.add_up(handout, got)
         weight = weights["abc".index(channel.me)]
         weighted = seat.part(inverted, random) if masked else F61.scale(F61.multiply(inverted, random), weight)
         return inverted, F61.multiply(weighted, F61.inverse(np.full(width, weight)))

@@ -20,7 +20,7 @@ from covey.hierarchy import Hierarchy, numbers
 from covey.protocols.cluster_rows import ancestor
 from covey.protocols.cluster_rows.ancestor import COST, Present, leakage
 from covey.protocols.cluster_rows.descent import NOTHING, Nodes
-from covey.wire import Channel
+from covey.wire import Channel, chunks
 
 
 @dataclass(frozen=True)
@@ -220,7 +220,7 @@ def test_many_nodes_of_two_parties_travel_in_chunks_at_the_declared_cost(
     mine, other = (np.array([[leaf, NOTHING], [NOTHING, leaf], [leaf, leaf]], dtype=np.int32) for leaf in (1, 9))
     case = Case((AGE, AGE), {"a": mine, "b": other})
     whole = run_parties(roles_for(case, receiver))
-    monkeypatch.setattr(ancestor, "CHUNK", 4)  # of six cells
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", 16)  # of six cells
     parts = run_parties(roles_for(case, receiver))
     assert np.array_equal(parts["a"].unwrap(), whole["a"].unwrap())
     size = 2, ancestor.places(case.trees, ancestor.roots(case.trees, 3), 2), 6, receiver is not None

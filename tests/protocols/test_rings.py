@@ -19,15 +19,16 @@ from covey.errors import InputError, PeerError
 from covey.protocols.cluster_rows import rings
 from covey.protocols.cluster_rows.rings import (
     AND_COST,
-    CHUNK,
     LEAKAGE,
     LEAKAGE_OF_AND,
     SUM_COST,
     Added,
     Counted,
-    Residues,
 )
 from covey.wire import Channel
+from covey.wire.chunks import CHUNK_BYTES, WORD_BYTES
+
+CHUNK = CHUNK_BYTES // WORD_BYTES
 
 
 def sums(inputs: Mapping[str, Words]) -> dict[str, Role[Words]]:
@@ -111,7 +112,7 @@ def test_the_same_bytes_are_sent_however_the_network_interleaves() -> None:
     added, joined = numbers("abcd", CHUNK + 3), bits("abcd", 50)
     calm = [said(run_parties(sums(added), seed=7)), said(run_parties(ands(joined), seed=7))]
     for weather in range(3):
-        network = [FaultyNetwork("abcd", Weather(delay=20), weather) for _ in range(2)]
+        network = [FaultyNetwork("abcd", Weather(delay=5), weather) for _ in range(2)]
         assert said(run_parties(sums(added), seed=7, network=network[0])) == calm[0]
         assert said(run_parties(ands(joined), seed=7, network=network[1])) == calm[1]
 
@@ -131,7 +132,7 @@ def test_what_is_passed_on_looks_uniform_until_the_first_player_has_the_total() 
             low = (hop.values.words & np.uint64(255)).astype(np.int64)
             assert chisquare(np.bincount(low, minlength=256)).pvalue > 1e-6
         for count in heard(ones[me], before, Counted):
-            assert chisquare(np.bincount(count.values.words.astype(np.int64), minlength=5)).pvalue > 1e-6
+            assert chisquare(np.bincount(np.frombuffer(count.values, dtype=np.uint8), minlength=5)).pvalue > 1e-6
 
 
 def test_an_and_of_two_is_refused() -> None:
@@ -141,7 +142,7 @@ def test_an_and_of_two_is_refused() -> None:
 def test_a_residue_above_the_modulus_is_refused() -> None:
     async def liar(channel: Channel) -> Bits:
         channel.pairwise_seeds()
-        await channel.at("add").send("b", Counted(Residues(np.array([4], dtype=np.uint64))))
+        await channel.at("add").send("b", Counted(bytes([4])))
         return np.zeros(1, dtype=bool)
 
     roles = ands(bits("abc", 1)) | {"a": liar}

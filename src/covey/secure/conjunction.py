@@ -136,7 +136,7 @@ async def open_products(channel: Channel, mine: Bits, *, receiver: str | None = 
             theirs, handout = await deals.collect(Deal), await dealt.get()
             for peer, parcel in theirs.items():
                 deals.check_length(peer, parcel.shares, handout.due(peer) or 0, "shares")
-            part = seat.part(handout, {peer: parcel.shares.words for peer, parcel in theirs.items()})
+            part = seat.part(*seat.add_up(handout, {peer: parcel.shares.words for peer, parcel in theirs.items()}))
             await gather(*(opens.send(peer, Open(Elements(part))) for peer in receivers if peer != channel.me))
             if channel.me in receivers:
                 await masked.put(part)
@@ -171,14 +171,17 @@ class Seat:
         random = self.randoms.deal_random(len(bits), self.own)
         return Handout(self.channel.me, [(self.bits, *inverted), (self.randoms, *random)])
 
-    def part(self, handout: Handout, parcels: Mapping[str, Words]) -> Words:
-        """This party's part of the product: its shares' product, weighted for the opening and masked.
-
-        Its shares are of the sum of all inverted bits and of the sum of all random numbers. Without masks the parts
-        would show the product's polynomial, and its factors the number of missing bits.
-        """
+    def add_up(self, handout: Handout, parcels: Mapping[str, Words]) -> tuple[Words, Words]:
+        """This party's shares of the sum of all inverted bits and of the sum of all random numbers."""
         everyone = [handout.own, *(handout.shares(peer, parcel) for peer, parcel in parcels.items())]
         inverted, random = (shares.total(each, F61) for each in zip(*everyone, strict=True))
+        return inverted, random
+
+    def part(self, inverted: Words, random: Words) -> Words:
+        """This party's part of the product: its shares' product, weighted for the opening and masked.
+
+        Without masks the parts would show the product's polynomial, and its factors the number of missing bits.
+        """
         return shares.summand(self.channel, F61.multiply(inverted, random), self.masks, F61)
 
 

@@ -13,26 +13,21 @@ Not       an ancestor that is a leaf, or the closure of few records, says much a
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from typing import Annotated, TypeVar
 
 import numpy as np
-from msgspec import Meta
-from numpy.typing import NDArray
 
 from covey.arrays import Bits, Longs
-from covey.errors import InputError, PeerError
+from covey.errors import InputError
 from covey.hierarchy import Hierarchy
 from covey.protocols.cluster_rows.descent import NOTHING, Layout, Nodes, Ranks, check
 from covey.secure import conjunction, match
 from covey.secure.declare import Cost, Leakage
-from covey.wire import FRAME_BYTES, Channel, Message
+from covey.wire import FRAME_BYTES, Channel, Chunk, chunks
 
 MESSAGE_BYTES = FRAME_BYTES + 30
 
-CHUNK = 1 << 18
-"""Nodes per message: a mebibyte."""
+NODE_BYTES = 4
 
 LEAKAGE = Leakage(
     everyone=("that the ancestors of {cells} cells were computed",),
@@ -57,13 +52,9 @@ def leakage(parties: int) -> Leakage:
     return LEAKAGE_OF_TWO if parties == 2 else LEAKAGE
 
 
-def _chunks(cells: int) -> int:
-    return max(1, -(-cells // CHUNK))
-
-
 def _told(cells: int, one: bool) -> int:
     """Messages of two parties besides those of the match."""
-    return 2 + (1 if one else 2) * _chunks(cells)
+    return 2 + (1 if one else 2) * chunks.messages(cells, NODE_BYTES)
 
 
 def _messages(n: int, places: int, cells: int, one: bool = False) -> int:
@@ -87,16 +78,16 @@ COST = Cost(rounds=_rounds, messages=_messages, bytes=_bytes)
 """Of `cells` clusters times columns with `places` in all (see `places`); `one` says that there is one receiver."""
 
 
-class Present(Message, tag="ancestor.present"):
+class Present(Chunk[bytes], tag="ancestor.present"):
     """In which cells the sender has a record, eight to a byte. Among two only."""
 
     cells: bytes
 
 
-class Told(Message):
-    """Nodes of some cells, in order, four bytes each: `CHUNK` of them, or what is left."""
+class Told(Chunk[bytes]):
+    """Nodes of some cells, in order, four bytes each."""
 
-    nodes: Annotated[bytes, Meta(max_length=4 * CHUNK)]
+    nodes: bytes
 
 
 class Alone(Told, tag="ancestor.alone"):
@@ -105,9 +96,6 @@ class Alone(Told, tag="ancestor.alone"):
 
 class Answer(Told, tag="ancestor.answer"):
     """The ancestors that the sender found."""
-
-
-T = TypeVar("T", bound=Told)
 
 
 async def common(
@@ -148,12 +136,12 @@ async def _common_of_two(
     layouts = [Layout.of_depths(walk, bounds[:, column]) for column, walk in enumerate(ranks)]
     texts = [text for column, layout in enumerate(layouts) for text in layout.texts(mine[:, column])]
     here = (mine != NOTHING) & (bounds != NOTHING)
-    await channel.at("present").send(peer, Present(np.packbits(here).tobytes()))
+    await channel.at("present").send_bits(peer, Present, here)
     equal = await match.matches(channel.at("match"), texts, receiver=asker)
-    there = await _presence(channel.at("present"), peer, mine.shape)
+    there = (await channel.at("present").receive_bits(peer, Present, mine.size)).reshape(mine.shape)
     if equal is None:
         told = np.where(here & ~there, mine, NOTHING)
-        await _tell(channel.at("alone"), peer, Alone, told)
+        await channel.at("alone").send_all(peer, Alone, told.astype("<i4").tobytes())
         if receiver is not None:
             return None
         return await _hear(channel.at("answer"), peer, Answer, ranks, bounds)
@@ -163,7 +151,7 @@ async def _common_of_two(
     neither = _table([layout.nobody() for layout in layouts])
     found = np.where(here & there, both, np.where(here, mine, np.where(there, theirs, neither))).astype(np.int32)
     if receiver is None:
-        await _tell(channel.at("answer"), peer, Answer, found)
+        await channel.at("answer").send_all(peer, Answer, found.astype("<i4").tobytes())
     return found
 
 
@@ -213,35 +201,12 @@ def _table(columns: Sequence[Longs]) -> Nodes:
     return np.stack(columns, axis=1).astype(np.int32)
 
 
-async def _presence(at: Channel, peer: str, shape: tuple[int, ...]) -> Bits:
-    cells = (await at.receive(peer, Present)).cells
-    size = math.prod(shape)
-    if len(cells) != -(-size // 8):
-        raise PeerError(party=peer, step=at.step, reason=f"{len(cells)} bytes of cells, expected {-(-size // 8)}")
-    return np.unpackbits(np.frombuffer(cells, dtype=np.uint8), count=size).astype(bool).reshape(shape)
-
-
-async def _tell(at: Channel, peer: str, kind: type[T], nodes: NDArray[np.integer]) -> None:
-    packed = nodes.astype("<i4").tobytes()
-    await at.stream(peer, (kind(packed[start : start + 4 * CHUNK]) for start in _starts(len(packed))))
-
-
-async def _hear(at: Channel, peer: str, kind: type[T], ranks: Sequence[Ranks], bounds: Nodes) -> Nodes:
+async def _hear(at: Channel, peer: str, kind: type[Told], ranks: Sequence[Ranks], bounds: Nodes) -> Nodes:
     """The peer's nodes in all cells. Raises PeerError for what are none below the bounds."""
-    parts = []
-    for start in _starts(4 * bounds.size):
-        packed, due = (await at.receive(peer, kind)).nodes, min(4 * CHUNK, 4 * bounds.size - start)
-        if len(packed) != due:
-            raise PeerError(party=peer, step=at.step, reason=f"{len(packed)} bytes of nodes, expected {due}")
-        parts.append(packed)
-    nodes = np.frombuffer(b"".join(parts), dtype="<i4").astype(np.int32).reshape(bounds.shape)
+    packed = await at.receive_all(peer, kind, NODE_BYTES * bounds.size)
+    nodes = np.frombuffer(packed, dtype="<i4").astype(np.int32).reshape(bounds.shape)
     try:
         check(ranks, nodes, bounds)
     except InputError as error:
-        raise PeerError(party=peer, step=at.step, reason=str(error)) from None
+        raise at.refusal(peer, str(error)) from None
     return nodes
-
-
-def _starts(size: int) -> range:
-    """Where the messages of so many bytes of nodes begin; no byte at all takes one, too."""
-    return range(0, max(1, size), 4 * CHUNK)
