@@ -33,10 +33,14 @@ from covey.party.session.data import load_table
 from covey.party.simulate.deal import deal, seed_of, write_hands
 from covey.party.simulate.processes import Setting, simulate
 from covey.protocols import find
-from covey.protocols.peel import clear, marginals
-from covey.protocols.peel.nodes import list_nodes, study_seed
-from covey.protocols.peel.terms import Terms
-from covey.protocols.peel.tuples import Grid, buckets
+from covey.protocols.peel.ideal import admits
+from covey.protocols.peel.ideal import ideal as trusted
+from covey.protocols.peel.parameters import Parameters
+from covey.protocols.peel.tuples import Lattice, buckets
+from covey.protocols.shared.peeling import marginals
+from covey.protocols.shared.peeling.classes import peel
+from covey.protocols.shared.peeling.marginals import study_seed
+from covey.protocols.shared.peeling.nodes import list_nodes
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
 from covey.table import Table
@@ -79,9 +83,10 @@ def hands(study: Study, skew: str | None = None) -> dict[str, Table]:
 
 def loss_of(tables: list[Table], k: int, study: Study) -> tuple[float, int]:
     """The records' summed loss after a clear peeling of these tables with their own list, and how many there are."""
-    terms = Terms.of(study)
-    listed = list_nodes(study, tables[0].trees, marginals.ideal(study, tables), terms.nodes)
-    boxes, sizes, _ = clear.peel(terms, listed, tables)
+    params = Parameters.of(study)
+    listed = list_nodes(study, tables[0].trees, marginals.ideal(study, tables), params.nodes)
+    codes = np.concatenate([table.codes for table in tables], axis=1)
+    boxes, sizes, _ = peel(tables[0].trees, listed, codes, params.k, admits(params, tables))
     per_class = sum(lm(tree)[np.stack(boxes)[:, c]] for c, tree in enumerate(tables[0].trees)) / len(QUASI)
     records = sum(table.rows for table in tables)
     return float(np.dot(per_class, sizes)) + records - sum(sizes), records
@@ -129,7 +134,7 @@ def one_tls(text: str) -> Row:
         released = Path(scratch, "out", "release.csv").read_bytes()
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)
     tables = {name: table for name, hand in dealt.items() if (table := load_table(study, name, hand)) is not None}
-    ideal, loss, ledger = clear.ideal(study, tables), summary["loss"], summary["ledger"]
+    ideal, loss, ledger = trusted(study, tables), summary["loss"], summary["ledger"]
     numbers = next(str(line) for line in ledger if "in numbers" in str(line)) if isinstance(ledger, list) else ""
     return {
         "k": int(k), "parties": int(parties), "mode": mode, "latency ms": int(latency),
@@ -235,7 +240,7 @@ def measure_insider() -> Iterator[Row]:
 def rule_out(study: Study, tables: dict[str, Table], nodes: Ints, per_record: int | None) -> tuple[int, int]:
     """How many candidates the insider rules out as other parties' people, and how many of them they do have."""
     k, trees = study.privacy.k, tables["p0"].trees
-    grid, seed = Grid.of(trees), derive(study_seed(study), "insider")
+    lattice, seed = Lattice.of(trees), derive(study_seed(study), "insider")
     codes = np.concatenate([table.codes for table in tables.values()], axis=1)
     mine = np.zeros(codes.shape[1], dtype=bool)
     mine[Rng(seed).stream("mine").permutation(len(mine))[: len(mine) // 2]] = True
@@ -250,11 +255,11 @@ def rule_out(study: Study, tables: dict[str, Table], nodes: Ints, per_record: in
     for number, levels in enumerate(nodes):
         if int(left.sum()) < k:
             break
-        keys, theirs = grid.keys(levels, codes), grid.keys(levels, people)
+        keys, theirs = lattice.keys(levels, codes), lattice.keys(levels, people)
         _, exact = np.unique(np.concatenate([keys, theirs], axis=1)[0], return_inverse=True)
         size = int(left.sum()) * (per_record or 0)
         bucket = exact
-        if per_record is not None and grid.domain(levels) > size:
+        if per_record is not None and lattice.domain(levels) > size:
             bucket = np.concatenate([buckets(seed, size, each, number) for each in (keys, theirs)])
         rows, cases = bucket[: len(left)], bucket[len(left) :]
         width = int(bucket.max()) + 1

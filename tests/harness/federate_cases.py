@@ -20,9 +20,10 @@ from covey.crypto.reading import ReadingKey
 from covey.crypto.rng import Rng, Stream, derive
 from covey.crypto.secret import Secret
 from covey.protocols import federate
-from covey.protocols.federate import clear, comparison, course, largest, window
-from covey.protocols.federate.own import Own
-from covey.protocols.federate.terms import Terms
+from covey.protocols.federate import comparison, course, largest, window
+from covey.protocols.federate.ideal import divide, smallest_delta
+from covey.protocols.federate.parameters import Parameters
+from covey.protocols.federate.users import OwnUsers
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
 from covey.table import Table, build, read
@@ -101,11 +102,11 @@ def lasting_of(name: str) -> Secret:
     return derive(keys_of(name).dummy, "lasting", federate.PROTOCOL.name)
 
 
-def owns_of(study: Study, users: Users) -> tuple[Terms, Own, Own]:
+def owns_of(study: Study, users: Users) -> tuple[Parameters, OwnUsers, OwnUsers]:
     """Both providers' sides, with the harness's keys."""
-    terms, tables = Terms.of(study), tables_of(study, users)
-    first, second = (Own.of(terms, tables[name], lasting_of(name)) for name in (terms.first, terms.second))
-    return terms, first, second
+    params, tables = Parameters.of(study), tables_of(study, users)
+    first, second = (OwnUsers.of(params, tables[name], lasting_of(name)) for name in (params.first, params.second))
+    return params, first, second
 
 
 def trial_of(study: Study, users: Users) -> Trial:
@@ -127,12 +128,12 @@ def trial_of(study: Study, users: Users) -> Trial:
 
 def cost_of(study: Study, users: Users) -> Spent | None:
     """What a run costs, from its course in the clear."""
-    terms, first, second = owns_of(study, users)
-    if not terms.by_level:
+    params, first, second = owns_of(study, users)
+    if not params.by_level:
         return None
-    division = clear.divide(terms, first, second)
+    division = divide(params, first, second)
     boxes = [own.box(group.members) for own in (first, second) for group in division.leaves]
-    found = course.follow(terms, division, sum(1 + sum(len(label.encode()) + 1 for label in box) for box in boxes))
+    found = course.follow(params, division, sum(1 + sum(len(label.encode()) + 1 for label in box) for box in boxes))
     return Spent(found.rounds, found.messages, found.bytes)
 
 
@@ -166,8 +167,8 @@ def _draw(seed: int) -> Trial:
     study = study_of(30, delta=delta, options=options)
     while True:
         users = draw_users(stream, 30, 6 + stream.below(10), 3 + stream.below(5))
-        terms, first, second = owns_of(study, users)
-        least = clear.smallest_delta(terms, {terms.first: first, terms.second: second})
+        params, first, second = owns_of(study, users)
+        least = smallest_delta(params, first, second)
         if least is not None and least <= 0.95:  # else nothing can be released: tests of their own are about that
             return trial_of(study, users)
 
@@ -179,7 +180,7 @@ def _smallest() -> Trial:
 
 
 def _twins() -> tuple[Trial, Trial]:
-    """Other users, other values and other numbers of them: nothing can be divided, which is what leaks."""
+    """Other users, other values and other numbers of them: nothing can be divided, which is what leakage."""
     study = study_of(12, k=3, options="candidates = 2")
     return (
         trial_of(

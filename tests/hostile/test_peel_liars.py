@@ -14,18 +14,17 @@ from covey.arrays import Words
 from covey.crypto.field import F31, F61
 from covey.crypto.secret import Secret
 from covey.errors import Aborted, PeerError
-from covey.protocols.peel import find, leftover, marginals, pair
-from covey.protocols.peel.classes import Candidates
-from covey.protocols.peel.course import Course
-from covey.protocols.peel.find import Finder, Heavy
-from covey.protocols.peel.own import Own
-from covey.protocols.peel.pure import Examination
-from covey.protocols.peel.release import Published
+from covey.protocols.peel import leftover, marginals, search, two_party
+from covey.protocols.peel.classes import FrequentTuples
+from covey.protocols.peel.parameters import Parameters
+from covey.protocols.peel.purity import Examination
+from covey.protocols.peel.records import OwnRecords
+from covey.protocols.peel.search import Finder, HeavyBuckets
 from covey.protocols.peel.supply import LANES, Supply
-from covey.protocols.peel.terms import Terms
-from covey.protocols.peel.tuples import Grid, buckets
-from covey.protocols.peel.visit import Peeling
+from covey.protocols.peel.tuples import Lattice, buckets
+from covey.protocols.peel.visits import Peeling
 from covey.protocols.protocol import Seat
+from covey.protocols.shared.peeling.classes import PublishedClasses
 from covey.secure import coin
 from covey.secure.threshold_test import Prepared
 from covey.wire import Channel, Vector, gather
@@ -79,8 +78,8 @@ class OneTest(Supply):
 class OtherSums(Finder):
     """Says that it has other tuples in heavy buckets than it has."""
 
-    async def _examine(self, channel: Channel, hashed: list[Heavy]) -> Examination:
-        found = await super()._examine(channel, hashed)
+    async def _share_sums(self, channel: Channel, hashed: list[HeavyBuckets]) -> Examination:
+        found = await super()._share_sums(channel, hashed)
         found._shares[3:] = F61.add(found._shares[3:].ravel(), np.ones(found._shares[3:].size, np.uint64)).reshape(
             found._shares[3:].shape
         )
@@ -93,15 +92,17 @@ def play(
 ) -> Mapping[str, Outcome[Peeling]]:  # fmt: skip
     """The visits, in which one party has another supply or another finder."""
     study = study_of(len(people), k=3, options=options)
-    tables, terms = tables_of(study, people), Terms.of(study)
+    tables, params = tables_of(study, people), Parameters.of(study)
     nodes, records = list_of(study, tables), sum(table.rows for table in tables.values())
 
     async def role(channel: Channel) -> Peeling:
         table, lies = tables[channel.me], channel.me == LIAR
         joint = await coin.toss(channel.at("coin"))
-        supply = (supply_of if lies else Supply)(channel.at("prepare"), terms.k, Course())
+        supply = (supply_of if lies else Supply)(channel.at("prepare"), params.k)
         kind = finder_of if lies else Finder
-        peeling = Peeling(kind(terms, Grid.of(table.trees), nodes, Own.of(table, terms), joint, supply, records))
+        peeling = Peeling(
+            kind(params, Lattice.of(table.trees), nodes, OwnRecords.of(table, params), joint, supply, records)
+        )
         await gather(peeling.run(channel.at("visit"), lambda done: None), *(supply.work() for _ in range(LANES)))
         return peeling
 
@@ -166,11 +167,17 @@ def test_planted_records_are_not_noticed_and_buy_a_bit_each() -> None:
 def finder_of(people: Mapping[str, list[Person]], records: int, options: str = "") -> Finder:
     """A party that looks at what others opened; it has no peers."""
     study = study_of(len(people), k=3, options=options)
-    tables, terms = tables_of(study, people), Terms.of(study)
+    tables, params = tables_of(study, people), Parameters.of(study)
     table = tables["p0"]
     supply = Supply.__new__(Supply)
     return Finder(
-        terms, Grid.of(table.trees), list_of(study, tables), Own.of(table, terms), Secret(bytes(32)), supply, records
+        params,
+        Lattice.of(table.trees),
+        list_of(study, tables),
+        OwnRecords.of(table, params),
+        Secret(bytes(32)),
+        supply,
+        records,
     )
 
 
@@ -183,14 +190,14 @@ def test_what_is_opened_as_a_tuple_must_be_one_and_lie_in_its_bucket() -> None:
     assert len(finder._decode(table, bucket, keys)) == 1
     with pytest.raises(Aborted, match="none of its bucket"):
         finder._decode(table, (bucket + 1) % table.size, keys)
-    beyond = np.array([[finder.grid.domain(finder.nodes[0])]], dtype=np.uint64)
+    beyond = np.array([[finder.lattice.domain(finder.nodes[0])]], dtype=np.uint64)
     there = buckets(finder.seed, table.size, beyond, table.number)
     with pytest.raises(Aborted, match="none of its bucket"):
         finder._decode(table, there, beyond)
 
 
 def test_tuples_that_can_never_be_told_apart_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(find, "TABLES", 0)
+    monkeypatch.setattr(search, "TABLES", 0)
     error = play(draw_people(3, 120, 1), options="buckets = 1")["p0"].error
     assert isinstance(error, Aborted)
     assert "cannot be told apart" in str(error)
@@ -199,7 +206,7 @@ def test_tuples_that_can_never_be_told_apart_end_the_run(monkeypatch: pytest.Mon
 class OtherCounts(Peeling):
     """Counts more records of the first classes than it has, once their tuples are known."""
 
-    def _counts(self, candidates: Candidates) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    def _counts(self, candidates: FrequentTuples) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         found = super()._counts(candidates).copy()
         found[: len(self.more)] += np.array(self.more, dtype=np.int64)[: len(found)]
         return found
@@ -215,14 +222,14 @@ def test_whoever_counts_more_records_than_there_are_is_noticed(more: tuple[int, 
         for name in names_of(3):
             people[name] += [(10 * age, "F", "a", "flu")] * 5
     study = study_of(3, k=3, options="buckets = 64")
-    tables, terms = tables_of(study, people), Terms.of(study)
+    tables, params = tables_of(study, people), Parameters.of(study)
     nodes, records = list_of(study, tables), sum(table.rows for table in tables.values())
 
     async def role(channel: Channel) -> Peeling:
         table = tables[channel.me]
         joint = await coin.toss(channel.at("coin"))
-        supply = Supply(channel.at("prepare"), terms.k, Course())
-        finder = Finder(terms, Grid.of(table.trees), nodes, Own.of(table, terms), joint, supply, records)
+        supply = Supply(channel.at("prepare"), params.k)
+        finder = Finder(params, Lattice.of(table.trees), nodes, OwnRecords.of(table, params), joint, supply, records)
         peeling = OtherCounts(finder) if channel.me == LIAR else Peeling(finder)
         if isinstance(peeling, OtherCounts):
             peeling.more = more
@@ -245,10 +252,10 @@ def test_whoever_counts_more_records_than_there_are_is_noticed(more: tuple[int, 
     ],
 )
 def test_a_list_of_tuples_that_is_none_is_not_read(sizes: list[int], flat: list[int], limbs: list[int]) -> None:
-    assert pair._cut(np.array(sizes, np.uint64), np.array(flat, np.uint64), limbs) is None
+    assert two_party._cut(np.array(sizes, np.uint64), np.array(flat, np.uint64), limbs) is None
 
 
-def of_two(lie: pair.Alone) -> Mapping[str, Outcome[object]]:
+def of_two(lie: two_party.Alone) -> Mapping[str, Outcome[object]]:
     """The other of two parties names what it likes."""
 
     async def role(channel: Channel) -> object:
@@ -261,8 +268,8 @@ def of_two(lie: pair.Alone) -> Mapping[str, Outcome[object]]:
     return run_parties(dict.fromkeys(names_of(2), role))
 
 
-def alone(sizes: list[int], keys: list[int]) -> pair.Alone:
-    return pair.Alone(Vector(np.array(sizes, np.uint64)), Vector(np.array(keys, np.uint64)))
+def alone(sizes: list[int], keys: list[int]) -> two_party.Alone:
+    return two_party.Alone(Vector(np.array(sizes, np.uint64)), Vector(np.array(keys, np.uint64)))
 
 
 def test_one_of_two_that_names_no_list_or_no_tuple_is_refused() -> None:
@@ -315,7 +322,7 @@ def test_records_that_join_a_class_are_as_many_as_were_left_over() -> None:
     study = study_of(3, k=4)
     trees = tables_of(study, draw_people(3, 2, 0))["p0"].trees
     box = np.array([trees[0].root, trees[1].root, trees[2].root], dtype=np.int32)
-    classes = Published.of(3, [box], [9])
+    classes = PublishedClasses.of(3, [box], [9])
 
     async def role(channel: Channel) -> object:
         mine = leftover.Joined(np.zeros(1, dtype=np.int64), box[np.newaxis])

@@ -21,12 +21,13 @@ from covey.crypto.group import Point, Scalars, generator_times
 from covey.crypto.paillier import PublicKey, SecretKey
 from covey.crypto.reading import ReadingKey
 from covey.crypto.rng import Rng, Stream, derive
-from covey.protocols.federate import clear, largest, score
-from covey.protocols.federate.clear import Group
+from covey.protocols.federate import largest, score
 from covey.protocols.federate.comparison import HIDING, Blinded, Digits, Flags, Masked, slot_bits, starts
 from covey.protocols.federate.finish import Order, Ready, Summed
-from covey.protocols.federate.own import Own
+from covey.protocols.federate.groups import Group, divisible, joined
+from covey.protocols.federate.ideal import keeps, keeps_exactly, turn
 from covey.protocols.federate.pair import BitKey, Membership, NumberKey
+from covey.protocols.federate.parameters import Parameters
 from covey.protocols.federate.said import (
     RANGE_BITS,
     SCORE_BITS,
@@ -41,7 +42,7 @@ from covey.protocols.federate.said import (
     to_words,
     width_of,
 )
-from covey.protocols.federate.terms import Terms
+from covey.protocols.federate.users import OwnUsers
 from covey.secure import ciphers, lists
 from covey.wire import Channel, gather
 
@@ -76,18 +77,18 @@ class Learned:
     classes: int = 0
 
 
-def declared(provider: str, terms: Terms, first: Own, second: Own, stream: Stream) -> Learned:
+def declared(provider: str, params: Parameters, first: OwnUsers, second: OwnUsers, stream: Stream) -> Learned:
     """What the sentences of the ledger come to for one provider; `stream` puts candidates in no order."""
-    everyone = Group("", np.arange(len(terms.population)))
-    if not clear.keeps(terms, first, second, [everyone.members]):
+    everyone = Group("", np.arange(len(params.population)))
+    if not keeps(params, first, second, [everyone.members]):
         return Learned(provider, False)
     levels, below = [], [everyone]
     leaves: list[Group] = []
-    while groups := clear.divisible(terms, below, leaves):
+    while groups := divisible(params, below, leaves):
         below, turns = [], []
         for group in groups:
-            turns.append(_turn(provider, terms, first, second, group, stream))
-            _, halves = clear.turn(terms, first, second, group, clear.keeps)
+            turns.append(_turn(provider, params, first, second, group, stream))
+            _, halves = turn(params, first, second, group, keeps)
             if halves is None:
                 leaves.append(group)
             else:
@@ -95,36 +96,36 @@ def declared(provider: str, terms: Terms, first: Own, second: Own, stream: Strea
         levels.append(tuple(turns))
     leaves.sort(key=lambda group: group.path)
     joined = []
-    while terms.sensitive:
-        good = [clear.keeps_exactly(terms, first, second, group.members) for group in leaves]
+    while params.sensitive:
+        good = [keeps_exactly(params, first, second, group.members) for group in leaves]
         joined.append(tuple(good))
         if all(good):
             break
-        leaves = clear.joined(leaves, [group for group, fine in zip(leaves, good, strict=True) if not fine])
+        leaves = joined(leaves, [group for group, fine in zip(leaves, good, strict=True) if not fine])
     return Learned(provider, True, tuple(levels), tuple(joined), len(leaves))
 
 
-def _turn(provider: str, terms: Terms, first: Own, second: Own, group: Group, stream: Stream) -> Turn:
-    step, halves = clear.turn(terms, first, second, group, clear.keeps)
-    leads = step.first_divides == (provider == terms.first)
+def _turn(provider: str, params: Parameters, first: OwnUsers, second: OwnUsers, group: Group, stream: Stream) -> Turn:
+    step, halves = turn(params, first, second, group, keeps)
+    leads = step.first_divides == (provider == params.first)
     if not step.candidates:
         return Turn(leads, False, 0)
     divider, other = (first, second) if step.first_divides else (second, first)
     column = divider.spread(group.members)[1]
     values = divider.codes(column, group.members, group.path)
-    cuts = score.candidates(terms, values)
+    cuts = score.candidates(params, values)
     upper = values[np.newaxis] >= cuts.codes[:, np.newaxis]
-    made_up, theirs = (~own.member[group.members] for own in (divider, other))
-    count = 1 if terms.alpha == 1 else len(cuts)
+    theirs = ~other.member[group.members]
+    count = 1 if params.alpha == 1 else len(cuts)
     if leads:
-        scores = score.of_divider(
-            terms, divider.axes[column], values[~made_up], cuts, int(made_up.sum()), (upper & made_up).sum(axis=1)
-        ) + score.of_other(terms, len(values), cuts.upper, int(theirs.sum()), (upper & theirs).sum(axis=1))
-        return Turn(True, step.split, count, won=() if terms.alpha == 1 else _knock_out(scores))
+        scores = score.of_divider(params, divider, column, group.members, values, cuts) + score.of_other(
+            params, len(values), cuts.upper, int(theirs.sum()), (upper & theirs).sum(axis=1)
+        )
+        return Turn(True, step.split, count, won=() if params.alpha == 1 else _knock_out(scores))
     numbers = [(int(cuts.upper[place]), int((upper[place] & ~theirs).sum())) for place in range(len(cuts))]
     shuffled = tuple(numbers[place] for place in stream.permutation(len(cuts)).tolist())
     ups = () if halves is None else tuple(np.isin(group.members, halves[1].members).tolist())
-    return Turn(False, step.split, count, above=() if terms.alpha == 1 else shuffled, upper=ups)
+    return Turn(False, step.split, count, above=() if params.alpha == 1 else shuffled, upper=ups)
 
 
 def _knock_out(scores: Longs) -> tuple[tuple[bool, ...], ...]:
@@ -179,7 +180,7 @@ class Tape:
 class Simulator:
     """The other provider, of whom it knows what the ledger says; `lengths` notes what was compared where."""
 
-    terms: Terms
+    params: Parameters
     learned: Learned
     tape: Tape
     lengths: dict[str, Longs] = field(default_factory=dict)
@@ -196,36 +197,36 @@ class Simulator:
 
     async def play(self, channel: Channel) -> None:
         """Everything that the other provider would say."""
-        terms, at = self.terms, channel.at("federate")
+        params, at = self.params, channel.at("federate")
         await self._meet(at)
-        together, everyone = tests_of(terms), np.arange(len(terms.population))
-        widths = np.full(together, width_of(terms, len(everyone)))
+        together, everyone = tests_of(params), np.arange(len(params.population))
+        widths = np.full(together, width_of(params, len(everyone)))
         root, verdict = at.at("divide", "root"), np.array([self.learned.feasible])
-        is_first = self.to == terms.first
+        is_first = self.to == params.first
         await (self._answer_tests if is_first else self._ask_tests)(root, widths, verdict)
         if not self.learned.feasible:
             return
         below, leaves = [Group("", everyone)], []
         for depth, turns in enumerate(self.learned.levels):
-            groups = clear.divisible(terms, below, leaves)
+            groups = divisible(params, below, leaves)
             uppers = await self._level(at.at("divide", depth), groups, turns)
             halves = [_halves(group, upper) for group, upper in zip(groups, uppers, strict=True)]
             leaves += [group for group, cut in zip(groups, halves, strict=True) if not cut]
             below = [half for cut in halves for half in cut]
         leaves += below
         leaves = await self._exact(at.at("exact"), sorted(leaves, key=lambda group: group.path))
-        await at.at("ready").send(terms.recipient, Ready(self.learned.classes))
+        await at.at("ready").send(params.recipient, Ready(self.learned.classes))
         await self._release(at.at("release"), leaves)
 
     async def _meet(self, at: Channel) -> None:
-        bits, meet, enrol = self.terms.bits, at.at("meet"), at.at("enrol")
+        bits, meet, enrol = self.params.bits, at.at("meet"), at.at("enrol")
         self.reading = ReadingKey(meet.rng.stream("bit key"))
         await meet.send(self.to, BitKey(self.reading.public))
         self.their_bits = (await meet.receive(self.to, BitKey)).key
         self.secret = SecretKey(bits, enrol.rng.stream("number key"), least_bits=bits)
         await enrol.send(self.to, NumberKey(self.secret.public))
         self.their_numbers = (await enrol.receive(self.to, NumberKey)).key
-        membership, count = enrol.at("membership"), len(self.terms.population)
+        membership, count = enrol.at("membership"), len(self.params.population)
         zeros = self.secret.encrypt([0] * count, membership.rng.stream("zeros"))
         await ciphers.send(membership, self.to, Membership, zeros)
         await ciphers.receive(membership, self.to, Membership, self.their_numbers, count)
@@ -244,7 +245,7 @@ class Simulator:
     async def _dividers(self, at: Channel, mine: Bits) -> None:
         """Who divides, opened from two shares."""
         widths = np.full(len(mine), RANGE_BITS)
-        if self.to == self.terms.first:
+        if self.to == self.params.first:
             shares = await self._ask_less(at, widths)
             shorter = ~mine
         else:
@@ -289,7 +290,7 @@ class Simulator:
         counts, asked = [turn.cuts for turn in turns], len(message.above)
         if asked:
             room = room_for([len(group.members) for group in groups])
-            packs = -(-asked // ((self.terms.bits - 1) // room))
+            packs = -(-asked // ((self.params.bits - 1) // room))
             await ciphers.receive(choose.at("candidates"), self.to, Above, self.secret.public, packs)
             zeros = self.secret.encrypt([0] * asked, choose.rng.stream("zeros"))
             await ciphers.send(choose.at("scores"), self.to, Scores, zeros)
@@ -314,18 +315,18 @@ class Simulator:
 
     async def _exact(self, at: Channel, leaves: list[Group]) -> list[Group]:
         for number, good in enumerate(self.learned.joined):
-            widths = np.repeat([width_of(self.terms, len(group.members)) for group in leaves], self.terms.width)
-            tests = self._ask_tests if self.to == self.terms.first else self._answer_tests
+            widths = np.repeat([width_of(self.params, len(group.members)) for group in leaves], self.params.width)
+            tests = self._ask_tests if self.to == self.params.first else self._answer_tests
             await tests(at.at(number), widths, np.array(good))
             failing = [group for group, fine in zip(leaves, good, strict=True) if not fine]
-            leaves = clear.joined(leaves, failing) if failing else leaves
+            leaves = joined(leaves, failing) if failing else leaves
         return leaves
 
     async def _release(self, at: Channel, leaves: Sequence[Group]) -> None:
         room = room_for([len(group.members) for group in leaves]) + HIDING + 1
-        count = len(leaves) * self.terms.width
-        packs = -(-count // ((self.terms.bits - 1) // room))
-        if self.to == self.terms.first:
+        count = len(leaves) * self.params.width
+        packs = -(-count // ((self.params.bits - 1) // room))
+        if self.to == self.params.first:
             await at.at("order").receive(self.to, Order)
             numbers, stream = at.at("numbers"), at.rng.stream("veiled")
             await self._send_numbers(numbers, Summed, [stream.below(1 << (room - 1)) for _ in range(count)], room)
@@ -337,8 +338,8 @@ class Simulator:
     # -- comparisons in which nothing is compared
 
     def _widths(self, groups: Sequence[Group]) -> Longs:
-        each = [width_of(self.terms, len(group.members)) for group in groups]
-        return np.repeat(np.array(each, dtype=np.int64), 2 * tests_of(self.terms))
+        each = [width_of(self.params, len(group.members)) for group in groups]
+        return np.repeat(np.array(each, dtype=np.int64), 2 * tests_of(self.params))
 
     async def _ask_tests(self, at: Channel, widths: Longs, verdicts: Bits) -> None:
         if not len(widths):
@@ -366,7 +367,7 @@ class Simulator:
         await self._ask_less(at, widths)
 
     async def _answer_signs(self, at: Channel, widths: Longs) -> None:
-        slots = (self.terms.bits - 1) // slot_bits(widths)
+        slots = (self.params.bits - 1) // slot_bits(widths)
         await ciphers.receive(at, self.to, Masked, self.secret.public, -(-len(widths) // slots))
         await self._answer_less(at, widths)
 
@@ -400,7 +401,7 @@ class Simulator:
 
     async def _send_numbers(self, at: Channel, kind: type[ciphers.C], numbers: Sequence[int], room: int) -> None:
         self.rooms[at.step] = room
-        packs = packed(numbers, room, (self.terms.bits - 1) // room)
+        packs = packed(numbers, room, (self.params.bits - 1) // room)
         await ciphers.send(at, self.to, kind, self.their_numbers.encrypt(packs, at.rng.stream("packs")))
 
 

@@ -13,8 +13,8 @@ from tests.harness.trial import Trial
 from covey.crypto.group import POINT_BYTES
 from covey.crypto.rng import Rng
 from covey.party.record.transcript import Line
-from covey.protocols.federate import leaks
-from covey.protocols.federate.terms import Terms
+from covey.protocols.federate import leakage
+from covey.protocols.federate.parameters import Parameters
 from covey.secure import lists
 
 PEOPLE, COMMON, EXTRA = 24, 10, 6
@@ -49,9 +49,9 @@ def length(line: Line) -> int:
 
 
 def ledger(schedule: str = "paper") -> str:
-    terms = Terms.of(study_of(PEOPLE, options=f'schedule = "{schedule}"'))
-    parts = [leaks.of_meeting(terms), *leaks.before(terms), leaks.of_release(terms)]
-    return " | ".join(line for part in parts for line in part.by_role[leaks.PROVIDER])
+    params = Parameters.of(study_of(PEOPLE, options=f'schedule = "{schedule}"'))
+    parts = [leakage.of_meeting(params), *leakage.before(params), leakage.of_release(params)]
+    return " | ".join(line for part in parts for line in part.by_role[leakage.PROVIDER])
 
 
 @pytest.mark.parametrize("delta", [0.95, 0.5])

@@ -30,7 +30,7 @@ from tests.harness.federate_cases import (
 )
 from tests.harness.network import seed_of
 from tests.harness.parties import Outcome, run_parties
-from tests.leaks.federate_simulator import Learned, Simulator, Tape, declared
+from tests.leakage.federate_simulator import Learned, Simulator, Tape, declared
 
 from covey.crypto import packing
 from covey.crypto.elgamal import Ciphertexts as Pairs
@@ -38,14 +38,15 @@ from covey.crypto.group import powers
 from covey.crypto.paillier import Ciphertexts, PublicKey, SecretKey
 from covey.crypto.rng import Rng
 from covey.errors import Unmet
-from covey.protocols.federate import clear, score
+from covey.protocols.federate import score
 from covey.protocols.federate.comparison import HIDING, Blinded, Flags, Masked, starts
 from covey.protocols.federate.finish import Boxes, Order, Ready, Summed, Veiled, Veils, by_value
-from covey.protocols.federate.own import Own
+from covey.protocols.federate.ideal import divide
 from covey.protocols.federate.pair import Membership, NumberKey
+from covey.protocols.federate.parameters import Parameters
 from covey.protocols.federate.role import provider, recipient
 from covey.protocols.federate.said import Above, Candidates, Scores, room_for
-from covey.protocols.federate.terms import Terms
+from covey.protocols.federate.users import OwnUsers
 from covey.protocols.protocol import Proposal, Result, Seat
 from covey.secure.ciphers import Ciphers
 from covey.secure.declare import Leakage
@@ -92,8 +93,8 @@ def real_run(study: Study, users: Users, seed: int) -> dict[str, Outcome[Result]
 
 def simulated_run(study: Study, own: Users, learned: Learned, seed: int) -> tuple[Outcome[Result], Simulator]:
     """The provider in the ledger, on its own users, against the simulator."""
-    me, terms = learned.provider, Terms.of(study)
-    simulator = Simulator(terms, learned, Tape(me, seed))
+    me, params = learned.provider, Parameters.of(study)
+    simulator = Simulator(params, learned, Tape(me, seed))
 
     async def whole(channel: Channel) -> Result:
         return await provider(seat_of(study, me, own, channel))
@@ -105,15 +106,15 @@ def simulated_run(study: Study, own: Users, learned: Learned, seed: int) -> tupl
     async def reader(channel: Channel) -> Result:
         if learned.feasible:
             at = channel.at("federate")
-            for name in (terms.first, terms.second):
+            for name in (params.first, params.second):
                 await at.at("ready").receive(name, Ready)
-            await at.at("release", "numbers").receive(me, Veiled if me == terms.first else Veils)
+            await at.at("release", "numbers").receive(me, Veiled if me == params.first else Veils)
             await at.at("release", "boxes").receive(me, Boxes)
         return Result()
 
-    roles = {me: whole, terms.other(me): made_up, terms.recipient: reader}
+    roles = {me: whole, params.other(me): made_up, params.recipient: reader}
     ends = run_parties(roles, seed=seed)
-    ends[terms.other(me)].unwrap()
+    ends[params.other(me)].unwrap()
     return ends[me], simulator
 
 
@@ -139,8 +140,8 @@ class View:
 
 def view_of(outcome: Outcome[Result], simulator: Simulator) -> View:
     """Reads what the provider heard with its own keys; the simulator knows the lengths, which are public."""
-    tape, terms, view = simulator.tape, simulator.terms, View()
-    reading, secret = tape.reading(), tape.secret(terms.bits)
+    tape, params, view = simulator.tape, simulator.params, View()
+    reading, secret = tape.reading(), tape.secret(params.bits)
     letters = [read(raw) for raws in outcome.notebook.letters.values() for raw in raws]
     theirs = key_in(letters)
     for letter in letters:
@@ -304,7 +305,7 @@ def test_a_flipped_membership_bit_changes_nothing_that_the_divider_can_read(me: 
         ends = [real_run(study, each, seed)[me] for each in (users, fewer)]
         bits = [membership(end) for end in ends]
         assert sum(a != b for a, b in zip(*bits, strict=True)) == 1
-        taped = Simulator(simulator.terms, learned, Tape(me, seed), simulator.lengths, simulator.rooms)
+        taped = Simulator(simulator.params, learned, Tape(me, seed), simulator.lengths, simulator.rooms)
         one, two = (view_of(end, taped) for end in ends)
         assert one.shape == two.shape
         assert (one.flags, one.above, one.verdicts) == (two.flags, two.above, two.verdicts)
@@ -354,10 +355,10 @@ def zero_parts(secret: SecretKey, values: Sequence[mpz]) -> list[mpz]:
     ]
 
 
-def own_bits(me: str, own: Own, seed: int) -> tuple[SecretKey, Ciphertexts]:
+def own_bits(me: str, own: OwnUsers, seed: int) -> tuple[SecretKey, Ciphertexts]:
     """A provider's key, and its membership bits as it sent them."""
     tape = Tape(me, seed)
-    secret = tape.secret(own.terms.bits)
+    secret = tape.secret(own.params.bits)
     stream = tape.at("federate/enrol/membership").stream("membership")
     return secret, secret.encrypt(own.member.astype(int).tolist(), stream)
 
@@ -371,10 +372,10 @@ def heard_at(outcome: Outcome[Result], sender: str, kind: type[M], step: str) ->
 def test_numbers_above_cuts_cannot_be_traced_to_the_membership_bits_they_are_sums_of() -> None:
     """The follower guesses the right sets: the sums of its own ciphertexts are not what it was sent."""
     study, users = small()
-    terms, first, second = owns_of(study, users)
+    params, first, second = owns_of(study, users)
     everyone = np.arange(12)
     values = first.codes(first.spread(everyone)[1], everyone, "")
-    cuts = score.candidates(terms, values)
+    cuts = score.candidates(params, values)
     step = "federate/divide/0/cut/gym/choose"
     order = Tape(GYM, 1).at(step).stream("order", 0).permutation(len(cuts))
     secret, bits = own_bits(INSURER, second, 1)
@@ -388,8 +389,8 @@ def test_numbers_above_cuts_cannot_be_traced_to_the_membership_bits_they_are_sum
 
 def test_sums_for_the_recipient_cannot_be_traced_to_the_membership_bits_they_are_sums_of() -> None:
     study, users = small()
-    terms, first, second = owns_of(study, users)
-    leaves = clear.divide(terms, first, second).leaves
+    params, first, second = owns_of(study, users)
+    leaves = divide(params, first, second).leaves
     order = Tape(GYM, 1).at("federate/release/order").stream("order").permutation(len(leaves)).tolist()
     secret, bits = own_bits(GYM, first, 1)
     sums = bits.totals(cell for place in order for cell in by_value(second, leaves[place]))

@@ -13,11 +13,12 @@ from tests.harness.network import seed_of
 
 from covey.arrays import Bits, Floats
 from covey.crypto.rng import Rng, derive
-from covey.protocols.federate import clear
-from covey.protocols.federate.own import Own
+from covey.protocols.federate.groups import Group
+from covey.protocols.federate.ideal import keeps, turn
 from covey.protocols.federate.pair import Membership
+from covey.protocols.federate.parameters import Parameters
 from covey.protocols.federate.said import Halves
-from covey.protocols.federate.terms import Terms
+from covey.protocols.federate.users import OwnUsers
 from covey.wire import frame as frames
 from covey.wire.message import decode, tag_of
 
@@ -39,12 +40,14 @@ def seen_in_a_run(seed: int, *, together: bool, alpha: float) -> Features:
         if together:
             age = users[GYM][uid][0] if uid in users[GYM] else str(stream.below(20))
             users[INSURER][uid] = (str(int(age) // 2), *users[INSURER][uid][1:])
-    tables, terms = tables_of(study, users), Terms.of(study)
-    first, second = (Own.of(terms, tables[name], derive(seed_of(seed), name)) for name in (terms.first, terms.second))
-    groups, sides, depth, dense = [clear.Group("", np.arange(PEOPLE))], defaultdict(str), {}, defaultdict(str)
+    tables, params = tables_of(study, users), Parameters.of(study)
+    first, second = (
+        OwnUsers.of(params, tables[name], derive(seed_of(seed), name)) for name in (params.first, params.second)
+    )
+    groups, sides, depth, dense = [Group("", np.arange(PEOPLE))], defaultdict(str), {}, defaultdict(str)
     while groups:
         group = groups.pop()
-        step, halves = clear.turn(terms, first, second, group, clear.keeps)
+        step, halves = turn(params, first, second, group, keeps)
         if halves is None:
             depth |= dict.fromkeys(group.members.tolist(), len(group.path))
             continue
@@ -58,7 +61,7 @@ def seen_in_a_run(seed: int, *, together: bool, alpha: float) -> Features:
                     dense[member] += half.path[-1] + more
     found = []
     for member in second.holding(np.arange(PEOPLE)).tolist():
-        uid = terms.population[member]
+        uid = params.population[member]
         stay, weight, ill = users[INSURER][uid]
         features = (
             sides[member][:1],
@@ -148,16 +151,16 @@ def test_whoever_changes_sides_between_runs_with_other_dummy_keys_is_a_dummy_and
     """Why the key lasts: the second run of a provider that lost it exposes dummy users, and the attack finds them."""
     users = draw_users(Rng(seed_of(5)).stream("x"), PEOPLE, 80, 60)
     study = study_of(PEOPLE, k=3, delta=0.9, options="alpha = 1")
-    tables, terms = tables_of(study, users), Terms.of(study)
-    everyone = clear.Group("", np.arange(PEOPLE))
+    tables, params = tables_of(study, users), Parameters.of(study)
+    everyone = Group("", np.arange(PEOPLE))
 
     def upper(key: int) -> Bits:
-        own = Own.of(terms, tables[GYM], seed_of(key))
+        own = OwnUsers.of(params, tables[GYM], seed_of(key))
         values = own.codes(0, everyone.members, "")
         return np.asarray(values >= np.median(values[own.member]))
 
     moved = upper(1) != upper(2)
-    real = np.array([uid in users[GYM] for uid in terms.population])
+    real = np.array([uid in users[GYM] for uid in params.population])
     assert not moved[real].any()
     assert int(moved.sum()) > 20
     assert np.array_equal(upper(1), upper(1))

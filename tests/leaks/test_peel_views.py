@@ -28,14 +28,13 @@ from tests.protocols.peelers import (
 from covey.arrays import Bits, Words
 from covey.crypto.field import F31, F61, Field
 from covey.errors import Aborted
-from covey.protocols.peel import pure
-from covey.protocols.peel.course import Course
-from covey.protocols.peel.find import Finder
-from covey.protocols.peel.own import Own
+from covey.protocols.peel import purity
+from covey.protocols.peel.parameters import Parameters
+from covey.protocols.peel.records import OwnRecords
+from covey.protocols.peel.search import Finder
 from covey.protocols.peel.supply import LANES, Supply
-from covey.protocols.peel.terms import Terms
-from covey.protocols.peel.tuples import Grid
-from covey.protocols.peel.visit import Peeling
+from covey.protocols.peel.tuples import Lattice
+from covey.protocols.peel.visits import Peeling
 from covey.secure import coin, threshold_test
 from covey.secure.threshold_test import Prepared
 from covey.table import Table
@@ -51,13 +50,13 @@ def looks_uniform(words: Words, field: Field, bins: int = 64) -> bool:
     return abs(chi - (bins - 1)) < 4.5 * (2 * (bins - 1)) ** 0.5
 
 
-def parts(outcomes: Outcomes, sender: str, kind: type[threshold_test.Part] | type[pure.Part]) -> list[Words]:
+def parts(outcomes: Outcomes, sender: str, kind: type[threshold_test.Part] | type[purity.OpenedParts]) -> list[Words]:
     """What one party sent to the others at each opening."""
     reader = next(name for name in outcomes if name != sender)
     return [message.parts.words for message in heard(outcomes[reader], sender, kind)]
 
 
-def opened(outcomes: Outcomes, kind: type[threshold_test.Part] | type[pure.Part], field: Field) -> list[Words]:
+def opened(outcomes: Outcomes, kind: type[threshold_test.Part] | type[purity.OpenedParts], field: Field) -> list[Words]:
     """What everyone saw at each opening: the parts' sums."""
     totals: list[Words] = []
     for place, name in enumerate(outcomes):
@@ -89,7 +88,7 @@ def test_a_test_opens_nothing_but_its_answer() -> None:
 def test_an_examination_opens_zero_for_pure_buckets_and_a_random_number_for_others() -> None:
     outcomes, _ = run(rows=400, k=2)
     done = outcomes["p0"].unwrap()
-    openings = opened(outcomes, pure.Part, F61)
+    openings = opened(outcomes, purity.OpenedParts, F61)
     spreads = np.concatenate(openings[0::2])  # each examination opens spreads, then the pure ones' tuples
     assert len(spreads) == done.openings.heavy
     assert int((spreads != 0).sum()) == done.openings.impure
@@ -155,10 +154,10 @@ def test_the_statistics_tell_a_view_whose_masks_are_missing() -> None:
 
 def examined_view(outcomes: Outcomes, me: str, peer: str) -> dict[str, list[Words]]:
     """What a party heard from a peer at the examinations, and what was opened there."""
-    openings = opened(outcomes, pure.Part, F61)
+    openings = opened(outcomes, purity.OpenedParts, F61)
     return {
-        "shares": [message.shares.words for message in heard(outcomes[me], peer, pure.Shares)],
-        "part": [message.parts.words for message in heard(outcomes[me], peer, pure.Part)],
+        "shares": [message.shares.words for message in heard(outcomes[me], peer, purity.Shares)],
+        "part": [message.parts.words for message in heard(outcomes[me], peer, purity.OpenedParts)],
         "spread": openings[0::2],  # each examination opens spreads, then the pure ones' tuples
         "hidden": openings[1::2],
     }
@@ -233,15 +232,15 @@ class Bent(Supply):
 def play_with(liar: type[Supply], people: Mapping[str, list[Person]]) -> Mapping[str, Outcome[Peeling]]:
     """A run in which the last party keeps another supply than the others."""
     study = study_of(len(people), k=3)
-    tables, terms = tables_of(study, people), Terms.of(study)
+    tables, params = tables_of(study, people), Parameters.of(study)
     nodes, records = list_of(study, tables), sum(table.rows for table in tables.values())
 
     async def role(channel: Channel) -> Peeling:
         table = tables[channel.me]
         joint = await coin.toss(channel.at("coin"))
         kind = liar if channel.me == names_of(len(people))[-1] else Supply
-        own, supply = Own.of(table, terms), kind(channel.at("prepare"), terms.k, Course())
-        peeling = Peeling(Finder(terms, Grid.of(table.trees), nodes, own, joint, supply, records))
+        own, supply = OwnRecords.of(table, params), kind(channel.at("prepare"), params.k)
+        peeling = Peeling(Finder(params, Lattice.of(table.trees), nodes, own, joint, supply, records))
         await gather(peeling.run(channel.at("visit"), lambda done: None), *(supply.work() for _ in range(LANES)))
         return peeling
 

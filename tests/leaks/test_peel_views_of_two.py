@@ -25,9 +25,9 @@ from tests.protocols.peelers import draw_people, study_of, tables_of
 from covey.arrays import Bits, Longs, Words
 from covey.crypto.group import Points
 from covey.crypto.secret import Secret
-from covey.protocols.peel import choice, find, role
-from covey.protocols.peel import pair as couple
-from covey.protocols.peel.choice import Pair
+from covey.protocols.peel import choice, role, search
+from covey.protocols.peel import two_party as couple
+from covey.protocols.peel.choice import ObliviousTests
 from covey.protocols.protocol import Proposal, Seat
 from covey.secure import coin, match
 from covey.secure import sum as secure_sum
@@ -77,10 +77,10 @@ class Answers:
 
 def listened(patch: pytest.MonkeyPatch, answers: Answers, other: str) -> None:
     """Writes the answers down as the other party gets them."""
-    reaches, named, same = Pair.reaches, couple.name_own, couple.same_tuple
+    reaches, named, same = ObliviousTests.reaches, couple.name_own, couple.same_tuple
     total = secure_sum.total
 
-    async def noted_reaches(self: Pair, channel: Channel, mine: Words, bound: int) -> Bits:
+    async def noted_reaches(self: ObliviousTests, channel: Channel, mine: Words, bound: int) -> Bits:
         found = await reaches(self, channel, mine, bound)
         if channel.me == other:
             answers.reaches[channel.step] = found
@@ -105,17 +105,17 @@ def listened(patch: pytest.MonkeyPatch, answers: Answers, other: str) -> None:
             answers.totals[channel.step] = found
         return found
 
-    patch.setattr(Pair, "reaches", noted_reaches)
-    patch.setattr(find, "name_own", noted_names)
-    patch.setattr(find, "same_tuple", noted_same)
+    patch.setattr(ObliviousTests, "reaches", noted_reaches)
+    patch.setattr(search, "name_own", noted_names)
+    patch.setattr(search, "same_tuple", noted_same)
     patch.setattr(secure_sum, "total", noted_total)
 
 
 def simulated(patch: pytest.MonkeyPatch, answers: Answers, ghost: str) -> None:
     """Lets the ghost make up what it needs: all that it is given at a step is the observed party's own input."""
-    reaches, named, total, toss = Pair.reaches, couple.name_own, secure_sum.total, coin.toss
+    reaches, named, total, toss = ObliviousTests.reaches, couple.name_own, secure_sum.total, coin.toss
 
-    async def made_up_reaches(self: Pair, channel: Channel, theirs: Words, bound: int) -> Bits:
+    async def made_up_reaches(self: ObliviousTests, channel: Channel, theirs: Words, bound: int) -> Bits:
         if channel.me == ghost:  # enough by itself, or nothing
             theirs = np.where(answers.reaches[channel.step], np.uint64(bound), np.uint64(0))
         return await reaches(self, channel, theirs, bound)
@@ -150,9 +150,9 @@ def simulated(patch: pytest.MonkeyPatch, answers: Answers, ghost: str) -> None:
         theirs = (await channel.exchange(coin.Opening(mine)))[peer].part
         return coin.combine({ghost: mine, peer: theirs}, channel.session, channel.step)
 
-    patch.setattr(Pair, "reaches", made_up_reaches)
-    patch.setattr(find, "name_own", made_up_names)
-    patch.setattr(find, "same_tuple", made_up_same)
+    patch.setattr(ObliviousTests, "reaches", made_up_reaches)
+    patch.setattr(search, "name_own", made_up_names)
+    patch.setattr(search, "same_tuple", made_up_same)
     patch.setattr(secure_sum, "total", made_up_total)
     patch.setattr(coin, "toss", made_up_coin)
 

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from tests.harness.parties import Outcome, run_parties
 
-from covey.arrays import Ints
+from covey.arrays import Bits, Ints, Longs, Words
 from covey.crypto.secret import Secret
 from covey.party.session.data import load_table
-from covey.protocols.peel import marginals
+from covey.protocols.peel import purity
 from covey.protocols.peel.classes import Classes, Openings
-from covey.protocols.peel.course import Course
-from covey.protocols.peel.find import Finder
-from covey.protocols.peel.nodes import list_nodes
-from covey.protocols.peel.own import Own
+from covey.protocols.peel.parameters import Parameters
+from covey.protocols.peel.records import OwnRecords
+from covey.protocols.peel.search import Finder
 from covey.protocols.peel.supply import LANES, Supply
-from covey.protocols.peel.terms import Terms
-from covey.protocols.peel.tuples import Grid, buckets
-from covey.protocols.peel.visit import Peeling
-from covey.secure import coin
+from covey.protocols.peel.tuples import Lattice, buckets
+from covey.protocols.peel.visits import Peeling
+from covey.protocols.shared.peeling import marginals
+from covey.protocols.shared.peeling.nodes import list_nodes
+from covey.secure import coin, threshold_test
+from covey.secure import sum as secure_sum
+from covey.secure.threshold_test import Prepared
 from covey.study import Study
 from covey.table import Table
 from covey.wire import Channel, gather
@@ -100,62 +104,134 @@ def tables_of(study: Study, people: Mapping[str, Sequence[Person]]) -> dict[str,
     return {name: table for name, table in tables.items() if table is not None}
 
 
+@dataclass
+class Sizes:
+    """The public sizes of what one party exchanged, from which the cost of the visits follows."""
+
+    prepared: list[tuple[int, int]] = field(default_factory=list)
+    """The bound and the number of tests of each batch."""
+    tested: list[int] = field(default_factory=list)
+    examined: list[tuple[int, int, int]] = field(default_factory=list)
+    """Heavy hashed buckets, tuples that were named, limbs."""
+    counted: list[int] = field(default_factory=list)
+
+    def messages(self, parties: int) -> int:
+        """The messages of all parties, without tests of diversity."""
+        return (
+            sum(threshold_test.PREPARATION_COST.messages(parties, *batch) for batch in self.prepared)
+            + sum(threshold_test.COST.messages(parties, width) for width in self.tested)
+            + sum(purity.COST.messages(parties, *sizes) for sizes in self.examined)
+            + sum(secure_sum.COST.messages(parties, width) for width in self.counted)
+        )
+
+    def bytes(self, parties: int) -> int:
+        """The bytes that these take on the wire."""
+        return (
+            sum(threshold_test.PREPARATION_COST.bytes(parties, *batch) for batch in self.prepared)
+            + sum(threshold_test.COST.bytes(parties, width) for width in self.tested)
+            + sum(purity.COST.bytes(parties, *sizes) for sizes in self.examined)
+            + sum(secure_sum.COST.bytes(parties, width) for width in self.counted)
+        )
+
+    def rounds(self, parties: int) -> tuple[int, int]:
+        """The longest chain: at least that of the visits alone, at most that with every batch waited for."""
+        online = (
+            sum(threshold_test.COST.rounds(parties, width) for width in self.tested)
+            + sum(purity.COST.rounds(parties, *sizes) for sizes in self.examined)
+            + len(self.counted)
+        )
+        return online, online + sum(threshold_test.PREPARATION_COST.rounds(parties, *batch) for batch in self.prepared)
+
+
+@contextmanager
+def noted() -> Iterator[dict[str, Sizes]]:
+    """Notes by party the sizes of what is exchanged meanwhile."""
+    notes: dict[str, Sizes] = defaultdict(Sizes)
+    prepare, reaches, total = threshold_test.prepare, threshold_test.reaches, secure_sum.total
+    tuples = purity.Examination.tuples
+
+    async def noted_prepare(channel: Channel, bound: int, width: int) -> Prepared:
+        notes[channel.me].prepared.append((bound, width))
+        return await prepare(channel, bound, width)
+
+    async def noted_reaches(channel: Channel, prepared: Prepared, mine: Words) -> Bits:
+        notes[channel.me].tested.append(len(mine))
+        return await reaches(channel, prepared, mine)
+
+    async def noted_total(channel: Channel, mine: Words) -> Words:
+        notes[channel.me].counted.append(len(mine))
+        return await total(channel, mine)
+
+    async def noted_tuples(self: purity.Examination, which: Longs) -> Words:
+        found = await tuples(self, which)
+        notes[self.channel.me].examined.append((self._shares.shape[1], len(which), len(found)))
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(threshold_test, "prepare", noted_prepare)
+        patch.setattr(threshold_test, "reaches", noted_reaches)
+        patch.setattr(secure_sum, "total", noted_total)
+        patch.setattr(purity.Examination, "tuples", noted_tuples)
+        yield notes
+
+
 @dataclass(frozen=True)
 class Peeled:
     """What one party has after the visits."""
 
     classes: Classes
     openings: Openings
-    own: Own
+    own: OwnRecords
     seed: Secret
     nodes: Ints
     made: int
-    course: Course
+    sizes: Sizes
 
 
 def list_of(study: Study, tables: Mapping[str, Table]) -> Ints:
     """The list of nodes of a run on these tables."""
     trees = next(iter(tables.values())).trees
-    return list_nodes(study, trees, marginals.ideal(study, list(tables.values())), Terms.of(study).nodes)
+    return list_nodes(study, trees, marginals.ideal(study, list(tables.values())), Parameters.of(study).nodes)
 
 
 def visit(study: Study, tables: Mapping[str, Table], seed: int = 0) -> dict[str, Outcome[Peeled]]:
     """The visits alone, over memory."""
-    terms, nodes = Terms.of(study), list_of(study, tables)
+    params, nodes = Parameters.of(study), list_of(study, tables)
     records = sum(table.rows for table in tables.values())
 
     async def role(channel: Channel) -> Peeled:
         table = tables[channel.me]
         joint = await coin.toss(channel.at("coin"))
-        own, supply = Own.of(table, terms), Supply(channel.at("prepare"), terms.k, Course())
-        finder = Finder(terms, Grid.of(table.trees), nodes, own, joint, supply, records)
+        own, supply = OwnRecords.of(table, params), Supply(channel.at("prepare"), params.k)
+        finder = Finder(params, Lattice.of(table.trees), nodes, own, joint, supply, records)
         peeling = Peeling(finder)
         work = (supply.work() for _ in range(LANES))
         await gather(peeling.run(channel.at("visit"), lambda done: None), *work)
-        return Peeled(peeling.classes, finder.openings, own, joint, nodes, supply.made, finder.course)
+        return Peeled(peeling.classes, finder.openings, own, joint, nodes, supply.made, notes[channel.me])
 
-    return run_parties(dict.fromkeys(tables, role), seed=seed)
+    with noted() as notes:
+        return run_parties(dict.fromkeys(tables, role), seed=seed)
 
 
 def expected(study: Study, tables: Mapping[str, Table], nodes: Ints, seed: Secret) -> Openings:
     """What visits one by one open, on the pooled records, with dictionaries: shares no step with the protocol."""
-    terms, grid = Terms.of(study), Grid.of(next(iter(tables.values())).trees)
+    params, lattice = Parameters.of(study), Lattice.of(next(iter(tables.values())).trees)
     remaining = [tuple(codes) for table in tables.values() for codes in table.codes.T.tolist()]
     openings, number = Openings(), 0
     for levels in nodes:
-        if len(remaining) < terms.k:
+        if len(remaining) < params.k:
             break
         openings.visits += 1
         codes = np.array(remaining, dtype=np.int32).T
-        keys = [tuple(column) for column in grid.keys(levels, codes).T.tolist()]
+        keys = [tuple(column) for column in lattice.keys(levels, codes).T.tolist()]
         counts = Counter(keys)
-        domain = grid.domain(levels)
-        room = terms.buckets * len(remaining)
+        domain = lattice.domain(levels)
+        room = params.buckets * len(remaining)
         number += 1
         published = set()
         if domain <= room:
             openings.tests += domain
-            published = {key for key, count in counts.items() if count >= terms.k}
+            published = {key for key, count in counts.items() if count >= params.k}
         else:
             survivors, size = set(counts), room
             while survivors:
@@ -165,7 +241,7 @@ def expected(study: Study, tables: Mapping[str, Table], nodes: Ints, seed: Secre
                 where = buckets(seed, size, np.array(listed, dtype=np.uint64).T, number)
                 for key, bucket in zip(listed, where.tolist(), strict=True):
                     contents[bucket].append(key)
-                heavy = [own for own in contents.values() if sum(counts[key] for key in own) >= terms.k]
+                heavy = [own for own in contents.values() if sum(counts[key] for key in own) >= params.k]
                 mixed = [own for own in heavy if len(own) > 1]
                 openings.heavy += len(heavy)
                 openings.impure += len(mixed)

@@ -11,7 +11,7 @@ from tests.harness.spent import heard, spent
 
 from covey.errors import InputError, PeerError
 from covey.protocols.peel import choice
-from covey.protocols.peel.choice import CHUNK, Pair
+from covey.protocols.peel.choice import CHUNK, ObliviousTests
 from covey.wire import Channel
 
 Words = np.ndarray[tuple[int], np.dtype[np.uint64]]
@@ -19,7 +19,7 @@ Words = np.ndarray[tuple[int], np.dtype[np.uint64]]
 
 def both(numbers: dict[str, list[int]], bound: int, seed: int = 0) -> list[list[bool]]:
     async def role(channel: Channel) -> list[bool]:
-        pair = await Pair.meet(channel.at("meet"))
+        pair = await ObliviousTests.meet(channel.at("meet"))
         mine = np.array(numbers[channel.me], dtype=np.uint64)
         first = await pair.reaches(channel.at("one"), mine, bound)
         again = await pair.reaches(channel.at("two"), mine, bound)
@@ -45,8 +45,8 @@ def test_the_largest_bound_and_numbers_beyond_it() -> None:
 def test_the_cost_is_as_declared() -> None:
     width = CHUNK + 10
 
-    async def meet(channel: Channel) -> Pair:
-        return await Pair.meet(channel.at("meet"))
+    async def meet(channel: Channel) -> ObliviousTests:
+        return await ObliviousTests.meet(channel.at("meet"))
 
     async def role(channel: Channel) -> None:
         pair = await meet(channel)
@@ -60,7 +60,7 @@ def test_the_cost_is_as_declared() -> None:
 
 def test_what_travels_looks_random_whatever_the_numbers_are() -> None:
     async def role(channel: Channel) -> None:
-        pair = await Pair.meet(channel.at("meet"))
+        pair = await ObliviousTests.meet(channel.at("meet"))
         await pair.reaches(channel.at("test"), np.zeros(4000, dtype=np.uint64), 7)
 
     outcomes = run_parties(dict.fromkeys("ab", role))
@@ -80,18 +80,18 @@ def test_code_words_differ_in_half_of_their_places() -> None:
 
 def test_three_parties_large_bounds_and_short_messages_are_refused() -> None:
     async def meet(channel: Channel) -> object:
-        return await Pair.meet(channel.at("meet"))
+        return await ObliviousTests.meet(channel.at("meet"))
 
     assert isinstance(run_parties(dict.fromkeys("abc", meet))["a"].error, InputError)
 
     async def large(channel: Channel) -> object:
-        pair = await Pair.meet(channel.at("meet"))
+        pair = await ObliviousTests.meet(channel.at("meet"))
         return await pair.reaches(channel.at("test"), np.zeros(3, dtype=np.uint64), 256)
 
     assert isinstance(run_parties(dict.fromkeys("ab", large))["a"].error, InputError)
 
     async def short(channel: Channel) -> object:
-        pair = await Pair.meet(channel.at("meet"))
+        pair = await ObliviousTests.meet(channel.at("meet"))
         return await pair.reaches(channel.at("test"), np.zeros(3 if channel.me == "a" else 90, dtype=np.uint64), 5)
 
     errors = [outcome.error for outcome in run_parties(dict.fromkeys("ab", short)).values()]

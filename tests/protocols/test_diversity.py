@@ -18,8 +18,8 @@ from covey.errors import Aborted
 from covey.judge import verify
 from covey.protocols import cluster_rows as cluster
 from covey.protocols.cluster_rows import diverse, ranges
-from covey.protocols.peel import diverse as peel_diverse
-from covey.protocols.peel import find
+from covey.protocols.peel import diversity as peel_diverse
+from covey.protocols.peel import search
 from covey.protocols.shared import diversity
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
@@ -130,10 +130,10 @@ def test_peel_opens_the_values_of_as_large_tuples_as_the_ledger_says(
 
 
 def test_peel_never_writes_classes_that_do_not_keep_l(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def lazy(self: find.Finder, channel: object, own: peel_diverse.Histograms) -> Bits:
+    async def lazy(self: search.Finder, channel: object, own: peel_diverse.Histograms) -> Bits:
         return np.ones(len(own.counts), dtype=bool)
 
-    monkeypatch.setattr(find.Finder, "diverse", lazy)
+    monkeypatch.setattr(search.Finder, "diverse", lazy)
     trial = trial_of(study_of("peel", k=4, privacy="l = 2"), dealt((1, "F", "ffffna"), (12, "M", "fnaufnau")))
     ends = harness.run(trial)
     assert all(isinstance(end.error, Aborted) and end.finished is None for end in ends.values())

@@ -38,11 +38,13 @@ from covey.judge import verify
 from covey.party.audit.script import strays
 from covey.party.session.data import load_table
 from covey.protocols import federate
-from covey.protocols.federate import clear, course, leaks, plan, release, score
-from covey.protocols.federate import terms as terms_module
+from covey.protocols.federate import course, leakage, plan, release, score
+from covey.protocols.federate import parameters as federate_parameters
 from covey.protocols.federate.finish import Ready
-from covey.protocols.federate.own import Own
-from covey.protocols.federate.terms import Terms
+from covey.protocols.federate.groups import INFEASIBLE, Group, exceeds
+from covey.protocols.federate.ideal import divide, keeps, keeps_exactly, turn
+from covey.protocols.federate.parameters import Parameters
+from covey.protocols.federate.users import OwnUsers
 from covey.protocols.protocol import Proposal, Result, Seat
 from covey.secure.declare import Leakage
 from covey.study import Study
@@ -96,26 +98,26 @@ def test_a_population_with_an_id_twice_is_refused(tmp_path: Path) -> None:
     study = study_of(4)
     doubled = dataclasses.replace(study, files={"population.csv": b"u0\nu1\nu0\n"})
     with pytest.raises(InputError, match="more than once"):
-        Terms.of(doubled)
+        Parameters.of(doubled)
     with pytest.raises(InputError, match="lists 0 ids"):
-        Terms.of(dataclasses.replace(study, files={"population.csv": b"\n\n"}))
+        Parameters.of(dataclasses.replace(study, files={"population.csv": b"\n\n"}))
 
 
 def test_a_population_that_cannot_be_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     study = study_of(4)
     with pytest.raises(InputError, match="was not found"):
-        Terms.of(dataclasses.replace(study, files={}))
+        Parameters.of(dataclasses.replace(study, files={}))
     with pytest.raises(InputError, match="is not UTF-8"):
-        Terms.of(dataclasses.replace(study, files={"population.csv": b"u0\n\xff\n"}))
-    monkeypatch.setattr("covey.protocols.federate.terms.MOST_PEOPLE", 3)
+        Parameters.of(dataclasses.replace(study, files={"population.csv": b"u0\n\xff\n"}))
+    monkeypatch.setattr("covey.protocols.federate.parameters.MOST_PEOPLE", 3)
     with pytest.raises(InputError, match="lists 4 ids; 1 to 3 can be handled"):
-        Terms.of(study)
+        Parameters.of(study)
 
 
 def test_more_combinations_of_exact_values_than_can_be_counted_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("covey.protocols.federate.terms.MOST_VALUES", 1)
+    monkeypatch.setattr("covey.protocols.federate.parameters.MOST_VALUES", 1)
     with pytest.raises(InputError, match="2 combinations of values; 1 can be counted"):
-        Terms.of(study_of(4))
+        Parameters.of(study_of(4))
 
 
 def test_another_number_of_providers_or_no_recipient_is_refused() -> None:
@@ -123,11 +125,11 @@ def test_another_number_of_providers_or_no_recipient_is_refused() -> None:
     for left in ((GYM, CURIOUS), (GYM, INSURER)):
         parties = tuple(party for party in study.parties if party.name in left)
         with pytest.raises(InputError, match="two parties with columns"):
-            Terms.of(dataclasses.replace(study, parties=parties))
+            Parameters.of(dataclasses.replace(study, parties=parties))
 
 
 def test_delta_is_a_fraction_of_small_numbers_so_that_comparisons_stay_short() -> None:
-    delta = Terms.of(study_of(4, delta=0.123456789)).delta
+    delta = Parameters.of(study_of(4, delta=0.123456789)).delta
     assert delta is not None and delta.denominator <= 10_000
     assert 0 <= Fraction("0.123456789") - delta < Fraction(1, 10_000)
 
@@ -140,20 +142,20 @@ def test_the_populations_content_is_part_of_the_studys_hash() -> None:
 
 def test_rows_of_strangers_and_repeated_ids_are_refused_without_being_quoted() -> None:
     study = study_of(4)
-    terms = Terms.of(study)
+    params = Parameters.of(study)
     users = {GYM: {"u0": ("1", "F"), "u77": ("2", "M")}, INSURER: {"u0": ("1", "50", "no")}}
     with pytest.raises(InputError, match="1 rows have an id that the population does not list") as caught:
-        Own.of(terms, tables_of(study, users)[GYM], lasting_of(GYM))
+        OwnUsers.of(params, tables_of(study, users)[GYM], lasting_of(GYM))
     assert "u77" not in str(caught.value)
     table = tables_of(study, {GYM: {"u0": ("1", "F"), "u1": ("2", "M")}})[GYM]
     with pytest.raises(InputError, match="1 rows repeat an id"):
-        Own.of(terms, table.select(np.array([0, 1, 1])), lasting_of(GYM))
+        OwnUsers.of(params, table.select(np.array([0, 1, 1])), lasting_of(GYM))
     with pytest.raises(InputError, match="no key column"):
-        Own.of(terms, dataclasses.replace(table, key=None), lasting_of(GYM))
+        OwnUsers.of(params, dataclasses.replace(table, key=None), lasting_of(GYM))
 
 
 def test_keys_that_protect_nothing_are_refused_outside_of_tests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(terms_module, "check_bits", paillier.check_bits)
+    monkeypatch.setattr(federate_parameters, "check_bits", paillier.check_bits)
     with pytest.raises(InputError, match="2048 or 3072"):
         federate.PROTOCOL.judge(study_of(4))
     federate.PROTOCOL.judge(study_of(4, bits=2048))
@@ -162,9 +164,9 @@ def test_keys_that_protect_nothing_are_refused_outside_of_tests(monkeypatch: pyt
 # -- dummy users
 
 
-def own_of(users: dict[str, dict[str, tuple[str, ...]]], name: str = GYM) -> Own:
-    terms, first, second = owns_of(study_of(POPULATION), users)
-    return first if name == terms.first else second
+def own_of(users: dict[str, dict[str, tuple[str, ...]]], name: str = GYM) -> OwnUsers:
+    params, first, second = owns_of(study_of(POPULATION), users)
+    return first if name == params.first else second
 
 
 def test_dummy_users_have_values_of_existing_users_of_their_group() -> None:
@@ -181,7 +183,7 @@ def test_a_second_run_makes_the_same_dummy_users_and_another_path_or_key_others(
     group = np.arange(POPULATION)
     assert np.array_equal(own.rows(group, "0"), again.rows(group, "0"))
     assert not np.array_equal(own.rows(group, "0"), own.rows(group, "1"))
-    other = Own.of(own.terms, own.table, seed_of(99))
+    other = OwnUsers.of(own.params, own.table, seed_of(99))
     assert not np.array_equal(own.rows(group, "0"), other.rows(group, "0"))
     assert not set(own.marks.tolist()) & set(other.marks.tolist())
 
@@ -221,25 +223,25 @@ def test_dummy_values_follow_the_existing_users() -> None:
 
 
 def test_candidates_are_quantiles_with_both_sides_and_the_most_even_first() -> None:
-    terms = Terms.of(study_of(4, options="candidates = 4"))
+    params = Parameters.of(study_of(4, options="candidates = 4"))
     values = np.repeat(np.arange(10), 10)
-    cuts = score.candidates(terms, values)
+    cuts = score.candidates(params, values)
     assert len(cuts) == 4
     assert ((cuts.upper > 0) & (cuts.upper < 100)).all()
     uneven = np.abs(100 - 2 * cuts.upper)
     assert (np.diff(uneven) >= 0).all()
-    everything = score.candidates(dataclasses.replace(terms, candidates=0), values)
+    everything = score.candidates(dataclasses.replace(params, candidates=0), values)
     assert sorted(everything.codes.tolist()) == list(range(1, 10))
 
 
 def test_a_group_of_one_value_has_no_candidates() -> None:
-    assert len(score.candidates(Terms.of(study_of(4)), np.full(7, 3))) == 0
+    assert len(score.candidates(Parameters.of(study_of(4)), np.full(7, 3))) == 0
 
 
 def test_alpha_of_one_takes_the_median() -> None:
     users = some_users()
-    terms, first, second = owns_of(study_of(POPULATION, options="alpha = 1\ncandidates = 0"), users)
-    step, halves = clear.turn(terms, first, second, clear.Group("", np.arange(POPULATION)), lambda *_: True)
+    params, first, second = owns_of(study_of(POPULATION, options="alpha = 1\ncandidates = 0"), users)
+    step, halves = turn(params, first, second, Group("", np.arange(POPULATION)), lambda *_: True)
     assert step.candidates > 1
     assert halves is not None
     sizes = [len(half.members) for half in halves]
@@ -250,8 +252,8 @@ def test_alpha_of_one_takes_the_median() -> None:
 
 
 def counts(common: int, extra: int, delta: str) -> bool:
-    terms = dataclasses.replace(Terms.of(study_of(4)), delta=Fraction(delta))
-    return not clear.exceeds(terms, common, common + extra)
+    params = dataclasses.replace(Parameters.of(study_of(4)), delta=Fraction(delta))
+    return not exceeds(params, common, common + extra)
 
 
 def test_the_root_is_tested_too() -> None:
@@ -298,7 +300,7 @@ def test_where_everyone_is_too_few_or_too_many_nothing_is_released_and_one_bit_i
         error = ends[name].error
         assert isinstance(error, Unmet)
         assert error.exit_code == 1
-        assert str(error) == clear.INFEASIBLE
+        assert str(error) == INFEASIBLE
         assert not any(digit in str(error) for digit in "0123456789")
     assert isinstance(ends[CURIOUS].error, Aborted)
     assert ends[CURIOUS].error.exit_code == 1
@@ -373,7 +375,7 @@ def test_a_delta_of_just_the_roots_share_releases_everyone_as_one_class() -> Non
 
 @pytest.mark.parametrize(("delta", "counted"), [(0.33333, "3333/10000"), (0.99999, "9999/10000"), (0.25, "1/4")])
 def test_a_delta_is_never_rounded_up(delta: float, counted: str) -> None:
-    assert Terms.of(study_of(POPULATION, delta=delta)).delta == Fraction(counted) <= Fraction(repr(delta))
+    assert Parameters.of(study_of(POPULATION, delta=delta)).delta == Fraction(counted) <= Fraction(repr(delta))
 
 
 def test_what_a_finely_written_delta_releases_is_what_the_judge_lets_pass() -> None:
@@ -409,28 +411,28 @@ def test_without_a_delta_only_k_is_kept(schedule: str) -> None:
 
 @pytest.mark.parametrize("numbers", [[[-1, 5]], [[1 << 41, 0]], [[1, 0]]])
 def test_numbers_that_no_honest_providers_send_are_not_released(numbers: list[list[int]]) -> None:
-    terms, first, second = owns_of(study_of(POPULATION), some_users())
+    params, first, second = owns_of(study_of(POPULATION), some_users())
     boxes = [[own.box(np.arange(POPULATION))] for own in (first, second)]
     with pytest.raises(Aborted, match="did not keep to the protocol"):
-        release.result(terms, boxes[0], boxes[1], np.array(numbers))
-    assert release.result(terms, boxes[0], boxes[1], np.array([[1, 4]])).release is not None
+        release.result(params, boxes[0], boxes[1], np.array(numbers))
+    assert release.result(params, boxes[0], boxes[1], np.array([[1, 4]])).release is not None
 
 
 def test_every_class_keeps_k_and_delta_on_both_sides() -> None:
     for seed in range(6):
-        terms, first, second = owns_of(study_of(POPULATION, k=3, delta=0.8), some_users(seed))
-        division = clear.divide(terms, first, second)
+        params, first, second = owns_of(study_of(POPULATION, k=3, delta=0.8), some_users(seed))
+        division = divide(params, first, second)
         assert sum(len(group.members) for group in division.leaves) == POPULATION
-        assert clear.keeps(terms, first, second, [group.members for group in division.leaves])
+        assert keeps(params, first, second, [group.members for group in division.leaves])
 
 
 def test_exact_values_keep_delta_where_asked_for() -> None:
     users = some_users(3)
-    terms, first, second = owns_of(study_of(POPULATION, options='presence = "sensitive"', delta=0.85), users)
-    division = clear.divide(terms, first, second)
-    assert all(clear.keeps_exactly(terms, first, second, group.members) for group in division.leaves)
-    loose = clear.divide(dataclasses.replace(terms, sensitive=False), first, second)
-    assert any(not clear.keeps_exactly(terms, first, second, group.members) for group in loose.leaves)
+    params, first, second = owns_of(study_of(POPULATION, options='presence = "sensitive"', delta=0.85), users)
+    division = divide(params, first, second)
+    assert all(keeps_exactly(params, first, second, group.members) for group in division.leaves)
+    loose = divide(dataclasses.replace(params, sensitive=False), first, second)
+    assert any(not keeps_exactly(params, first, second, group.members) for group in loose.leaves)
 
 
 def test_the_recipient_alone_gets_the_release_and_figures() -> None:
@@ -500,7 +502,7 @@ class Noting:
 def test_everything_is_in_the_ledger_before_it_is_opened_and_the_release_is_approved(schedule: str) -> None:
     study = study_of(24, options=f'candidates = 2\nschedule = "{schedule}"')
     tables = tables_of(study, draw_users(Rng(seed_of(7)).stream("ledger"), 24, 12, 6))
-    terms, noted = Terms.of(study), dict[str, Noting]()
+    params, noted = Parameters.of(study), dict[str, Noting]()
 
     def role(name: str) -> Callable[[Channel], Awaitable[Result]]:
         def play(channel: Channel) -> Awaitable[Result]:
@@ -517,12 +519,12 @@ def test_everything_is_in_the_ledger_before_it_is_opened_and_the_release_is_appr
         steps = [entry.header.step for entry in entries if entry.header.step.startswith("federate")]
         by_root = sum(step.startswith(("federate/meet", "federate/enrol", "federate/divide/root")) for step in steps)
         before_release = sum(not step.startswith("federate/release") for step in steps)
-        opening = leaks.of_release(terms)
+        opening = leakage.of_release(params)
         assert noted[name].told == [
-            (0, leaks.of_meeting(terms)),
-            *((0 if name == CURIOUS else by_root, leakage) for leakage in leaks.before(terms)),
-            (before_release, leaks.READY),
-            (before_release, opening.by_role[leaks.role_of(terms, name)]),
+            (0, leakage.of_meeting(params)),
+            *((0 if name == CURIOUS else by_root, leakage) for leakage in leakage.before(params)),
+            (before_release, leakage.READY),
+            (before_release, opening.by_role[leakage.role_of(params, name)]),
             (before_release, opening),
         ]
 
@@ -544,7 +546,7 @@ def test_the_recipient_waits_for_providers_as_long_as_they_live() -> None:
 
     roles = {GYM: provider, INSURER: provider, CURIOUS: recipient}
     run_parties(roles, silence=1e6, patience=600)  # it ends when the providers, who say no more, leave
-    assert (2, leaks.READY) in books[0].told
+    assert (2, leakage.READY) in books[0].told
 
 
 def test_with_alpha_of_one_no_number_of_users_is_told() -> None:
@@ -569,10 +571,10 @@ def test_the_plan_is_near_what_a_run_on_the_sample_says(
     """Rounds, messages and bytes of the course that a run takes, which other tests hold to be the run's."""
     study, tables = sample
     study = dataclasses.replace(study, privacy=dataclasses.replace(study.privacy, k=k, delta=delta))
-    terms = Terms.of(study)
-    first, second = (Own.of(terms, tables[name], lasting_of(name)) for name in (terms.first, terms.second))
-    division = clear.divide(terms, first, second)
-    taken = course.follow(terms, division, 12 * len(division.leaves) * len(study.quasi))
+    params = Parameters.of(study)
+    first, second = (OwnUsers.of(params, tables[name], lasting_of(name)) for name in (params.first, params.second))
+    division = divide(params, first, second)
+    taken = course.follow(params, division, 12 * len(division.leaves) * len(study.quasi))
     forecast = plan.foresee(study, {name: table.rows for name, table in tables.items()})
     assert 0.5 < forecast.rounds / taken.rounds < 2
     assert 0.5 < forecast.messages / taken.messages < 2

@@ -38,11 +38,13 @@ from covey.measures import integer_costs
 from covey.party.plan import make_plan
 from covey.party.session.data import load_table
 from covey.protocols import of_study, peel
-from covey.protocols.peel import clear, find, nodes, pair, pure, supply
-from covey.protocols.peel import visit as visits
-from covey.protocols.peel.nodes import RARE, WITHHELD, Marginals, synthesize, to_open
-from covey.protocols.peel.terms import Terms
-from covey.protocols.peel.tuples import Grid, buckets, marks, match
+from covey.protocols.peel import purity, search, supply, two_party, visits
+from covey.protocols.peel.ideal import admits
+from covey.protocols.peel.parameters import Parameters
+from covey.protocols.peel.tuples import Lattice, buckets, marks, match
+from covey.protocols.shared.peeling import classes, nodes
+from covey.protocols.shared.peeling.marginals import RARE, WITHHELD, Marginals, to_open
+from covey.protocols.shared.peeling.nodes import synthesize
 from covey.secure import coin, threshold_test
 from covey.secure.threshold_test import Prepared
 from covey.sources.release import arrange, canonical_csv
@@ -112,7 +114,7 @@ def test_two_parties_agree_with_a_trusted_one(k: int, privacy: str, mode: str) -
 
 @pytest.mark.parametrize("chunk", [1, 4, 5, 1 << 17])
 def test_many_tuples_that_one_of_two_has_alone_are_named_in_chunks(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pair, "CHUNK", chunk)
+    monkeypatch.setattr(two_party, "CHUNK", chunk)
     tables = {
         "a": [np.arange(10, dtype=np.uint64).reshape(2, 5), np.zeros((1, 0), dtype=np.uint64)],
         "b": [np.array([[7], [8]], dtype=np.uint64), np.array([[3, 4]], dtype=np.uint64)],
@@ -121,7 +123,7 @@ def test_many_tuples_that_one_of_two_has_alone_are_named_in_chunks(chunk: int, m
     async def role(channel: Channel) -> list[list[list[int]]]:
         keys = tables[channel.me]
         counts = [np.full(each.shape[1], 3, dtype=np.int64) for each in keys]
-        return [each.tolist() for each in await pair.name_own(channel.at("alone"), keys, counts, 3)]
+        return [each.tolist() for each in await two_party.name_own(channel.at("alone"), keys, counts, 3)]
 
     outcomes = run_parties(dict.fromkeys("ab", role))
     for outcome in outcomes.values():
@@ -168,9 +170,9 @@ def test_the_clear_peeling_is_the_centralized_ones_on_the_same_list(seed: int) -
     study = study_of(3, k=3 + seed % 3)
     tables = tables_of(study, draw_people(3, 40, seed))
     listed = list_of(study, tables)
-    boxes, sizes, labels = clear.peel(Terms.of(study), listed, list(tables.values()))
-    trees = tables["p0"].trees
+    trees, params = tables["p0"].trees, Parameters.of(study)
     codes = np.concatenate([table.codes for table in tables.values()], axis=1)
+    boxes, sizes, mine = classes.peel(trees, listed, codes, params.k, admits(params, list(tables.values())))
     own, first = group([*codes], codes.shape[1])
     costs, scale = integer_costs(trees)
     problem = Problem(trees, np.ascontiguousarray(codes[:, first]), np.bincount(own), costs, scale, study.privacy.k)
@@ -179,7 +181,6 @@ def test_the_clear_peeling_is_the_centralized_ones_on_the_same_list(seed: int) -
     atoms = cut(problem)
     label = strip(problem, atoms, limits_of(problem), listed, silent, never)
     theirs = (label[0] if isinstance(label, tuple) else label)[np.searchsorted(atoms.item, own)]
-    mine = np.concatenate(labels)
     pairs = {(a, b) for a, b in zip(mine.tolist(), theirs.tolist(), strict=True)}
     assert len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
     assert all((a == -1) == (b == 0) for a, b in pairs)
@@ -234,28 +235,29 @@ def test_diversity_costs_four_exchanges_where_a_tuple_is_found_whatever_its_size
 def test_the_cost_is_that_of_the_declared_blocks_for_the_runs_public_sizes(parties: int, mode: str) -> None:
     study = study_of(parties, k=3, options=f'mode = "{mode}"\nbuckets = 1')
     outcomes = visit(study, tables_of(study, draw_people(parties, 60, 2)))
-    courses = [outcome.unwrap().course for outcome in outcomes.values()]
-    assert all(course == courses[0] for course in courses)
+    sizes = [outcome.unwrap().sizes for outcome in outcomes.values()]
+    assert all(sorted(each.prepared) == sorted(sizes[0].prepared) for each in sizes)
+    assert all(replace(each, prepared=[]) == replace(sizes[0], prepared=[]) for each in sizes)
     real = spent(outcomes)
-    assert real.messages == courses[0].messages(parties, 3) + coin.COST.messages(parties)
-    assert real.bytes == pytest.approx(courses[0].bytes(parties, 3) + coin.COST.bytes(parties), rel=0.02)
-    least, most = courses[0].rounds(parties, 3)
+    assert real.messages == sizes[0].messages(parties) + coin.COST.messages(parties)
+    assert real.bytes == pytest.approx(sizes[0].bytes(parties) + coin.COST.bytes(parties), rel=0.02)
+    least, most = sizes[0].rounds(parties)
     assert least <= real.rounds - coin.COST.rounds(parties) <= most
-    assert courses[0].examined
+    assert sizes[0].examined
 
 
 def test_long_vectors_of_an_examination_travel_in_chunks_at_the_declared_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     study = study_of(4, k=3, options='mode = "wave"\nbuckets = 1')
     tables = tables_of(study, draw_people(4, 24, 2))
     whole = visit(study, tables)
-    monkeypatch.setattr(pure, "CHUNK", 5)
+    monkeypatch.setattr(purity, "CHUNK", 5)
     outcomes = visit(study, tables)
-    course = outcomes["p0"].unwrap().course
-    assert spent(outcomes).messages == course.messages(4, 3) + coin.COST.messages(4) > spent(whole).messages
+    noted = outcomes["p0"].unwrap().sizes
+    assert spent(outcomes).messages == noted.messages(4) + coin.COST.messages(4) > spent(whole).messages
     assert spent(outcomes).rounds == spent(whole).rounds
     sizes = [each["p0"].unwrap().classes.sizes for each in (whole, outcomes)]
     assert sizes[0] == sizes[1]
-    heard_of = [message for peer in ("p1", "p2", "p3") for message in heard(outcomes["p0"], peer, pure.Shares)]
+    heard_of = [message for peer in ("p1", "p2", "p3") for message in heard(outcomes["p0"], peer, purity.Shares)]
     assert max(len(message.shares.words) for message in heard_of) == 5
 
 
@@ -269,7 +271,7 @@ def test_no_more_tests_are_in_memory_than_the_stock_however_many_a_run_needs(mon
     monkeypatch.setattr(supply, "STOCK", 500)
     monkeypatch.setattr(supply, "BATCH", 64)
     monkeypatch.setattr(supply, "SMALLEST", 16)
-    monkeypatch.setattr(find, "CHUNK", 200)
+    monkeypatch.setattr(search, "CHUNK", 200)
     held: list[int] = []
     prepare = threshold_test.prepare
 
@@ -402,7 +404,7 @@ def test_sixteen_columns_need_a_search_and_two_limbs_and_are_peeled_as_by_a_trus
 
     frames = {name: rows() for name in names_of(3)}
     tables = {name: table for name, frame in frames.items() if (table := load_table(study, name, frame)) is not None}
-    assert len(Grid.of(tables["p0"].trees).limbs(np.zeros(16, dtype=np.int32))) > 1
+    assert len(Lattice.of(tables["p0"].trees).limbs(np.zeros(16, dtype=np.int32))) > 1
     real, ideal = covey.simulate(study, frames, seed=1), peel.ideal(study, tables)
     assert canonical_csv(arrange(real.table)) == canonical_csv(arrange(ideal.release))
     assert ideal.figures is not None
@@ -419,16 +421,16 @@ def test_a_budget_of_nodes_keeps_those_that_publish_most_and_the_root() -> None:
 def test_tuples_are_numbers_and_back_also_where_one_limb_does_not_do() -> None:
     study = study_of(3)
     table = tables_of(study, draw_people(3, 40, 1))["p0"]
-    grid = Grid.of(table.trees * 12)
+    lattice = Lattice.of(table.trees * 12)
     codes = np.concatenate([table.codes] * 12)
     levels = np.zeros(36, dtype=np.int32)
-    keys = grid.keys(levels, codes)
-    assert len(keys) == len(grid.limbs(levels)) > 1
+    keys = lattice.keys(levels, codes)
+    assert len(keys) == len(lattice.limbs(levels)) > 1
     assert keys.max() < F61.prime
-    boxes, real = grid.boxes(levels, keys)
+    boxes, real = lattice.boxes(levels, keys)
     assert real.all()
     assert np.array_equal(boxes, codes.T)
-    assert np.array_equal(grid.keys_of(levels, boxes), keys)
+    assert np.array_equal(lattice.keys_of(levels, boxes), keys)
     unique = np.unique(keys, axis=1)
     assert (match(keys, unique) >= 0).all()
     assert np.array_equal(unique[:, match(keys, unique)], keys)

@@ -14,8 +14,8 @@ import covey
 from covey.errors import InputError, PeerError, Unmet
 from covey.protocols import of_study, peel
 from covey.protocols.peel import leftover, site
-from covey.protocols.peel.release import Published
-from covey.protocols.peel.terms import Terms
+from covey.protocols.peel.parameters import Parameters
+from covey.protocols.shared.peeling.classes import PublishedClasses
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
 from covey.wire import Channel
@@ -67,14 +67,14 @@ def test_a_record_joins_the_class_in_which_it_costs_least() -> None:
     age, sex, town = trees
     near = [age.up[1, 0], sex.up[0, 0], town.up[0, 0]]
     far = [age.up[1, 35], sex.up[0, 1], town.up[0, 3]]
-    classes = Published.of(3, [np.array(near, np.int32), np.array(far, np.int32)], [5, 5])
+    classes = PublishedClasses.of(3, [np.array(near, np.int32), np.array(far, np.int32)], [5, 5])
     codes = np.array([[1], [0], [1]], dtype=np.int32)  # as old as the first class's people, from another town
     joined = leftover.cheapest(study, trees, classes, codes)
     assert classes.boxes[joined.klass[0]].tolist() == near
     assert joined.boxes[0].tolist() == [near[0], near[1], town.root]
     wide = leftover.widened(classes, trees, joined)
     assert sorted(wide.sizes.tolist()) == [5, 6]
-    many = Published.of(3, [np.array(near, np.int32), np.array(far, np.int32)], [5000, 4])
+    many = PublishedClasses.of(3, [np.array(near, np.int32), np.array(far, np.int32)], [5000, 4])
     assert many.boxes[leftover.cheapest(study, trees, many, codes).klass[0]].tolist() == far
 
 
@@ -92,7 +92,7 @@ def test_a_row_that_joins_no_class_is_refused(row: object, reason: str) -> None:
     study = study_of(3, k=4)
     trees = tables_of(study, draw_people(3, 2, 0))["p0"].trees
     box = np.array([trees[0].up[1, 20], 0, 0], dtype=np.int32)
-    classes = Published.of(3, [box], [9])
+    classes = PublishedClasses.of(3, [box], [9])
 
     async def role(channel: Channel) -> object:
         return leftover._read(channel, msgspec.msgpack.encode(row), classes, trees)
@@ -107,12 +107,16 @@ def test_a_row_that_joins_no_class_is_refused(row: object, reason: str) -> None:
     [
         (study_of(3, k=4, privacy="l = 2", options=MERGE), "could undo a class's l"),
         (study_of(3, k=4, privacy="k_insider = 2", options=MERGE + 'insider = "none-or-many"'), "few others' records"),
-        (study_of(3, k=4, options='leftover = "spread"'), '"withhold" or "merge"'),
     ],
 )
 def test_what_merging_could_undo_is_refused(study: Study, named: str) -> None:
     with pytest.raises(InputError, match=named):
         of_study(study)
+
+
+def test_another_word_for_the_leftover_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(InputError, match="leftover must be one of withhold, merge"):
+        study_of(3, k=4, options='leftover = "spread"')
 
 
 def site_study(parties: int = 3, sites: int = 2, options: str = "", also: str = "") -> Study:
@@ -176,4 +180,4 @@ def test_fewer_sites_with_records_than_are_asked_for_end_the_run() -> None:
 )
 def test_site_diversity_that_does_not_fit_is_refused_with_the_reason(study: Study, named: str) -> None:
     with pytest.raises(InputError, match=named):
-        Terms.of(study)
+        Parameters.of(study)

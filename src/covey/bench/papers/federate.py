@@ -23,9 +23,10 @@ from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import SECRET_BYTES, Secret
 from covey.errors import Unmet
 from covey.measures import discernibility
-from covey.protocols.federate import clear
-from covey.protocols.federate.own import Own
-from covey.protocols.federate.terms import Terms
+from covey.protocols.federate.groups import exceeds
+from covey.protocols.federate.ideal import Test, counts, divide
+from covey.protocols.federate.parameters import Parameters
+from covey.protocols.federate.users import OwnUsers
 from covey.study import Study
 from covey.table import Table, build, read
 
@@ -57,9 +58,9 @@ class Users:
     """Who is whose user in one run."""
 
     world: World
-    terms: Terms
-    first: Own
-    second: Own
+    params: Parameters
+    first: OwnUsers
+    second: OwnUsers
 
 
 Method = Callable[[Users], float]
@@ -111,20 +112,20 @@ def run(setting: Setting) -> Findings:
 # -- the methods
 
 
-def _keeps_one_side(terms: Terms, first: Own, second: Own, groups: list[Longs]) -> bool:
+def _keeps_one_side(params: Parameters, first: OwnUsers, second: OwnUsers, groups: list[Longs]) -> bool:
     """k, and delta toward the first provider alone: where all users of the second are common, none can be hidden."""
     has = [(int(first.member[group].sum()), int((first.member & second.member)[group].sum())) for group in groups]
-    return all(common >= terms.k and not clear.exceeds(terms, common, users) for users, common in has)
+    return all(common >= params.k and not exceeds(params, common, users) for users, common in has)
 
 
-def _divided(test: clear.Test | None = None, **changes: object) -> Method:
-    """The protocol with these terms."""
+def _divided(test: Test | None = None, **changes: object) -> Method:
+    """The protocol with these parameters."""
 
     def dm(users: Users) -> float:
-        terms = replace(users.terms, **changes)  # type: ignore[arg-type]
-        first, second = replace(users.first, terms=terms), replace(users.second, terms=terms)
-        leaves = clear.divide(terms, first, second, test).leaves
-        return float(discernibility(clear.counts(terms, first, second, leaves).sum(axis=1)))
+        params = replace(users.params, **changes)  # type: ignore[arg-type]
+        first, second = replace(users.first, params=params), replace(users.second, params=params)
+        leaves = divide(params, first, second, test).leaves
+        return float(discernibility(counts(params, first, second, leaves).sum(axis=1)))
 
     return dm
 
@@ -134,11 +135,11 @@ def _central(search: Callable[[Everyone, int, Fraction], list[Longs]], both: boo
 
     def dm(users: Users) -> float:
         a, b = users.first.member, users.second.member
-        delta = users.terms.delta
+        delta = users.params.delta
         known = users.world.known
         places = [axis.place for axis in (*users.first.axes, *users.second.axes)]
         everyone = Everyone(known.codes, places, (a, b) if both else (a,), a & b)
-        groups = search(everyone, users.terms.k, Fraction(1) if delta is None else delta)
+        groups = search(everyone, users.params.k, Fraction(1) if delta is None else delta)
         return float(discernibility(np.array([int((a & b)[group].sum()) for group in groups])))
 
     return dm
@@ -171,7 +172,7 @@ def _by_delta(
     found: Found = {delta: {} for delta in deltas}
     worlds = [_users(setting, world, number, *extra) for number in range(runs)]
     for delta in deltas:
-        exact = [replace(users, terms=replace(users.terms, delta=_fraction(delta))) for users in worlds]
+        exact = [replace(users, params=replace(users.params, delta=_fraction(delta))) for users in worlds]
         for name, method in methods.items():
             if (mean := _mean(method, exact)) is not None:
                 found[delta][name] = mean
@@ -180,7 +181,7 @@ def _by_delta(
 
 def _by_alpha(setting: Setting, world: World, extra: int, delta: float, alphas: Sequence[float], runs: int) -> Found:
     worlds = [_users(setting, world, number, extra, extra) for number in range(runs)]
-    exact = [replace(users, terms=replace(users.terms, delta=_fraction(delta))) for users in worlds]
+    exact = [replace(users, params=replace(users.params, delta=_fraction(delta))) for users in worlds]
     found: Found = {}
     for alpha in alphas:
         methods = {
@@ -275,13 +276,13 @@ def _users(setting: Setting, world: World, number: int, extra_first: int, extra_
         "gym": order[: COMMON + extra_first],
         "bank": np.concatenate([order[:COMMON], order[COMMON + extra_first :][:extra_second]]),
     }
-    terms = Terms.of(world.study)
+    params = Parameters.of(world.study)
     owns = {}
     for name, rows in has.items():
         columns = world.study.held_by(name)
         hand = world.table.take(pa.array(np.sort(rows))).select([column.name for column in columns])
-        owns[name] = Own.of(terms, build(read(hand.to_batches(), columns, name), world.study), derive(seed, name))
-    return Users(world, terms, owns[terms.first], owns[terms.second])
+        owns[name] = OwnUsers.of(params, build(read(hand.to_batches(), columns, name), world.study), derive(seed, name))
+    return Users(world, params, owns[params.first], owns[params.second])
 
 
 def _extras(quick: bool, world: World) -> tuple[int, ...]:

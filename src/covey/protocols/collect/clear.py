@@ -11,8 +11,8 @@ from covey.hierarchy import Hierarchy
 from covey.protocols.collect.diverse import is_diverse
 from covey.protocols.collect.divide import cut_line, merge
 from covey.protocols.collect.terms import Terms, trees_of
-from covey.protocols.peel.release import Published, figures, result
 from covey.protocols.protocol import Result
+from covey.protocols.shared.peeling.classes import PublishedClasses
 from covey.protocols.shared.rows import Rows, carried, domain
 from covey.study import Study
 from covey.table import Table
@@ -34,10 +34,10 @@ def release(study: Study, pooled: Sequence[Table], positions: Longs) -> Result:
     order = np.argsort(positions, kind="stable")
     group = classes(terms, positions[order], [cells[column.name] for column in terms.watched], order)
     nodes = boxes(trees, codes[:, order], group)
-    published = Published.of(len(trees), list(nodes), np.bincount(group).tolist())
-    known = figures(study, trees, published, len(order))
+    published = PublishedClasses.of(len(trees), list(nodes), np.bincount(group).tolist())
+    known = published.figures(study, trees, len(order))
     sorted_cells = {name: [own[row] for row in order.tolist()] for name, own in cells.items()}
-    return result(study, trees, published, known, Rows(published.number[group], sorted_cells))
+    return published.result(study, trees, known, Rows(published.number[group], sorted_cells))
 
 
 def classes(terms: Terms, places: Longs, watched: Sequence[Sequence[str]], order: Longs) -> Longs:

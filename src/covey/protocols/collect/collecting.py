@@ -19,8 +19,8 @@ from covey.protocols.collect.dealt_committee import Key as DealtKey
 from covey.protocols.collect.divide import cut_line
 from covey.protocols.collect.terms import Terms, trees_of
 from covey.protocols.collect.zeros import Tester
-from covey.protocols.peel.release import Published, figures, result
 from covey.protocols.protocol import Attendance, Figures, Proposal, Result, Seat
+from covey.protocols.shared.peeling.classes import PublishedClasses
 from covey.protocols.shared.rows import Rows, carried
 from covey.secure.declare import Leakage
 from covey.wire import gather
@@ -213,7 +213,7 @@ class Release:
         cells = [row for own in order for row in rows[own]]
         number = np.repeat(published.number, [len(rows[own]) for own in order])
         columns = {column.name: [row[place] for row in cells] for place, column in enumerate(carried(study))}
-        return result(study, trees, published, final, Rows(number, columns))
+        return published.result(study, trees, final, Rows(number, columns))
 
     async def _gather(
         self, assembly: submit.Assembly, companies: list[tuple[int, list[str], submit.Class]]
@@ -258,9 +258,9 @@ class Release:
 
     def _figures(
         self, sizes: Sequence[int], nodes: Ints, classes: Sequence[int], records: int
-    ) -> tuple[Published, Figures]:
-        published = Published.of(len(self.trees), [nodes[own] for own in classes], list(sizes))
-        return published, figures(self.seat.study, tuple(self.trees), published, records)
+    ) -> tuple[PublishedClasses, Figures]:
+        published = PublishedClasses.of(len(self.trees), [nodes[own] for own in classes], list(sizes))
+        return published, published.figures(self.seat.study, self.trees, records)
 
 
 def named(enrolment: keys.Enrolment, members: Sequence[int]) -> list[str]:

@@ -15,55 +15,30 @@ Not       a divider's dummy users have values of its real users, drawn without r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from covey.crypto.rng import derive
-from covey.crypto.secret import SECRET_BYTES, Secret
-from covey.errors import Unmet
-from covey.protocols.federate import clear, leaks, plan
-from covey.protocols.federate.own import Own
-from covey.protocols.federate.release import result
+from covey.protocols.federate import leakage, plan
+from covey.protocols.federate.ideal import ideal
+from covey.protocols.federate.parameters import REQUIREMENTS, Parameters
 from covey.protocols.federate.role import provider, recipient
 from covey.protocols.federate.script import script
-from covey.protocols.federate.terms import REQUIREMENTS, Terms
-from covey.protocols.protocol import Demonstration, Protocol, Result, Role
+from covey.protocols.protocol import Demonstration, Protocol, Role
 from covey.study import Study
-from covey.table import Table
 
-LEAKAGE = leaks.LEAKAGE
+LEAKAGE = leakage.LEAKAGE
 
 __all__ = ["LEAKAGE", "PROTOCOL", "ideal", "provider", "recipient"]
 
 
-def ideal(study: Study, tables: Mapping[str, Table], lasting: Mapping[str, Secret] | None = None) -> Result:
-    """What a trusted party would release that knows the providers' lasting secrets, or makes dummy users of its own."""
-    terms = Terms.of(study)
-    own = derive(Secret(bytes(SECRET_BYTES)), "a trusted party", study.study_hash)
-    names = (terms.first, terms.second)
-    secrets = {name: derive(own, name) for name in names} if lasting is None else lasting
-    owns = {name: Own.of(terms, tables[name], secrets[name]) for name in names}
-    first, second = owns[terms.first], owns[terms.second]
-    try:
-        leaves = clear.divide(terms, first, second).leaves
-    except Unmet as error:
-        smallest = clear.smallest_delta(terms, owns)
-        why = "fewer than k users are common" if smallest is None else f"delta must be {smallest:.4g} or more"
-        raise Unmet(f"{error}; {why}") from None
-    boxes = [[own.box(group.members) for group in leaves] for own in (first, second)]
-    return result(terms, boxes[0], boxes[1], clear.counts(terms, first, second, leaves))
-
-
 def _judge(study: Study) -> None:
-    Terms.of(study)
+    Parameters.of(study)
 
 
 def role_name(study: Study, party: str) -> str:
     """The role of a party, as the ledger knows it."""
-    return study.party(party).role or leaks.PROVIDER
+    return study.party(party).role or leakage.PROVIDER
 
 
 def _role(study: Study, party: str) -> Role:
-    return recipient if role_name(study, party) == leaks.RECIPIENT else provider
+    return recipient if role_name(study, party) == leakage.RECIPIENT else provider
 
 
 PROTOCOL = Protocol(
@@ -81,7 +56,7 @@ PROTOCOL = Protocol(
     leakage=LEAKAGE,
     role=_role,
     role_name=role_name,
-    receives=lambda study, party: role_name(study, party) == leaks.RECIPIENT,
+    receives=lambda study, party: role_name(study, party) == leakage.RECIPIENT,
     foresee=plan.foresee,
     demonstration=Demonstration(sample="providers"),
     ideal=ideal,

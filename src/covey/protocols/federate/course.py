@@ -9,12 +9,12 @@ import numpy as np
 
 from covey.arrays import Longs
 from covey.protocols.federate import comparison, largest
-from covey.protocols.federate.clear import Division, Step
 from covey.protocols.federate.comparison import HIDING
 from covey.protocols.federate.finish import CHUNK, READY_BYTES
+from covey.protocols.federate.groups import Division, GroupTurn
 from covey.protocols.federate.pair import BIT_KEY_BYTES, NUMBER_KEY_BYTES
+from covey.protocols.federate.parameters import Parameters
 from covey.protocols.federate.said import RANGE_BITS, SCORE_BITS, room_for, tests_of, width_of
-from covey.protocols.federate.terms import Terms
 from covey.secure import approval, ciphers, lists
 from covey.wire import FRAME_BYTES, chunks
 
@@ -65,67 +65,67 @@ class Course:
         self.bytes += size
 
 
-def follow(terms: Terms, division: Division, label_bytes: int) -> Course:
+def follow(params: Parameters, division: Division, label_bytes: int) -> Course:
     """A run on the level schedule; the labels that reach the recipient take so many bytes."""
-    both = (terms.first, terms.second)
-    course, population = Course(), len(terms.population)
+    both = (params.first, params.second)
+    course, population = Course(), len(params.population)
     course.exchange(both, BIT_KEY_BYTES)
-    course.exchange(both, NUMBER_KEY_BYTES + terms.bits // 4)
-    course.exchange(both, ciphers.size(population, terms.bits), ciphers.messages(population, terms.bits))
-    _tests(course, terms, both, [population], tests_of(terms))
+    course.exchange(both, NUMBER_KEY_BYTES + params.bits // 4)
+    course.exchange(both, ciphers.size(population, params.bits), ciphers.messages(population, params.bits))
+    _tests(course, params, both, [population], tests_of(params))
     for steps in division.levels:
-        _level(course, terms, steps)
+        _level(course, params, steps)
     for tested in division.merged:
-        _tests(course, terms, both[::-1], tested, terms.width)
-    _release(course, terms, division, label_bytes)
+        _tests(course, params, both[::-1], tested, params.width)
+    _release(course, params, division, label_bytes)
     return course
 
 
-def _level(course: Course, terms: Terms, steps: Sequence[Step]) -> None:
-    both = (terms.first, terms.second)
+def _level(course: Course, params: Parameters, steps: Sequence[GroupTurn]) -> None:
+    both = (params.first, params.second)
     _less(course, both[::-1], np.full(len(steps), RANGE_BITS, dtype=np.int64))
     course.exchange(both, comparison.flags_size(len(steps)))
     parts = [course.fork(), course.fork()]
     for part, names, mine in zip(parts, (both, both[::-1]), (True, False), strict=True):
-        _cuts(part, terms, names, [step for step in steps if step.first_divides is mine])
+        _cuts(part, params, names, [step for step in steps if step.first_divides is mine])
     course.join(parts)
 
 
-def _cuts(course: Course, terms: Terms, names: tuple[str, str], steps: Sequence[Step]) -> None:
+def _cuts(course: Course, params: Parameters, names: tuple[str, str], steps: Sequence[GroupTurn]) -> None:
     """What the first of these names divides."""
     if not steps:
         return
     divider, other = names
     cuts = [step.candidates for step in steps]
-    asked = 0 if terms.alpha == 1 else sum(cuts)
+    asked = 0 if params.alpha == 1 else sum(cuts)
     course.say(divider, other, 1, VECTOR_BYTES + 8 * (len(steps) + asked))
     if asked:
-        packs = -(-asked // ((terms.bits - 1) // room_for([step.size for step in steps])))
-        course.say(divider, other, ciphers.messages(packs, terms.bits), ciphers.size(packs, terms.bits))
-        course.say(other, divider, ciphers.messages(asked, terms.bits), ciphers.size(asked, terms.bits))
+        packs = -(-asked // ((params.bits - 1) // room_for([step.size for step in steps])))
+        course.say(divider, other, ciphers.messages(packs, params.bits), ciphers.size(packs, params.bits))
+        course.say(other, divider, ciphers.messages(asked, params.bits), ciphers.size(asked, params.bits))
         for count in largest.matches([count for count in cuts if count]):
-            _signs(course, terms, names, np.full(count, SCORE_BITS, dtype=np.int64))
+            _signs(course, params, names, np.full(count, SCORE_BITS, dtype=np.int64))
             course.say(other, divider, 1, comparison.flags_size(count))
-    _tests(course, terms, names, [step.size for step in steps if step.candidates], 2 * tests_of(terms))
+    _tests(course, params, names, [step.size for step in steps if step.candidates], 2 * tests_of(params))
     members = sum(step.size for step in steps if step.split)
     course.say(divider, other, int(members > 0), VECTOR_BYTES + 8 * -(-members // 64))
 
 
-def _tests(course: Course, terms: Terms, names: tuple[str, str], sizes: Sequence[int], together: int) -> None:
+def _tests(course: Course, params: Parameters, names: tuple[str, str], sizes: Sequence[int], together: int) -> None:
     """Some tests in each group of these sizes, which the first of these names asks for."""
     if not sizes:
         return
     asker, reader = names
     count = len(sizes) * together
-    _signs(course, terms, names, np.repeat([width_of(terms, size) for size in sizes], together))
+    _signs(course, params, names, np.repeat([width_of(params, size) for size in sizes], together))
     course.say(reader, asker, lists.messages(count, 2), lists.size(count, 2))
     course.say(asker, reader, lists.messages(len(sizes), 2), lists.size(len(sizes), 2))
     course.say(reader, asker, 1, comparison.flags_size(len(sizes)))
 
 
-def _signs(course: Course, terms: Terms, names: tuple[str, str], widths: Longs) -> None:
-    packs = comparison.packs(widths, terms.bits)
-    course.say(*names, ciphers.messages(packs, terms.bits), ciphers.size(packs, terms.bits))
+def _signs(course: Course, params: Parameters, names: tuple[str, str], widths: Longs) -> None:
+    packs = comparison.packs(widths, params.bits)
+    course.say(*names, ciphers.messages(packs, params.bits), ciphers.size(packs, params.bits))
     _less(course, names, widths)
 
 
@@ -136,17 +136,17 @@ def _less(course: Course, names: tuple[str, str], widths: Longs) -> None:
     course.say(asker, reader, lists.messages(answers, 2), lists.size(answers, 2))
 
 
-def _release(course: Course, terms: Terms, division: Division, label_bytes: int) -> None:
-    first, second, recipient = terms.first, terms.second, terms.recipient
+def _release(course: Course, params: Parameters, division: Division, label_bytes: int) -> None:
+    first, second, recipient = params.first, params.second, params.recipient
     classes = len(division.leaves)
-    numbers = classes * terms.width
+    numbers = classes * params.width
     room = room_for([len(group.members) for group in division.leaves]) + HIDING + 1
-    packs = -(-numbers // ((terms.bits - 1) // room))
+    packs = -(-numbers // ((params.bits - 1) // room))
     for provider in (first, second):
         course.say(provider, recipient, 1, READY_BYTES)
     course.exchange((first, second, recipient), approval.MESSAGE_BYTES)
     course.say(first, second, 1, VECTOR_BYTES + 8 * classes)
-    course.say(second, first, ciphers.messages(packs, terms.bits), ciphers.size(packs, terms.bits))
+    course.say(second, first, ciphers.messages(packs, params.bits), ciphers.size(packs, params.bits))
     for provider in (first, second):
         course.say(provider, recipient, chunks.messages(numbers), chunks.size(numbers))
         boxes = -(-classes // CHUNK)

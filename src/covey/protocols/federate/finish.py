@@ -17,13 +17,13 @@ from covey.arrays import Longs
 from covey.crypto import packing
 from covey.crypto.paillier import Ciphertexts
 from covey.errors import InputError, PeerError
-from covey.protocols.federate.clear import Group, joined
 from covey.protocols.federate.comparison import HIDING
 from covey.protocols.federate.follow import answer_tests
+from covey.protocols.federate.groups import Group, joined
 from covey.protocols.federate.lead import ask_tests
-from covey.protocols.federate.own import Own
 from covey.protocols.federate.pair import CountingPair
 from covey.protocols.federate.said import read_numbers, room_for, width_of
+from covey.protocols.federate.users import OwnUsers
 from covey.secure import ciphers
 from covey.secure.ciphers import Ciphers
 from covey.wire import FRAME_BYTES, Channel, Chunk, Count, Message, Vector
@@ -76,10 +76,10 @@ class Boxes(Message, tag="federate.boxes"):
 
 async def keep_exact_values(channel: Channel, pair: CountingPair, leaves: list[Group]) -> list[Group]:
     """Joins groups again until delta holds for each exact value in them; both learn which were joined."""
-    width, turn = pair.terms.width, 0
+    width, turn = pair.params.width, 0
     while True:
         at = channel.at(turn)
-        widths = [width_of(pair.terms, len(group.members)) for group in leaves for _ in range(width)]
+        widths = [width_of(pair.params, len(group.members)) for group in leaves for _ in range(width)]
         if pair.is_first:
             kept = await answer_tests(at, pair, widths, width)
         else:
@@ -93,17 +93,17 @@ async def keep_exact_values(channel: Channel, pair: CountingPair, leaves: list[G
 
 def exact_tests(pair: CountingPair, group: Group) -> Ciphertexts:
     """For each exact value what must be zero or more: delta times our users that have it, less the common ones."""
-    delta = pair.terms.delta
+    delta = pair.params.delta
     if delta is None:
         raise InputError("presence of exact values is tested only where the study has a delta")
-    cells = by_value(pair.own, group)
+    cells = by_value(pair.users, group)
     common = pair.theirs.totals(cells).scaled([-delta.denominator] * len(cells))
     return common.plus_numbers([delta.numerator * len(cell) for cell in cells])
 
 
-def by_value(own: Own, group: Group) -> list[list[int]]:
+def by_value(own: OwnUsers, group: Group) -> list[list[int]]:
     """The members of a group that this provider has, by their exact values."""
-    cells: list[list[int]] = [[] for _ in range(own.terms.width)]
+    cells: list[list[int]] = [[] for _ in range(own.params.width)]
     mine = own.holding(group.members)
     for member, value in zip(mine.tolist(), own.exact[own.row[mine]].tolist(), strict=True):
         cells[value].append(member)
@@ -115,7 +115,7 @@ async def send_release(channel: Channel, pair: CountingPair, leaves: Sequence[Gr
     order = await agree_on_order(channel.at("order"), pair.is_first, pair.peer, len(leaves))
     shown = [leaves[place] for place in order.tolist()]
     room = room_for([len(group.members) for group in leaves]) + HIDING + 1
-    numbers = len(shown) * pair.terms.width
+    numbers = len(shown) * pair.params.width
     at = channel.at("numbers")
     if pair.is_first:
         slots = packing.slots(pair.secret.public, room)
@@ -123,13 +123,13 @@ async def send_release(channel: Channel, pair: CountingPair, leaves: Sequence[Gr
         veiled = read_numbers(at, pair.peer, pair.secret, packed, room, numbers)
         await at.send_all(recipient, Veiled, Vector(np.array(veiled, dtype=np.uint64)))
     else:
-        sums = pair.theirs.totals(cell for group in shown for cell in by_value(pair.own, group))
+        sums = pair.theirs.totals(cell for group in shown for cell in by_value(pair.users, group))
         stream = at.rng.stream("veils")
         veils = [stream.below(1 << (room - 1)) for _ in range(numbers)]
         packed = packing.pack(sums.plus_numbers(veils), room, packing.slots(sums.key, room))
         await ciphers.send(at, pair.peer, Summed, packed.rerandomised(at.rng.stream("fresh")))
         await at.send_all(recipient, Veils, Vector(np.array(veils, dtype=np.uint64)))
-    await send_boxes(channel.at("boxes"), pair.own, shown, recipient)
+    await send_boxes(channel.at("boxes"), pair.users, shown, recipient)
 
 
 async def agree_on_order(channel: Channel, mine: bool, peer: str, classes: int) -> Longs:
@@ -144,7 +144,7 @@ async def agree_on_order(channel: Channel, mine: bool, peer: str, classes: int) 
     return order
 
 
-async def send_boxes(channel: Channel, own: Own, shown: Sequence[Group], recipient: str) -> None:
+async def send_boxes(channel: Channel, own: OwnUsers, shown: Sequence[Group], recipient: str) -> None:
     """The classes' labels in our columns."""
     boxes = [list(own.box(group.members)) for group in shown]
     for first in range(0, len(boxes), CHUNK):

@@ -14,7 +14,7 @@ from covey.arrays import Bits, Longs
 from covey.crypto import packing
 from covey.errors import PeerError
 from covey.protocols.federate import comparison, largest, score
-from covey.protocols.federate.clear import Group
+from covey.protocols.federate.groups import Group
 from covey.protocols.federate.pair import CountingPair
 from covey.protocols.federate.said import (
     SCORE_BITS,
@@ -38,8 +38,8 @@ async def follow(channel: Channel, pair: CountingPair, groups: Sequence[Group]) 
         return []
     counts = await add_scores(channel.at("choose"), pair, groups)
     cut = [place for place, count in enumerate(counts) if count]
-    widths = [width_of(pair.terms, len(groups[p].members)) for p in cut for _ in range(2 * tests_of(pair.terms))]
-    kept = await answer_tests(channel.at("verify"), pair, widths, 2 * tests_of(pair.terms))
+    widths = [width_of(pair.params, len(groups[p].members)) for p in cut for _ in range(2 * tests_of(pair.params))]
+    kept = await answer_tests(channel.at("verify"), pair, widths, 2 * tests_of(pair.params))
     divided = [place for place, good in zip(cut, kept.tolist(), strict=True) if good]
     if not divided:
         return [None] * len(groups)
@@ -67,11 +67,11 @@ async def add_scores(channel: Channel, pair: CountingPair, groups: Sequence[Grou
     parts, first = [], 0
     for group, count in zip(groups, counts, strict=True):
         here, upper = users[first : first + count], above[first : first + count]
-        have = len(pair.own.holding(group.members))
+        have = len(pair.users.holding(group.members))
         if (here > upper).any() or (here > have).any() or (have - here > len(group.members) - upper).any():
             raise PeerError(party=pair.peer, step=at.step, reason="more users than there can be above a cut")
         dummies = len(group.members) - have
-        parts.append(score.of_other(pair.terms, len(group.members), upper, dummies, upper - here))
+        parts.append(score.of_other(pair.params, len(group.members), upper, dummies, upper - here))
         first += count
     mine = pair.secret.encrypt(np.concatenate(parts).tolist(), channel.rng.stream("scores"))
     await ciphers.send(channel.at("scores"), pair.peer, Scores, mine)
@@ -87,10 +87,10 @@ def accept_candidates(
     counts = message.counts.words.astype(np.int64)
     above = message.above.words.astype(np.int64)
     sizes = np.array([len(group.members) for group in groups])
-    most = np.minimum(sizes - 1, 1 if pair.terms.alpha == 1 else pair.terms.candidates or sizes)
+    most = np.minimum(sizes - 1, 1 if pair.params.alpha == 1 else pair.params.candidates or sizes)
     if len(counts) != len(groups) or (counts < 0).any() or (counts > most).any():
         raise PeerError(party=pair.peer, step=channel.step, reason="not as many cuts as a group can have")
-    due = 0 if pair.terms.alpha == 1 else int(counts.sum())
+    due = 0 if pair.params.alpha == 1 else int(counts.sum())
     if len(above) != due or (above < 1).any() or (above >= np.repeat(sizes, counts)[:due]).any():
         raise PeerError(party=pair.peer, step=channel.step, reason="a cut with more members above it than there are")
     return counts.tolist(), above

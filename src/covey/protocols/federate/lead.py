@@ -16,8 +16,8 @@ from covey.arrays import Bits, Longs
 from covey.crypto import packing
 from covey.crypto.paillier import Ciphertexts
 from covey.protocols.federate import comparison, largest, score
-from covey.protocols.federate.clear import Group
 from covey.protocols.federate.comparison import starts
+from covey.protocols.federate.groups import Group
 from covey.protocols.federate.pair import CountingPair
 from covey.protocols.federate.said import (
     SCORE_BITS,
@@ -37,7 +37,7 @@ from covey.wire import Channel
 
 
 @dataclass(frozen=True)
-class Cutting:
+class DividedGroup:
     """One group that this provider divides."""
 
     group: Group
@@ -67,21 +67,19 @@ async def lead(
     return [upper[place] if place in divided else None for place in range(len(work))]
 
 
-def prepare(pair: CountingPair, group: Group, longest: int, column: int) -> Cutting:
+def prepare(pair: CountingPair, group: Group, longest: int, column: int) -> DividedGroup:
     """The candidates of a group, this provider's part of their scores, and the sums over the other's bits."""
-    terms, own, members = pair.terms, pair.own, group.members
+    params, own, members = pair.params, pair.users, group.members
     empty = np.zeros(0, dtype=np.int64)
     if not longest:
-        return Cutting(group, empty, Cuts(empty, empty, len(members)), empty, Ciphertexts(pair.theirs.key, []))
+        return DividedGroup(group, empty, Cuts(empty, empty, len(members)), empty, Ciphertexts(pair.theirs.key, []))
     values = own.codes(column, members, group.path)
-    cuts = score.candidates(terms, values)
-    dummy = ~own.member[members]
-    upper_dummies = (values[np.newaxis] >= cuts.codes[:, np.newaxis])[:, dummy].sum(axis=1)
-    parts = score.of_divider(terms, own.axes[column], values[~dummy], cuts, int(dummy.sum()), upper_dummies)
-    if terms.alpha == 1:  # the other's part is nothing: this provider knows the best cut
+    cuts = score.candidates(params, values)
+    parts = score.of_divider(params, own, column, members, values, cuts)
+    if params.alpha == 1:  # the other's part is nothing: this provider knows the best cut
         best = [int(np.argmax(parts))]
         cuts, parts = Cuts(cuts.codes[best], cuts.upper[best], cuts.size), parts[best]
-    return Cutting(group, values, cuts, parts, sums_above(pair.theirs, members, values, cuts.codes))
+    return DividedGroup(group, values, cuts, parts, sums_above(pair.theirs, members, values, cuts.codes))
 
 
 def sums_above(theirs: Ciphertexts, members: Longs, values: Longs, codes: Longs) -> Ciphertexts:
@@ -100,12 +98,12 @@ def sums_above(theirs: Ciphertexts, members: Longs, values: Longs, codes: Longs)
     return Ciphertexts(theirs.key, sums)
 
 
-async def best_cuts(channel: Channel, pair: CountingPair, work: Sequence[Cutting]) -> list[int]:
+async def best_cuts(channel: Channel, pair: CountingPair, work: Sequence[DividedGroup]) -> list[int]:
     """The place of each group's best cut; the other provider adds its part without learning which that is."""
     counts = [len(each.cuts) for each in work]
     orders = [channel.rng.stream("order", place).permutation(count) for place, count in enumerate(counts)]
     above = np.concatenate([each.cuts.upper[order] for each, order in zip(work, orders, strict=True)])
-    if pair.terms.alpha == 1:
+    if pair.params.alpha == 1:
         above = above[:0]  # nothing is asked
     at = channel.at("candidates")
     await at.send(pair.peer, Candidates(to_vector(np.array(counts)), to_vector(above)))
@@ -134,7 +132,7 @@ async def best_cuts(channel: Channel, pair: CountingPair, work: Sequence[Cutting
     return [found.get(place, 0) for place in range(len(work))]
 
 
-async def ask_kept(channel: Channel, pair: CountingPair, chosen: Sequence[tuple[Cutting, Bits, int]]) -> Bits:
+async def ask_kept(channel: Channel, pair: CountingPair, chosen: Sequence[tuple[DividedGroup, Bits, int]]) -> Bits:
     """Which of the cuts keep k and delta in both halves, for both providers; one bit each."""
     numbers, widths = [], []
     for each, upper, place in chosen:
@@ -143,8 +141,8 @@ async def ask_kept(channel: Channel, pair: CountingPair, chosen: Sequence[tuple[
         above, everyone = theirs.slice(0, 1), theirs.slice(1, 2)
         for half, users in ((upper, above), (~upper, everyone.minus(above))):
             numbers.append(tests(pair, members[half], users))
-        widths += [width_of(pair.terms, len(members))] * (2 * tests_of(pair.terms))
-    return await ask_tests(channel, pair, numbers, widths, 2 * tests_of(pair.terms))
+        widths += [width_of(pair.params, len(members))] * (2 * tests_of(pair.params))
+    return await ask_tests(channel, pair, numbers, widths, 2 * tests_of(pair.params))
 
 
 async def ask_tests(
@@ -158,9 +156,9 @@ async def ask_tests(
 
 def tests(pair: CountingPair, members: Longs, users: Ciphertexts) -> Ciphertexts:
     """What must be zero or more in a group of which the other provider has so many users."""
-    own, delta = pair.own.holding(members), pair.terms.delta
+    own, delta = pair.users.holding(members), pair.params.delta
     common = pair.theirs_among(own)
-    found = [common.plus_numbers([-pair.terms.k])]
+    found = [common.plus_numbers([-pair.params.k])]
     if delta is not None:
         part = common.scaled([-delta.denominator])
         found.append(part.plus_numbers([delta.numerator * len(own)]))

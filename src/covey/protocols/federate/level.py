@@ -11,8 +11,8 @@ import numpy as np
 
 from covey.arrays import Bits
 from covey.protocols.federate import comparison
-from covey.protocols.federate.clear import Group
 from covey.protocols.federate.follow import answer_tests, follow
+from covey.protocols.federate.groups import Group
 from covey.protocols.federate.lead import ask_tests, lead, tests
 from covey.protocols.federate.pair import CountingPair, Pair
 from covey.protocols.federate.said import RANGE_BITS, tests_of, width_of
@@ -21,8 +21,8 @@ from covey.wire import Channel, gather
 
 async def is_feasible(channel: Channel, pair: CountingPair, everyone: Group) -> bool:
     """Whether the whole population as one group keeps k and delta; the first provider asks, and both learn it."""
-    together = tests_of(pair.terms)
-    widths = [width_of(pair.terms, len(everyone.members))] * together
+    together = tests_of(pair.params)
+    widths = [width_of(pair.params, len(everyone.members))] * together
     if pair.is_first:
         numbers = [tests(pair, everyone.members, pair.theirs.total())]
         return bool((await ask_tests(channel, pair, numbers, widths, together))[0])
@@ -33,7 +33,7 @@ async def divide_level(
     channel: Channel, pair: CountingPair, groups: Sequence[Group]
 ) -> list[tuple[Group, Group] | None]:
     """For each group its halves, the lower first, or None where it stays as it is."""
-    spreads = [pair.own.spread(group.members) for group in groups]
+    spreads = [pair.users.spread(group.members) for group in groups]
     mine = await choose_dividers(channel.at("range"), pair, [longest for longest, _ in spreads])
     led, followed = np.flatnonzero(mine).tolist(), np.flatnonzero(~mine).tolist()
     asked, answered = await gather(
@@ -48,14 +48,7 @@ def join(
 ) -> list[tuple[Group, Group] | None]:
     """Both sides' answers in the groups' order."""
     upper: dict[int, Bits | None] = {**dict(zip(led, asked, strict=True)), **dict(zip(followed, answered, strict=True))}
-    return [halves_of(group, upper[place]) for place, group in enumerate(groups)]
-
-
-def halves_of(group: Group, upper: Bits | None) -> tuple[Group, Group] | None:
-    """The lower half and the upper one."""
-    if upper is None:
-        return None
-    return Group(group.path + "0", group.members[~upper]), Group(group.path + "1", group.members[upper])
+    return [None if (found := upper[place]) is None else group.halves(found) for place, group in enumerate(groups)]
 
 
 async def choose_dividers(channel: Channel, pair: Pair, ranges: Sequence[int]) -> Bits:

@@ -13,8 +13,8 @@ from covey.crypto.group import Point
 from covey.crypto.paillier import Ciphertexts, PublicKey, SecretKey
 from covey.crypto.reading import ReadingKey
 from covey.errors import PeerError
-from covey.protocols.federate.own import Own
-from covey.protocols.federate.terms import Terms
+from covey.protocols.federate.parameters import Parameters
+from covey.protocols.federate.users import OwnUsers
 from covey.secure import ciphers
 from covey.secure.ciphers import Ciphers
 from covey.wire import FRAME_BYTES, Channel, Message, gather
@@ -43,21 +43,21 @@ class Membership(Ciphers, tag="federate.membership"):
 class Pair:
     """One provider's side of the pair: what comparisons need."""
 
-    own: Own
+    users: OwnUsers
     me: str
     peer: str
     reading: ReadingKey
     their_bits: Point
 
     @property
-    def terms(self) -> Terms:
+    def params(self) -> Parameters:
         """What the study asks for."""
-        return self.own.terms
+        return self.users.params
 
     @property
     def is_first(self) -> bool:
         """Whether this is the provider that divides where both ranges are equal."""
-        return self.me == self.terms.first
+        return self.me == self.params.first
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class CountingPair(Pair):
         return self.theirs.totals([members.tolist()])
 
 
-async def meet(channel: Channel, own: Own, peer: str) -> Pair:
+async def meet(channel: Channel, own: OwnUsers, peer: str) -> Pair:
     """Exchanges keys for comparisons."""
     reading = ReadingKey(channel.rng.stream("bit key"))
     await channel.send(peer, BitKey(reading.public))
@@ -82,7 +82,7 @@ async def meet(channel: Channel, own: Own, peer: str) -> Pair:
 
 async def enrol(channel: Channel, pair: Pair) -> CountingPair:
     """Exchanges membership bits. Raises PeerError for a key of another size than the study says."""
-    own, peer, bits = pair.own, pair.peer, pair.terms.bits
+    own, peer, bits = pair.users, pair.peer, pair.params.bits
     secret = SecretKey(bits, channel.rng.stream("number key"))
     await channel.send(peer, NumberKey(secret.public))
     key = (await channel.receive(peer, NumberKey)).key

@@ -13,8 +13,8 @@ import numpy as np
 from covey.arrays import Bits, Longs
 from covey.errors import PeerError
 from covey.protocols.federate import cardinality, comparison, score, window
-from covey.protocols.federate.clear import Group, exceeds
-from covey.protocols.federate.level import choose_dividers, halves_of
+from covey.protocols.federate.groups import Group, exceeds
+from covey.protocols.federate.level import choose_dividers
 from covey.protocols.federate.pair import Pair
 from covey.protocols.federate.said import Candidates, Halves, read_halves, to_vector, to_words
 from covey.protocols.federate.score import Cuts
@@ -23,11 +23,11 @@ from covey.wire import Channel
 
 async def is_feasible(channel: Channel, pair: Pair, everyone: Group) -> bool:
     """Whether the whole population as one group keeps k and delta; both learn how many users they share."""
-    members, own = everyone.members, pair.own
+    members, own = everyone.members, pair.users
     if await too_few(channel.at("k"), pair, pair.is_first, own.member[members]):
         return False
     common = await common_of(channel.at("common"), pair, own.holding(members))
-    good = not exceeds(pair.terms, common, len(own.holding(members)))
+    good = not exceeds(pair.params, common, len(own.holding(members)))
     at = channel.at("agree")
     await comparison.tell(at, pair.peer, np.array([good]))
     return good and bool((await comparison.opened(at, pair.peer, np.zeros(1, dtype=bool)))[0])
@@ -35,19 +35,21 @@ async def is_feasible(channel: Channel, pair: Pair, everyone: Group) -> bool:
 
 async def divide_group(channel: Channel, pair: Pair, group: Group) -> tuple[Group, Group] | None:
     """The group's halves, the lower first, or None where it stays as it is."""
-    longest, column = pair.own.spread(group.members)
+    longest, column = pair.users.spread(group.members)
     mine = await choose_dividers(channel.at("range"), pair, [longest])
     if mine[0]:
-        return halves_of(group, await lead(channel, pair, group, column if longest else None))
-    return halves_of(group, await follow(channel, pair, group))
+        upper = await lead(channel, pair, group, column if longest else None)
+    else:
+        upper = await follow(channel, pair, group)
+    return None if upper is None else group.halves(upper)
 
 
 async def lead(channel: Channel, pair: Pair, group: Group, column: int | None) -> Bits | None:
     """Divides the group: asks about every candidate, takes the best, and tests it."""
-    terms, own, members = pair.terms, pair.own, group.members
+    params, own, members = pair.params, pair.users, group.members
     empty = np.zeros(0, dtype=np.int64)
     values = empty if column is None else own.codes(column, members, group.path)
-    cuts = Cuts(empty, empty, len(members)) if column is None else score.candidates(terms, values)
+    cuts = Cuts(empty, empty, len(members)) if column is None else score.candidates(params, values)
     order = channel.rng.stream("order").permutation(len(cuts))
     await channel.at("candidates").send(
         pair.peer, Candidates(to_vector(np.array([len(cuts)])), to_vector(cuts.upper[order]))
@@ -59,10 +61,8 @@ async def lead(channel: Channel, pair: Pair, group: Group, column: int | None) -
         upper = members[values >= cuts.codes[place]]
         theirs[place] = await common_of(channel.at("above", turn), pair, upper)
     size, have = len(members), await common_of(channel.at("users"), pair, members)
-    dummy = ~own.member[members]
-    upper_dummies = (values[np.newaxis] >= cuts.codes[:, np.newaxis])[:, dummy].sum(axis=1)
-    scores = score.of_divider(terms, own.axes[column], values[~dummy], cuts, int(dummy.sum()), upper_dummies)
-    scores = scores + score.of_other(terms, size, cuts.upper, size - have, cuts.upper - theirs)
+    scores = score.of_divider(params, own, column, members, values, cuts)
+    scores = scores + score.of_other(params, size, cuts.upper, size - have, cuts.upper - theirs)
     best = int(np.argmax(scores))
     upper = values >= cuts.codes[best]
     users = {"1": int(theirs[best]), "0": have - int(theirs[best])}
@@ -74,13 +74,13 @@ async def lead(channel: Channel, pair: Pair, group: Group, column: int | None) -
 
 async def asks_kept(channel: Channel, pair: Pair, members: Longs, upper: Bits, users: dict[str, int]) -> bool:
     """Tests both halves, k first; the other provider has so many users in each."""
-    own, good = pair.own, True
+    own, good = pair.users, True
     for side, half in (("1", upper), ("0", ~upper)):
         mine = np.asarray(half & own.member[members])
         if await too_few(channel.at("k", side), pair, True, mine):
             return False
         common = await common_of(channel.at("common", side), pair, members[mine])
-        good &= not any(exceeds(pair.terms, common, have) for have in (int(mine.sum()), users[side]))
+        good &= not any(exceeds(pair.params, common, have) for have in (int(mine.sum()), users[side]))
     await comparison.tell(channel.at("verdict"), pair.peer, np.array([good]))
     return good
 
@@ -89,7 +89,7 @@ async def follow(channel: Channel, pair: Pair, group: Group) -> Bits | None:
     """The other side of `lead`."""
     at = channel.at("candidates")
     message = await at.receive(pair.peer, Candidates)
-    size, own = len(group.members), pair.own
+    size, own = len(group.members), pair.users
     count = int(message.counts.words[0]) if len(message.counts) == 1 else size
     above = message.above.words
     if not 0 <= count < size or len(above) != count or ((above < 1) | (above >= size)).any():
@@ -117,23 +117,23 @@ async def follow(channel: Channel, pair: Pair, group: Group) -> Bits | None:
 async def too_few(channel: Channel, pair: Pair, asks: bool, mine: Bits) -> bool:
     """Whether both have fewer than k of the group's members in common."""
     if asks:
-        return await window.ask_below(channel, pair.peer, pair.their_bits, mine, pair.terms.k)
-    return await window.answer_below(channel, pair.peer, pair.reading, mine, pair.terms.k)
+        return await window.ask_below(channel, pair.peer, pair.their_bits, mine, pair.params.k)
+    return await window.answer_below(channel, pair.peer, pair.reading, mine, pair.params.k)
 
 
 async def common_of(channel: Channel, pair: Pair, mine: Longs) -> int:
     """How many of the population are in this set and in the one that the other provider gives."""
-    ids = pair.terms.population
+    ids = pair.params.population
     return await cardinality.count_common(channel.among(pair.me, pair.peer), [ids[member] for member in mine.tolist()])
 
 
 async def count_exactly(channel: Channel, pair: Pair, leaves: list[Group]) -> Longs:
     """Common users of each group and exact value; both providers learn them."""
-    width = pair.terms.width
+    width = pair.params.width
     counts = np.zeros((len(leaves), width), dtype=np.int64)
     for place, group in enumerate(leaves):
-        mine = pair.own.holding(group.members)
-        values = pair.own.exact[pair.own.row[mine]]
+        mine = pair.users.holding(group.members)
+        values = pair.users.exact[pair.users.row[mine]]
         for value in range(width):
             ids = mine if pair.is_first else mine[values == value]
             counts[place, value] = await common_of(channel.at(place, value), pair, ids)

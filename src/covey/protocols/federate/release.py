@@ -14,7 +14,7 @@ from covey.arrays import Floats, Longs
 from covey.cells import SUPPRESSED
 from covey.errors import Aborted, InputError
 from covey.hierarchy import Hierarchy, Interval
-from covey.protocols.federate.terms import Terms
+from covey.protocols.federate.parameters import Parameters
 from covey.protocols.protocol import Figures, Result
 from covey.schema import Column
 
@@ -45,20 +45,20 @@ def costs(columns: Sequence[Column], boxes: Boxes) -> list[Floats]:
     return found
 
 
-def result(terms: Terms, first: Boxes, second: Boxes, numbers: Longs) -> Result:
+def result(params: Parameters, first: Boxes, second: Boxes, numbers: Longs) -> Result:
     """The release of classes with these labels and so many records of each combination of exact values.
 
     Raises Aborted where a class has fewer than k records: then a party did not keep to the protocol.
     """
     sizes = numbers.sum(axis=1)
-    if numbers.min(initial=0) < 0 or numbers.max(initial=0) > _MOST or (sizes < terms.k).any():
+    if numbers.min(initial=0) < 0 or numbers.max(initial=0) > _MOST or (sizes < params.k).any():
         raise Aborted("a class has fewer than k records: a provider did not keep to the protocol", resumable=False)
-    columns = [*terms.columns(terms.first), *terms.columns(terms.second)]
+    columns = [*params.columns(params.first), *params.columns(params.second)]
     boxes = [(*own, *theirs) for own, theirs in zip(first, second, strict=True)]
     lost = costs(columns, boxes)
     place = {box: number for number, box in enumerate(sorted(set(boxes)))}
     klass = np.array([place[box] for box in boxes])
-    totals = np.zeros((len(place), terms.width), dtype=np.int64)
+    totals = np.zeros((len(place), params.width), dtype=np.int64)
     np.add.at(totals, klass, numbers)
     rows = int(sizes.sum())
     class_sizes = totals.sum(axis=1)
@@ -66,34 +66,34 @@ def result(terms: Terms, first: Boxes, second: Boxes, numbers: Longs) -> Result:
         rows=rows,
         classes=len(place),
         k_reached=int(class_sizes.min()),
-        l_reached=_diversity(terms, totals),
+        l_reached=_diversity(params, totals),
         suppressed_cells=int(sum(int(size) * box.count(SUPPRESSED) for box, size in zip(boxes, sizes, strict=True))),
         loss={
             "lm": sum(float(own @ sizes) for own in lost) / (rows * len(columns)),
             "em": None,
             "dm": float(measures.discernibility(class_sizes)),
-            "c_avg": measures.average_class(class_sizes, terms.k),
+            "c_avg": measures.average_class(class_sizes, params.k),
         },
     )
-    return Result(_table(terms, [column.name for column in columns], sorted(place), totals), figures)
+    return Result(_table(params, [column.name for column in columns], sorted(place), totals), figures)
 
 
-def _table(terms: Terms, names: Sequence[str], boxes: Boxes, totals: Longs) -> pa.Table:
-    number, value = np.divmod(np.repeat(np.arange(totals.size), totals.ravel()), terms.width)
+def _table(params: Parameters, names: Sequence[str], boxes: Boxes, totals: Longs) -> pa.Table:
+    number, value = np.divmod(np.repeat(np.arange(totals.size), totals.ravel()), params.width)
     cells = {name: pa.array([boxes[row][place] for row in number.tolist()]) for place, name in enumerate(names)}
-    for name, values in reversed(terms.domains.items()):
+    for name, values in reversed(params.domains.items()):
         value, code = np.divmod(value, len(values))
         cells[name] = pa.array([values[each] for each in code.tolist()], pa.string())
-    return pa.table({column.name: cells[column.name] for column in terms.study.released})
+    return pa.table({column.name: cells[column.name] for column in params.study.released})
 
 
-def _diversity(terms: Terms, totals: Longs) -> float | None:
+def _diversity(params: Parameters, totals: Longs) -> float | None:
     """The smallest l of a class and a sensitive column."""
-    shape = tuple(map(len, terms.domains.values()))
+    shape = tuple(map(len, params.domains.values()))
     reached = math.inf
-    for axis, name in enumerate(terms.domains):
-        if terms.study.column(name) in terms.study.sensitive:
+    for axis, name in enumerate(params.domains):
+        if params.study.column(name) in params.study.sensitive:
             others = tuple(other + 1 for other in range(len(shape)) if other != axis)
             counts = totals.reshape(-1, *shape).sum(axis=others)
-            reached = min(reached, *(diversity_of(row, terms.study.privacy.diversity) for row in counts))
-    return reached if terms.study.sensitive else None
+            reached = min(reached, *(diversity_of(row, params.study.privacy.diversity) for row in counts))
+    return reached if params.study.sensitive else None

@@ -10,8 +10,8 @@ from covey.arrays import Bits, Longs
 from covey.crypto import packing
 from covey.crypto.paillier import Ciphertexts, SecretKey
 from covey.errors import InputError, PeerError
-from covey.protocols.federate.own import UNIT
-from covey.protocols.federate.terms import Terms
+from covey.protocols.federate.parameters import Parameters
+from covey.protocols.federate.users import UNIT
 from covey.secure.ciphers import Ciphers
 from covey.wire import Channel, Message, Vector
 
@@ -40,15 +40,15 @@ class Halves(Message, tag="federate.halves"):
     upper: Vector
 
 
-def tests_of(terms: Terms) -> int:
+def tests_of(params: Parameters) -> int:
     """How many tests a group has."""
-    return 1 if terms.delta is None else 3
+    return 1 if params.delta is None else 3
 
 
-def width_of(terms: Terms, size: int) -> int:
+def width_of(params: Parameters, size: int) -> int:
     """Bits of the largest number that is tested in a group of so many members."""
-    factor = 1 if terms.delta is None else terms.delta.denominator
-    return int(max(factor * size, terms.k) + 1).bit_length()
+    factor = 1 if params.delta is None else params.delta.denominator
+    return int(max(factor * size, params.k) + 1).bit_length()
 
 
 def room_for(sizes: Sequence[int]) -> int:

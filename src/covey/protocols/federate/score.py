@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from covey.arrays import Floats, Longs
-from covey.protocols.federate.own import UNIT, Axis
-from covey.protocols.federate.terms import Terms
+from covey.arrays import Bits, Floats, Longs
+from covey.protocols.federate.parameters import Parameters
+from covey.protocols.federate.users import UNIT, OwnUsers
 
 
 @dataclass(frozen=True)
@@ -32,15 +32,19 @@ class Cuts:
     def __len__(self) -> int:
         return len(self.codes)
 
+    def upper_halves(self, values: Longs) -> Bits:
+        """Cuts x members: which members, whose codes these are, lie in the upper half of each cut."""
+        return np.asarray(values[np.newaxis] >= self.codes[:, np.newaxis])
 
-def candidates(terms: Terms, values: Longs) -> Cuts:
+
+def candidates(params: Parameters, values: Longs) -> Cuts:
     """The cuts of a group whose members have these codes: at quantiles, or at every value but the lowest."""
     distinct, counts = np.unique(values, return_counts=True)
     size = len(values)
     below = np.cumsum(counts)[:-1]
     codes = distinct[1:]
-    if terms.candidates and len(codes) > terms.candidates:
-        aims = size * np.arange(1, terms.candidates + 1) / (terms.candidates + 1)
+    if params.candidates and len(codes) > params.candidates:
+        aims = size * np.arange(1, params.candidates + 1) / (params.candidates + 1)
         after = np.clip(np.searchsorted(below, aims), 1, len(below) - 1)
         near = np.where(aims - below[after - 1] <= below[after] - aims, after - 1, after)
         chosen = np.unique(near)
@@ -49,22 +53,25 @@ def candidates(terms: Terms, values: Longs) -> Cuts:
     return Cuts(codes[order], (size - below)[order], size)
 
 
-def of_divider(terms: Terms, axis: Axis, real: Longs, cuts: Cuts, dummies: int, upper_dummies: Longs) -> Longs:
-    """The dividing provider's part of each score; `real` are its existing users' codes in the group."""
-    distinct, counts = np.unique(real, return_counts=True)
-    distance = np.abs(axis.place[distinct][np.newaxis] - axis.place[cuts.codes][:, np.newaxis]) @ counts
-    middle = -terms.alpha * _part(distance.astype(np.float64))
-    return _whole(middle + _spread_of_dummies(terms, cuts.size, cuts.upper, dummies, upper_dummies))
+def of_divider(params: Parameters, own: OwnUsers, column: int, members: Longs, values: Longs, cuts: Cuts) -> Longs:
+    """The dividing provider's part of each score, in a group whose members have these codes in the column."""
+    dummy, place = ~own.member[members], own.axes[column].place
+    distinct, counts = np.unique(values[~dummy], return_counts=True)
+    # L(c): the distances of all its users to each cut, as a sum over the distinct codes times their counts
+    distance = np.abs(place[distinct][np.newaxis] - place[cuts.codes][:, np.newaxis]) @ counts
+    middle = -params.alpha * _part(distance.astype(np.float64))
+    upper_dummies = (cuts.upper_halves(values) & dummy).sum(axis=1)
+    return _whole(middle + _spread_of_dummies(params, cuts.size, cuts.upper, int(dummy.sum()), upper_dummies))
 
 
-def of_other(terms: Terms, size: int, upper: Longs, dummies: int, upper_dummies: Longs) -> Longs:
+def of_other(params: Parameters, size: int, upper: Longs, dummies: int, upper_dummies: Longs) -> Longs:
     """The other provider's part of each score, from the numbers of members and of its dummies in the upper half."""
-    return _whole(_spread_of_dummies(terms, size, upper, dummies, upper_dummies))
+    return _whole(_spread_of_dummies(params, size, upper, dummies, upper_dummies))
 
 
-def _spread_of_dummies(terms: Terms, size: int, upper: Longs, dummies: int, upper_dummies: Longs) -> Floats:
-    entropy = dummy_entropy(size, upper, dummies, upper_dummies, weighted=terms.weighted)
-    return (1 - terms.alpha) / 2 * _part(entropy)
+def _spread_of_dummies(params: Parameters, size: int, upper: Longs, dummies: int, upper_dummies: Longs) -> Floats:
+    entropy = dummy_entropy(size, upper, dummies, upper_dummies, weighted=params.weighted)
+    return (1 - params.alpha) / 2 * _part(entropy)
 
 
 def dummy_entropy(size: int, upper: Longs, dummies: int, upper_dummies: Longs, *, weighted: bool) -> Floats:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from covey.protocols.federate.leaks import PROVIDER, RECIPIENT
+from covey.protocols.federate.leakage import PROVIDER, RECIPIENT
 from covey.protocols.federate.pair import BIT_KEY_BYTES, NUMBER_KEY_BYTES
-from covey.protocols.federate.terms import Terms
+from covey.protocols.federate.parameters import Parameters
 from covey.protocols.protocol import Line
 from covey.secure import approval
 from covey.study import Study
@@ -20,7 +20,7 @@ WINDOW = ("window.has", "window.shifted", "compare.flags")
 
 def script(study: Study) -> tuple[Line, ...]:
     """The lines of the study's schedule."""
-    terms = Terms.of(study)
+    params = Parameters.of(study)
     common = (
         Line("approval", "approval.vote", times=1, size=approval.MESSAGE_BYTES),
         Line("federate/meet", "federate.bit-key", times=1, size=BIT_KEY_BYTES, roles=BETWEEN),
@@ -28,13 +28,13 @@ def script(study: Study) -> tuple[Line, ...]:
         Line("federate/release/boxes", "federate.boxes", roles=TO_RECIPIENT),
         *_said("federate/release/order", "federate.order"),
     )
-    return common + (_by_level(terms) if terms.by_level else _paper())
+    return common + (_by_level(params) if params.by_level else _paper())
 
 
-def _by_level(terms: Terms) -> tuple[Line, ...]:
+def _by_level(params: Parameters) -> tuple[Line, ...]:
     cut = "federate/divide/*/cut/*"
     return (
-        Line("federate/enrol", "federate.number-key", 1, NUMBER_KEY_BYTES + terms.bits // 4, BETWEEN),
+        Line("federate/enrol", "federate.number-key", 1, NUMBER_KEY_BYTES + params.bits // 4, BETWEEN),
         Line("federate/enrol/membership", "federate.membership", roles=BETWEEN),
         *_tests("federate/divide/root"),
         *_said("federate/divide/*/range", *LESS),

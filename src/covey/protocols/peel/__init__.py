@@ -13,12 +13,12 @@ Not       a party that lies changes the classes: planted records buy a bit about
 
 from __future__ import annotations
 
-from covey.protocols.peel.clear import ideal
-from covey.protocols.peel.leaks import LEAKAGE
-from covey.protocols.peel.plan import foresee
+from covey.protocols.peel.cost import foresee
+from covey.protocols.peel.ideal import ideal
+from covey.protocols.peel.leakage import LEAKAGE
+from covey.protocols.peel.parameters import REQUIREMENTS, Parameters
 from covey.protocols.peel.role import holder
 from covey.protocols.peel.script import script
-from covey.protocols.peel.terms import REQUIREMENTS, Terms
 from covey.protocols.protocol import Demonstration, Protocol
 from covey.study import Study
 
@@ -26,7 +26,7 @@ __all__ = ["PROTOCOL", "holder", "ideal"]
 
 
 def _judge(study: Study) -> None:
-    Terms.of(study)
+    Parameters.of(study)
 
 
 PROTOCOL = Protocol(

@@ -76,10 +76,10 @@ COST = Cost(
         + 3 * MESSAGE_BYTES * _chunks(width)
     ),
 )
-"""Of one `reaches`, after `Pair.meet`."""
+"""Of one `reaches`, after `ObliviousTests.meet`."""
 
 
-class Pair:
+class ObliviousTests:
     """One of the two, after the transfers on the group; it tests as often as is asked."""
 
     def __init__(self, me: str, peer: str, chooses: bool, streams: tuple[list[Stream], ...], picked: Octets) -> None:
@@ -89,7 +89,7 @@ class Pair:
         self._tests = 0
 
     @classmethod
-    async def meet(cls, channel: Channel) -> Pair:
+    async def meet(cls, channel: Channel) -> ObliviousTests:
         """Makes the 256 transfers. Needs a step of its own."""
         if len(channel.parties) != 2:
             raise InputError("this test is between two parties")

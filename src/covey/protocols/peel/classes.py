@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from covey.arrays import Bits, Ints, Longs
-from covey.protocols.peel.diverse import Watched
-from covey.protocols.peel.tuples import Grid
+from covey.protocols.peel.diversity import DiversityOpenings
+from covey.protocols.peel.tuples import Lattice
 
 
 @dataclass(frozen=True)
-class Candidates:
+class FrequentTuples:
     """Tuples with k or more records: a lattice node of the list and a box each, in the order of the list."""
 
     node: Longs
@@ -21,7 +21,7 @@ class Candidates:
     """Which are known to be as diverse as is asked for."""
 
     @classmethod
-    def of(cls, columns: int, found: list[Candidates]) -> Candidates:
+    def of(cls, columns: int, found: list[FrequentTuples]) -> FrequentTuples:
         """All of these, in an order that everybody finds."""
         node = np.concatenate([np.zeros(0, np.int64), *(each.node for each in found)])
         boxes = np.concatenate([np.zeros((0, columns), np.int32), *(each.boxes for each in found)])
@@ -29,37 +29,37 @@ class Candidates:
         return cls(node, boxes, known).take(np.lexsort((*boxes.T[::-1], node)))
 
     @classmethod
-    def at(cls, node: int, boxes: Ints, *, diverse: bool) -> Candidates:
+    def at(cls, node: int, boxes: Ints, *, diverse: bool) -> FrequentTuples:
         """Tuples of one node."""
         return cls(np.full(len(boxes), node, np.int64), boxes, np.full(len(boxes), diverse))
 
     def __len__(self) -> int:
         return len(self.node)
 
-    def take(self, which: Bits | Longs) -> Candidates:
+    def take(self, which: Bits | Longs) -> FrequentTuples:
         """Some of them."""
-        return Candidates(self.node[which], self.boxes[which], self.diverse[which])
+        return FrequentTuples(self.node[which], self.boxes[which], self.diverse[which])
 
-    def blocked(self, grid: Grid) -> Bits:
+    def blocked(self, lattice: Lattice) -> Bits:
         """Which of them share a possible record with an earlier one."""
         if not len(self) or self.node[0] == self.node[-1]:
             return np.zeros(len(self), dtype=bool)
-        low, high = self._ends(grid)
+        low, high = self._ends(lattice)
         return np.array(
             [_meet(low[place], high[place], low[:place], high[:place]).any() for place in range(len(self))], dtype=bool
         )
 
-    def touched(self, grid: Grid, others: Candidates) -> Bits:
+    def touched(self, lattice: Lattice, others: FrequentTuples) -> Bits:
         """Which of them share a possible record with one of the others."""
-        low, high = self._ends(grid)
+        low, high = self._ends(lattice)
         answer = np.zeros(len(self), dtype=bool)
-        for first, last in zip(*others._ends(grid), strict=True):
+        for first, last in zip(*others._ends(lattice), strict=True):
             answer |= _meet(first, last, low, high)
         return answer
 
-    def _ends(self, grid: Grid) -> tuple[Ints, Ints]:
+    def _ends(self, lattice: Lattice) -> tuple[Ints, Ints]:
         low, high = np.empty_like(self.boxes), np.empty_like(self.boxes)
-        for column, tree in enumerate(grid.trees):
+        for column, tree in enumerate(lattice.trees):
             low[:, column] = tree.first[self.boxes[:, column]]
             high[:, column] = tree.last[self.boxes[:, column]]
         return low, high
@@ -83,7 +83,7 @@ class Openings:
     alone: int = 0
     """Tuples that one of two parties named because it has enough of their records by itself."""
     visits: int = 0
-    diversity: Watched = field(default_factory=Watched)
+    diversity: DiversityOpenings = field(default_factory=DiversityOpenings)
 
 
 @dataclass
@@ -94,7 +94,7 @@ class Classes:
     boxes: list[Ints] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
 
-    def add(self, candidates: Candidates, sizes: Longs) -> Longs:
+    def add(self, candidates: FrequentTuples, sizes: Longs) -> Longs:
         """Publishes these; returns their numbers."""
         first = len(self.sizes)
         self.node += candidates.node.tolist()

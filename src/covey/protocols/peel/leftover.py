@@ -17,8 +17,8 @@ from covey.arrays import Ints, Longs
 from covey.errors import PeerError
 from covey.hierarchy import Hierarchy
 from covey.measures import integer_costs
-from covey.protocols.peel.release import Published
 from covey.protocols.protocol import Seat
+from covey.protocols.shared.peeling.classes import PublishedClasses
 from covey.secure import shuffle
 from covey.study import Study
 from covey.wire import Channel
@@ -32,10 +32,10 @@ class Joined:
     boxes: Ints  # records x columns
 
 
-async def join(seat: Seat, published: Published, trees: Sequence[Hierarchy], mine: Joined, rows: int) -> Joined:
+async def join(seat: Seat, published: PublishedClasses, trees: Sequence[Hierarchy], mine: Joined, rows: int) -> Joined:
     """What becomes of all `rows` records that are left over, of which some are this party's.
 
-    The ledger has said before what this teaches (`leaks.LEFTOVER`).
+    The ledger has said before what this teaches (`leakage.LEFTOVER`).
     """
     named = zip(mine.klass.tolist(), mine.boxes.tolist(), strict=True)
     submitted = [msgspec.msgpack.encode((klass, box)) for klass, box in named]
@@ -49,7 +49,7 @@ async def join(seat: Seat, published: Published, trees: Sequence[Hierarchy], min
     return Joined(np.array([klass for klass, _ in read], np.int64), np.array([box for _, box in read], np.int32))
 
 
-def cheapest(study: Study, trees: Sequence[Hierarchy], published: Published, codes: Ints) -> Joined:
+def cheapest(study: Study, trees: Sequence[Hierarchy], published: PublishedClasses, codes: Ints) -> Joined:
     """For each record (columns x records) the class that is cheapest to join, and the labels that it takes."""
     costs, _ = integer_costs(trees, "lm", None, [column.weight for column in study.quasi])
     klass = np.zeros(codes.shape[1], dtype=np.int64)
@@ -69,16 +69,18 @@ def cheapest(study: Study, trees: Sequence[Hierarchy], published: Published, cod
     return Joined(klass, boxes)
 
 
-def widened(published: Published, trees: Sequence[Hierarchy], joined: Joined) -> Published:
+def widened(published: PublishedClasses, trees: Sequence[Hierarchy], joined: Joined) -> PublishedClasses:
     """The classes with those who joined; `number` says what became of each class."""
     boxes, sizes = published.boxes.copy(), published.sizes + np.bincount(joined.klass, minlength=len(published.sizes))
     for klass, box in zip(joined.klass.tolist(), joined.boxes, strict=True):
         for column, tree in enumerate(trees):
             boxes[klass, column] = tree.common_ancestor(boxes[klass, column], box[column])
-    return Published.of(len(trees), list(boxes), sizes.tolist())
+    return PublishedClasses.of(len(trees), list(boxes), sizes.tolist())
 
 
-def _read(channel: Channel, raw: bytes, published: Published, trees: Sequence[Hierarchy]) -> tuple[int, list[int]]:
+def _read(
+    channel: Channel, raw: bytes, published: PublishedClasses, trees: Sequence[Hierarchy]
+) -> tuple[int, list[int]]:
     """An opened record's class and labels. Raises PeerError for anything else."""
     try:
         klass, box = msgspec.msgpack.decode(raw, type=tuple[int, list[int]])

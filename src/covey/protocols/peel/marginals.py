@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 
 from covey.arrays import Bits, Longs, Words
 from covey.errors import Aborted, PeerError, Unmet
-from covey.protocols.peel.nodes import RARE, WITHHELD, Marginals, to_open
+from covey.protocols.shared.peeling.marginals import Marginals, count_leaves, to_open
 from covey.secure import sum as secure_sum
 from covey.secure import threshold_test
 from covey.secure.declare import Leakage
 from covey.study import Study
 from covey.table import Table
-from covey.wire import FRAME_BYTES, Bytes32, Channel, Message
+from covey.wire import Bytes32, Channel, Message
 
 T = TypeVar("T", bound=np.generic)
 
 Reaches = Callable[[Channel, Words], Awaitable[Bits]]
+"""A joint test: where the parties' numbers add up to k or more."""
 
-MESSAGE_BYTES = FRAME_BYTES + 60
 _MOST_RECORDS = 1 << 30
 
 LEAKAGE = Leakage(
@@ -41,10 +41,7 @@ class Listed(Message, tag="peel.listed"):
 
 
 async def learn(channel: Channel, study: Study, table: Table, reaches: Reaches) -> Marginals:
-    """What is public of the values' frequencies; `reaches` says which joint counts are k or more.
-
-    Raises Unmet if there are fewer than k records in all.
-    """
+    """The public part of the values' frequencies. Raises Unmet if there are fewer than k records in all."""
     k = study.privacy.k
     mine = np.array([table.rows], dtype=np.uint64)
     records = int((await secure_sum.total(channel.at("total"), mine))[0])
@@ -54,12 +51,12 @@ async def learn(channel: Channel, study: Study, table: Table, reaches: Reaches) 
         raise Aborted("the number of records is impossibly large; nothing was released", resumable=False)
     own = count_leaves(table)
     flat = np.concatenate(own).astype(np.uint64)
-    heavy = split(await reaches(channel.at("frequent"), flat), own)
+    heavy = _split(await reaches(channel.at("frequent"), flat), own)
     opened = to_open(study, heavy)
     which = np.concatenate(opened)
     totals = np.zeros(len(flat), dtype=np.int64)
     totals[which] = (await secure_sum.total(channel.at("counts"), flat[which])).astype(np.int64)
-    return known(records, k, split(totals, own), heavy, opened)
+    return Marginals.of(records, k, _split(totals, own), heavy, opened)
 
 
 def by_shares(k: int) -> Reaches:
@@ -72,28 +69,6 @@ def by_shares(k: int) -> Reaches:
     return reaches
 
 
-def count_leaves(table: Table) -> list[Longs]:
-    """How many records have each leaf code, per column."""
-    return [
-        np.bincount(codes, minlength=tree.codes).astype(np.int64)
-        for codes, tree in zip(table.codes, table.trees, strict=True)
-    ]
-
-
-def known(records: int, k: int, counts: list[Longs], heavy: list[Bits], opened: list[Bits]) -> Marginals:
-    """The marginals with what is not opened struck out."""
-    struck = zip(counts, heavy, opened, strict=True)
-    return Marginals(records, k, tuple(np.where(o, c, np.where(h, WITHHELD, RARE)) for c, h, o in struck))
-
-
-def ideal(study: Study, tables: list[Table]) -> Marginals:
-    """What a trusted party would answer."""
-    counts = [np.sum(column, axis=0) for column in zip(*(count_leaves(table) for table in tables), strict=True)]
-    heavy = [column >= study.privacy.k for column in counts]
-    records = sum(table.rows for table in tables)
-    return known(records, study.privacy.k, counts, heavy, to_open(study, heavy))
-
-
 async def agree(channel: Channel, digest: bytes) -> None:
     """Returns if every party has the same list of nodes. Raises PeerError that names the first that has not."""
     for party, theirs in (await channel.exchange(Listed(digest))).items():
@@ -102,6 +77,6 @@ async def agree(channel: Channel, digest: bytes) -> None:
             raise PeerError(party=party, step=channel.step, reason=reason)
 
 
-def split(flat: NDArray[T], like: list[Longs]) -> list[NDArray[T]]:
+def _split(flat: NDArray[T], like: list[Longs]) -> list[NDArray[T]]:
     """A row of numbers cut into columns of these lengths."""
     return np.split(flat, np.cumsum([len(column) for column in like])[:-1])

@@ -7,44 +7,44 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from covey.protocols.peel.terms import Terms
+from covey.protocols.peel.parameters import Parameters
 from covey.protocols.protocol import Line
 from covey.secure import approval
 from covey.study import Study
 
 
 def script(study: Study) -> tuple[Line, ...]:
-    """The lines for this study's terms."""
-    terms = Terms.of(study)
-    return tuple(_lines(terms))
+    """The lines for this study's parameters."""
+    params = Parameters.of(study)
+    return tuple(_lines(params))
 
 
-def _lines(terms: Terms) -> Iterator[Line]:
-    if terms.two:
+def _lines(params: Parameters) -> Iterator[Line]:
+    if params.two:
         yield from _said("meet", "choice.offer", "choice.picks")
-        yield from _tests(terms, "marginals/frequent")
+        yield from _tests(params, "marginals/frequent")
     else:
         yield from _said("marginals/frequent/before", "reach.dealt")
-        yield from _tests(terms, "marginals/frequent/test")
+        yield from _tests(params, "marginals/frequent/test")
         for step in ("prepare/*", "prepare/fit/*/*", "prepare/size/*/*", "prepare/shared/*/*"):
             yield from _said(step, "reach.dealt")
-    if terms.sites is not None:
+    if params.sites is not None:
         yield from _said("site/before", "reach.dealt")
-        yield from _tests(terms, "site/test")
+        yield from _tests(params, "site/test")
     yield from _said("marginals/total", "sum.masked")
     yield from _said("marginals/counts", "sum.masked")
     yield Line("list", "peel.listed", times=1)
     yield Line("coin", "coin.commitment", times=1)
     yield Line("coin", "coin.opening", times=1)
-    yield from _found(terms, "visit/*/find")
-    yield from _settled(terms, "visit/*/settle")
-    if terms.mode == "skip":
-        yield from _tests(terms, "visit/*/all/*")
-        yield from _found(terms, "visit/*/node/*/find")
-        yield from _found(terms, "visit/*/node/*/again")
-        yield from _tests(terms, "visit/*/node/*/again/*")
-        yield from _settled(terms, "visit/*/node/*/settle")
-    if terms.merge:
+    yield from _found(params, "visit/*/find")
+    yield from _settled(params, "visit/*/settle")
+    if params.mode == "skip":
+        yield from _tests(params, "visit/*/all/*")
+        yield from _found(params, "visit/*/node/*/find")
+        yield from _found(params, "visit/*/node/*/again")
+        yield from _tests(params, "visit/*/node/*/again/*")
+        yield from _settled(params, "visit/*/node/*/settle")
+    if params.merge:
         yield from _shuffled("leftover")
     yield Line("approval", "approval.vote", times=1, size=approval.MESSAGE_BYTES)
     yield from _said("rows/count", "sum.masked")
@@ -55,37 +55,37 @@ def _lines(terms: Terms) -> Iterator[Line]:
     yield from _shuffled("rows")
 
 
-def _found(terms: Terms, step: str) -> Iterator[Line]:
+def _found(params: Parameters, step: str) -> Iterator[Line]:
     """A search for tuples: tests of tables, examinations, and tables anew."""
-    yield from _tests(terms, f"{step}/test/*")
-    yield from _tests(terms, f"{step}/*/test/*")
-    if terms.two:
+    yield from _tests(params, f"{step}/test/*")
+    yield from _tests(params, f"{step}/*/test/*")
+    if params.two:
         yield from _said(f"{step}/alone", "peel.alone")
         yield from _matched(f"{step}/*/same")
     else:
         yield from _said(f"{step}/*/pure", "peel.shares", "peel.part")
-        yield from _diverse(terms, f"{step}/*/diverse")
+        yield from _diverse(params, f"{step}/*/diverse")
 
 
-def _settled(terms: Terms, step: str) -> Iterator[Line]:
+def _settled(params: Parameters, step: str) -> Iterator[Line]:
     """Waves of tuples: tested again, looked at by what else is asked for, counted."""
-    yield from _tests(terms, f"{step}/*/again/*")
+    yield from _tests(params, f"{step}/*/again/*")
     yield from _said(f"{step}/*/count", "sum.masked")
-    yield from _diverse(terms, f"{step}/*/diverse")
-    if terms.none_or_many is not None:
-        yield from _tests(terms, f"{step}/*/shared/test")
+    yield from _diverse(params, f"{step}/*/diverse")
+    if params.none_or_many is not None:
+        yield from _tests(params, f"{step}/*/shared/test")
         yield from _said(f"{step}/*/shared/test/multiply", "reach.dealt")
 
 
-def _diverse(terms: Terms, step: str) -> Iterator[Line]:
-    if terms.diverse is not None:
-        yield from _tests(terms, f"{step}/size/*")
-        yield from _tests(terms, f"{step}/fit/*/*")
+def _diverse(params: Parameters, step: str) -> Iterator[Line]:
+    if params.diverse is not None:
+        yield from _tests(params, f"{step}/size/*")
+        yield from _tests(params, f"{step}/fit/*/*")
         yield from _said(f"{step}/huge/values", "sum.masked")
 
 
-def _tests(terms: Terms, step: str) -> Iterator[Line]:
-    if terms.two:
+def _tests(params: Parameters, step: str) -> Iterator[Line]:
+    if params.two:
         yield from _said(step, "choice.sealed")
         yield from _said(f"{step}/pick", "choice.columns")
         yield from _said(f"{step}/tell", "choice.answers")

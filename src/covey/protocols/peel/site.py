@@ -19,7 +19,7 @@ from covey.arrays import Bits, Ints, Longs
 from covey.crypto.field import F31
 from covey.errors import Unmet
 from covey.hierarchy import Hierarchy
-from covey.protocols.peel.terms import Terms
+from covey.protocols.peel.parameters import Parameters
 from covey.secure import threshold_test
 from covey.secure.declare import Leakage
 from covey.table import Table
@@ -33,11 +33,11 @@ LEAKAGE = Leakage(
 )
 
 
-async def lift(channel: Channel, terms: Terms, table: Table) -> Table:
+async def lift(channel: Channel, params: Parameters, table: Table) -> Table:
     """This party's records with nothing below what may be shown. Raises Unmet where not even the root may be."""
-    if terms.sites is None:
+    if params.sites is None:
         return table
-    column, sites = terms.sites
+    column, sites = params.sites
     mine = support(table.trees[column], table.codes[column])
     if channel.me == channel.parties[0]:
         mine = mine - 1  # 1 to sites - 1 are to be avoided, and tests know 0 to a bound
@@ -46,11 +46,11 @@ async def lift(channel: Channel, terms: Terms, table: Table) -> Table:
     return lifted(table, column, fits, sites)
 
 
-def ideal(terms: Terms, tables: list[Table]) -> list[Table]:
+def ideal(params: Parameters, tables: list[Table]) -> list[Table]:
     """What a trusted party would make of them."""
-    if terms.sites is None:
+    if params.sites is None:
         return tables
-    column, sites = terms.sites
+    column, sites = params.sites
     total = np.sum([support(table.trees[column], table.codes[column]) for table in tables], axis=0)
     return [lifted(table, column, (total == 0) | (total >= sites), sites) for table in tables]
 

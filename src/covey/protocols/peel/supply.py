@@ -1,4 +1,4 @@
-"""Tests are prepared ahead, beside the visits that use them, and never many more than will soon be used.
+"""ThresholdTests are prepared ahead, beside the visits that use them, and never many more than will soon be used.
 
 What is ordered, and when, depends only on what is public, so that all parties prepare the same batches. Lanes work on
 several batches at once: a batch takes several exchanges, and a visit should not wait for them. Whatever the number of
@@ -15,7 +15,6 @@ from typing import Protocol as Interface
 
 from covey.arrays import Bits, Words
 from covey.crypto.factorial import shape
-from covey.protocols.peel.course import Course
 from covey.secure import threshold_test
 from covey.secure.threshold_test import Prepared
 from covey.wire import Channel, depth
@@ -24,17 +23,15 @@ LANES = 4
 BATCH = 1 << 16
 SMALLEST = 256
 STOCK = 1 << 19
-"""Tests that are prepared ahead at most; a visit that needs more at once takes them in turn."""
+"""ThresholdTests that are prepared ahead at most; a visit that needs more at once takes them in turn."""
 SPARE = 128
 """Tests against another bound that are kept ready once it was used."""
 PRODUCTS = 1 << 19
 """Shared products of a batch at most: tests against a large bound have many each."""
 
 
-class Tests(Interface):
-    """Whoever tests joint numbers against one bound."""
-
-    course: Course
+class ThresholdTests(Interface):
+    """Tests of joint numbers against one bound."""
 
     def foresee(self, tests: int) -> None:
         """That many tests will be needed soon; the number is public."""
@@ -72,7 +69,7 @@ class _Order:
 
 @dataclass(frozen=True)
 class _Ordered:
-    """Tests that were ordered, to be waited for; nothing is lost if nobody does."""
+    """ThresholdTests that were ordered, to be waited for; nothing is lost if nobody does."""
 
     supply: Supply
     width: int
@@ -84,12 +81,12 @@ class _Ordered:
 class Supply:
     """Prepared tests against one bound, in the order in which they are taken."""
 
-    def __init__(self, channel: Channel, bound: int, course: Course) -> None:
+    def __init__(self, channel: Channel, bound: int) -> None:
         self.channel = channel
         self.bound = bound
-        self.course = course
         self.made = 0
-        """Tests that were ordered so far."""
+        """ThresholdTests that were ordered so far."""
+        self._batches_made = 0
         self._taken = 0
         self._foreseen = 0
         self._batch = max(SMALLEST, min(BATCH, PRODUCTS // (2 + shape(bound).products)))
@@ -128,7 +125,7 @@ class Supply:
     def prepared(self, use: str, bound: int, width: int) -> Awaitable[Prepared]:
         """Tests against another bound, from a stock for each use of each bound."""
         if (use, bound) not in self._others:
-            other = Supply(self.channel.at(use, bound), bound, Course())
+            other = Supply(self.channel.at(use, bound), bound)
             other._orders = self._orders
             self._others[use, bound] = other
         stock = self._others[use, bound]
@@ -159,7 +156,7 @@ class Supply:
         while self.made < until:
             width = min(self._batch, max(SMALLEST, until - self.made))
             batch: _Batch = asyncio.get_running_loop().create_future()
-            self._orders.put_nowait(_Order(self, len(self.course.prepared), width, depth.current(), batch))
+            self._orders.put_nowait(_Order(self, self._batches_made, width, depth.current(), batch))
             self._batches.append(batch)
-            self.course.prepared.append(width)
+            self._batches_made += 1
             self.made += width

@@ -22,7 +22,7 @@ _ROOM = 1 << 60
 
 
 @dataclass(frozen=True)
-class Grid:
+class Lattice:
     """The trees of all columns, with the nodes of every level counted through."""
 
     trees: tuple[Hierarchy, ...]
@@ -32,8 +32,8 @@ class Grid:
     """Per column and level: the place of each leaf code's ancestor among these."""
 
     @classmethod
-    def of(cls, trees: tuple[Hierarchy, ...]) -> Grid:
-        """The grid over these trees."""
+    def of(cls, trees: tuple[Hierarchy, ...]) -> Lattice:
+        """The lattice over these trees."""
         nodes = tuple(tuple(np.unique(row) for row in tree.up) for tree in trees)
         places = tuple(
             tuple(np.searchsorted(level, row).astype(np.int64) for level, row in zip(own, tree.up, strict=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from covey.protocols.federate.terms import Terms
+from covey.protocols.federate.parameters import Parameters
 from covey.secure.declare import Leakage
 
 PROVIDER, RECIPIENT = "provider", "recipient"
@@ -91,26 +91,26 @@ LEAKAGE = Leakage(
 """Of a run on the level schedule."""
 
 
-def of_meeting(terms: Terms) -> Leakage:
+def of_meeting(params: Parameters) -> Leakage:
     """What the providers learn before anything is divided."""
-    return MEETING if terms.by_level else PAPER_MEETING
+    return MEETING if params.by_level else PAPER_MEETING
 
 
-def before(terms: Terms) -> list[Leakage]:
+def before(params: Parameters) -> list[Leakage]:
     """What the division will teach."""
-    found = [DIVISION if terms.by_level else PAPER_DIVISION]
-    if terms.alpha < 1 or not terms.by_level:
+    found = [DIVISION if params.by_level else PAPER_DIVISION]
+    if params.alpha < 1 or not params.by_level:
         found.append(CANDIDATES)
-    if terms.sensitive:
+    if params.sensitive:
         found.append(EXACT)
     return found
 
 
-def of_release(terms: Terms) -> Leakage:
+def of_release(params: Parameters) -> Leakage:
     """What the opening teaches."""
-    return RELEASE if terms.by_level else PAPER_RELEASE
+    return RELEASE if params.by_level else PAPER_RELEASE
 
 
-def role_of(terms: Terms, party: str) -> str:
+def role_of(params: Parameters, party: str) -> str:
     """The role of a party, as the ledger knows it."""
-    return RECIPIENT if party == terms.recipient else PROVIDER
+    return RECIPIENT if party == params.recipient else PROVIDER

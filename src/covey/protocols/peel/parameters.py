@@ -51,7 +51,7 @@ REQUIREMENTS = Requirements(
 
 
 @dataclass(frozen=True)
-class Terms:
+class Parameters:
     """The parameters of a run."""
 
     k: int
@@ -74,8 +74,8 @@ class Terms:
     """The place of the column that may tell a site, and how many sites every label of it is to have."""
 
     @classmethod
-    def of(cls, study: Study) -> Terms:
-        """A study's terms. Raises InputError, with what to change, if `peel` cannot keep them."""
+    def of(cls, study: Study) -> Parameters:
+        """The parameters of a study. Raises InputError, with what to change, if `peel` cannot keep them."""
         if len(study.parties) == 2:
             _require_of_two(study)
         _require_listed(study)

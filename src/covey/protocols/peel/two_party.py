@@ -14,8 +14,7 @@ import numpy as np
 from covey.arrays import Bits, Longs, Words
 from covey.crypto.field import F61
 from covey.errors import InputError, PeerError
-from covey.protocols.peel.choice import Pair
-from covey.protocols.peel.course import Course
+from covey.protocols.peel.choice import ObliviousTests
 from covey.secure import match
 from covey.secure.threshold_test import Prepared
 from covey.wire import Channel, Message, Vector, gather
@@ -37,11 +36,10 @@ class Alone(Message, tag="peel.alone"):
     keys: Vector
 
 
-class Couple:
+class TwoPartyTests:
     """Tests between two, in the place of a `Supply`: nothing is prepared ahead."""
 
-    def __init__(self, pair: Pair, bound: int, course: Course) -> None:
-        self.course = course
+    def __init__(self, pair: ObliviousTests, bound: int) -> None:
         self._pair = pair
         self._bound = bound
 

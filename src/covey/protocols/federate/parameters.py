@@ -67,7 +67,7 @@ _FINEST = 10_000
 
 
 @dataclass(frozen=True)
-class Terms:
+class Parameters:
     """The parameters of a run."""
 
     study: Study
@@ -88,11 +88,11 @@ class Terms:
     recipient: str
 
     @classmethod
-    def of(cls, study: Study) -> Terms:
-        """A study's terms. Raises InputError, with what to change, for a study that `federate` cannot run."""
+    def of(cls, study: Study) -> Parameters:
+        """The parameters of a study. Raises InputError, with what to change, for a study that `federate` cannot run."""
         first, second = providers(study)
         delta, options = study.privacy.delta, study.options
-        terms = cls(
+        params = cls(
             study=study,
             k=study.privacy.k,
             delta=None if delta is None else at_most(float(delta), _FINEST),
@@ -106,17 +106,17 @@ class Terms:
             second=second,
             recipient=next(party.name for party in study.parties if party.role == "recipient"),
         )
-        check_bits(terms.bits)
-        _require_listed(terms)
-        if not 0 < len(terms.population) <= MOST_PEOPLE:
+        check_bits(params.bits)
+        _require_listed(params)
+        if not 0 < len(params.population) <= MOST_PEOPLE:
             raise InputError(
-                f"{_file(study)}: lists {len(terms.population):,} ids; 1 to {MOST_PEOPLE:,} can be handled"
+                f"{_file(study)}: lists {len(params.population):,} ids; 1 to {MOST_PEOPLE:,} can be handled"
             )
-        if terms.sensitive and (terms.delta is None or not terms.domains):
+        if params.sensitive and (params.delta is None or not params.domains):
             raise InputError('[protocol] presence = "sensitive" needs a delta, and a column that is published as it is')
-        if terms.sensitive and not terms.by_level:
+        if params.sensitive and not params.by_level:
             raise InputError('[protocol] presence = "sensitive" runs on schedule = "level" only')
-        return terms
+        return params
 
     @cached_property
     def population(self) -> tuple[str, ...]:
@@ -161,8 +161,8 @@ def _exact(study: Study, provider: str) -> tuple[Column, ...]:
     return tuple(column for column in study.held_by(provider) if column.role in (Role.SENSITIVE, Role.PLAIN))
 
 
-def _require_listed(terms: Terms) -> None:
-    for column in terms.study.quasi:
+def _require_listed(params: Parameters) -> None:
+    for column in params.study.quasi:
         if column.closed:
             continue
         if not isinstance(column.hierarchy, Interval):
@@ -174,13 +174,13 @@ def _require_listed(terms: Terms) -> None:
                 f"column {column.name!r}: intervals need a public range here (range = [17, 90]), and "
                 'missing = "drop" or "error"'
             )
-    for name, values in terms.domains.items():
+    for name, values in params.domains.items():
         if not values:
             raise InputError(f"column {name!r}: list its values in the study, so that they can be counted jointly")
-    if terms.width > MOST_VALUES:
+    if params.width > MOST_VALUES:
         raise InputError(
-            f"the exact columns have {terms.width:,} combinations of values; {MOST_VALUES:,} can be counted: leave out "
-            "a plain column, or list coarser values"
+            f"the exact columns have {params.width:,} combinations of values; {MOST_VALUES:,} can be counted: leave "
+            "out a plain column, or list coarser values"
         )
 
 

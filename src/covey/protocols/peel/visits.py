@@ -15,8 +15,8 @@ import numpy as np
 
 from covey.arrays import Bits, Longs
 from covey.crypto.field import F31
-from covey.protocols.peel.classes import Candidates, Classes
-from covey.protocols.peel.find import Finder, Heavy, Table, astray
+from covey.protocols.peel.classes import Classes, FrequentTuples
+from covey.protocols.peel.search import BucketTable, Finder, HeavyBuckets, astray
 from covey.secure import sum as secure_sum
 from covey.secure import threshold_test
 from covey.wire import Channel
@@ -41,12 +41,12 @@ class Peeling:
     async def run(self, channel: Channel, reach: Callable[[int], None]) -> None:
         """Visits all nodes of the list, until fewer than k records remain."""
         finder, position = self.finder, 0
-        while position < len(finder.nodes) and finder.remaining >= finder.terms.k:
+        while position < len(finder.nodes) and finder.remaining >= finder.params.k:
             window = self._window(position)
             finder.supply.foresee(self._soon(position))
             at = channel.at(position)
             tables = [finder.lay(node, finder.own.in_play()) for node in window]
-            if finder.terms.mode == "skip" and len(window) > 1:
+            if finder.params.mode == "skip" and len(window) > 1:
                 await self._skip(at, tables)
             else:
                 await self._settle(at.at("settle"), await finder.find(at.at("find"), tables))
@@ -58,7 +58,7 @@ class Peeling:
     def _window(self, position: int) -> list[int]:
         """The nodes that are looked at together."""
         finder, window = self.finder, [position]
-        if finder.terms.mode == "visit":
+        if finder.params.mode == "visit":
             return window
         tests = finder.tests(position)
         while window[-1] + 1 < len(finder.nodes) and tests + finder.tests(window[-1] + 1) <= WINDOW:
@@ -69,33 +69,33 @@ class Peeling:
     def _soon(self, position: int) -> int:
         """About how many tests the next windows need: no table will be larger than it would be now."""
         finder, end = self.finder, len(self.finder.nodes)
-        if finder.terms.mode == "visit":
+        if finder.params.mode == "visit":
             return sum(finder.tests(node) for node in range(position, min(position + VISITS_AHEAD, end)))
         rest = sum(finder.tests(node) for node in range(position, end))
         return min(AHEAD * WINDOW, rest + min(rest // 4, AGAIN))
 
-    async def _settle(self, channel: Channel, waiting: Candidates) -> None:
+    async def _settle(self, channel: Channel, waiting: FrequentTuples) -> None:
         """Publishes candidates in the order of the list: each if it still has k records when its turn has come."""
         finder = self.finder
         for wave in count():
             if not len(waiting):
                 return
             at = channel.at(wave)
-            blocked = waiting.blocked(finder.grid)
+            blocked = waiting.blocked(finder.lattice)
             free, waiting = waiting.take(~blocked), waiting.take(blocked)
             published = await self._publish(at, free)
             if len(waiting) and len(published):
-                stay = ~waiting.touched(finder.grid, published)
+                stay = ~waiting.touched(finder.lattice, published)
                 again = waiting.take(~stay)
                 stay[~stay] = await finder.test(at.at("again"), self._counts(again))
                 waiting = waiting.take(stay)
 
-    async def _publish(self, channel: Channel, free: Candidates) -> Candidates:
+    async def _publish(self, channel: Channel, free: FrequentTuples) -> FrequentTuples:
         """Opens the counts of those that are diverse, and takes their records out of play."""
         finder, own = self.finder, self.finder.own
         free = free.take(await self._shared(channel.at("shared"), free))
         unknown = np.flatnonzero(~free.diverse)
-        if finder.terms.diverse is not None and len(unknown):
+        if finder.params.diverse is not None and len(unknown):
             asked = free.take(unknown)
             parts = own.histograms(own.in_play(), self._place(asked), len(asked))
             keep = np.ones(len(free), dtype=bool)
@@ -104,9 +104,8 @@ class Peeling:
         if not len(free):
             return free
         mine = self._counts(free).astype(np.uint64)
-        finder.course.counted.append(len(mine))
         sizes = (await secure_sum.total(channel.at("count"), mine)).astype(np.int64)
-        if sizes.min() < finder.terms.k or sizes.max() > finder.remaining or sizes.sum() > finder.remaining:
+        if sizes.min() < finder.params.k or sizes.max() > finder.remaining or sizes.sum() > finder.remaining:
             raise astray("a class has an impossible number of records")
         items, place = own.in_play(), self._place(free)
         numbers = self.classes.add(free, sizes)
@@ -114,9 +113,9 @@ class Peeling:
         finder.remaining -= int(sizes.sum())
         return free
 
-    async def _shared(self, channel: Channel, free: Candidates) -> Bits:
+    async def _shared(self, channel: Channel, free: FrequentTuples) -> Bits:
         """Which have, for each party, no record of others or as many as are asked for."""
-        asked = self.finder.terms.none_or_many
+        asked = self.finder.params.none_or_many
         if asked is None or asked < 2 or not len(free):
             return np.ones(len(free), dtype=bool)
         parties = channel.parties
@@ -128,30 +127,30 @@ class Peeling:
         prepared = await self.finder.supply.prepared("shared", asked - 1, len(mine))
         return await threshold_test.none_below(channel.at("test"), prepared, mine, together=len(parties))
 
-    def _place(self, candidates: Candidates) -> Longs:
+    def _place(self, candidates: FrequentTuples) -> Longs:
         """For each item in play which of the candidates it lies in, or -1; no item lies in two that are free."""
         finder, own = self.finder, self.finder.own
         answer = np.full(len(own.in_play()), -1, dtype=np.int64)
         for node, places in _by_node(candidates):
-            inside = own.inside(finder.grid, finder.nodes[node], candidates.boxes[places])
+            inside = own.inside(finder.lattice, finder.nodes[node], candidates.boxes[places])
             answer[inside >= 0] = places[inside[inside >= 0]]
         return answer
 
-    def _counts(self, candidates: Candidates) -> Longs:
+    def _counts(self, candidates: FrequentTuples) -> Longs:
         """This party's number of remaining records in each candidate; a record may lie in several."""
         finder, own = self.finder, self.finder.own
         answer = np.zeros(len(candidates), dtype=np.int64)
         counts = own.counts[own.in_play()]
         for node, places in _by_node(candidates):
-            inside = own.inside(finder.grid, finder.nodes[node], candidates.boxes[places])
+            inside = own.inside(finder.lattice, finder.nodes[node], candidates.boxes[places])
             np.add.at(answer, places[inside[inside >= 0]], counts[inside >= 0])
         return answer
 
-    async def _skip(self, channel: Channel, tables: list[Table]) -> None:
+    async def _skip(self, channel: Channel, tables: list[BucketTable]) -> None:
         """Tests a window's nodes at once, then visits those with heavy buckets, and of these only what is in them."""
         finder, published = self.finder, len(self.classes.sizes)
         for heavy in await finder.test_tables(channel.at("all"), tables):
-            if not len(heavy.buckets) or finder.remaining < finder.terms.k:
+            if not len(heavy.buckets) or finder.remaining < finder.params.k:
                 continue
             at = channel.at("node", heavy.table.node)
             if len(self.classes.sizes) == published:
@@ -160,7 +159,7 @@ class Peeling:
                 found = await self._find_again(at.at("again"), heavy)
             await self._settle(at.at("settle"), found)
 
-    async def _find_again(self, channel: Channel, heavy: Heavy) -> Candidates:
+    async def _find_again(self, channel: Channel, heavy: HeavyBuckets) -> FrequentTuples:
         """What is still heavy of buckets that once were, now that other classes were published."""
         finder, table = self.finder, heavy.table
         if table.dense:
@@ -170,7 +169,7 @@ class Peeling:
         return await finder.find(channel, [finder.lay_again(table.node, table.items[inside], len(heavy.buckets))])
 
 
-def _by_node(candidates: Candidates) -> Iterator[tuple[int, Longs]]:
+def _by_node(candidates: FrequentTuples) -> Iterator[tuple[int, Longs]]:
     """The places of each node's candidates."""
     nodes, starts = np.unique(candidates.node, return_index=True)
     ends = [*starts[1:].tolist(), len(candidates)]

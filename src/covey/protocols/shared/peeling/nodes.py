@@ -1,27 +1,26 @@
-"""Which lattice nodes are visited: those that matter on a table of independent columns with the same marginals.
+"""The list of lattice nodes to visit: those that matter on a table of independent columns with the same marginals.
 
-Everyone computes the list alike from what is public: how many records have each value, as far as k or more have it.
-Wherever a column has a rarer value, the count of one frequent value is withheld too: else a subtraction from the total
-would show the rare ones' number. The choice and the synthetic tables follow from the study's hash, so that a second run
-of the same study withholds the same.
+Everyone computes the list alike from what is public. The synthetic tables follow from the study's hash, so that a
+second run of the same study visits the same nodes.
 """
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 
 from covey.anonymizers.kernels import Forest, forest, hash_tuples, number_groups, signs
 from covey.anonymizers.peel import lattice
 from covey.anonymizers.problem import Problem
-from covey.arrays import Bits, Ints, Longs, Words
+from covey.arrays import Ints, Longs, Words
 from covey.compiled import jit
 from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import Secret
 from covey.hierarchy import Hierarchy
 from covey.measures import integer_costs
+from covey.protocols.shared.peeling.marginals import Marginals, study_seed
 from covey.study import Study
 from covey.table import group
 
@@ -32,50 +31,6 @@ SAMPLE = 200_000
 """Rows of a synthetic table at most; beyond that k is scaled down with them."""
 PROBES = 1500
 """Searches for a node on each synthetic table and for each multiple, where the lattice is too large to be listed."""
-
-RARE, WITHHELD = -1, -2
-
-
-@dataclass(frozen=True)
-class Marginals:
-    """What is public of the values' frequencies: per column each leaf's count, or RARE, or WITHHELD."""
-
-    records: int
-    k: int
-    counts: tuple[Longs, ...]
-
-    def weights(self, column: int) -> Longs:
-        """Whole numbers in proportion to the frequencies, as far as they are known.
-
-        Of the records whose values were not opened, each rare value gets half of what it could have at most, and the
-        frequent value that was withheld the others; where they do not suffice, all of these get the same.
-        """
-        counts, rare = self.counts[column], self.counts[column] == RARE
-        withheld = counts == WITHHELD
-        rest = 2 * (self.records - int(counts[counts >= 0].sum()))
-        left = rest - (self.k - 1) * int(rare.sum())
-        if withheld.any() and left >= self.k - 1:
-            return np.where(rare, self.k - 1, np.where(withheld, left, 2 * counts))
-        hidden = rare | withheld
-        return np.where(hidden, max(rest, 0), 2 * counts * max(1, int(hidden.sum())))
-
-
-def study_seed(study: Study) -> Secret:
-    """What public choices of a study are drawn from."""
-    return Secret(bytes.fromhex(study.study_hash))
-
-
-def to_open(study: Study, heavy: list[Bits]) -> list[Bits]:
-    """Which leaves' counts are opened: the frequent ones, but for one where a column has a rare one."""
-    answer = []
-    for column, frequent in enumerate(heavy):
-        opened = frequent.copy()
-        places = np.flatnonzero(frequent)
-        if len(places) and len(places) < len(frequent):
-            stream = Rng(derive(study_seed(study), "peel withhold", column)).stream("place")
-            opened[places[stream.below(len(places))]] = False
-        answer.append(opened)
-    return answer
 
 
 def list_nodes(study: Study, trees: tuple[Hierarchy, ...], marginals: Marginals, most: int) -> Ints:
@@ -99,7 +54,7 @@ def list_nodes(study: Study, trees: tuple[Hierarchy, ...], marginals: Marginals,
 
 
 def records_published(study: Study, trees: tuple[Hierarchy, ...], codes: Ints, counts: Longs, nodes: Ints) -> Longs:
-    """How many records of a table each node of a list publishes."""
+    """The number of records of a table that each node of a list publishes."""
     return _peel(_problem(study, trees, codes, counts), study.privacy.k, nodes)
 
 
@@ -110,12 +65,17 @@ def synthesize(trees: tuple[Hierarchy, ...], marginals: Marginals, rows: int, se
         ends = np.cumsum(marginals.weights(column)).astype(np.uint64)
         drawn = Rng(derive(seed, "column", column)).stream("rows").words_below(int(ends[-1]), rows)
         columns.append(np.searchsorted(ends, drawn, side="right").astype(np.int32))
-    own, first = group(columns, rows)
+    return distinct(columns)
+
+
+def distinct(columns: Sequence[Ints]) -> tuple[Ints, Longs]:
+    """The distinct records of a table (columns x records), and how often each occurs."""
+    own, first = group([*columns], len(columns[0]))
     return np.ascontiguousarray(np.stack(columns)[:, first]), np.bincount(own, minlength=len(first)).astype(np.int64)
 
 
 def digest(nodes: Ints) -> bytes:
-    """What parties compare before the first visit."""
+    """The hash of a list, which parties compare before the first visit."""
     return hashlib.sha256(b"covey peel list/1" + str(nodes.shape).encode() + nodes.astype("<i4").tobytes()).digest()
 
 

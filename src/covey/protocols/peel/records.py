@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from covey.arrays import Ints, Longs
-from covey.protocols.peel.diverse import Histograms
-from covey.protocols.peel.terms import Terms
-from covey.protocols.peel.tuples import Grid, match
+from covey.protocols.peel.diversity import Histograms
+from covey.protocols.peel.parameters import Parameters
+from covey.protocols.peel.tuples import Lattice, match
 from covey.table import Table, group
 
 
 @dataclass(frozen=True)
-class Own:
+class OwnRecords:
     """Records with equal codes are one item; `label` is each item's class, or -1 while it is in play."""
 
     codes: Ints  # columns x items
@@ -27,12 +27,12 @@ class Own:
     """How many values the watched columns have in all."""
 
     @classmethod
-    def of(cls, table: Table, terms: Terms) -> Own:
+    def of(cls, table: Table, params: Parameters) -> OwnRecords:
         """All records of a table, in play."""
         item_of_row, first = group([*table.codes], table.rows)
         counts = np.bincount(item_of_row, minlength=len(first)).astype(np.int64)
         values, width = [], 0
-        for column in terms.watched:
+        for column in params.watched:
             carried = table.values(column.name)
             values.append(carried.codes.astype(np.int64) + width)
             width += len(column.values or ()) + 1  # one for missing values
@@ -43,10 +43,10 @@ class Own:
         """The items that are in no class yet."""
         return np.flatnonzero(self.label < 0)
 
-    def inside(self, grid: Grid, levels: Ints, boxes: Ints) -> Longs:
+    def inside(self, lattice: Lattice, levels: Ints, boxes: Ints) -> Longs:
         """For each item in play which of these boxes of one lattice node it lies in, or -1."""
         items = self.in_play()
-        return match(grid.keys(levels, self.codes[:, items]), grid.keys_of(levels, boxes))
+        return match(lattice.keys(levels, self.codes[:, items]), lattice.keys_of(levels, boxes))
 
     def histograms(self, items: Longs, place: Longs, width: int) -> Histograms:
         """The records of these items by place; place -1 takes no part."""

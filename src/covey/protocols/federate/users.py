@@ -22,7 +22,7 @@ from covey.crypto.siphash import keyed
 from covey.errors import InputError
 from covey.hierarchy import Hierarchy, Interval
 from covey.hierarchy.numbers import label as interval_label
-from covey.protocols.federate.terms import Terms
+from covey.protocols.federate.parameters import Parameters
 from covey.schema import Column
 from covey.table import Table
 
@@ -66,10 +66,10 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Own:
+class OwnUsers:
     """What a provider knows by itself."""
 
-    terms: Terms
+    params: Parameters
     table: Table
     axes: tuple[Axis, ...]
     row: Longs
@@ -81,9 +81,9 @@ class Own:
     """Each row's combination of exact values."""
 
     @classmethod
-    def of(cls, terms: Terms, table: Table, key: Secret) -> Own:
+    def of(cls, params: Parameters, table: Table, key: Secret) -> OwnUsers:
         """Raises InputError for rows of nobody, of strangers to the population, or of one user twice."""
-        ids, keys = terms.population, table.key
+        ids, keys = params.population, table.key
         if keys is None:
             raise InputError("the table has no key column; a provider's rows are found by their ids")
         place = {label: position for position, label in enumerate(ids)}
@@ -98,9 +98,9 @@ class Own:
             raise InputError(f"column {column!r}: {len(codes) - len(np.unique(codes)):,} rows repeat an id")
         row = np.full(len(ids), -1, dtype=np.int64)
         row[codes] = np.arange(table.rows)
-        own = derive(key, "dummy users")  # not the study's hash: other terms must not make other dummies
+        own = derive(key, "dummy users")  # not the study's hash: other parameters must not make other dummies
         axes = tuple(Axis.of(column, tree) for column, tree in zip(table.quasi, table.trees, strict=True))
-        return cls(terms, table, axes, row, _marks(own, ids), own, _exact(terms, table))
+        return cls(params, table, axes, row, _marks(own, ids), own, _exact(params, table))
 
     @property
     def member(self) -> Bits:
@@ -154,11 +154,11 @@ def _marks(key: Secret, ids: Sequence[str]) -> Words:
     return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
 
 
-def _exact(terms: Terms, table: Table) -> Longs:
+def _exact(params: Parameters, table: Table) -> Longs:
     """Each row's combination of exact values, as one number."""
     combination = np.zeros(table.rows, dtype=np.int64)
     for values in table.carried:
-        listed = terms.domains[values.column.name]
+        listed = params.domains[values.column.name]
         place = {value: position for position, value in enumerate(listed)}
         lookup = np.array([place.get(label, 0) for label in values.labels] or [0], dtype=np.int64)
         combination = combination * len(listed) + lookup[values.codes]

@@ -15,7 +15,7 @@ import numpy as np
 
 from covey.arrays import Bits, Longs, Words
 from covey.crypto.field import F31
-from covey.protocols.peel.supply import Tests
+from covey.protocols.peel.supply import ThresholdTests
 from covey.secure import sum as secure_sum
 from covey.secure import threshold_test
 from covey.secure.threshold_test import Prepared
@@ -27,7 +27,7 @@ _TESTS = 1 << 15
 
 
 @dataclass
-class Watched:
+class DiversityOpenings:
     """What tests of diversity opened, counted."""
 
     tuples: int = 0
@@ -60,7 +60,13 @@ class Histograms:
 
 
 async def diverse(
-    channel: Channel, tests: Tests, ratio: Fraction, k: int, most: int, own: Histograms, seen: Watched
+    channel: Channel,
+    tests: ThresholdTests,
+    ratio: Fraction,
+    k: int,
+    most: int,
+    own: Histograms,
+    seen: DiversityOpenings,
 ) -> Bits:
     """Which tuples are diverse, given this party's part of their histograms; `most` bounds their counts.
 
@@ -101,7 +107,9 @@ def opened_from(k: int, ratio: Fraction) -> int:
     return [k, *_bounds(k, ratio)][-1]
 
 
-async def _rungs(channel: Channel, tests: Tests, bounds: list[int], counts: Longs, seen: Watched) -> Longs:
+async def _rungs(
+    channel: Channel, tests: ThresholdTests, bounds: list[int], counts: Longs, seen: DiversityOpenings
+) -> Longs:
     """For each tuple how many of the bounds it reaches: at once for those needed before, then one by one."""
     answer = np.zeros(len(counts), dtype=np.int64)
     waiting, first = np.arange(len(counts)), 0
@@ -123,7 +131,7 @@ async def _reaches(channel: Channel, ordered: Awaitable[Prepared], mine: Words) 
 
 
 def _fit(
-    channel: Channel, tests: Tests, ratio: Fraction, below: int, own: Histograms
+    channel: Channel, tests: ThresholdTests, ratio: Fraction, below: int, own: Histograms
 ) -> Coroutine[object, object, Bits]:
     """Which tuples of fewer than `below` records are diverse. The tests are ordered by the call itself."""
     spare = ratio.denominator * own.counts[:, np.newaxis] - ratio.numerator * own.values

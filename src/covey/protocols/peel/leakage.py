@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from covey.protocols.peel import marginals
 from covey.protocols.peel.classes import Openings
-from covey.protocols.peel.diverse import opened_from
-from covey.protocols.peel.terms import Terms
+from covey.protocols.peel.diversity import opened_from
+from covey.protocols.peel.parameters import Parameters
 from covey.protocols.shared import rows
 from covey.secure import coin
 from covey.secure.declare import Leakage
@@ -75,26 +75,26 @@ LEAKAGE = Leakage(everyone=(*marginals.LEAKAGE.everyone, *VISITS.everyone, *rows
 """Of a run in visit mode without further constraints, before its numbers are known."""
 
 
-def before(terms: Terms, nodes: int) -> list[tuple[Leakage, dict[str, object]]]:
+def before(params: Parameters, nodes: int) -> list[tuple[Leakage, dict[str, object]]]:
     """What the visits will teach."""
-    k = terms.k
+    k = params.k
     lines: list[tuple[Leakage, dict[str, object]]] = [(coin.LEAKAGE, {}), (VISITS, {"nodes": nodes, "k": k})]
-    if terms.mode == "skip":
+    if params.mode == "skip":
         lines.append((SKIP, {}))
-    if terms.mode == "wave":
+    if params.mode == "wave":
         lines.append((WAVE, {"k": k}))
-    if terms.diverse is not None:
-        lines.append((DIVERSE, {"k": k, "l": f"{float(terms.diverse):g}", "large": opened_from(k, terms.diverse)}))
-    if terms.none_or_many is not None:
-        lines.append((SHARED, {"many": terms.none_or_many, "k": k}))
-    if terms.most_of_one is not None:
-        lines.append((INSIDER, {"most": terms.most_of_one, "k": k}))
-    if terms.merge:
-        lines.append((LEFTOVER_OF_TWO if terms.two else LEFTOVER, {}))
+    if params.diverse is not None:
+        lines.append((DIVERSE, {"k": k, "l": f"{float(params.diverse):g}", "large": opened_from(k, params.diverse)}))
+    if params.none_or_many is not None:
+        lines.append((SHARED, {"many": params.none_or_many, "k": k}))
+    if params.most_of_one is not None:
+        lines.append((INSIDER, {"most": params.most_of_one, "k": k}))
+    if params.merge:
+        lines.append((LEFTOVER_OF_TWO if params.two else LEFTOVER, {}))
     return lines
 
 
-def after(terms: Terms, openings: Openings, classes: int) -> list[tuple[Leakage, dict[str, object]]]:
+def after(params: Parameters, openings: Openings, classes: int) -> list[tuple[Leakage, dict[str, object]]]:
     """The same in numbers."""
     numbers: dict[str, object] = {
         "tests": openings.tests,
@@ -102,10 +102,10 @@ def after(terms: Terms, openings: Openings, classes: int) -> list[tuple[Leakage,
         "impure": openings.impure,
         "tuples": openings.tuples,
         "unpublished": openings.tuples - classes,
-        "k": terms.k,
+        "k": params.k,
     }
     lines = [(COUNTED, numbers)]
-    if terms.diverse is not None:
+    if params.diverse is not None:
         watched = openings.diversity
         lines.append((COUNTED_DIVERSE, {"asked": watched.tuples, "failed": watched.failed, "opened": watched.opened}))
     return lines

@@ -38,7 +38,7 @@ class Shares(Message, tag="peel.shares"):
     shares: Elements
 
 
-class Part(Message, tag="peel.part"):
+class OpenedParts(Message, tag="peel.part"):
     """The sender's part of numbers that are opened, under masks that add up to nothing."""
 
     parts: Elements
@@ -47,23 +47,23 @@ class Part(Message, tag="peel.part"):
 class Examination:
     """One party's place at the examination of some buckets, which needs a step of its own."""
 
-    def __init__(self, channel: Channel, shares: Words, factors: Words, seat: _Seat) -> None:
+    def __init__(self, channel: Channel, shares: Words, factors: Words, numbers: _SharedNumbers) -> None:
         self.channel = channel
         self._shares = shares
         self._factors = factors
-        self._seat = seat
+        self._numbers = numbers
 
     @classmethod
     async def begin(cls, channel: Channel, sums: Words, limbs: Words) -> Examination:
         """Shares this party's S, U and V of each bucket (3 x buckets) and its sums of c times each limb."""
-        seat = _Seat(channel, sums.shape[1])
-        return cls(channel, *await seat.share(np.concatenate([sums, limbs])), seat)
+        numbers = _SharedNumbers(channel, sums.shape[1])
+        return cls(channel, *await numbers.share(np.concatenate([sums, limbs])), numbers)
 
     async def purity(self) -> Bits:
         """Which buckets are pure."""
         total, first, second = self._shares[:3]
         spread = F61.subtract(F61.multiply(total, second), F61.multiply(first, first))
-        opened = await self._seat.open(F61.multiply(await self._seat.reduce(spread), self._factors[0]))
+        opened = await self._numbers.open(F61.multiply(await self._numbers.reduce(spread), self._factors[0]))
         return np.asarray(opened == 0)
 
     async def tuples(self, which: Longs) -> Words:
@@ -73,14 +73,14 @@ class Examination:
         """
         hidden = np.concatenate([self._shares[:1, which], self._shares[3:, which]])
         factor = np.tile(self._factors[1, which], len(hidden))
-        opened = (await self._seat.open(F61.multiply(hidden.ravel(), factor))).reshape(len(hidden), -1)
+        opened = (await self._numbers.open(F61.multiply(hidden.ravel(), factor))).reshape(len(hidden), -1)
         if not opened[0].all():
             raise Aborted("a random factor was 0 by chance; run the study again", resumable=False)
         inverse = F61.inverse(opened[0])
         return np.stack([F61.multiply(row, inverse) for row in opened[1:]])
 
 
-class _Seat:
+class _SharedNumbers:
     """One party's place at one examination."""
 
     def __init__(self, channel: Channel, width: int) -> None:
@@ -111,14 +111,14 @@ class _Seat:
     async def open(self, shares: Words) -> Words:
         """The numbers behind shares of the high degree."""
         part = F61.add(F61.scale(shares, self.weight), sharing.pair_masks(self.channel.me, self.masks, len(shares)))
-        channel, pieces = self.channel, [Part(Elements(part[start:stop])) for start, stop in _cut(len(part))]
+        channel, pieces = self.channel, [OpenedParts(Elements(part[start:stop])) for start, stop in _cut(len(part))]
 
         async def give(peer: str) -> Words:
             await channel.stream(peer, pieces)
             return part
 
         async def take(peer: str) -> Words:
-            found = channel.receive_stream(peer, Part, len(pieces))
+            found = channel.receive_stream(peer, OpenedParts, len(pieces))
             return _join(channel, peer, [each.parts.words async for each in found], len(part))
 
         answers = await gather(*(give(peer) for peer in channel.peers), *(take(peer) for peer in channel.peers))

@@ -15,17 +15,17 @@ from covey.arrays import Ints, Longs
 from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import Secret
 from covey.hierarchy import Hierarchy
-from covey.protocols.peel import choice, leaks, marginals, site
-from covey.protocols.peel.nodes import Marginals, list_nodes, records_published, study_seed
-from covey.protocols.peel.terms import Terms
-from covey.protocols.peel.tuples import Grid
-from covey.protocols.peel.visit import WINDOW
+from covey.protocols.peel import choice, leakage, marginals, site
+from covey.protocols.peel.parameters import Parameters
+from covey.protocols.peel.tuples import Lattice
+from covey.protocols.peel.visits import WINDOW
 from covey.protocols.protocol import Forecast
 from covey.protocols.shared import rows
+from covey.protocols.shared.peeling.marginals import Marginals, study_seed
+from covey.protocols.shared.peeling.nodes import distinct, list_nodes, records_published
 from covey.secure import shuffle, threshold_test
 from covey.secure import sum as secure_sum
 from covey.study import Study
-from covey.table import group
 
 SECONDS_PER_TEST = 0.6e-6
 SECONDS_PER_PAD = 0.15e-6
@@ -45,29 +45,29 @@ REPEATED = (
 
 def foresee(study: Study, rows_of: Mapping[str, int]) -> Forecast:
     """About what a run costs, and what it teaches before its numbers are known."""
-    terms, parties = Terms.of(study), len(study.parties)
-    records = max(sum(rows_of.values()), terms.k)
+    params, parties = Parameters.of(study), len(study.parties)
+    records = max(sum(rows_of.values()), params.k)
     trees = tuple(column.tree() for column in study.quasi)
     sample = min(records, _ROWS)
-    likely = Marginals(sample, terms.k, tuple(_frequencies(tree.codes, sample) for tree in trees))
-    nodes = list_nodes(study, trees, likely, terms.nodes)
-    visits = _visits(study, trees, terms, nodes, likely, records / sample)
-    tests, classes = visits.tests, max(1, records // (2 * terms.k))
-    rounds = visits.rounds(terms)
-    shares = threshold_test.PREPARATION_COST.bytes(parties, terms.k, tests) + threshold_test.COST.bytes(parties, tests)
-    learned = [*marginals.LEAKAGE.sentences(leaves=sum(tree.codes for tree in trees), k=terms.k)]
-    if terms.two:
-        learned += leaks.TWO.sentences(k=terms.k)
-    if terms.sites is not None:
-        column, sites = terms.sites
+    likely = Marginals(sample, params.k, tuple(_frequencies(tree.codes, sample) for tree in trees))
+    nodes = list_nodes(study, trees, likely, params.nodes)
+    visits = _visits(study, trees, params, nodes, likely, records / sample)
+    tests, classes = visits.tests, max(1, records // (2 * params.k))
+    rounds = visits.rounds(params)
+    shares = threshold_test.PREPARATION_COST.bytes(parties, params.k, tests) + threshold_test.COST.bytes(parties, tests)
+    learned = [*marginals.LEAKAGE.sentences(leaves=sum(tree.codes for tree in trees), k=params.k)]
+    if params.two:
+        learned += leakage.TWO.sentences(k=params.k)
+    if params.sites is not None:
+        column, sites = params.sites
         learned += site.LEAKAGE.sentences(nodes=trees[column].nodes, column=study.quasi[column].name, sites=sites)
-    for leakage, numbers in leaks.before(terms, len(nodes)):
-        learned += leakage.sentences("holder", **numbers)
-    sent = (choice.COST.bytes(terms.k, tests) if terms.two else shares) + secure_sum.COST.bytes(parties, classes)
+    for part, numbers in leakage.before(params, len(nodes)):
+        learned += part.sentences("holder", **numbers)
+    sent = (choice.COST.bytes(params.k, tests) if params.two else shares) + secure_sum.COST.bytes(parties, classes)
     if not rows.by_counts(study, classes):
         each = min(study.rows_at_most or records, records)
         sent += shuffle.COST.bytes([each] * parties, _ROW_BYTES)
-    computing = tests * ((2 + terms.k) * SECONDS_PER_PAD if terms.two else SECONDS_PER_TEST * parties / 3)
+    computing = tests * ((2 + params.k) * SECONDS_PER_PAD if params.two else SECONDS_PER_TEST * parties / 3)
     forecast = Forecast(
         rounds=rounds,
         messages=2 * parties * (parties - 1) * rounds,
@@ -76,19 +76,19 @@ def foresee(study: Study, rows_of: Mapping[str, int]) -> Forecast:
         learns={party.name: tuple(learned) for party in study.parties},
         mind=(REPEATED,),
     )
-    modes = {mode: visits.rounds(replace(terms, mode=mode)) for mode in _modes(terms)}
+    modes = {mode: visits.rounds(replace(params, mode=mode)) for mode in _modes(params)}
     others = {
         f'mode = "{mode}"': replace(
             forecast, rounds=number, seconds=forecast.seconds + (number - rounds) * SECONDS_PER_ROUND
         )
         for mode, number in modes.items()
     }
-    return replace(forecast, choices=others, chosen=f'mode = "{terms.mode}"')
+    return replace(forecast, choices=others, chosen=f'mode = "{params.mode}"')
 
 
-def _modes(terms: Terms) -> tuple[str, ...]:
+def _modes(params: Parameters) -> tuple[str, ...]:
     """The modes that such a study can run, the one that teaches least first."""
-    return ("visit", "wave") if terms.two else ("visit", "skip", "wave")
+    return ("visit", "wave") if params.two else ("visit", "skip", "wave")
 
 
 @dataclass(frozen=True)
@@ -97,25 +97,25 @@ class _Visits:
     number: int
     publishing: int
 
-    def rounds(self, terms: Terms) -> int:
+    def rounds(self, params: Parameters) -> int:
         """About how many exchanges follow each other: measured on Adult and on the sample of hospitals."""
         windows = -(-self.tests // WINDOW)
         found = {"visit": 2 * self.number + 10 * self.publishing, "skip": 2 * windows + 10 * self.publishing}
-        searched = found.get(terms.mode, 24 * windows)
-        more = 0 if terms.diverse is None else 4 * self.publishing
+        searched = found.get(params.mode, 24 * windows)
+        more = 0 if params.diverse is None else 4 * self.publishing
         return 20 + searched + more
 
 
 def _visits(
-    study: Study, trees: tuple[Hierarchy, ...], terms: Terms, nodes: Ints, likely: Marginals, scale: float
+    study: Study, trees: tuple[Hierarchy, ...], params: Parameters, nodes: Ints, likely: Marginals, scale: float
 ) -> _Visits:
     """A peeling of a made-up table, the rows scaled up."""
     codes, counts = _made_up(trees, likely, derive(study_seed(study), "peel plan"))
     gain = records_published(study, trees, codes, counts, nodes)
     before = likely.records - (np.cumsum(gain) - gain)
-    grid = Grid.of(trees)
-    visited = [(levels, left) for levels, left in zip(nodes, before.tolist(), strict=True) if left >= terms.k]
-    tests = sum(min(grid.domain(levels), int(terms.buckets * left * scale)) for levels, left in visited)
+    lattice = Lattice.of(trees)
+    visited = [(levels, left) for levels, left in zip(nodes, before.tolist(), strict=True) if left >= params.k]
+    tests = sum(min(lattice.domain(levels), int(params.buckets * left * scale)) for levels, left in visited)
     return _Visits(tests, len(visited), int((gain > 0).sum()))
 
 
@@ -137,5 +137,4 @@ def _made_up(trees: tuple[Hierarchy, ...], likely: Marginals, seed: Secret) -> t
         drawn = np.searchsorted(ends, stream.words_below(int(ends[-1]), people + rows), side="right").astype(np.int32)
         differs = stream.words_below(20, rows) == 0
         columns.append(np.where(differs, drawn[people:], drawn[:people][whom]))
-    own, first = group(columns, rows)
-    return np.ascontiguousarray(np.stack(columns)[:, first]), np.bincount(own, minlength=len(first)).astype(np.int64)
+    return distinct(columns)

@@ -1,0 +1,77 @@
+"""A trusted party's release: the same peeling on the pooled records, in plain lines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from covey.arrays import Bits, Longs
+from covey.errors import Unmet
+from covey.protocols.peel import leftover, site
+from covey.protocols.peel.diversity import Histograms
+from covey.protocols.peel.parameters import Parameters
+from covey.protocols.peel.records import OwnRecords
+from covey.protocols.protocol import Result
+from covey.protocols.shared.peeling import marginals
+from covey.protocols.shared.peeling.classes import Admits, PublishedClasses, peel
+from covey.protocols.shared.peeling.nodes import list_nodes
+from covey.protocols.shared.rows import Rows, carried
+from covey.study import Study
+from covey.table import Table
+
+
+def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
+    """The trusted party's release. Raises Unmet as the parties would."""
+    params = Parameters.of(study)
+    pooled = site.ideal(params, [tables[party.name] for party in study.parties])
+    trees, records = pooled[0].trees, sum(table.rows for table in pooled)
+    if records < params.k:
+        raise Unmet(f"the parties together have fewer than k = {params.k} records; nothing can be released")
+    nodes = list_nodes(study, trees, marginals.ideal(study, pooled), params.nodes)
+    codes = np.concatenate([table.codes for table in pooled], axis=1)
+    boxes, sizes, klass = peel(trees, nodes, codes, params.k, admits(params, pooled))
+    published = PublishedClasses.of(len(trees), boxes, sizes)
+    klass = published.of_records(klass)
+    left = np.flatnonzero(klass < 0)
+    if params.merge and len(left) and len(published.sizes):
+        joined = leftover.cheapest(study, trees, published, codes[:, left])
+        klass[left] = joined.klass
+        published = leftover.widened(published, trees, joined)
+        klass = published.number[klass]
+    out = np.flatnonzero(klass >= 0)
+    cells = {
+        column.name: [text for table in pooled for text in _texts(table, column.name)] for column in carried(study)
+    }
+    kept = {name: [texts[row] for row in out.tolist()] for name, texts in cells.items()}
+    known = published.figures(study, trees, records)
+    return published.result(study, trees, known, Rows(klass[out], kept))
+
+
+def admits(params: Parameters, tables: Sequence[Table]) -> Admits:
+    """The rule by which tuples of the pooled records become classes: k, l, and what the study asks against insiders."""
+    owner = np.repeat(np.arange(len(tables)), [table.rows for table in tables])
+    owns = [OwnRecords.of(table, params) for table in tables]
+    values = [np.concatenate([own.values[place] for own in owns]) for place in range(len(params.watched))]
+    most = params.k if params.most_of_one is None else params.most_of_one
+
+    def rule(rows: Longs, place: Longs, size: Longs) -> Bits:
+        by_owner = np.zeros((len(size), len(tables)), dtype=np.int64)
+        np.add.at(by_owner, (place, owner[rows]), 1)
+        leaves = np.minimum(by_owner, most).sum(axis=1) >= params.k
+        if params.none_or_many is not None:
+            others = size[:, np.newaxis] - by_owner
+            leaves &= ((others == 0) | (others >= params.none_or_many)).all(axis=1)
+        if params.diverse is not None:
+            histogram = np.zeros((len(size), owns[0].width), dtype=np.int64)
+            for column in values:
+                np.add.at(histogram, (place, column[rows]), 1)
+            leaves &= Histograms(size, histogram).diverse(params.diverse)
+        return np.asarray(leaves)
+
+    return rule
+
+
+def _texts(table: Table, column: str) -> list[str]:
+    values = table.values(column)
+    return [values.labels[code] for code in values.codes.tolist()]
