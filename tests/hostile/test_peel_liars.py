@@ -290,7 +290,7 @@ def test_a_factor_that_is_nothing_by_chance_ends_the_run() -> None:
 
     shares = np.ones((4, 2), dtype=np.uint64)
     examination = Examination.__new__(Examination)
-    examination._shares, examination._factors, examination._seat = shares, shares, Open()  # type: ignore[assignment]
+    examination._shares, examination._factors, examination._numbers = shares, shares, Open()  # type: ignore[assignment]
     with pytest.raises(Aborted, match="factor was 0 by chance"):
         asyncio.run(examination.tuples(np.arange(2)))
 
