@@ -2,11 +2,20 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+COMPILED := .venv/.kernels
+KERNELS := $(shell grep -rlE --include='*.py' 'numba|compiled' src/covey)
+# The same worker runs the tests of a group; three workers on two cores, because some tests wait.
+WORKERS ?= 3
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 PYTEST_ARGS ?=
 
-.PHONY: install demo test test-slow lint format bench lock clean
+.DEFAULT_GOAL := help
+.PHONY: help install kernels demo test test-thorough test-slow lint format bench lock clean
 
-install: $(STAMP)
+help:  ## list these targets
+	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' Makefile | while IFS='|' read -r name about; do printf '  make %-14s %s\n' "$$name" "$$about"; done
+
+install: $(STAMP)  ## make .venv with Covey and all that its developers use
 
 $(STAMP): requirements.lock pyproject.toml
 	$(PYTHON) -m venv .venv
@@ -14,31 +23,43 @@ $(STAMP): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
-demo: install
+kernels: $(COMPILED)  ## compile the numba kernels once, ahead of the tests
+
+# numba does not notice an edit in a function that a kernel calls from another file: all are compiled anew.
+$(COMPILED): $(STAMP) $(KERNELS)
+	find src -name '*.nb[ci]' -delete
+	$(BIN)/python scripts/warm.py
+	@touch $@
+
+demo: install  ## three hospitals on this machine: a release and a report for each, in demo-out
 	$(BIN)/covey demo --out demo-out
 
-test: install
-	$(BIN)/python -m pytest -m "not slow" $(PYTEST_ARGS)
+test: install kernels  ## the main path of every behaviour, in 5 minutes on two cores
+	$(PYTEST) -m "not slow and not thorough" $(PYTEST_ARGS)
 
-test-slow: install
+test-thorough: install kernels  ## the same and more seeds, faults, pages and peers, as .ci/run does
+	$(PYTEST) -m "not slow" $(PYTEST_ARGS)
+
+test-slow: install kernels  ## the rest: every kill and storm, whole tables; some hours
 	$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
 
-lint: install
+lint: install  ## ruff and mypy, on the sources, the tests and the benchmarks
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-format: install
+format: install  ## mend what ruff can mend
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: install
+bench: install  ## our own measuring: speed, memory, utility, traffic
 	$(BIN)/python -m benchmarks
 
 # Needs uv; the result names no index and no host.
-lock:
+lock:  ## resolve the dependencies anew
 	uv pip compile pyproject.toml --group dev --extra polars --extra postgres --universal --python-version 3.11 \
 	  --generate-hashes --no-annotate --no-header --quiet --upgrade -o requirements.lock
 
-clean:
+clean:  ## remove .venv, compiled kernels and the demo
 	rm -rf .venv demo-out
+	find src -name '*.nb[ci]' -delete

@@ -1,24 +1,47 @@
-"""Compiles the kernels once, so that no two tests do so at the same time; numba keeps them beside the source."""
+"""Compiles all kernels in two processes, so that no two tests compile the same one. numba keeps them beside the source."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
-import covey
-from covey import samples
-from covey.anonymizers import ALGORITHMS
+ROOT = Path(__file__).resolve().parent.parent
+ROWS = 150
 
-with tempfile.TemporaryDirectory() as folder:
-    clinic, hospitals = Path(folder) / "clinic", Path(folder) / "hospitals"
-    samples.copy("clinic", clinic)
-    samples.copy("hospitals", hospitals)
-    for algorithm in ALGORITHMS:
-        covey.anonymize(clinic / "clinic.csv", covey.Study.load(clinic / "study.toml"), algorithm)
-    text = (hospitals / "study.toml").read_text()
-    for protocol in ("cluster", "peel"):
-        (hospitals / "study.toml").write_text(text.replace('"cluster"', f'"{protocol}"'))
-        covey.simulate(
-            covey.Study.load(hospitals / "study.toml"),
-            {name: hospitals / f"{name}.csv" for name in ("north", "south", "east")},
-        )
+
+def warm_algorithms() -> None:
+    """Runs every algorithm on a part of the sample table."""
+    import covey
+    from covey import samples
+    from covey.anonymizers import ALGORITHMS
+
+    with tempfile.TemporaryDirectory() as folder:
+        samples.copy("clinic", Path(folder) / "clinic")
+        table = Path(folder) / "clinic" / "clinic.csv"
+        table.write_text("".join(table.read_text().splitlines(keepends=True)[: ROWS + 1]))
+        study = covey.Study.load(table.with_name("study.toml"))
+        for algorithm in ALGORITHMS:
+            covey.anonymize(table, study, algorithm)
+
+
+def warm_protocols() -> None:
+    """Runs every protocol of the harness once."""
+    sys.path.insert(0, str(ROOT))
+    from tests.harness.cases import CASES
+    from tests.harness.harness import run
+
+    for case in CASES.values():
+        run(case.smallest())
+
+
+WARMED: dict[str, Callable[[], None]] = {"algorithms": warm_algorithms, "protocols": warm_protocols}
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        WARMED[sys.argv[1]]()
+    else:
+        started = [subprocess.Popen([sys.executable, __file__, name]) for name in WARMED]
+        sys.exit(max([process.wait() for process in started]))

@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
     page for page in (ROOT / "README.md", ROOT / "SECURITY.md", *(ROOT / "docs").rglob("*.md")) if page.is_file()
 )
+THOROUGH = ("running.md", "tutorial.md", "python.md", "collecting.md", "report.md", "verify.md")
 SECONDS = 240
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 
@@ -31,7 +32,8 @@ def name_of(page: Path) -> str:
 def grouped() -> list[object]:
     """The pages; those that listen on ports are tried by one worker, one after the other.
 
-    What takes long, whole runs of each protocol, is left to `make test-slow`.
+    `make test` tries README and what takes seconds, `.ci/run` the pages with runs of several processes, and
+    `make test-slow` those with whole runs of each protocol.
     """
     listening = pytest.mark.xdist_group("ports of the pages")
     found: list[object] = []
@@ -39,6 +41,8 @@ def grouped() -> list[object]:
         marks = [listening] if "covey run " in page.read_text("utf-8") else []
         if page.parent.name == "protocols" or page.name == "bench.md":
             marks.append(pytest.mark.slow)
+        elif page.name in THOROUGH:
+            marks.append(pytest.mark.thorough)
         found.append(pytest.param(page, id=name_of(page), marks=marks))
     return found
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 from tests.harness.cases import CASES
-from tests.harness.safety import Point, kill, points
+from tests.harness.safety import Point, kill, points, some_points
 
 
 def tried(name: str, folder: Path, most: int | None = None) -> list[str]:
-    """What was unsafe, at every point or at that many of them; what was left out is printed."""
+    """Kills at every point, or at that many of them. Returns what was unsafe; prints what was left out."""
     trial = CASES[name].smallest()
     chosen, omitted = points(trial, folder / "counting")
     for sentence in omitted:
@@ -23,10 +23,21 @@ def tried(name: str, folder: Path, most: int | None = None) -> list[str]:
     return unsafe
 
 
+@pytest.mark.parametrize("place", range(len(CASES)), ids=sorted(CASES))
+def test_a_party_is_killed_before_a_message_after_one_and_in_a_record(place: int, quick_path: Path) -> None:
+    trial = CASES[sorted(CASES)[place]].smallest()
+    unsafe = []
+    for number, point in enumerate(some_points(trial, place, quick_path / "counting")):
+        unsafe += kill(trial, point, quick_path / str(number))
+    assert unsafe == []
+
+
+@pytest.mark.thorough
 def test_a_party_of_a_study_is_killed_at_every_message_and_record(quick_path: Path) -> None:
     assert tried("count", quick_path) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", sorted(set(CASES) - {"count"}))
 def test_a_party_is_killed_here_and_there(name: str, quick_path: Path) -> None:
     assert tried(name, quick_path, CASES[name].quick) == []

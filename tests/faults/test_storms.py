@@ -13,20 +13,27 @@ from tests.harness.harness import run
 from tests.harness.network import FaultyNetwork
 from tests.harness.safety import storm, weather_of
 
-SEEDS = 200
+SEEDS, FEW = 200, 3
 
 
 def stormy(name: str, seeds: range, folder: Path) -> list[str]:
     return [sentence for seed in seeds for sentence in storm(CASES[name].draw(seed), seed, folder / str(seed))]
 
 
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_any_case_is_safe_in_a_few_storms(name: str, quick_path: Path) -> None:
+    assert stormy(name, range(FEW), quick_path) == []
+
+
+@pytest.mark.thorough
 def test_a_study_is_safe_in_two_hundred_storms(quick_path: Path) -> None:
     assert stormy("count", range(SEEDS), quick_path) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", sorted(set(CASES) - {"count"}))
 def test_any_case_is_safe_in_some_storms(name: str, quick_path: Path) -> None:
-    assert stormy(name, range(CASES[name].quick), quick_path) == []
+    assert stormy(name, range(FEW, CASES[name].quick), quick_path) == []
 
 
 @pytest.mark.slow

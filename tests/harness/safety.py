@@ -60,6 +60,17 @@ def points(trial: Trial, folder: Path) -> tuple[list[Point], list[str]]:
     return found, omitted
 
 
+def some_points(trial: Trial, place: int, folder: Path) -> list[Point]:
+    """One party's place before a message, after one and in a record; another `place` gives another party and others."""
+    doom = _count(trial, trial.names[place % len(trial.names)], folder)
+    before, after = (at % len(doom.tags) for at in (7 * place, len(doom.tags) // 2 + 5 * place))
+    return [
+        Point(doom.victim, "before send", before, doom.tags[before]),
+        Point(doom.victim, "after send", after, doom.tags[after]),
+        Point(doom.victim, "mid-journal", (len(doom.tags) + 3 * place) % doom.writes, "a record"),
+    ]
+
+
 def kill(trial: Trial, point: Point, folder: Path, seed: int = 0) -> list[str]:
     """Kills a party at that point, then lets everyone resume."""
     network = MemoryNetwork(trial.names)

@@ -23,6 +23,7 @@ from covey.protocols import Forecast, Protocol, Result, Seat
 from covey.secure.declare import Leakage
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
+from covey.study.requirements import Requirements
 from covey.table import Table
 from covey.wire import Channel
 
@@ -138,11 +139,10 @@ def of_block(
         name=name,
         about="a block by itself",
         source="covey.secure",
-        partitions=("horizontal",),
+        requirements=Requirements("horizontal", (1, None)),
         needs="",
         guarantees="",
         released_to="nobody",
-        options={},
         phases=(),
         leakage=Leakage(),
         role=seat_role,

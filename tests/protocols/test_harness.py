@@ -10,11 +10,13 @@ from tests.harness.harness import answers, lines, run, run_over_tls, spent
 from tests.harness.network import FaultyNetwork, Weather
 
 NAMES = sorted(CASES)
+FEW, MORE = range(3), range(3, 8)
 
 
+@pytest.mark.parametrize("seeds", [FEW, pytest.param(MORE, marks=pytest.mark.thorough)], ids=["few", "more"])
 @pytest.mark.parametrize("name", NAMES)
-def test_real_equals_ideal_on_random_inputs(name: str) -> None:
-    for seed in range(8):
+def test_real_equals_ideal_on_random_inputs(name: str, seeds: range) -> None:
+    for seed in seeds:
         trial = CASES[name].draw(seed)
         assert answers(trial, run(trial, seed=seed)) == trial.ideal, f"seed {seed}"
 
