@@ -1,4 +1,4 @@
-"""Compiles all kernels in two processes, so that no two tests compile the same one. numba keeps them beside the source."""
+"""Compiles all kernels in two processes, so that no two tests compile the same one; numba keeps them on disk."""
 
 from __future__ import annotations
 

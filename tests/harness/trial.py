@@ -87,7 +87,12 @@ class Case:
     marked: Callable[[], Marked] | None = None
     """A thousand secrets that are easy to recognise; None where a secret is a single bit or node."""
     quick: int = 24
-    """How many unlucky runs of each kind the quick tests make; the slow ones make all."""
+    """The number of unlucky runs of each kind that `.ci/run` makes; the slow tests make all."""
+
+    @property
+    def is_quick(self) -> bool:
+        """A run takes a tenth of a second at most."""
+        return self.quick >= 8
 
 
 @cache
