@@ -23,11 +23,8 @@ from pathlib import Path
 import psutil
 
 from covey.crypto.rng import fresh_seed
-from covey.party.collection import speech
 from covey.party.collection.enrolment import statement
 from covey.party.collection.invitation import Invitation, issue
-from covey.party.collection.speech import Connection
-from covey.party.collection.standing import Shelf, Standing
 from covey.party.identity import keys as keyring
 from covey.party.session.journal import Journal
 from covey.party.session.journal_records import Begun
@@ -36,6 +33,8 @@ from covey.version import __version__
 from covey.wire import frame as frames
 from covey.wire.contact import Address, fingerprint
 from covey.wire.frame import Header
+from covey.wire.standing import Shelf, StandingLine, words
+from covey.wire.standing.connection import Connection
 
 CONNECTIONS = 1000
 STEPS = (0, 250, 500, 1000)
@@ -92,7 +91,7 @@ class Office:
         return issue(self.folder / "out", where, pinned, self.study.study_hash, count=count, expires=until)
 
 
-async def opened(office: Office, files: tuple[Path, Path] | None) -> tuple[Connection, speech.Hello]:
+async def opened(office: Office, files: tuple[Path, Path] | None) -> tuple[Connection, words.Hello]:
     """A connection, with a certificate or without."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
@@ -101,7 +100,7 @@ async def opened(office: Office, files: tuple[Path, Path] | None) -> tuple[Conne
     where = Address.parse(office.address)
     reader, writer = await asyncio.open_connection(where.host, where.port, ssl=context, server_hostname="")
     connection = Connection(reader, writer)
-    return connection, await connection.hear(speech.Hello)
+    return connection, await connection.hear(words.Hello)
 
 
 async def waits(office: Office, invitation: Invitation, folder: Path) -> Connection:
@@ -112,13 +111,13 @@ async def waits(office: Office, invitation: Invitation, folder: Path) -> Connect
     content = statement(
         office.study.study_hash, invitation.fingerprint.hex(), hello.nonce, invitation.secret, own.certificate.der
     )
-    word = speech.Enrol(invitation.secret, own.certificate.der, invitation.study, own.tls.sign(content))
+    word = words.Enrol(invitation.secret, own.certificate.der, invitation.study, own.tls.sign(content))
     await connection.say(word)
-    await connection.hear(speech.Enrolled)
+    await connection.hear(words.Enrolled)
     await connection.close()
     connection, _ = await opened(office, keyring.files(folder, own.party))
-    await connection.say(speech.Ready(invitation.study, __version__))
-    await connection.hear(speech.Waiting)
+    await connection.say(words.Ready(invitation.study, __version__))
+    await connection.hear(words.Waiting)
     return connection
 
 
@@ -181,7 +180,7 @@ async def _index(folder: Path) -> dict[str, object]:
     journal.begin(Begun("office", "", "", "", b"", "", bytes(32), session * 2, {}, {}, {}))
     shelf, index = Shelf(), bytes(64 << 14)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    lines = [Standing(f"r{place}", journal, session, shelf) for place in range(CONNECTIONS)]
+    lines = [StandingLine(f"r{place}", journal, session, shelf) for place in range(CONNECTIONS)]
     for line in lines:
         header = Header(1, session, "office", line.peer, "fetch", "collect.index", 0, 1)
         await line.send(frames.place(0, frames.write(header, bytes(16), index).raw))

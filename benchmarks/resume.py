@@ -21,7 +21,7 @@ from tests.harness.harness import End, Meet, over_memory, play
 from tests.harness.trial import Trial, of_block
 
 from covey.arrays import Words
-from covey.party.record.folder import JOURNAL
+from covey.party.record.names import JOURNAL
 from covey.secure import sum as secure_sum
 from covey.wire import Channel, Link, MemoryNetwork, slowed
 

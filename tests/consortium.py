@@ -15,8 +15,8 @@ from covey.party.identity import keys as keyring
 from covey.party.identity.keys import Keys
 from covey.party.session.approval import approve_always
 from covey.party.session.run import Job, run_party
-from covey.party.session.session import Finished
 from covey.study import Study
+from covey.summary import Summary
 
 NAMES = ("north", "south", "east")
 COLUMNS = """
@@ -140,10 +140,10 @@ def found(
     return sites
 
 
-def run_together(jobs: Mapping[str, Job]) -> dict[str, Finished | CoveyError]:
+def run_together(jobs: Mapping[str, Job]) -> dict[str, Summary | CoveyError]:
     """Runs each party on a thread of its own, over TLS on loopback; how each ended."""
 
-    def one(job: Job) -> Finished | CoveyError:
+    def one(job: Job) -> Summary | CoveyError:
         try:
             return run_party(job)
         except CoveyError as error:

@@ -9,8 +9,13 @@ import os
 import stat
 import tempfile
 from pathlib import Path
+from typing import TypeVar
+
+import msgspec
 
 from covey.errors import InputError
+
+T = TypeVar("T")
 
 PRIVATE = 0o600
 """The mode of a file that only its owner may read."""
@@ -99,6 +104,16 @@ def read_bytes(path: Path, remedy: str, most: int | None = None) -> bytes:
 def as_json(value: object) -> bytes:
     """A value as the JSON files of a run have it."""
     return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def read_json(path: Path, kind: type[T]) -> T | None:
+    """A JSON file that a run left, as that type; None if there is no such file. Raises InputError for a damaged one."""
+    if not path.exists():
+        return None
+    try:
+        return msgspec.json.decode(read_bytes(path, "name the folder of a run"), type=kind, strict=False)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        raise InputError(f"{path}: is damaged; a report is made from the files as the run left them") from None
 
 
 def json_object(path: Path) -> dict[str, object]:

@@ -32,6 +32,7 @@ from covey.judge import Verdict, verify
 from covey.schema import Role
 from covey.sources import Data, Frame, arrange, canonical_csv, connect, like
 from covey.study import Study
+from covey.summary import Summary
 from covey.table import Table
 
 _CARRIED = (Role.QUASI, Role.SENSITIVE, Role.PLAIN)
@@ -70,7 +71,7 @@ class Release:
     def report(self) -> str:
         """The page that explains the release, with the original beside it."""
         material = reporting.Material(
-            summary=msgspec.convert(self.summary, reporting.Summary),
+            summary=msgspec.convert(self.summary, Summary),
             study=self.study,
             release=self.arranged,
             records=self.records,
@@ -162,34 +163,30 @@ def _summary(
 ) -> dict[str, object]:
     """The content of summary.json: the keys of any run, and which algorithm did it."""
     kind = study.privacy.diversity
-    return {
-        "study": study.name,
-        "protocol": None,
-        "algorithm": algorithm,
-        "seed": seed,
-        "partition": study.partition,
-        "parties": [],
-        "rows": reached.rows,
-        "withheld": reached.withheld,
-        "dropped": built.table.dropped,
-        "k": study.privacy.k,
-        "l": study.privacy.l,
-        "k_reached": reached.k_reached,
-        "l_reached": min((getattr(each, kind) for each in verdict.diversity), default=None),
-        "classes": reached.classes,
-        "suppressed_cells": reached.suppressed_cells,
-        "loss": msgspec.to_builtins(reached.loss),
-        "seconds": round(seconds, 3),
-        "rounds": 0,
-        "messages": 0,
-        "bytes": 0,
-        "per_party": {},
-        "ledger": [],
-        "study_hash": study.study_hash,
-        "release_sha256": hashlib.sha256(content).hexdigest(),
-        "reproducible": found.reproducible,
-        "warnings": list(_warnings(study)),
-    }
+    return Summary(
+        study=study.name,
+        algorithm=algorithm,
+        seed=seed,
+        partition=study.partition,
+        k=study.privacy.k,
+        l=study.privacy.l,
+        seconds=round(seconds, 3),
+        rounds=0,
+        messages=0,
+        bytes=0,
+        study_hash=study.study_hash,
+        reproducible=found.reproducible,
+        warnings=list(_warnings(study)),
+        rows=reached.rows,
+        withheld=reached.withheld,
+        dropped=built.table.dropped,
+        k_reached=reached.k_reached,
+        l_reached=min((getattr(each, kind) for each in verdict.diversity), default=None),
+        classes=reached.classes,
+        suppressed_cells=reached.suppressed_cells,
+        loss=msgspec.to_builtins(reached.loss),
+        release_sha256=hashlib.sha256(content).hexdigest(),
+    ).describe()
 
 
 def _warnings(study: Study) -> Iterator[str]:

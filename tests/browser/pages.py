@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from covey.report import Ledger, Material, Summary
+from covey.report import Ledger, Material
 from covey.study import Study
+from covey.summary import Summary
 from covey.table import Table, build, read
 
 NASTY = (

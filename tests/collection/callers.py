@@ -6,12 +6,13 @@ import asyncio
 import ssl
 from dataclasses import dataclass
 
-from covey.party.collection import speech
 from covey.party.collection.enrolment import statement
 from covey.party.collection.invitation import Invitation
 from covey.party.collection.responding import Respondent
-from covey.party.collection.speech import Connection, Said
 from covey.party.identity.keys import Keys
+from covey.wire.standing import words
+from covey.wire.standing.connection import Connection
+from covey.wire.standing.words import Said
 
 
 @dataclass
@@ -19,7 +20,7 @@ class Caller:
     """One connection of somebody who says what a test wants."""
 
     connection: Connection
-    hello: speech.Hello
+    hello: words.Hello
 
     async def heard(self, seconds: float = 5.0) -> Said | bytes | None:
         """The next thing that is said; None if the line was cut."""
@@ -34,20 +35,20 @@ class Caller:
 
 async def stranger(person: Respondent) -> Caller:
     """A caller without a certificate."""
-    return Caller(*await person.caller.connect(known=False))
+    return Caller(*await person.dialer.connect(known=False))
 
 
 async def known(person: Respondent) -> Caller:
     """A caller with that person's certificate, who has said that it is ready."""
-    connection, hello = await person.caller.connect(known=True)
-    await connection.say(speech.Ready(person.invitation.study, hello.software))
+    connection, hello = await person.dialer.connect(known=True)
+    await connection.say(words.Ready(person.invitation.study, hello.software))
     connection.enlarge()
     return Caller(connection, hello)
 
 
 async def enrolled(person: Respondent) -> str:
     """Enrols, and no more."""
-    handle = await person.caller.enrol()
+    handle = await person.enrol()
     person.home.keep_handle(person.invitation, handle)
     return handle
 
@@ -61,7 +62,7 @@ async def asked(
     content = statement(
         person.study.study_hash, shown.fingerprint.hex(), caller.hello.nonce, shown.secret, own.certificate.der
     )
-    word = speech.Enrol(shown.secret, own.certificate.der, study or shown.study, own.tls.sign(content))
+    word = words.Enrol(shown.secret, own.certificate.der, study or shown.study, own.tls.sign(content))
     await caller.connection.say(word)
     try:
         return await caller.heard()

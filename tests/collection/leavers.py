@@ -127,7 +127,7 @@ async def _leaving(study: Study, people: Sequence[Person], vanish: Vanish, refus
         async def approve(proposal: Proposal) -> None:
             if name != HUB:
                 if name in refuse:
-                    from covey.party.simulate.respondents import Consent
+                    from covey.party.session.respondents import Consent
 
                     await channel.at("approval").send(HUB, Consent(False))
                     await asyncio.Event().wait()

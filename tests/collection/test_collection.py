@@ -13,7 +13,7 @@ from tests.harness.clock import on_real_clock
 from covey.cli import main
 from covey.errors import InputError, Unmet
 from covey.party.audit.folders import audit
-from covey.party.audit.rerun import rerun
+from covey.party.audit.replay import replay
 from covey.party.collection import status
 from covey.party.collection.responding import Respondent, respond
 
@@ -150,7 +150,7 @@ async def test_a_collector_shows_by_replay_that_it_kept_to_the_protocol(tmp_path
         at_phase(people[0], "positions", gone.cancel)
         await everyone(people[1:])
         await running.task
-    assert await asyncio.to_thread(rerun, town.out, tmp_path / "keys") == []
+    assert await asyncio.to_thread(replay, town.out, tmp_path / "keys") == []
     transcript = town.out / "transcript.jsonl"
     assert transcript.read_text().count("collect.company") >= 6
 

@@ -18,13 +18,13 @@ from tests.harness.clock import on_real_clock
 
 from covey.crypto.rng import Rng, fresh_seed
 from covey.errors import AccessError, InputError, PeerError, Unmet
-from covey.party.collection import gate, speech
-from covey.party.collection.gate import Gate, Sparing
 from covey.party.collection.invitation import Invitation
 from covey.party.collection.responding import prepare
 from covey.party.identity import keys as keyring
 from covey.wire import frame as frames
 from covey.wire.frame import Header
+from covey.wire.standing import connection, gate, words
+from covey.wire.standing.gate import Gate, Sparing
 
 pytestmark = pytest.mark.timeout(90)
 
@@ -40,8 +40,8 @@ async def test_an_invitation_serves_one_key_and_gives_it_the_same_handle_again(t
         first = await asked(person)
         again = await asked(person)
         other = await asked(person, keys=keyring.make("respondent-other"))
-        assert isinstance(first, speech.Enrolled) and first == again
-        assert isinstance(other, speech.Refused) and "used already" in other.why
+        assert isinstance(first, words.Enrolled) and first == again
+        assert isinstance(other, words.Refused) and "used already" in other.why
         assert len(running.collection.register.held.enrolled) == 1
         assert "used already" in running.log
 
@@ -53,7 +53,7 @@ async def test_an_expired_invitation_is_refused(tmp_path: Path) -> None:
     person = town.person(0, town.invite(1)[0])
     async with collecting(town, 3) as running:
         answer = await asked(person, invitation=Invitation.parse(late))
-        assert isinstance(answer, speech.Refused) and "expired" in answer.why
+        assert isinstance(answer, words.Refused) and "expired" in answer.why
         assert not running.collection.register.held.enrolled
     with pytest.raises(InputError, match="expired"):
         town.person(1, late)
@@ -70,7 +70,7 @@ async def test_a_forged_invitation_is_refused_and_guessing_is_throttled(
         for _ in range(3):
             forged = replace(person.invitation, secret=fresh_seed().reveal()[:16])
             answer = await asked(person, invitation=forged)
-            assert isinstance(answer, speech.Refused) and "not known" in answer.why
+            assert isinstance(answer, words.Refused) and "not known" in answer.why
         with pytest.raises((OSError, EOFError, ssl.SSLError)):
             await asked(person)
         assert "wrong invitations" in running.log and not running.collection.register.held.enrolled
@@ -84,7 +84,7 @@ async def test_an_invitation_for_another_study_is_refused_on_both_sides(tmp_path
         prepare(other.path, person.invitation.spell(), tmp_path / "home", 0.0)
     async with collecting(town, 3):
         answer = await asked(person, study=bytes.fromhex(other.study.study_hash))
-        assert isinstance(answer, speech.Refused) and "another study" in answer.why
+        assert isinstance(answer, words.Refused) and "another study" in answer.why
 
 
 def test_an_invitation_with_a_slip_is_refused_without_quoting_it(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ async def test_a_key_whose_owner_does_not_prove_it_is_refused(tmp_path: Path) ->
     async with collecting(town, 3) as running:
         stolen = replace(keyring.make("respondent-thief"), certificate=person.keys.certificate)
         answer = await asked(person, keys=stolen)
-        assert isinstance(answer, speech.Refused) and "another's" in answer.why
+        assert isinstance(answer, words.Refused) and "another's" in answer.why
         assert not running.collection.register.held.enrolled
 
 
@@ -186,7 +186,7 @@ async def test_a_letter_before_the_collection_has_begun_is_refused_and_logged(tm
     async with collecting(town, 3) as running:
         handle = await enrolled(person)
         liar = await known(person)
-        assert isinstance(await liar.heard(), speech.Waiting)
+        assert isinstance(await liar.heard(), words.Waiting)
         await liar.connection.give(forged(person, bytes(16), "answers", b"x", sender=handle))
         assert await liar.heard() is None
         assert "before the collection has begun" in running.log
@@ -205,16 +205,16 @@ async def test_lies_about_the_session_and_second_answers_are_refused_and_the_fir
         waiting = await known(bad)
         staying = asyncio.create_task(everyone([town.person(place, tokens[place]) for place in range(4)]))
         said = await waiting.heard()
-        while not isinstance(said, speech.Begin):
+        while not isinstance(said, words.Begin):
             said = await waiting.heard(30.0)
             assert said is not None
         session = said.session
-        await waiting.connection.say(speech.Have(bytes(32), []))  # of another session
+        await waiting.connection.say(words.Have(bytes(32), []))  # of another session
         assert await ended(waiting)
 
         twice = await known(bad)
-        assert isinstance(await twice.heard(), speech.Begin)
-        await twice.connection.say(speech.Have(session, []))
+        assert isinstance(await twice.heard(), words.Begin)
+        await twice.connection.say(words.Have(session, []))
         letter = forged(bad, session, "answers", b"first", sender=handle)
         await twice.connection.give(letter)
         await twice.connection.give(letter)  # the same again: taken once
@@ -222,27 +222,27 @@ async def test_lies_about_the_session_and_second_answers_are_refused_and_the_fir
         while len(acknowledged) < 2:
             said = await twice.heard()
             assert said is not None
-            acknowledged += said.digests if isinstance(said, speech.Ack) else []
+            acknowledged += said.digests if isinstance(said, words.Ack) else []
         await twice.connection.give(forged(bad, session, "answers", b"second", sender=handle))
         assert await ended(twice)
         assert running.collection.journal.digests(handle) == [frames.digest(letter)]
 
         posing = await known(bad)
-        assert isinstance(await posing.heard(), speech.Begin)
-        await posing.connection.say(speech.Have(session, []))
+        assert isinstance(await posing.heard(), words.Begin)
+        await posing.connection.say(words.Have(session, []))
         await posing.connection.give(forged(bad, session, "keys/enrol", b"", sender="r-somebody"))
         assert await ended(posing)
         assert set(await staying) == {"released"}
         await running.task
-    for words in ("a session that is not under way", "a second, different letter", "another's name"):
-        assert words in running.log
+    for why in ("a session that is not under way", "a second, different letter", "another's name"):
+        assert why in running.log
     assert town.judged() == 4 and handle in running.collection.journal.gone
 
 
 async def ended(caller: object) -> bool:
     """Whether the collector hangs up, whatever it says before."""
     while (said := await caller.heard()) is not None:  # type: ignore[attr-defined]
-        if isinstance(said, speech.Over):
+        if isinstance(said, words.Over):
             return True
     return True
 
@@ -254,9 +254,9 @@ async def test_a_new_connection_of_the_same_respondent_takes_the_old_ones_place(
     async with collecting(town, 3) as running:
         await enrolled(person)
         first = await known(person)
-        assert isinstance(await first.heard(), speech.Waiting)
+        assert isinstance(await first.heard(), words.Waiting)
         second = await known(person)
-        assert isinstance(await second.heard(), speech.Waiting)
+        assert isinstance(await second.heard(), words.Waiting)
         assert await first.heard() is None
         assert len(running.collection.register.held.ready) == 1
         second.connection.drop()
@@ -327,7 +327,7 @@ async def test_a_flood_of_half_open_connections_keeps_nobody_out_for_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gate, "STRANGERS_PER_ADDRESS", 20)
-    monkeypatch.setattr("covey.party.collection.hub.GREETING_SECONDS", 1.0)
+    monkeypatch.setattr("covey.wire.standing.port.GREETING_SECONDS", 1.0)
     town = Town(tmp_path)
     people = [town.person(place, token) for place, token in enumerate(town.invite(3))]
     async with collecting(town, 3) as running:
@@ -385,7 +385,7 @@ async def test_random_frames_from_strangers_and_from_the_enrolled_end_nothing_bu
 
 @on_real_clock
 async def test_a_respondent_who_reads_nothing_holds_nobody_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(speech, "SLOW_SECONDS", 1.0)
+    monkeypatch.setattr(connection, "SLOW_SECONDS", 1.0)
     town = Town(tmp_path, grid=512)
     tokens = town.invite(5)
     slow = town.person(4, tokens[4])

@@ -22,13 +22,13 @@ from covey.party.collection import questions, register, times
 from covey.party.collection.collecting import Collection, Service
 from covey.party.collection.invitation import Invitation
 from covey.party.collection.register import Opened, Register
-from covey.party.collection.speech import Connection, Garbled
-from covey.party.collection.standing import Shelf, Standing
 from covey.party.collection.statement import statement
 from covey.party.session.journal import Journal
 from covey.party.session.journal_records import Begun
 from covey.wire import frame as frames
 from covey.wire.frame import Header
+from covey.wire.standing import Shelf, StandingLine
+from covey.wire.standing.connection import Connection, Garbled
 
 pytestmark = pytest.mark.timeout(90)
 SESSION = bytes(range(16))
@@ -87,7 +87,7 @@ def letter(sender: str, recipient: str, content: bytes, *, number: int = 0, sess
 @on_real_clock
 async def test_an_index_that_waits_for_many_readers_is_kept_once(tmp_path: Path) -> None:
     journal, shelf = journal_in(tmp_path), Shelf()
-    lines = [Standing(f"r{place}", journal, SESSION, shelf) for place in range(50)]
+    lines = [StandingLine(f"r{place}", journal, SESSION, shelf) for place in range(50)]
     for line in lines:
         await line.send(frames.place(0, letter("office", line.peer, bytes(1 << 20))))
     assert shelf.bytes == 1 << 20
@@ -100,7 +100,7 @@ async def test_an_index_that_waits_for_many_readers_is_kept_once(tmp_path: Path)
 @on_real_clock
 async def test_a_letter_that_comes_twice_is_read_once_and_one_in_its_place_is_refused(tmp_path: Path) -> None:
     journal = journal_in(tmp_path)
-    line = Standing("r0", journal, SESSION)
+    line = StandingLine("r0", journal, SESSION)
     first = letter("r0", "office", b"first")
     await line.take(first)
     await line.take(first)
@@ -128,7 +128,7 @@ async def test_a_respondents_letter_leaves_only_when_the_disk_knows_that_it_was_
         given.append(b"".join(parts))
 
     journal = journal_in(tmp_path)
-    line = Standing("office", journal, SESSION)
+    line = StandingLine("office", journal, SESSION)
     answer = letter("r0", "office", b"answers")
     await journal.sent(frames.read(answer))
     await line.send(frames.place(0, answer))
@@ -144,13 +144,13 @@ async def test_who_left_has_left_in_every_replay_and_after_its_letters(tmp_path:
     key = fresh_seed()
     journal = Journal(tmp_path / "journal", key)
     journal.begin(Begun("office", "", "", "", b"", "", bytes(32), SESSION * 2, {}, {}, {}))
-    line = Standing("r0", journal, SESSION)
+    line = StandingLine("r0", journal, SESSION)
     await line.take(letter("r0", "office", b"first"))
     journal.lose("r0", "has vanished")
     journal.close()
     again = Journal.resume(tmp_path / "journal", key)
     assert again.gone == {"r0": "has vanished"}
-    line = Standing("r0", again, SESSION)
+    line = StandingLine("r0", again, SESSION)
     line.leave(again.gone["r0"])
     assert await line.receive() == frames.place(0, letter("r0", "office", b"first"))
     with pytest.raises(Left):

@@ -16,7 +16,7 @@ from covey.party.collection.collecting import Collection, Service
 from covey.party.collection.invitation import issue
 from covey.party.collection.responding import How, Respondent, prepare, seated
 from covey.party.identity import keys as keyring
-from covey.party.session.session import Finished
+from covey.party.record.run_record import Finished
 from covey.study import Study
 from covey.wire.contact import Address, fingerprint
 

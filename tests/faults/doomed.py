@@ -12,7 +12,7 @@ import sys
 from tests.harness.disk import path_of
 
 from covey.cli import main
-from covey.party.record.folder import JOURNAL
+from covey.party.record.names import JOURNAL
 
 
 def doom(at: int) -> None:

@@ -16,7 +16,7 @@ import pytest
 from tests.consortium import RELEASE, found, jobs, run_together
 
 from covey.errors import Aborted, AccessError, CoveyError, InputError
-from covey.party.session.session import Finished
+from covey.summary import Summary
 
 
 def leftovers(folder: Path) -> list[str]:
@@ -26,7 +26,7 @@ def leftovers(folder: Path) -> list[str]:
 def test_parties_in_three_folders_find_each_other_and_agree(tmp_path: Path) -> None:
     sites = found(tmp_path)
     ends = run_together(jobs(sites))
-    assert all(isinstance(end, Finished) for end in ends.values()), ends
+    assert all(isinstance(end, Summary) for end in ends.values()), ends
     for name, site in sites.items():
         assert (site.out / "release.csv").read_text() == RELEASE
         summary = json.loads((site.out / "summary.json").read_bytes())

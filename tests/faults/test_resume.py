@@ -13,9 +13,9 @@ from covey.errors import Aborted, CoveyError, InputError
 from covey.party.audit.folders import audit
 from covey.party.session.approval import ask_on_terminal
 from covey.party.session.run import Job
-from covey.party.session.session import Finished
+from covey.summary import Summary
 
-Ends = Mapping[str, Finished | CoveyError]
+Ends = Mapping[str, Summary | CoveyError]
 
 
 async def refuse(shown: str) -> bool:
@@ -41,7 +41,7 @@ def sessions(sites: Mapping[str, Site]) -> dict[str, list[str]]:
 
 
 def all_finished(ends: Ends) -> bool:
-    return all(isinstance(end, Finished) for end in ends.values())
+    return all(isinstance(end, Summary) for end in ends.values())
 
 
 def log(site: Site) -> str:
@@ -158,7 +158,7 @@ def test_a_finished_party_does_not_begin_anew_for_a_peer_without_a_journal(tmp_p
     for name in ("journal", "release.csv", "summary.json"):
         (sites["south"].out / name).unlink()
     ends = run_together(jobs(sites))
-    assert not any(isinstance(end, Finished) for end in ends.values())
+    assert not any(isinstance(end, Summary) for end in ends.values())
     assert "finished here" in str(ends["north"])
     assert (sites["north"].out / "release.csv").read_text() == RELEASE
 

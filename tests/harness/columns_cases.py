@@ -14,8 +14,8 @@ from tests.harness.trial import Case, Marked, Trial, keys_of, of_study
 
 from covey.crypto.rng import Rng, Stream, derive
 from covey.judge import verify
+from covey.party.record.run_record import Finished
 from covey.party.session.data import load_table
-from covey.party.session.session import Finished
 from covey.protocols import Result, find
 from covey.protocols.cluster_columns import ideal
 from covey.protocols.cluster_columns.terms import Terms

@@ -20,15 +20,17 @@ from covey.crypto.rng import derive
 from covey.errors import CoveyError
 from covey.party.identity import keys as keyring
 from covey.party.identity.roster import Roster
-from covey.party.record.folder import JOURNAL, LOG, RunFolder
+from covey.party.record.folder import RunFolder
 from covey.party.record.ledger import Ledger
 from covey.party.record.log import Log, RunLog, Silence
-from covey.party.record.transcript import Line, Transcript
+from covey.party.record.names import JOURNAL, LOG
+from covey.party.record.run_record import Finished
+from covey.party.record.transcript import Entry, Transcript
 from covey.party.session.approval import approve_always
 from covey.party.session.journal import NO_JOURNAL, Journal, NoJournal
+from covey.party.session.playing import Participant, take_part
 from covey.party.session.progress import Progress
-from covey.party.session.resume import Course
-from covey.party.session.session import Finished, Part, take_part
+from covey.party.session.resume import Run
 from covey.wire import Contact, Link, MemoryNetwork, connect
 
 PATIENCE = 600.0
@@ -49,10 +51,10 @@ class End:
     transcript: Transcript = field(default_factory=Transcript)
 
 
-def part_of(trial: Trial, name: str, seed: int, journal: Journal | NoJournal, log: Log) -> Part:
+def part_of(trial: Trial, name: str, seed: int, journal: Journal | NoJournal, log: Log) -> Participant:
     """What a party of the trial brings to a run."""
     study = trial.certified
-    return Part(
+    return Participant(
         study=study,
         protocol=trial.protocol,
         party=name,
@@ -104,12 +106,12 @@ async def _one(
     stack.callback(journal.close)
     part = part_of(trial, name, seed, journal, RunLog(own / LOG))
     _watch(part, end, stack)
-    course = Course(part, RunFolder(own), journal)
-    course.prepare()
-    return await course.run(lambda: meet(name))
+    own_run = Run(part, RunFolder(own), journal)
+    own_run.prepare()
+    return await own_run.run(lambda: meet(name))
 
 
-def _watch(part: Part, end: End, stack: contextlib.ExitStack) -> None:
+def _watch(part: Participant, end: End, stack: contextlib.ExitStack) -> None:
     end.transcript = part.record.transcript
 
     def note_phase() -> None:
@@ -185,11 +187,11 @@ def spent(ends: Mapping[str, End]) -> Spent:
     )
 
 
-def lines(ends: Mapping[str, End]) -> list[Line]:
+def lines(ends: Mapping[str, End]) -> list[Entry]:
     """Every message once, in the order of pairs and of each pair's chain."""
     found = []
     for name, end in sorted(ends.items()):
-        for pair in sorted(end.transcript.lines):
+        for pair in sorted(end.transcript.entries):
             if pair[0] == name:
                 found += end.transcript.ordered(pair)
     return found

@@ -8,10 +8,11 @@ from typing import Generic, TypeVar
 
 from tests.harness.clock import run_jumping
 from tests.harness.network import seed_of
+from tests.harness.notebook import Notebook
 
 from covey.crypto.rng import Rng, derive
 from covey.errors import CoveyError
-from covey.wire import Channel, Link, MemoryNetwork, Notebook, Tally, gather, open_channel
+from covey.wire import Channel, Link, MemoryNetwork, Tally, gather, open_channel
 
 T = TypeVar("T")
 Role = Callable[[Channel], Awaitable[T]]

@@ -18,7 +18,7 @@ from tests.harness.network import FaultyNetwork, Weather, seed_of
 from tests.harness.trial import Trial
 
 from covey.crypto.rng import Rng
-from covey.party.record.folder import JOURNAL, RELEASE
+from covey.party.record.names import JOURNAL, RELEASE
 from covey.wire import MemoryNetwork
 
 CLOSING = "farewell"

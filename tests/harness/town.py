@@ -13,7 +13,7 @@ from tests.harness.certificates import Identity, make_identity
 from tests.harness.parties import Outcome, Role, play
 
 from covey.wire import Address, Contact, Link, connect, gather
-from covey.wire.line import HEARTBEAT_SECONDS
+from covey.wire.connection import HEARTBEAT_SECONDS
 
 T = TypeVar("T")
 

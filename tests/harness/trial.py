@@ -17,8 +17,8 @@ from tests.harness.spent import Spent
 from covey.crypto.rng import derive
 from covey.party.identity import keys as keyring
 from covey.party.identity.keys import Keys
-from covey.party.session.session import Finished
-from covey.party.simulate.in_process import with_certificates
+from covey.party.record.run_record import Finished
+from covey.party.simulate.stage import with_certificates
 from covey.protocols import Forecast, Protocol, Result, Seat
 from covey.secure.declare import Leakage
 from covey.sources.release import arrange, canonical_csv

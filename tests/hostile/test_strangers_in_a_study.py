@@ -14,7 +14,7 @@ from covey.errors import AccessError, CoveyError
 from covey.party.identity import keys
 from covey.party.session.progress import Snapshot
 from covey.party.session.run import Job
-from covey.party.session.session import Finished
+from covey.summary import Summary
 
 BEFORE_ROLES = {"starting", "meeting", "handshake"}
 
@@ -28,7 +28,7 @@ def refused(sites: Mapping[str, Site], todo: Mapping[str, Job]) -> dict[str, str
 
     ends = run_together({name: replace(job, listener=watch) for name, job in todo.items()})
     for name, end in ends.items():
-        assert not isinstance(end, Finished), name
+        assert not isinstance(end, Summary), name
         assert not (sites[name].out / "release.csv").exists()
         assert not (sites[name].out / "summary.json").exists()
     assert phases <= BEFORE_ROLES

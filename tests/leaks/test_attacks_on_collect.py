@@ -305,7 +305,10 @@ def test_runs_on_other_people_in_the_same_classes_look_the_same_to_everyone(seen
     one, other = trial_of(study_of(4, k=4), [(1, "F", "good")] * 4), trial_of(study_of(4, k=4), [(2, "F", "bad")] * 4)
     shapes = [
         sorted(
-            line.shape for end in finished(trial).values() for lines in end.transcript.lines.values() for line in lines
+            line.shape
+            for end in finished(trial).values()
+            for lines in end.transcript.entries.values()
+            for line in lines
         )
         for trial in (one, other)
     ]

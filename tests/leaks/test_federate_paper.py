@@ -12,7 +12,7 @@ from tests.harness.trial import Trial
 
 from covey.crypto.group import POINT_BYTES
 from covey.crypto.rng import Rng
-from covey.party.record.transcript import Line
+from covey.party.record.transcript import Entry
 from covey.protocols.federate import leakage
 from covey.protocols.federate.parameters import Parameters
 from covey.secure import lists
@@ -44,7 +44,7 @@ def said(delta: float, sender: str) -> dict[str, int]:
 BLINDED = "cardinality.blinded"
 
 
-def length(line: Line) -> int:
+def length(line: Entry) -> int:
     return round((line.size - lists.MESSAGE_BYTES) / POINT_BYTES)
 
 

@@ -14,13 +14,13 @@ from tests.harness.suppress_cases import WATERS
 from covey.cli import main
 from covey.errors import Aborted, AccessError, CoveyError, InputError
 from covey.party.identity import keys as keyring
-from covey.party.record.folder import SUMMARY
+from covey.party.record.names import SUMMARY
 from covey.party.session.approval import approve_always
 from covey.party.session.authority import ENDED, LOG, Service, next_folder, serve
 from covey.party.session.run import Job, run_party
-from covey.party.session.session import Finished
 from covey.party.simulate.processes import free_ports
 from covey.study import Study
+from covey.summary import Summary
 
 NAMES = ("north", "south", "authority")
 ROWS = {"north": "aab", "south": "bcc"}
@@ -72,11 +72,11 @@ class Place:
         own = self.folder / "authority"
         return Service(own / "study.toml", own / "keys", own / "out", wait=wait, once=once)
 
-    def run(self, out: str) -> dict[str, Finished]:
+    def run(self, out: str) -> dict[str, Summary]:
         """One session of all three."""
         with ThreadPoolExecutor(3) as pool:
             served = pool.submit(serve, self.service())
-            runs: dict[str, Future[Finished]] = {name: pool.submit(run_party, self.job(name, out)) for name in ROWS}
+            runs: dict[str, Future[Summary]] = {name: pool.submit(run_party, self.job(name, out)) for name in ROWS}
             finished = {name: run.result() for name, run in runs.items()}
             assert served.result() == 1
         return finished
@@ -112,7 +112,7 @@ def test_without_an_authority_nothing_is_said_and_the_run_can_go_on(place: Place
         errors = [run.exception() for run in runs]
     assert all(isinstance(error, Aborted) and error.resumable for error in errors)
     assert all("'authority'" in str(error) for error in errors)
-    assert place.run("out")["north"].figures is not None
+    assert place.run("out")["north"].k_reached is not None
 
 
 def test_whoever_has_another_certificate_than_the_roster_s_gets_no_key(place: Place) -> None:

@@ -21,11 +21,12 @@ from covey.party.identity import keys
 from covey.party.identity.roster import Roster
 from covey.party.record.ledger import Ledger
 from covey.party.record.log import Silence
+from covey.party.record.run_record import Finished
 from covey.party.session.approval import approve_always
 from covey.party.session.data import load_table
+from covey.party.session.playing import Participant, take_part
 from covey.party.session.progress import Progress
-from covey.party.session.session import Finished, Part, take_part
-from covey.party.simulate.in_process import with_certificates
+from covey.party.simulate.stage import with_certificates
 from covey.protocols import Proposal, Result, Role, Seat, count, find, of_study
 from covey.secure.sum import Masked
 from covey.sources.release import arrange, canonical_csv
@@ -108,9 +109,9 @@ def take_part_together(network: MemoryNetwork, roles: dict[str, Role] | None = N
     certified = with_certificates(study, KEYS)
     protocol = of_study(study)
 
-    def part(name: str) -> Part:
+    def part(name: str) -> Participant:
         own = (roles or {}).get(name)
-        return Part(
+        return Participant(
             study=certified,
             protocol=protocol if own is None else replace(protocol, role=lambda study, party: own),
             party=name,

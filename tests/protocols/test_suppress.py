@@ -22,7 +22,7 @@ from covey.crypto.rng import Rng
 from covey.errors import Aborted, InputError, Unmet
 from covey.party.audit.folders import audit
 from covey.party.audit.script import strays
-from covey.party.record.transcript import Line
+from covey.party.record.transcript import Entry
 from covey.party.simulate.in_process import simulate
 from covey.party.simulate.processes import Setting
 from covey.party.simulate.processes import simulate as simulate_processes
@@ -282,7 +282,7 @@ def test_an_audit_knows_the_protocol_s_messages_and_names_every_other(case: Case
     trial = case.smallest()
     said = [line for line in lines(run(trial)) if not line.step.startswith("closing")]
 
-    def wrong(messages: list[Line]) -> str:
+    def wrong(messages: list[Entry]) -> str:
         return " ".join(strays(trial.study, trial.protocol, messages, finished=True))
 
     assert wrong(said) == ""

@@ -11,12 +11,13 @@ SOURCE = Path(covey.__file__).parent
 
 FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"arrays", "cells", "compiled", "errors", "files", "option", "plain", "version"}),
-    frozenset({"hierarchy", "schema", "measures", "samples", "doctor"}),
+    frozenset({"hierarchy", "schema", "measures", "summary", "samples", "doctor"}),
     frozenset({"study"}),
     frozenset({"table", "crypto", "anonymizers", "wire"}),
     frozenset({"secure", "sources"}),
     frozenset({"protocols", "check", "guess", "judge"}),
-    frozenset({"party", "report", "publish", "testing"}),
+    frozenset({"report"}),
+    frozenset({"party", "publish", "testing"}),
     frozenset({"bench"}),
     frozenset({"cli", "__main__"}),
 )

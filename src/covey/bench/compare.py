@@ -22,7 +22,7 @@ from covey.bench.dataset import Split, Stage, concatenated, one_owner, rows_of, 
 from covey.bench.findings import Curve, Findings, Grid, Plot
 from covey.errors import Aborted, InputError, Unmet
 from covey.party.session.data import load_table
-from covey.party.simulate.deal import RESPONDENTS
+from covey.party.session.respondents import RESPONDENTS
 from covey.party.simulate.respondents import load_rows
 from covey.protocols import Protocol, named, names
 from covey.sources.release import arrange

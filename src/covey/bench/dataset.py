@@ -15,9 +15,10 @@ import pyarrow.compute as pc
 
 from covey import samples
 from covey.errors import InputError
-from covey.party.record import document
-from covey.party.record.document import Document
-from covey.party.simulate.deal import RESPONDENTS, deal, seed_of
+from covey.party.session.respondents import RESPONDENTS
+from covey.party.simulate import document
+from covey.party.simulate.deal import deal, seed_of
+from covey.party.simulate.document import Document
 from covey.protocols import find
 from covey.sources.source import connect
 from covey.study import Study

@@ -38,11 +38,11 @@ def audit(
         raise InputError("--keys and --data are for the --replay of one party's folder; the others' are not yours")
     wrong = {str(each.folder): list(each.wrong) for each in audited}
     if replay:
-        from covey.party.audit.rerun import rerun
+        from covey.party.audit.replay import replay as play_again
 
         for each in audited:
             if not each.wrong:
-                wrong[str(each.folder)] += rerun(each.folder, keys, data)
+                wrong[str(each.folder)] += play_again(each.folder, keys, data)
     if as_json:
         typer.echo(json.dumps([_spelled(each, wrong, replay) for each in audited], indent=2, ensure_ascii=False))
     else:

@@ -107,7 +107,7 @@ def serve(
     if quorum is None and closes is None:
         raise InputError("say when to begin: --quorum N, --closes TIME, or both")
     with Display() as display:
-        collect(
+        summary = collect(
             Service(
                 study=study,
                 keys=keys,
@@ -120,11 +120,7 @@ def serve(
                 notice=display.notice,
             )
         )
-    summary = json.loads((out / "summary.json").read_bytes())
-    if as_json:
-        typer.echo(json.dumps(summary, indent=2, ensure_ascii=False))
-    else:
-        render(summary, out)
+    render(summary, out, as_json=as_json)
 
 
 @app.command()

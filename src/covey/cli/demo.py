@@ -14,6 +14,7 @@ from covey.errors import Aborted
 
 if TYPE_CHECKING:
     from covey.party.simulate.demo import Demo
+    from covey.summary import Summary
 
 _SHOWN = 12
 
@@ -51,7 +52,7 @@ def demo(
         raise Aborted("interrupted; nothing was released", resumable=False) from None
     verified = check(ready, out)
     if as_json:
-        typer.echo(json.dumps({**summary, "verified": verified}, indent=2, ensure_ascii=False))
+        typer.echo(json.dumps({**summary.describe(), "verified": verified}, indent=2, ensure_ascii=False))
     else:
         _conclude(summary, verified, out)
 
@@ -73,13 +74,13 @@ def _introduce(ready: Demo) -> None:
     typer.echo(where)
 
 
-def _conclude(summary: dict[str, object], verified: str, run: Path) -> None:
+def _conclude(summary: Summary, verified: str, run: Path) -> None:
     from covey.cli.outcome import render
 
     typer.echo("")
     _excerpt(run / "release.csv")
     typer.echo("")
-    render({**summary, "ledger": None}, run)
+    render(summary, run, with_ledger=False)
     typer.echo(f"Checked: {verified}.")
     typer.echo(f"What each party learned is in {run}/PARTY/ledger.json")
 

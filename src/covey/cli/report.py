@@ -21,7 +21,7 @@ def report(
 
     Example: covey report out --data clinic.csv
     """
-    from covey.report import with_data, write
+    from covey.party.record.reporting import write
 
-    path = write(folder) if data is None else with_data(folder, data)
+    path = write(folder, data=data)
     typer.echo(json.dumps({"report": str(path)}) if as_json else f"wrote {path}")

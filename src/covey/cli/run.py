@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -45,7 +44,7 @@ def run(
             with display.paused():
                 return await ask_on_terminal(shown)
 
-        run_party(
+        summary = run_party(
             Job(
                 study=study,
                 party=party,
@@ -59,8 +58,4 @@ def run(
                 notice=display.notice,
             )
         )
-    summary = json.loads((out / "summary.json").read_bytes())
-    if as_json:
-        typer.echo(json.dumps(summary, indent=2, ensure_ascii=False))
-    else:
-        render(summary, out)
+    render(summary, out, as_json=as_json)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -58,22 +57,18 @@ def simulate(
             given = _deal(agreed, table, out, skew, deal_seed if deal_seed is not None else seed)
         with Display() as display:
             if in_process:
-                one.simulate(
+                summary = one.simulate(
                     agreed, given, seed=seed, latency=late, bandwidth=wide or float("inf"),
                     listener=display.show, out=out,
-                )  # fmt: skip
+                ).joint  # fmt: skip
             else:
                 key = None if seed is None else seed_of(seed)
-                many.simulate(agreed, given, out, many.Setting(key, late, wide, display.show, display.notice))
+                summary = many.simulate(agreed, given, out, many.Setting(key, late, wide, display.show, display.notice))
     except KeyboardInterrupt:
         raise Aborted("interrupted; nothing was released", resumable=False) from None
     except Unmet as error:
         raise _explained(agreed, given, error) from None
-    summary = json.loads((out / "summary.json").read_bytes())
-    if as_json:
-        typer.echo(json.dumps(summary, indent=2, ensure_ascii=False))
-    else:
-        render(summary, out)
+    render(summary, out, as_json=as_json)
 
 
 def _explained(study: Study, data: dict[str, str], error: Unmet) -> Unmet:
@@ -108,7 +103,8 @@ def parties_data(given: list[str]) -> dict[str, str]:
 
 def _deal(study: Study, table: str, out: Path, skew: str | None, seed: int | None) -> dict[str, str]:
     from covey.party.record.folder import RunFolder
-    from covey.party.simulate.deal import RESPONDENTS, deal, seed_of, write_hands
+    from covey.party.session.respondents import RESPONDENTS
+    from covey.party.simulate.deal import deal, seed_of, write_hands
 
     if study.partition == "respondents":
         if skew is not None:

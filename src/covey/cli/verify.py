@@ -85,15 +85,15 @@ def _is_of_counts(study: Study) -> bool:
 
 def _require_certificate(path: Path, release: str, study: Study, *, quiet: bool) -> int | None:
     """The k that the parties signed. Raises Unmet unless they signed that this release came out of this study."""
-    from covey.party.record.vouch import vouch
+    from covey.party.record.signatures import vouch
 
     vouched = vouch(path, release, study)
     if vouched.wrong:
         raise Unmet(f"{path}: {vouched.wrong[0]}")
     if not quiet:
-        for name, fingerprint in vouched.signers.items():
+        for name, fingerprint in vouched.fingerprints.items():
             typer.echo(f"signed by {name}: {fingerprint}")
-    signed = vouched.certified.b or {}
+    signed = vouched.certificate.b or {}
     k = signed.get("k_reached")
     return k if isinstance(k, int) else None
 

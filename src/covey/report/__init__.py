@@ -1,16 +1,15 @@
 """report.html: one page that explains a run or a release to a person; it loads nothing and runs nothing.
 
-material      what it is made from: a run's files, and the records behind them where they are at hand
-signatures    who signed the run, and whether the signatures hold
+The page is made from material that the caller gathers. This package reads no folder and checks no signature.
+
+material      what a page is made from
 findings      the judge's verdict, each column's loss, the classes; distribution   each column before and after
 sweep         the loss at other k
-opening, pictures, learned, checking   the page's parts; page   the whole of it
-own           the page with its owner's data beside the release
+opening, pictures, learned, checking   the sections of the page; page   all of it
 markup        HTML through one door, which escapes; charts   inline SVG; spelling, style
 """
 
-from covey.report.material import Ledger, Material, Summary, gather
-from covey.report.own import with_data
-from covey.report.page import FILE, render, write
+from covey.report.material import Ledger, Material, Signatures
+from covey.report.page import FILE, render
 
-__all__ = ["FILE", "Ledger", "Material", "Summary", "gather", "render", "with_data", "write"]
+__all__ = ["FILE", "Ledger", "Material", "Signatures", "render"]

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from covey.judge import Requirement
 from covey.report.findings import Findings
 from covey.report.markup import Markup, join, named, tag
-from covey.report.material import Material, Summary
+from covey.report.material import Material
+from covey.summary import Summary
 
 
 def checking(material: Material, findings: Findings | None) -> Markup:

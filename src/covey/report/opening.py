@@ -9,8 +9,9 @@ from typing import Literal
 from covey.report import spelling
 from covey.report.findings import Findings
 from covey.report.markup import Markup, join, listed, named, tag
-from covey.report.material import Material, Summary
+from covey.report.material import Material
 from covey.study import Study
+from covey.summary import Summary
 
 
 @dataclass(frozen=True)

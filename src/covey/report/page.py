@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from covey.errors import InputError
-from covey.files import write_atomically
 from covey.judge import Verdict
 from covey.report import pictures
 from covey.report.charts import PATTERNS, Point
@@ -16,12 +15,12 @@ from covey.report.distribution import compare
 from covey.report.findings import Findings, examine, risk_before
 from covey.report.learned import learned
 from covey.report.markup import Markup, join, listed, prose, tag
-from covey.report.material import Material, Summary, gather
+from covey.report.material import Material
 from covey.report.opening import opening
 from covey.report.style import STYLE
 from covey.report.sweep import loss_by_k
 from covey.sources import Data
-from covey.study import Study
+from covey.summary import Summary
 
 FILE = "report.html"
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -36,22 +35,6 @@ class _Looked:
 
     findings: Findings | None = None
     unreadable: str | None = None
-
-
-def write(folder: Path, *, study: Study | None = None, release: Data | None = None) -> Path:
-    """Makes the folder's report anew from its files. Raises InputError if there is no run in it.
-
-    `study` and `release` stand for files that are not written yet. Nothing of the original data is on the page: a
-    run's folder may be handed to whoever audits it.
-    """
-    return save(folder, gather(folder, study=study, release=release))
-
-
-def save(folder: Path, material: Material) -> Path:
-    """Writes the page of that material into a folder."""
-    path = folder / FILE
-    write_atomically(path, render(material).encode())
-    return path
 
 
 def render(material: Material, verdict: Verdict | None = None) -> str:
@@ -71,7 +54,7 @@ def render(material: Material, verdict: Verdict | None = None) -> str:
 
 def _look(material: Material, verdict: Verdict | None) -> _Looked:
     """Judges the release if there is one that a judge of records can read."""
-    if material.release is None or material.study is None or material.summary is None or _is_of_counts(material.study):
+    if material.release is None or material.study is None or material.summary is None or material.is_of_counts:
         return _Looked()
     try:
         return _Looked(examine(material.release, material.study, material.summary.withheld, verdict))
@@ -82,12 +65,6 @@ def _look(material: Material, verdict: Verdict | None) -> _Looked:
 def _unplaced(sentence: str, release: Data) -> str:
     """A page may go elsewhere: it does not say where on this machine it was made."""
     return sentence.replace(str(release), release.name) if isinstance(release, Path) else sentence
-
-
-def _is_of_counts(study: Study) -> bool:
-    from covey.protocols import named, names
-
-    return study.protocol in names() and named(study.protocol)[0].release == "counts"
 
 
 def _pictures(material: Material, summary: Summary, findings: Findings) -> list[Markup]:

@@ -10,7 +10,7 @@ from covey.report.charts import Bar, Point, bars, curve, folded, legend
 from covey.report.distribution import Compared
 from covey.report.findings import ColumnLoss, Sizes
 from covey.report.markup import Markup, join, named, tag
-from covey.report.material import Phase, Summary
+from covey.summary import Phase, Summary
 
 _SHOWN = 24
 

@@ -11,8 +11,8 @@ from covey.wire.link import Link
 from covey.wire.memory import MemoryNetwork
 from covey.wire.message import Bytes16, Bytes32, Bytes64, Count, Message, Name, Vector
 from covey.wire.opening import open_channel, plain_channel
-from covey.wire.record import Entry, Notebook, Nothing, Recorder, Several, Tally
-from covey.wire.replay import ReplayLink
+from covey.wire.record import Nothing, Recorder, Several, Tally
+from covey.wire.resume import ResumedLink
 from covey.wire.slow import parse_bandwidth, parse_latency, slowed
 from covey.wire.star import StarNetwork
 from covey.wire.thread import on_own_thread
@@ -29,17 +29,15 @@ __all__ = [
     "Chunk",
     "Contact",
     "Count",
-    "Entry",
     "Header",
     "Letter",
     "Link",
     "MemoryNetwork",
     "Message",
     "Name",
-    "Notebook",
     "Nothing",
     "Recorder",
-    "ReplayLink",
+    "ResumedLink",
     "Session",
     "Several",
     "StarNetwork",

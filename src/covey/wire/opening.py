@@ -52,7 +52,7 @@ async def open_channel(
     """The channel of a session, on which roles run: keys are agreed on, depth and tally stand at zero.
 
     The exchange of keys is recorded like any other message, so that a resumed session has the same secrets.
-    Over a `ReplayLink`, this and the role go on where they were interrupted.
+    Over a `ResumedLink`, this and the role go on where they were interrupted.
     Raises `PeerError` for a public key that is of small order or a copy of ours.
     """
     parts = Session(link, session, rng, recorder, silence=silence, patience=patience)

@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from covey.wire.frame import Header, Letter
+from covey.wire.frame import Letter
 
 
 class Recorder(Protocol):
@@ -51,33 +51,6 @@ class Several:
         """Tells each."""
         for recorder in self._recorders:
             await recorder.received(letter)
-
-
-@dataclass
-class Entry:
-    """One message as a transcript knows it."""
-
-    header: Header
-    digest: bytes
-    size: int
-
-
-@dataclass
-class Notebook:
-    """Writes everything down in memory; `letters` is what a resumed role would be fed."""
-
-    sent_entries: list[Entry] = field(default_factory=list)
-    received_entries: list[Entry] = field(default_factory=list)
-    letters: dict[str, list[bytes]] = field(default_factory=dict, repr=False)
-
-    async def sent(self, letter: Letter) -> None:
-        """Keeps the header, the hash and the size."""
-        self.sent_entries.append(Entry(letter.header, letter.digest, letter.size))
-
-    async def received(self, letter: Letter) -> None:
-        """Keeps the same, and the letter itself."""
-        self.received_entries.append(Entry(letter.header, letter.digest, letter.size))
-        self.letters.setdefault(letter.header.sender, []).append(bytes(letter.raw))
 
 
 @dataclass

@@ -15,10 +15,10 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from covey.errors import Aborted, AccessError, InputError
+from covey.wire.connection import HASTE_SECONDS, HEARTBEAT_SECONDS, LINGER_SECONDS, READ_AHEAD, PeerConnection
 from covey.wire.contact import Address, Contact, by_fingerprint, dials
 from covey.wire.depth import first_cause
 from covey.wire.greet import GREETING_SECONDS, HungUp, answer, call, turn_away, welcome
-from covey.wire.line import HASTE_SECONDS, HEARTBEAT_SECONDS, LINGER_SECONDS, READ_AHEAD, Line
 from covey.wire.trust import contexts, explain
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
@@ -30,7 +30,7 @@ _HANG_UPS = 3
 class TlsLink:
     """One party's lines to all its peers."""
 
-    def __init__(self, me: str, lines: Mapping[str, Line]) -> None:
+    def __init__(self, me: str, lines: Mapping[str, PeerConnection]) -> None:
         self.me = me
         self.peers = tuple(sorted(lines))
         self._lines = lines
@@ -113,7 +113,7 @@ class _Meeting:
         self._callers = [name for name, peer in self._peers.items() if peer not in self._called]
         self._bind = listen or own.address
         self._dialing, self._answering = contexts(certificate, key, self._peers.values())
-        self._lines: dict[str, Line] = {}
+        self._lines: dict[str, PeerConnection] = {}
         self._keepers: list[asyncio.Task[None]] = []
         self._refusals: list[str] = []
         self._hung_up: Counter[str] = Counter()
@@ -160,7 +160,7 @@ class _Meeting:
             return AccessError(f"{late}; {self._refusals[-1]}")
         return Aborted(f"{late}: see that it is running, and that the study has the right address", resumable=True)
 
-    def _enter(self, line: Line) -> None:
+    def _enter(self, line: PeerConnection) -> None:
         self._lines[line.peer] = line
         for work in (line.listen(), line.beat(self._heartbeat)):
             self._keepers.append(self._tasks.create_task(work))
@@ -183,7 +183,7 @@ class _Meeting:
                 await line.wait_over()
                 pause = FIRST_PAUSE
 
-    async def _call(self, peer: Contact) -> Line | None:
+    async def _call(self, peer: Contact) -> PeerConnection | None:
         """One attempt; none if nobody who could be the peer answers."""
         where = peer.address
         if where is None:
@@ -195,7 +195,7 @@ class _Meeting:
                 )
                 with _dropped_on_failure(writer):
                     await call(reader, writer, self._me, peer.name, self._known)
-                    return Line(peer.name, reader, writer)
+                    return PeerConnection(peer.name, reader, writer)
         except ssl.SSLError as error:
             refused = f"party {peer.name!r} at {where} was not accepted, or did not accept us"
             raise AccessError(f"{refused}: {explain(error)}") from None
@@ -245,7 +245,7 @@ class _Meeting:
                     await writer.drain()
                     raise AccessError(f"a second connection of party {name!r} was refused")
                 welcome(writer)
-                self._enter(Line(name, reader, writer))
+                self._enter(PeerConnection(name, reader, writer))
         except ssl.SSLError as error:
             self._refuse(f"a peer was refused: {explain(error)}")
         except AccessError as error:

@@ -12,7 +12,7 @@ from tests.harness.harness import End, run
 from tests.harness.trial import Trial
 
 from covey.errors import CoveyError, PeerError
-from covey.party.record.run_certificate import Certified, check, statement_b, to_sign
+from covey.party.record.run_certificate import RunCertificate, check, statement_b, to_sign
 from covey.protocols import Figures, Result, Seat, count
 from covey.wire import MemoryNetwork
 from covey.wire.frame import FRAME_BYTES, SALT_BYTES, SEQUENCE_BYTES, read, split
@@ -73,7 +73,7 @@ def test_a_message_that_is_not_what_was_sent_is_noticed_though_its_content_is_th
 
 
 @pytest.fixture(scope="module")
-def certified() -> Certified:
+def certified() -> RunCertificate:
     ends = run(TRIAL)
     closed = [end.finished.record.closed for end in ends.values() if end.finished is not None]
     assert all(each is not None and each.certificate == closed[0].certificate for each in closed if closed[0])
@@ -81,17 +81,17 @@ def certified() -> Certified:
     return closed[0].certificate
 
 
-def checked(certified: Certified) -> list[str]:
+def checked(certified: RunCertificate) -> list[str]:
     certificates = {name: keys.certificate for name, keys in TRIAL.keys.items()}
     return check(certified, TRIAL.certified, certificates, dict.fromkeys(TRIAL.names, True))
 
 
-def test_all_parties_hold_the_same_certificate_and_it_holds(certified: Certified) -> None:
+def test_all_parties_hold_the_same_certificate_and_it_holds(certified: RunCertificate) -> None:
     assert checked(certified) == []
     assert set(certified.a_signatures) == set(certified.b_signatures) == set(TRIAL.names)
 
 
-def test_every_change_of_a_certificate_is_named(certified: Certified) -> None:
+def test_every_change_of_a_certificate_is_named(certified: RunCertificate) -> None:
     assert certified.b is not None
     north = TRIAL.keys["north"]
     forgeries = {

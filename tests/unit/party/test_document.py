@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 
 from covey import samples
 from covey.errors import InputError
-from covey.party.record import document
+from covey.party.simulate import document
 from covey.study import Study
 
 plain = some.one_of(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from covey import report
 from covey.party.collection import invitation, register, status
-from covey.party.record import folder
+from covey.party.record import names
 from covey.study.folder import RESERVED
 
 
 def test_every_name_that_runs_write_is_reserved() -> None:
-    names = {
-        folder.RELEASE, folder.SUMMARY, folder.LEDGER, folder.STUDY, folder.LOG, folder.CERTIFICATE, folder.TRANSCRIPT,
-        folder.JOURNAL, report.FILE, register.FILE, invitation.FILE, status.FILE,
+    written = {
+        names.RELEASE, names.SUMMARY, names.LEDGER, names.STUDY, names.LOG, names.CERTIFICATE, names.TRANSCRIPT,
+        names.JOURNAL, report.FILE, register.FILE, invitation.FILE, status.FILE,
     }  # fmt: skip
-    assert names <= RESERVED
+    assert written <= RESERVED

@@ -17,11 +17,12 @@ from covey.crypto.secret import Secret
 from covey.errors import AccessError, CoveyError, InputError, PeerError
 from covey.party.identity import keys
 from covey.party.identity.roster import Roster
+from covey.party.record.run_record import Agreement
 from covey.party.session import handshake
 from covey.party.session.agreement import differences, terms
-from covey.party.session.handshake import Agreement, Confirm, Hello, Nonce, commit, hello, session_digest, shake_hands
+from covey.party.session.handshake import Confirm, Hello, Nonce, commit, hello, session_digest, shake_hands
 from covey.party.session.journal import NoJournal
-from covey.party.simulate.in_process import with_certificates
+from covey.party.simulate.stage import with_certificates
 from covey.study import Study
 from covey.wire import Channel, Link, MemoryNetwork, plain_channel
 

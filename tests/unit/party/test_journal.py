@@ -12,8 +12,8 @@ from tests.harness.trial import keys_of
 
 from covey.crypto.secret import Secret
 from covey.errors import Aborted, InputError, PeerError
+from covey.party.record.run_record import Agreement
 from covey.party.session.binding import bind, data_digest
-from covey.party.session.handshake import Agreement
 from covey.party.session.journal import Journal
 from covey.party.session.journal_records import Begun
 from covey.wire.frame import Header, Letter, write
@@ -180,7 +180,7 @@ def test_a_journal_keeps_all_that_its_session_is_bound_to(tmp_path: Path) -> Non
     ours = bind(trial.certified, "north", trial.tables["north"], keys_of("north"))
     agreement = Agreement(b"s" * 32, Secret(b"seed" * 8), {}, {}, {})
     journal = Journal.resume(tmp_path / "journal", KEY)
-    journal.begin(agreement.begun(ours))
+    journal.begin(Begun.of(agreement, ours))
     journal.close()
     again = Journal.read(tmp_path / "journal", KEY)
     assert again.begun is not None

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from tests.harness.cases import CASES
 
-from covey.party.record.folder import LEDGER, RunFolder
+from covey.party.record.folder import RunFolder
 from covey.party.record.ledger import Ledger
+from covey.party.record.names import LEDGER
 from covey.protocols import of_study
 from covey.secure.declare import Leakage
 

@@ -12,12 +12,12 @@ from tests.conftest import Covey
 
 from covey.cli.display import Display
 from covey.errors import AccessError, PeerError, Unmet
-from covey.party.collection import speech
-from covey.party.collection.calling import Caller
+from covey.party.collection.enrolment import enrol
 from covey.party.collection.responding import Respondent, _folder_name
 from covey.party.identity import keys as keyring
 from covey.party.record.log import RunLog
 from covey.plain import UNSEEN, plain, plain_lines, slug
+from covey.wire.standing import words
 
 ESCAPES = ["\x1b[2J", "\x1b]0;owned\x07", "\x9b2J", "\x7f", "\x08", "\r", "\u202e", "\u2066", "\u2028", "\ud800"]
 
@@ -69,9 +69,9 @@ def test_a_respondents_folder_lies_here_whatever_the_study_is_called() -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", [speech.Refused("no\x1b[2J\nyes", True), speech.Enrolled("h\x1b[2J")], ids=["why", "handle"]
+    "answer", [words.Refused("no\x1b[2J\nyes", True), words.Enrolled("h\x1b[2J")], ids=["why", "handle"]
 )
-def test_a_collector_cannot_steer_a_respondents_terminal(answer: speech.Refused | speech.Enrolled) -> None:
+def test_a_collector_cannot_steer_a_respondents_terminal(answer: words.Refused | words.Enrolled) -> None:
     class Line:
         async def say(self, said: object) -> None:
             pass
@@ -83,19 +83,18 @@ def test_a_collector_cannot_steer_a_respondents_terminal(answer: speech.Refused 
             pass
 
     invitation: Any = SimpleNamespace(secret=bytes(32), study=bytes(32), fingerprint=bytes(32))
-    caller = Caller("office", invitation, keyring.make("me"), Path(), lambda sentence: None)
 
     async def connect(*, known: bool) -> tuple[Line, object]:
         return Line(), SimpleNamespace(nonce=bytes(32))
 
-    caller.connect = connect  # type: ignore[assignment, method-assign]
+    dialer: Any = SimpleNamespace(connect=connect)
     with pytest.raises((AccessError, PeerError)) as refused:
-        asyncio.run(caller.enrol())
+        asyncio.run(enrol(dialer, "office", invitation, keyring.make("me")))
     assert str(refused.value).isprintable()
 
 
 def test_a_collectors_last_word_cannot_either() -> None:
     respondent: Any = SimpleNamespace()
     with pytest.raises(Unmet, match="the collector says") as ended:
-        Respondent._over(respondent, speech.Over(how="ended", why="sorry\x1b[2J\nYou are done."))
+        Respondent._over(respondent, words.Over(how="ended", why="sorry\x1b[2J\nYou are done."))
     assert str(ended.value).isprintable()

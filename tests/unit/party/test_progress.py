@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from tests.consortium import study_text
@@ -10,7 +11,8 @@ from tests.harness.clock import run_jumping
 
 from covey.cli.display import Display, describe, size
 from covey.party.record.ledger import Ledger
-from covey.party.record.summary import Traffic, summarize
+from covey.party.record.run_record import Finished, RunRecord, Traffic
+from covey.party.record.summary import summarize
 from covey.party.session.progress import Progress, Snapshot
 from covey.protocols import Figures, find
 from covey.secure.declare import Leakage
@@ -96,9 +98,11 @@ def test_a_party_without_the_release_has_no_figures_of_it() -> None:
     ledger = Ledger(STUDY, find("count"), "north")
     traffic = {name: Traffic(2, 100, 3) for name in ("north", "south", "east")}
     figures = Figures(rows=9, classes=2, k_reached=4, loss={"lm": 0.5})
-    common = {"party": "north", "seconds": 1.0, "reproducible": False}
-    without = summarize(STUDY, ledger, traffic, figures=None, release_sha256=None, **common)  # type: ignore[arg-type]
-    has = summarize(STUDY, ledger, traffic, figures=figures, release_sha256="00", **common)  # type: ignore[arg-type]
+    finished = Finished(None, "00", figures, traffic, 1.0, b"", (), RunRecord(), ())
+    nothing = replace(finished, release_sha256=None, figures=None)
+    has, without = (
+        summarize(STUDY, ledger, each, "north", reproducible=False).describe() for each in (finished, nothing)
+    )
     figured = {"rows", "withheld", "k_reached", "l_reached", "classes", "suppressed_cells", "loss", "release_sha256"}
     assert set(has) - set(without) == figured
     assert (has["rounds"], has["messages"], has["bytes"]) == (3, 6, 300)

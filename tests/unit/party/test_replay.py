@@ -16,17 +16,17 @@ from tests.consortium import Site, found, jobs, run_together
 from covey import protocols
 from covey.errors import InputError, Unmet
 from covey.party.audit.folders import audit
-from covey.party.audit.rerun import rerun
+from covey.party.audit.replay import replay
 from covey.party.identity import keys as keyring
 from covey.party.record import transcript_file
-from covey.party.record.folder import CERTIFICATE, JOURNAL, LEDGER, RELEASE, SUMMARY, TRANSCRIPT
 from covey.party.record.forget import forget
-from covey.party.record.vouch import vouch
+from covey.party.record.names import CERTIFICATE, JOURNAL, LEDGER, RELEASE, SUMMARY, TRANSCRIPT
+from covey.party.record.signatures import vouch
 from covey.party.session.journal import erase
-from covey.party.session.session import Finished
 from covey.protocols import Proposal, Result, Seat, count
 from covey.secure import sum as secure_sum
 from covey.study import Study
+from covey.summary import Summary
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Site]:
     """Three parties that have run a study."""
     sites = found(tmp_path_factory.mktemp("run"))
     ends = run_together(jobs(sites))
-    assert all(isinstance(end, Finished) for end in ends.values()), ends
+    assert all(isinstance(end, Summary) for end in ends.values()), ends
     return sites
 
 
@@ -53,7 +53,7 @@ def test_honest_runs_pass_alone_and_together(finished: dict[str, Site]) -> None:
     assert wrong(*(site.out for site in finished.values())) == []
     for site in finished.values():
         assert wrong(site.out) == []
-        assert rerun(site.out, site.keys) == []
+        assert replay(site.out, site.keys) == []
 
 
 @pytest.mark.parametrize("name", [RELEASE, CERTIFICATE, LEDGER, SUMMARY])
@@ -91,7 +91,7 @@ def test_any_changed_byte_of_the_journal_is_named(north: Site) -> None:
         changed[place] ^= 4
         path.write_bytes(changed)
         with pytest.raises(InputError, match="journal: was altered or is damaged"):
-            rerun(north.out, north.keys)
+            replay(north.out, north.keys)
 
 
 def test_a_transcript_that_its_party_rewrites_contradicts_the_others(north: Site, finished: dict[str, Site]) -> None:
@@ -131,9 +131,9 @@ def test_a_party_that_deviates_by_one_bit_is_found_by_its_replay(
         patch.setattr(count, "PROTOCOL", bending)
         protocols.named.cache_clear()
         ends = run_together(jobs(sites))
-    assert all(isinstance(end, Finished) for end in ends.values()), ends
-    assert rerun(sites["north"].out, sites["north"].keys) == []
-    sentences = rerun(sites["south"].out, sites["south"].keys)
+    assert all(isinstance(end, Summary) for end in ends.values()), ends
+    assert replay(sites["north"].out, sites["north"].keys) == []
+    sentences = replay(sites["south"].out, sites["south"].keys)
     assert len(sentences) == 2
     assert all("at count" in each and "not the one that the protocol prescribes" in each for each in sentences)
 
@@ -141,12 +141,12 @@ def test_a_party_that_deviates_by_one_bit_is_found_by_its_replay(
 def test_a_replay_with_other_data_is_refused(north: Site) -> None:
     lines = north.data.read_text().replace("31", "32", 1)
     north.data.write_text(lines)
-    assert rerun(north.out, north.keys, str(north.data)) == ["the data: not what the session was bound to"]
+    assert replay(north.out, north.keys, str(north.data)) == ["the data: not what the session was bound to"]
 
 
 def test_a_replay_needs_the_partys_own_keys(north: Site, finished: dict[str, Site]) -> None:
     with pytest.raises(InputError, match="keys of party 'south'"):
-        rerun(north.out, finished["south"].keys)
+        replay(north.out, finished["south"].keys)
 
 
 def test_the_certificate_vouches_for_the_release_and_for_no_other(north: Site) -> None:
@@ -231,7 +231,7 @@ def test_forgetting_leaves_what_may_be_kept_and_nothing_secret(north: Site) -> N
     assert {path.name for path in north.out.iterdir()} == before - {JOURNAL}
     assert wrong(north.out) == []
     with pytest.raises(InputError, match="there is no journal"):
-        rerun(north.out, north.keys)
+        replay(north.out, north.keys)
     assert forget(north.out) == []
 
 

@@ -17,6 +17,7 @@ from covey.cli import app
 from covey.errors import Aborted, CoveyError, InputError
 from covey.judge import verify
 from covey.party.audit.folders import audit
+from covey.party.session import respondents as messages
 from covey.party.simulate import respondents
 from covey.study import Study
 from covey.wire import Channel
@@ -132,8 +133,8 @@ def test_one_refusal_ends_the_run_with_nothing_released(
     original = Channel.send
 
     async def send(self: Channel, to: str, message: object) -> None:
-        if isinstance(message, respondents.Consent) and self.me == "r05":
-            message = respondents.Consent(False)
+        if isinstance(message, messages.Consent) and self.me == "r05":
+            message = messages.Consent(False)
         await original(self, to, message)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Channel, "send", send)
@@ -148,8 +149,8 @@ def test_a_respondent_that_saw_another_run_is_named(folder: Path, monkeypatch: p
     original = Channel.send
 
     async def send(self: Channel, to: str, message: object) -> None:
-        if isinstance(message, respondents.Compared) and self.me == "r07":
-            message = respondents.Compared(bytes(32), message.read)
+        if isinstance(message, messages.Compared) and self.me == "r07":
+            message = messages.Compared(bytes(32), message.read)
         await original(self, to, message)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Channel, "send", send)

@@ -9,13 +9,13 @@ from tests.harness.cases import CASES
 from tests.harness.harness import lines, run
 
 from covey.party.audit.script import strays
-from covey.party.record.transcript import Line
+from covey.party.record.transcript import Entry
 
 TRIAL = CASES["count"].smallest()
 HONEST = lines(run(TRIAL))
 
 
-def wrong(messages: list[Line], *, finished: bool = True) -> list[str]:
+def wrong(messages: list[Entry], *, finished: bool = True) -> list[str]:
     return strays(TRIAL.study, TRIAL.protocol, messages, finished=finished)
 
 

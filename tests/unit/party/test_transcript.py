@@ -8,17 +8,17 @@ from tests.harness.cases import CASES
 from tests.harness.harness import run
 from tests.harness.network import FaultyNetwork, Weather
 
-from covey.party.record.transcript import Line, Transcript, start
+from covey.party.record.transcript import Entry, Transcript, start
 
 SESSION = b"s" * 16
 PAIR = ("north", "south")
 
 
-def line(step: str, number: int = 0, depth: int = 1, digest: bytes = b"d" * 32) -> Line:
-    return Line(*PAIR, step, "a.tag", number, depth, 300, digest)
+def line(step: str, number: int = 0, depth: int = 1, digest: bytes = b"d" * 32) -> Entry:
+    return Entry(*PAIR, step, "a.tag", number, depth, 300, digest)
 
 
-def head(*lines: Line) -> bytes:
+def head(*lines: Entry) -> bytes:
     return Transcript({PAIR: list(lines)}).head(SESSION, PAIR).digest
 
 

@@ -17,7 +17,9 @@ from tests.consortium import data_text, found, jobs, run_together, study_text
 import covey as library
 from covey import samples
 from covey.errors import InputError
-from covey.report import Ledger, Material, Summary, gather, render, write
+from covey.party.record.reporting import gather, write
+from covey.report import Ledger, Material, render
+from covey.summary import Summary
 
 
 def words(page: str) -> str:

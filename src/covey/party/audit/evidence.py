@@ -12,10 +12,11 @@ from covey.errors import CoveyError, InputError
 from covey.files import json_object
 from covey.party.audit.script import strays
 from covey.party.identity.certificate import Certificate
-from covey.party.record import run_certificate as certify
+from covey.party.identity.roster import certificates_in
 from covey.party.record import transcript_file
-from covey.party.record.folder import CERTIFICATE, LEDGER, RELEASE, STUDY, SUMMARY, TRANSCRIPT
 from covey.party.record.ledger import Ledger
+from covey.party.record.names import CERTIFICATE, LEDGER, RELEASE, STUDY, SUMMARY, TRANSCRIPT
+from covey.party.record.signatures import check_file
 from covey.party.record.transcript import chain
 from covey.party.record.transcript_file import Read
 from covey.party.session.handshake import session_digest, statement
@@ -63,21 +64,8 @@ def open_case(folder: Path) -> Case:
         raise InputError(f"{folder}: holds no {STUDY}; put the study and its files there")
     study = Study.load(folder / STUDY)
     return Case(
-        folder, study, of_study(study), certificates_of(study, folder), transcript_file.read(folder / TRANSCRIPT)
+        folder, study, of_study(study), certificates_in(study, folder), transcript_file.read(folder / TRANSCRIPT)
     )
-
-
-def certificates_of(study: Study, folder: Path) -> dict[str, Certificate]:
-    """The certificates that a study names, or else those in the folder's `certs`."""
-    found = {}
-    for party in study.parties:
-        content = study.files.get(party.certificate.as_posix()) if party.certificate is not None else None
-        beside = folder / "certs" / f"{party.name}.pem"
-        if content is None and beside.is_file():
-            content = beside.read_bytes()
-        if content is not None:
-            found[party.name] = Certificate.parse(content, party.name)
-    return found
 
 
 def look_into(case: Case) -> list[str]:
@@ -130,7 +118,7 @@ def _chains(case: Case) -> list[str]:
     wrong = []
     transcript = case.read.transcript
     heads = {(head.sender, head.to): head for head in case.read.heads}
-    if not set(transcript.lines) <= set(heads):
+    if not set(transcript.entries) <= set(heads):
         wrong.append(f"{TRANSCRIPT}: a pair has messages and no head")
     for pair, head in heads.items():
         where = f"{TRANSCRIPT}: from {pair[0]!r} to {pair[1]!r}"
@@ -228,13 +216,11 @@ def _ledger(case: Case) -> list[str]:
 
 def _certificate(case: Case) -> list[str]:
     try:
-        certified = certify.Certified.read(case.folder / CERTIFICATE)
+        checked = check_file(case.folder / CERTIFICATE, case.study)
     except CoveyError as error:
         return [str(error)]
-    receives = {party.name: case.protocol.receives(case.study, party.name) for party in case.study.parties}
-    wrong = [
-        f"{CERTIFICATE}: {sentence}" for sentence in certify.check(certified, case.study, case.certificates, receives)
-    ]
+    certified = checked.certificate
+    wrong = [f"{CERTIFICATE}: {sentence}" for sentence in checked.wrong]
     heads = certified.a.get("heads")
     for head in case.read.heads:
         theirs = heads.get(head.sender) if isinstance(heads, dict) else None
@@ -242,7 +228,7 @@ def _certificate(case: Case) -> list[str]:
             wrong.append(f"{CERTIFICATE}: has another head from {head.sender!r} to {head.to!r} than the transcript")
     if certified.b is not None and certified.b.get("release_sha256") != case.read.files.sha256.get(RELEASE):
         wrong.append(f"{CERTIFICATE}: is of another release than the folder's")
-    if (certified.b is None) == receives[case.party]:
+    if (certified.b is None) == case.protocol.receives(case.study, case.party):
         wrong.append(f"{CERTIFICATE}: has statement B where none is due, or lacks it")
     return wrong
 

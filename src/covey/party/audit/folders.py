@@ -14,7 +14,7 @@ from pathlib import Path
 from covey.errors import Unmet
 from covey.files import json_object
 from covey.party.audit.evidence import Case, forgeries, look_into, open_case, sentences_of
-from covey.party.record.folder import LEDGER, TRANSCRIPT
+from covey.party.record.names import LEDGER, TRANSCRIPT
 from covey.party.record.transcript import Pair, Transcript
 
 

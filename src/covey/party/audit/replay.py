@@ -1,77 +1,98 @@
-"""A role played again without anybody else: what a journal holds is enough.
+"""A party re-runs its own role and shows that what it sent is what the protocol prescribes.
 
-With it a party ends a run whose last messages it had read when it was cut off, and shows later that what it sent is
-what the protocol prescribes for the data and the seed that it committed to.
+It shows this for the data that its journal is bound to and the seed that it committed to before anyone's nonce was
+known. It does not show that the data were true, nor anything about a seed that was chosen among many before that.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from dataclasses import replace
+import contextlib
+from pathlib import Path
 
-from covey.errors import Aborted, CoveyError, InputError
-from covey.party.record.transcript import Line, Transcript
-from covey.party.session.handshake import Agreement, commit
-from covey.party.session.journal import Journal, NoJournal
-from covey.party.session.session import Finished, Part, Record, play
-from covey.wire import ReplayLink
-
-
-class Alone:
-    """A link to peers that are not there: what is said to them is lost, and they say nothing."""
-
-    def __init__(self, me: str, peers: tuple[str, ...]) -> None:
-        self.me, self.peers = me, peers
-
-    async def send(self, peer: str, frame: bytes) -> None:
-        """Loses it."""
-
-    async def receive(self, peer: str) -> bytes:
-        """Never gives anything. Raises Aborted: the journal has nothing more."""
-        raise Aborted(f"the journal has nothing more from party {peer!r}", resumable=True)
-
-    def heard(self, peer: str) -> float:
-        """Now: nobody is waited for."""
-        return asyncio.get_running_loop().time()
-
-    async def close(self) -> None:
-        """Nothing is to be closed."""
+from covey.errors import InputError, Unmet
+from covey.party.audit.evidence import Case, open_case
+from covey.party.identity import keys as keyring
+from covey.party.identity.keys import Keys
+from covey.party.identity.roster import Roster
+from covey.party.record.ledger import Ledger
+from covey.party.record.log import Silence
+from covey.party.record.names import JOURNAL
+from covey.party.record.transcript import Entry, Transcript
+from covey.party.session.approval import approve_always
+from covey.party.session.binding import bind
+from covey.party.session.data import load_table
+from covey.party.session.handshake import commit
+from covey.party.session.journal import Journal
+from covey.party.session.journal_records import Begun
+from covey.party.session.playing import Participant
+from covey.party.session.progress import Progress
+from covey.party.session.replay import play_again
+from covey.table import Table
 
 
-class Retold(NoJournal):
-    """What a journal has, without holding the role to what it had said."""
+def replay(folder: Path, keys: Path | None = None, data: str | None = None) -> list[str]:
+    """Where this party's messages are not as prescribed, in sentences; none if all are.
 
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
-        self.decisions = journal.decisions
-
-    def letters(self, sender: str) -> Iterator[bytes]:
-        """That peer's letters."""
-        return self._journal.letters(sender)
-
-
-async def finish_alone(part: Part) -> Finished:
-    """Ends a run whose journal is complete. Raises Aborted if it is not."""
-    return await _again(part)
-
-
-async def play_again(part: Part, journal: Journal) -> Transcript:
-    """What the role sends when it is played again with what the journal holds, as far as it gets."""
-    record = Record()
-    again = replace(part, journal=Retold(journal), record=record)
-    try:
-        await _again(again, journal)
-    except CoveyError:
-        return record.transcript  # a role that is led astray by its own deviation may end early; the messages tell
-    return record.transcript
+    The keys are those in the folder, unless others are named; the data are where they were at the run. Raises
+    InputError where the journal, the keys or the data are missing, Unmet for a transcript that was altered.
+    """
+    case = open_case(folder)
+    own = keyring.load(keys or folder / "keys")
+    if own.party != case.party:
+        raise InputError(f"{keys or folder / 'keys'}: are the keys of party {own.party!r}, the run is {case.party!r}'s")
+    journal = Journal.read(folder / JOURNAL, own.journal)
+    with contextlib.closing(journal):
+        begun = journal.begun
+        if begun is None:
+            raise Unmet(f"{journal.path}: was altered: it holds no session")
+        table = load_table(case.study, case.party, data or begun.source or None)
+        wrong = _bound(case, begun, table, own)
+        return wrong or _deviations(case, begun, table, own, journal)
 
 
-def deviations(prescribed: Transcript, sent: list[Line], me: str) -> list[str]:
-    """Where what a party sent is not what the protocol prescribes, in sentences."""
+def _bound(case: Case, begun: Begun, table: Table | None, keys: Keys) -> list[str]:
+    """The reasons, in sentences, why journal, data and transcript do not belong together."""
+    said = case.read.session
+    wrong = []
+    if begun.session.hex() != said.session:
+        wrong.append("the journal is of another session than the transcript")
+    changed = bind(case.study, case.party, table, keys).differences(begun.binding)
+    if changed:
+        wrong.append(f"{', '.join(changed)}: not what the session was bound to")
+    if commit(begun.agreement().seed) != bytes.fromhex(said.commitments[case.party]):
+        wrong.append("the journal's seed is not the one that was committed to")
+    return wrong
+
+
+def _deviations(case: Case, begun: Begun, table: Table | None, keys: Keys, journal: Journal) -> list[str]:
+    participant = Participant(
+        study=case.study,
+        protocol=case.protocol,
+        party=case.party,
+        table=table,
+        keys=keys,
+        roster=Roster(case.certificates, {}, begun.roster_hash),
+        seed=keys.journal,  # never drawn from: the session's seed is the journal's
+        decide=approve_always,
+        progress=Progress(case.party, case.protocol.phases),
+        ledger=Ledger(case.study, case.protocol, case.party),
+        log=Silence(),
+    )
+    with asyncio.Runner() as runner:
+        prescribed = runner.run(play_again(participant, journal))
+    sent = [row.entry for row in case.read.said if row.sender == case.party]
+    wrong = deviations(prescribed, sent, case.party)
+    if not case.finished:  # a run that was cut off may have said less than it would have
+        wrong = [sentence for sentence in wrong if not sentence.endswith("was not sent")]
+    return wrong
+
+
+def deviations(prescribed: Transcript, sent: list[Entry], me: str) -> list[str]:
+    """The places, in sentences, where a party did not send what the protocol prescribes."""
     due = {
         (line.recipient, line.step, line.number): line
-        for pair, lines in prescribed.lines.items()
+        for pair, lines in prescribed.entries.items()
         if pair[0] == me
         for line in lines
     }
@@ -88,22 +109,3 @@ def deviations(prescribed: Transcript, sent: list[Line], me: str) -> list[str]:
         for recipient, step, number in due
     ]
     return found
-
-
-def check_seed(journal: Journal, commitment: bytes) -> list[str]:
-    """Whether the journal's seed is the one that the party committed to."""
-    begun = journal.begun
-    if begun is None:
-        raise InputError(f"{journal.path}: holds no session")
-    agreement = Agreement.of(begun)
-    return [] if commit(agreement.seed) == commitment else ["the journal's seed is not the one that was committed to"]
-
-
-async def _again(part: Part, journal: Journal | None = None) -> Finished:
-    source = journal or part.journal
-    if source.begun is None:
-        raise InputError("the journal holds no session")
-    agreement = Agreement.of(source.begun)
-    peers = tuple(sorted(name for name in agreement.nonces if name != part.party))
-    link = ReplayLink(Alone(part.party, peers), {peer: source.letters(peer) for peer in peers}, {})
-    return await play(part, link, agreement)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from itertools import pairwise
 
-from covey.party.record.transcript import Line as Message
+from covey.party.record.transcript import Entry as Message
 from covey.protocols import Line, Protocol
 from covey.study import Study
 from covey.wire import FRAME_BYTES

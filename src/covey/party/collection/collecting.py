@@ -18,35 +18,39 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from covey import report
-from covey.crypto.rng import derive, fresh_seed
+from covey.crypto.rng import fresh_seed
 from covey.errors import Aborted, CoveyError, InputError, Left, PeerError, Unmet
-from covey.party.collection.hub import Hub
+from covey.party.collection.enrolment import EnrolmentDesk
 from covey.party.collection.invitation import Invitations
 from covey.party.collection.register import Dropped, Ended, Opened, Register, Started, moment
-from covey.party.collection.speech import Over
 from covey.party.collection.status import Board
 from covey.party.identity import keys as keyring
 from covey.party.identity.keys import Keys
 from covey.party.identity.roster import Roster
-from covey.party.record.folder import JOURNAL, LOG, RunFolder
+from covey.party.record import reporting
+from covey.party.record.folder import RunFolder
 from covey.party.record.ledger import Ledger
 from covey.party.record.log import RunLog
+from covey.party.record.names import JOURNAL, LOG
+from covey.party.record.run_record import Agreement, Finished, RunRecord
 from covey.party.session.binding import bind
-from covey.party.session.handshake import Agreement
 from covey.party.session.journal import Journal
+from covey.party.session.journal_records import Begun
+from covey.party.session.playing import lasting_secret
 from covey.party.session.progress import Listener, Progress
+from covey.party.session.respondents import RESPONDENTS, Collector, agree, refusals
 from covey.party.session.run import INTERRUPTED, cancel_on
-from covey.party.session.session import Finished, Record
-from covey.party.simulate.deal import RESPONDENTS
-from covey.party.simulate.respondents import agree, finish, refusals
-from covey.protocols import Proposal, Protocol, Result, Seat, of_study
+from covey.protocols import Proposal, Protocol, of_study
 from covey.protocols.collect.terms import Terms, hub_of
 from covey.secure.declare import Leakage
 from covey.study import Study
 from covey.study.study import Party
+from covey.summary import Summary
 from covey.wire import Address, Channel, Session, Several
+from covey.wire.contact import fingerprint
 from covey.wire.depth import first_cause
+from covey.wire.standing.hub import Hub
+from covey.wire.standing.words import Over
 
 PHASE_SECONDS = 3600.0
 FAREWELL_SECONDS = 10.0
@@ -88,15 +92,16 @@ class Lenient:
         self.hub.expel(error.party, f"broke the protocol at {error.step}")
 
 
-def serve(service: Service) -> Finished:
-    """Collects to the end and writes the collector's folder; goes on with what was cut off there.
+def serve(service: Service) -> Summary:
+    """Collects to the end and writes the collector's folder, or goes on with what was cut off; returns the summary.
 
     Raises Unmet if too few came or stayed, Aborted (resumable) when interrupted, InputError for what is wrong here.
     """
     _allow_files()
     collection = Collection.prepare(service)
     with contextlib.closing(collection.register), contextlib.closing(collection.journal), asyncio.Runner() as runner:
-        return runner.run(_run(collection))
+        runner.run(_run(collection))
+    return collection.summary
 
 
 async def _run(collection: Collection) -> Finished:
@@ -127,6 +132,8 @@ class Collection:
     folder: RunFolder
     open: asyncio.Event = field(default_factory=asyncio.Event)
     """Set once it listens."""
+    summary: Summary = field(default_factory=Summary)
+    """The summary of the collection, once it has reached its end."""
 
     @staticmethod
     def prepare(service: Service) -> Collection:
@@ -183,17 +190,9 @@ class Collection:
         opened = held.opened
         if opened is None:
             raise InputError(f"{self.folder.path}: the register has no beginning")
-        hub = Hub(
-            me=self.party,
-            study_hash=self.study.study_hash,
-            certificate=self.files[0],
-            key=self.files[1],
-            register=self.register,
-            invitations=Invitations(self.folder.path),
-            note=self._note,
-            quorum=opened.quorum,
-            closes=opened.closes,
-        )
+        own = fingerprint(self.keys.certificate.der)
+        desk = EnrolmentDesk(opened, own, self.register, Invitations(self.folder.path))
+        hub = Hub(self.party, bytes.fromhex(opened.study_hash), *self.files, desk, self._note)
         board = Board(self.folder.path, hub, self.progress, self.register.held)
         async with hub.listening(self.where) as where, board.kept(), self.progress.ticking():
             self.open.set()
@@ -253,7 +252,7 @@ class Collection:
         current = held.current
         if current is not None and begun is not None and begun.session.hex() == current.session:
             self._note(f"attempt {current.attempt} goes on; {self.journal.messages:,} letters had come before")
-            return Agreement.of(begun), current
+            return begun.agreement(), current
         if current is not None:
             raise InputError(
                 f"{self.journal.path}: is not the journal of attempt {current.attempt}, which is under way; restore "
@@ -261,7 +260,7 @@ class Collection:
             )
         members = sorted(held.ready.keys() - held.left.keys())
         agreement = agree(self.study, self.party, self.keys, fresh_seed())
-        self.journal.begin(agreement.begun(bind(self.study, self.party, None, self.keys)))
+        self.journal.begin(Begun.of(agreement, bind(self.study, self.party, None, self.keys)))
         attempt = (held.started.attempt if held.started is not None else 0) + 1
         started = Started(attempt, agreement.digest.hex(), members, moment())
         self.register.add(started)
@@ -270,7 +269,7 @@ class Collection:
 
     async def _attempt(self, hub: Hub, board: Board, agreement: Agreement, started: Started) -> Finished:
         """Plays the collector's role among the members, and writes what the run leaves."""
-        record = Record(agreement=agreement)
+        record = RunRecord(agreement=agreement)
         link = hub.seat(agreement.digest, started.attempt, started.members, self.journal)
         channel = Channel(
             Session(
@@ -284,27 +283,31 @@ class Collection:
         )
         self.progress.channel = channel
         self.ledger.met()
+        collector = Collector(
+            study=self.study,
+            protocol=self.protocol,
+            keys=self.keys,
+            progress=self.progress,
+            ledger=self.ledger,
+            agreement=agreement,
+            record=record,
+            lasting=lasting_secret(self.keys, self.protocol),
+            attendance=Lenient(hub, tuple(started.members)),
+        )
 
         async def approve(proposal: Proposal) -> None:
             self.ledger.learns(AGREED)
-            for name in await refusals(channel, attendance):
+            for name in await refusals(channel, collector.attendance):
                 hub.expel(name, "refused to hand in its row")
 
-        attendance = Lenient(hub, tuple(started.members))
-        lasting = derive(self.keys.dummy, "lasting", self.protocol.name)
-        seat = Seat(self.study, self.party, None, channel, self.progress, self.ledger, approve, lasting, attendance)
-        begun = time.monotonic()
         async with self._watching(hub, channel, board):
-            result: Result = await self.protocol.role(self.study, self.party)(seat)
-            finished = await finish(
-                channel, seat, result, self.keys, record, self.progress, seconds=lambda: time.monotonic() - begun
-            )
+            finished = await collector.play(channel, approve)
         self.journal.finish()
         gone = {**self.register.held.left, **self.journal.gone}
         if gone:
             named = ", ".join(sorted(gone))
             finished = replace(finished, warnings=(f"left before the end, and left out: {named}",))
-        self.folder.keep(self.study, self.ledger, finished, self.party, self.keys, reproducible=False)
+        self.summary = self.folder.keep(self.study, self.ledger, finished, self.party, self.keys, reproducible=False)
         self.journal.keep()
         self.register.add(Ended("the collection is finished", released=True, time=moment()))
         self._note("the collection is finished")
@@ -353,7 +356,7 @@ class Collection:
         self._note(f"the collection ended: {error}")
         with contextlib.suppress(InputError, Aborted):
             self.folder.keep_ledger(self.ledger, f"ended: {error}")
-            report.write(self.folder.path, study=self.study)
+            reporting.write(self.folder.path, study=self.study)
         hub.end(Over("ended", "the collection ended without a release"))
         await hub.emptied(FAREWELL_SECONDS)
 

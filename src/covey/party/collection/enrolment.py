@@ -1,13 +1,15 @@
-"""Enrolment: an invitation and a key of one's own for a handle; once, and by nobody else.
+"""Enrolment: a caller exchanges an invitation and a key of its own for a handle; once, and nobody else can.
 
-A caller signs, with its certificate's key, the study, the collector, this connection's nonce and its invitation: what
-it shows is its own, and is of use nowhere else.
+A caller signs, with its certificate's key, the study, the collector, this connection's nonce and its invitation. So the
+signature proves that the key is its own, and is of no use anywhere else.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from cryptography import x509
@@ -16,76 +18,111 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from covey.crypto.rng import spell
-from covey.errors import AccessError, CoveyError
-from covey.party.collection import speech
-from covey.party.collection.invitation import Invitations, digest
-from covey.party.collection.register import Register
+from covey.errors import AccessError, PeerError
+from covey.party.collection.invitation import Invitation, Invitations, digest
+from covey.party.collection.register import Opened, Ready, Register, moment
 from covey.party.identity.certificate import Certificate
+from covey.party.identity.keys import Keys
+from covey.plain import plain
 from covey.wire.contact import fingerprint
-
-
-class Turned(CoveyError):
-    """An enrolment that is refused, with what the caller is told."""
-
-    final = True
-
-    def __init__(self, why: str, *, guess: bool = False) -> None:
-        super().__init__(why)
-        self.guess = guess
-        """Whether it may have been a try at another's invitation."""
+from covey.wire.standing.dialing import GREETING_SECONDS, Dialer, Later
+from covey.wire.standing.hub import EnrolmentRefused
+from covey.wire.standing.words import Enrol, Enrolled, Refused, Waiting
 
 
 @dataclass(frozen=True)
-class Desk:
-    """Where the collector decides who is enrolled."""
+class EnrolmentDesk:
+    """The collector's decisions on who is enrolled, kept in its register."""
 
-    study_hash: str
+    opened: Opened
     own: str
     """The fingerprint of the collector's certificate."""
     register: Register
     invitations: Invitations
-    clock: Callable[[], float]
-    welcome: Callable[[str, bytes], None]
-    """Told the handle and the certificate of everyone who is new, once they are on the disk."""
+    clock: Callable[[], float] = time.time
 
-    def enrol(self, asked: speech.Enrol, nonce: bytes, *, closed: bool) -> str:
-        """The handle for a caller's certificate. Raises Turned with what the caller is told."""
+    def certificates(self) -> list[bytes]:
+        """The certificates of everyone who is enrolled, in DER."""
+        return self.register.certificates()
+
+    def handle_of(self, certificate: bytes) -> str | None:
+        """The handle of an enrolled certificate."""
+        return self.register.held.by_certificate.get(fingerprint(certificate))
+
+    def enrol(self, asked: Enrol, nonce: bytes, *, closed: bool) -> tuple[str, bool]:
+        """The handle for a caller's certificate, and whether it is new. Raises EnrolmentRefused."""
         held, token = self.register.held, digest(asked.secret)
-        if asked.study.hex() != self.study_hash:
-            raise Turned("the collection is of another study, or of another version of it")
+        if asked.study.hex() != self.opened.study_hash:
+            raise EnrolmentRefused("the collection is of another study, or of another version of it")
         expiry = self.invitations.expiry(asked.secret)
         if expiry is None:
-            raise Turned("this invitation is not known here", guess=True)
+            raise EnrolmentRefused("this invitation is not known here", guess=True)
         certificate = self._proven(asked, nonce)
         before = held.by_invitation.get(token)
-        mine = held.by_certificate.get(fingerprint(certificate))
+        mine = self.handle_of(certificate)
         if before is not None and before != mine:
-            raise Turned("this invitation was used already, with another key", guess=True)
+            raise EnrolmentRefused("this invitation was used already, with another key", guess=True)
         if mine is not None:
-            return mine  # enrolled before, and the answer was lost: the same handle
+            return mine, False  # enrolled before, and the answer was lost: the same handle
         if self.clock() > expiry:
-            raise Turned("this invitation has expired; ask the organiser for a new one")
+            raise EnrolmentRefused("this invitation has expired; ask the organiser for a new one")
         if held.started is not None or held.ended is not None or closed:
-            raise Turned("the collection has begun, and nobody can enrol any more")
-        handle = self.register.enrol(certificate, token)
-        self.welcome(handle, certificate)
-        return handle
+            raise EnrolmentRefused("the collection has begun, and nobody can enrol any more")
+        return self.register.enrol(certificate, token), True
 
-    def _proven(self, asked: speech.Enrol, nonce: bytes) -> bytes:
-        """The certificate that a caller shows, once it is known to hold its key."""
+    def ready(self, handle: str) -> None:
+        """Notes that a respondent has its answers and takes part, if the collection has not begun."""
+        held = self.register.held
+        if handle not in held.ready and held.started is None and held.ended is None:
+            self.register.add(Ready(handle, moment()))
+
+    def waiting(self) -> Waiting:
+        """The word to a respondent before the collection begins."""
+        return Waiting(len(self.register.held.ready), self.opened.quorum, self.opened.closes)
+
+    def excluded(self, members: Iterable[str]) -> dict[str, str]:
+        """Everyone who is enrolled and not among these members, and why."""
+        held, here = self.register.held, set(members)
+        late = "was not ready when the collection began"
+        return {handle: held.left.get(handle, late) for handle in held.enrolled if handle not in here}
+
+    def _proven(self, asked: Enrol, nonce: bytes) -> bytes:
+        """The certificate that a caller shows, once the caller has proved that it holds the key."""
         try:
             parsed = x509.load_der_x509_certificate(asked.certificate)
             shown = Certificate.parse(parsed.public_bytes(Encoding.PEM), None)
-            content = statement(self.study_hash, self.own, nonce, asked.secret, shown.der)
+            content = statement(self.opened.study_hash, self.own, nonce, asked.secret, shown.der)
             Ed25519PublicKey.from_public_bytes(shown.public_key).verify(asked.signature, content)
         except (ValueError, AccessError, InvalidSignature):
-            raise Turned("the certificate is not one that covey makes, or its key is another's") from None
+            raise EnrolmentRefused("the certificate is not one that covey makes, or its key is another's") from None
         if shown.der != asked.certificate:
-            raise Turned("the certificate is not one that covey makes")
+            raise EnrolmentRefused("the certificate is not one that covey makes")
         return shown.der
 
 
+async def enrol(dialer: Dialer, hub: str, invitation: Invitation, keys: Keys) -> str:
+    """Enrols a respondent's key with its invitation; returns the handle. Raises AccessError for a final refusal."""
+    connection, hello = await dialer.connect(known=False)
+    try:
+        own, secret = keys.certificate.der, invitation.secret
+        content = statement(invitation.study.hex(), invitation.fingerprint.hex(), hello.nonce, secret, own)
+        await connection.say(Enrol(secret, own, invitation.study, keys.tls.sign(content)))
+        async with asyncio.timeout(GREETING_SECONDS):
+            answer = await connection.read()
+    finally:
+        await connection.close()
+    if isinstance(answer, Refused):
+        if answer.final:
+            raise AccessError(f"the collector refuses: {plain(answer.why)}")
+        raise Later(plain(answer.why))
+    if not isinstance(answer, Enrolled):
+        raise PeerError(party=hub, step="enrolment", reason="an answer that is none")
+    if plain(answer.handle) != answer.handle:
+        raise PeerError(party=hub, step="enrolment", reason="a handle with control characters")
+    return answer.handle
+
+
 def statement(study_hash: str, collector: str, nonce: bytes, secret: bytes, certificate: bytes) -> bytes:
-    """What a caller signs with its certificate's key when it enrols."""
+    """The bytes that a caller signs with its certificate's key when it enrols."""
     parts = (study_hash, collector, nonce, secret, hashlib.sha256(certificate).digest())
     return spell("covey enrolment/1", *parts)

@@ -7,26 +7,28 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from covey.crypto.rng import derive, fresh_seed
+from covey.crypto.rng import fresh_seed
 from covey.errors import CoveyError, InputError
 from covey.files import PRIVATE, as_json, write_atomically
 from covey.party.collection.home import Home
-from covey.party.collection.standing import Standing, StandingLink
 from covey.party.identity.keys import Keys
-from covey.party.record.folder import LEDGER
 from covey.party.record.ledger import Ledger
+from covey.party.record.names import LEDGER
+from covey.party.record.run_record import Agreement
 from covey.party.record.transcript import Transcript
 from covey.party.session.binding import bind
-from covey.party.session.handshake import Agreement
 from covey.party.session.journal import Journal
-from covey.party.simulate.respondents import compare, consent
-from covey.protocols import Proposal, Protocol, Seat
+from covey.party.session.journal_records import Begun
+from covey.party.session.playing import lasting_secret, play_role
+from covey.party.session.respondents import compare, consent
+from covey.protocols import Proposal, Protocol
 from covey.protocols.collect.leaks import WITHHELD
 from covey.secure.declare import Leakage
 from covey.study import Study
 from covey.study.study import Party
 from covey.table import Table
 from covey.wire import Channel, Session, Several
+from covey.wire.standing import StandingLine, StandingLink
 
 _FOREVER = 10 * 365 * 86400.0
 
@@ -66,7 +68,7 @@ class Visit:
 
     session: bytes
     journal: Journal
-    line: Standing
+    line: StandingLine
     task: asyncio.Task[None]
     outcome: How | CoveyError | None = None
     """How the role ended, once it has."""
@@ -92,14 +94,14 @@ class Player:
     def begin(self, journal: Journal, handle: str, session: bytes) -> None:
         """A session is new: its randomness is drawn, and on the disk."""
         agreement = Agreement(session, fresh_seed(), {}, {}, {})
-        journal.begin(agreement.begun(bind(self.study, handle, self.table, self.keys)))
+        journal.begin(Begun.of(agreement, bind(self.study, handle, self.table, self.keys)))
 
-    async def play(self, handle: str, journal: Journal, line: Standing) -> How:
+    async def play(self, handle: str, journal: Journal, line: StandingLine) -> How:
         """The role to its end, from wherever the journal says that it had come."""
         begun = journal.begun
         if begun is None:
             raise InputError(f"{journal.path}: no session has begun")
-        agreement = Agreement.of(begun)
+        agreement = begun.agreement()
         transcript = Transcript()
         link = StandingLink(handle, {self.hub: line})
         recorder = Several(journal, transcript)
@@ -115,9 +117,16 @@ class Player:
         ledger.listener = lambda: self._keep_ledger(ledger)
         book = Noted(ledger)
         ledger.met()
-        lasting = derive(self.keys.dummy, "lasting", self.protocol.name)
-        seat = Seat(self.study, handle, self.table, channel, Quiet(self.say), book, approve, lasting)
-        await self.protocol.role(self.study, handle)(seat)
+        await play_role(
+            self.protocol,
+            self.study,
+            channel,
+            table=self.table,
+            lasting=lasting_secret(self.keys, self.protocol),
+            pace=Quiet(self.say),
+            book=book,
+            approve=approve,
+        )
         await compare(channel, self.hub, transcript)
         return "withheld" if book.withheld else "released"
 

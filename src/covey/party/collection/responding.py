@@ -15,16 +15,15 @@ from pathlib import Path
 
 from covey.errors import Aborted, CoveyError, InputError, PeerError, Unmet
 from covey.files import erase
-from covey.party.collection import questions, speech
-from covey.party.collection.calling import Caller, Later
+from covey.party.collection import questions
 from covey.party.collection.collecting import collected
+from covey.party.collection.enrolment import enrol
 from covey.party.collection.home import KEYS, Home
 from covey.party.collection.invitation import Invitation
 from covey.party.collection.playing import How, Player, Visit
-from covey.party.collection.speech import Connection, Garbled
-from covey.party.collection.standing import Standing
+from covey.party.identity import keys as keyring
 from covey.party.identity.keys import Keys
-from covey.party.record.folder import JOURNAL
+from covey.party.record.names import JOURNAL
 from covey.party.session.journal import Journal
 from covey.party.session.run import INTERRUPTED, cancel_on
 from covey.plain import plain, slug
@@ -33,6 +32,9 @@ from covey.study import Study
 from covey.table import Table
 from covey.version import __version__
 from covey.wire.depth import first_cause
+from covey.wire.standing import StandingLine, words
+from covey.wire.standing.connection import BEAT_SECONDS, Connection, Garbled
+from covey.wire.standing.dialing import Dialer, Later
 
 IDLE_SECONDS = 2.0
 """How long nothing must be due before a respondent that wants to leave does."""
@@ -61,7 +63,9 @@ class Respondent:
     _roles: asyncio.TaskGroup = field(default_factory=asyncio.TaskGroup, repr=False)
 
     def __post_init__(self) -> None:
-        self.caller = Caller(self.hub, self.invitation, self.keys, self.home.path / KEYS, self._tell)
+        own = keyring.files(self.home.path / KEYS, self.keys.party)
+        pinned = self.invitation
+        self.dialer = Dialer(pinned.address, pinned.fingerprint, pinned.study, own, self._tell)
         self._player = Player(self.study, self.protocol, self.hub, self.home, self.keys, self.table, self._tell)
 
     def _tell(self, sentence: str) -> None:
@@ -70,29 +74,33 @@ class Respondent:
     async def run(self) -> How:
         """Enrols, takes part to the end, reconnecting as often as it takes. Raises what ends it."""
         kept = self.home.handle(self.invitation)
-        handle: str = await self.caller.persist(self.caller.enrol) if kept is None else kept
+        handle: str = await self.dialer.persist(self.enrol) if kept is None else kept
         self.home.keep_handle(self.invitation, handle)
         self.say(f"enrolled as {handle}")
         try:
             async with asyncio.TaskGroup() as self._roles:
                 try:
-                    return await self.caller.persist(lambda: self._stay(handle), self._ended)
+                    return await self.dialer.persist(lambda: self._stay(handle), self._ended)
                 finally:
                     await self._abandon()
         except BaseExceptionGroup as failures:
             raise first_cause(failures) from None
 
+    async def enrol(self) -> str:
+        """Enrols this respondent's key with its invitation; returns the handle."""
+        return await enrol(self.dialer, self.hub, self.invitation, self.keys)
+
     # -- one connection
 
     async def _stay(self, handle: str) -> How:
         """One connection to its end; the answer once our part is done."""
-        connection, hello = await self.caller.connect(known=True)
+        connection, hello = await self.dialer.connect(known=True)
         try:
             if hello.handle != handle:
                 raise Later("it does not know this key yet")
-            await connection.say(speech.Ready(self.invitation.study, __version__))
+            await connection.say(words.Ready(self.invitation.study, __version__))
             connection.enlarge()
-            self.caller.reached = True
+            self.dialer.reached = True
             async with asyncio.TaskGroup() as group:
                 work = [
                     group.create_task(self._listen(handle, connection)),
@@ -114,15 +122,15 @@ class Respondent:
             if isinstance(said, bytes):
                 if visit is not None:
                     await visit.line.take(said)
-            elif isinstance(said, speech.Begin):
+            elif isinstance(said, words.Begin):
                 await self._begin(handle, said)
                 self._given = connection
-            elif isinstance(said, speech.Ack):
+            elif isinstance(said, words.Ack):
                 if visit is not None:
                     visit.line.acknowledged(said.digests)
-            elif isinstance(said, speech.Waiting):
+            elif isinstance(said, words.Waiting):
                 self._waiting(said)
-            elif isinstance(said, speech.Over):
+            elif isinstance(said, words.Over):
                 self._over(said)
                 self._moved.set()
                 return
@@ -143,12 +151,12 @@ class Respondent:
             if visit is None:  # between two sessions: the next one is being opened
                 await self._moved.wait()
                 continue
-            await connection.say(speech.Have(visit.session, visit.line.have))
+            await connection.say(words.Have(visit.session, visit.line.have))
             await self._carry(connection, visit)
             if self._visit is not visit:
                 continue
             if isinstance(visit.outcome, CoveyError):
-                await connection.say(speech.Leave("its role ended early"))
+                await connection.say(words.Leave("its role ended early"))
                 await asyncio.sleep(0.1)
                 raise visit.outcome
             return self._ended() or "waiting"
@@ -181,14 +189,14 @@ class Respondent:
 
     async def _beat(self, connection: Connection) -> None:
         while True:
-            await asyncio.sleep(speech.BEAT_SECONDS)
+            await asyncio.sleep(BEAT_SECONDS)
             connection.beat()
 
-    def _waiting(self, said: speech.Waiting) -> None:
+    def _waiting(self, said: words.Waiting) -> None:
         self._ready = True
         self.say(f"waiting for the others: {said.ready:,} are ready, {said.quorum:,} are needed")
 
-    def _over(self, said: speech.Over) -> None:
+    def _over(self, said: words.Over) -> None:
         if said.how != "finished":
             raise Unmet(f"the collector says: {plain(said.why)}; nothing of your answers was published")
         if self._ended() is None:
@@ -199,7 +207,7 @@ class Respondent:
 
     # -- one session
 
-    async def _begin(self, handle: str, said: speech.Begin) -> None:
+    async def _begin(self, handle: str, said: words.Begin) -> None:
         """A session is under way: goes on with it if it is the one that we are in, else begins it."""
         visit = self._visit
         if visit is None or visit.session != said.session:
@@ -209,7 +217,7 @@ class Respondent:
                 self._refuse_again(journal)
                 self._player.begin(journal, handle, said.session)
                 self.say(f"the collection has begun among {said.members:,} respondents")
-            line = Standing(self.hub, journal, said.session[:16])
+            line = StandingLine(self.hub, journal, said.session[:16])
             task = self._roles.create_task(self._play(handle, journal, line))
             visit = self._visit = Visit(said.session, journal, line, task)
         visit.line.claims(said.have)
@@ -238,7 +246,7 @@ class Respondent:
             visit.line.nudge()
             visit.journal.close()
 
-    async def _play(self, handle: str, journal: Journal, line: Standing) -> None:
+    async def _play(self, handle: str, journal: Journal, line: StandingLine) -> None:
         """Our role in the session, to its end; how it ended is the visit's to know."""
         outcome: How | CoveyError
         try:

@@ -13,9 +13,9 @@ from pathlib import Path
 from covey.errors import InputError
 from covey.files import as_json, json_object, write_atomically
 from covey.party.collection import register as registers
-from covey.party.collection.hub import Hub
 from covey.party.collection.register import Held
 from covey.party.session.progress import Progress
+from covey.wire.standing.hub import Hub
 
 FILE = "status.json"
 TICK_SECONDS = 1.0
@@ -71,8 +71,8 @@ class Board:
             "attempt": 0 if held.started is None else held.started.attempt,
             "enrolled": len(held.enrolled),
             "ready": len(held.ready),
-            "quorum": self.hub.quorum,
-            "closes": self.hub.closes or None,
+            "quorum": 0 if held.opened is None else held.opened.quorum,
+            "closes": (None if held.opened is None else held.opened.closes) or None,
             "present": len(present),
             "members": len(self.members),
             "answering": sorted(name for name in self._due if name in present),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 
 from covey.errors import AccessError, InputError
 from covey.party.identity.certificate import Certificate
@@ -75,3 +76,16 @@ def _refuse_shared_keys(certificates: Mapping[str, Certificate]) -> None:
             other = owner.setdefault(key, name)
             if other != name:
                 raise AccessError(f"parties {other!r} and {name!r} have the same key; each must make its own")
+
+
+def certificates_in(study: Study, folder: Path) -> dict[str, Certificate]:
+    """The certificates that a study names, or else those in the folder's `certs`, as far as there are any."""
+    found = {}
+    for party in study.parties:
+        content = study.files.get(party.certificate.as_posix()) if party.certificate is not None else None
+        beside = folder / "certs" / f"{party.name}.pem"
+        if content is None and beside.is_file():
+            content = beside.read_bytes()
+        if content is not None:
+            found[party.name] = Certificate.parse(content, party.name)
+    return found

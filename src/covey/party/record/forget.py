@@ -11,7 +11,7 @@ from pathlib import Path
 
 from covey.errors import InputError
 from covey.files import erase
-from covey.party.record.folder import JOURNAL, RELEASE, SUMMARY, TRANSCRIPT
+from covey.party.record.names import JOURNAL, RELEASE, SUMMARY, TRANSCRIPT
 
 
 def forget(folder: Path, *, unfinished: bool = False) -> list[Path]:

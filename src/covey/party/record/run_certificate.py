@@ -23,7 +23,6 @@ from covey.protocols import Figures
 from covey.study import Study
 from covey.version import __version__
 
-FILE = "certificate.json"
 FORMAT = "covey certificate/1"
 _DIGITS = 9
 
@@ -34,7 +33,7 @@ Signatures = dict[str, bytes]
 
 
 @dataclass(frozen=True)
-class Certified:
+class RunCertificate:
     """Both statements with their signatures; a party without the release has A alone."""
 
     a: Statement
@@ -55,12 +54,12 @@ class Certified:
         return (json.dumps(content, indent=2, ensure_ascii=False, sort_keys=True) + "\n").encode()
 
     @staticmethod
-    def read(path: Path) -> Certified:
+    def read(path: Path) -> RunCertificate:
         """The certificate in a file. Raises InputError if there is none, Unmet if it is not as it was written."""
         content = read_bytes(path, "name a run's certificate.json")
         try:
             loaded = json.loads(content)
-            found = Certified(
+            found = RunCertificate(
                 loaded["A"],
                 {name: bytes.fromhex(sign) for name, sign in loaded["A signed by"].items()},
                 loaded.get("B"),
@@ -115,7 +114,7 @@ def to_sign(statement: Statement) -> bytes:
 
 
 def check(
-    certified: Certified, study: Study, certificates: Mapping[str, Certificate], receives: Mapping[str, bool]
+    certified: RunCertificate, study: Study, certificates: Mapping[str, Certificate], receives: Mapping[str, bool]
 ) -> list[str]:
     """What is wrong with a certificate, in sentences; an empty list if nothing is.
 

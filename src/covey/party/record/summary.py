@@ -1,71 +1,61 @@
-"""summary.json: what a run was like, in numbers that follow from the release, the messages and the clock."""
+"""The summary of a run, from its messages, its clock and the release's figures."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 import msgspec
 
 from covey.party.record.ledger import Ledger
-from covey.party.session.progress import Spent
-from covey.protocols import Figures
+from covey.party.record.run_record import Finished
 from covey.study import Study
+from covey.summary import Sent, Summary
+
+_LOSSES = ("lm", "em", "dm", "c_avg")
 
 
-@dataclass(frozen=True)
-class Traffic:
-    """What one party sent in the session, the handshake and the farewell excluded."""
+def summarize(study: Study, ledger: Ledger, finished: Finished, party: str, *, reproducible: bool) -> Summary:
+    """The summary of one party's run; without figures of the release for a party that gets none."""
+    traffic, figures, digest = finished.traffic, finished.figures, finished.release_sha256
+    summary = Summary(
+        study=study.name,
+        protocol=study.protocol,
+        partition=study.partition,
+        parties=[each.name for each in study.parties],
+        party=party,
+        k=study.privacy.k,
+        l=study.privacy.l,
+        seconds=round(finished.seconds, 3),
+        rounds=max(each.rounds for each in traffic.values()),
+        messages=sum(each.messages for each in traffic.values()),
+        bytes=sum(each.bytes for each in traffic.values()),
+        phases=[msgspec.structs.replace(each, seconds=round(each.seconds, 3)) for each in finished.phases],
+        per_party={name: Sent(each.messages, each.bytes) for name, each in sorted(traffic.items())},
+        ledger=ledger.own,
+        study_hash=study.study_hash,
+        reproducible=reproducible,
+        warnings=list(finished.warnings),
+    )
+    if figures is None or digest is None:
+        return summary
+    return msgspec.structs.replace(
+        summary,
+        rows=figures.rows,
+        withheld=figures.withheld,
+        k_reached=figures.k_reached,
+        l_reached=figures.l_reached,
+        classes=figures.classes,
+        suppressed_cells=figures.suppressed_cells,
+        loss={name: figures.loss.get(name) for name in _LOSSES},
+        release_sha256=digest,
+    )
 
-    messages: int
-    bytes: int
-    rounds: int
 
-
-def summarize(
-    study: Study,
-    ledger: Ledger,
-    traffic: dict[str, Traffic],
-    *,
-    party: str | None,
-    figures: Figures | None,
-    release_sha256: str | None,
-    seconds: float,
-    reproducible: bool,
-    warnings: tuple[str, ...] = (),
-    phases: tuple[Spent, ...] = (),
-) -> dict[str, object]:
-    """The content of summary.json; `party` is None in the joint summary of a simulation.
-
-    A party without the release has no figures of it.
-    """
-    summary: dict[str, object] = {
-        "study": study.name,
-        "protocol": study.protocol,
-        "partition": study.partition,
-        "parties": [each.name for each in study.parties],
-        "party": party,
-        "k": study.privacy.k,
-        "l": study.privacy.l,
-        "seconds": round(seconds, 3),
-        "rounds": max(each.rounds for each in traffic.values()),
-        "messages": sum(each.messages for each in traffic.values()),
-        "bytes": sum(each.bytes for each in traffic.values()),
-        "phases": [{**msgspec.structs.asdict(each), "seconds": round(each.seconds, 3)} for each in phases],
-        "per_party": {name: {"messages": t.messages, "bytes": t.bytes} for name, t in sorted(traffic.items())},
-        "ledger": ledger.own if party is not None else [line for lines in ledger.lines.values() for line in lines],
-        "study_hash": study.study_hash,
-        "reproducible": reproducible,
-        "warnings": list(warnings),
-    }
-    if figures is not None and release_sha256 is not None:
-        summary |= {
-            "rows": figures.rows,
-            "withheld": figures.withheld,
-            "k_reached": figures.k_reached,
-            "l_reached": figures.l_reached,
-            "classes": figures.classes,
-            "suppressed_cells": figures.suppressed_cells,
-            "loss": {name: figures.loss.get(name) for name in ("lm", "em", "dm", "c_avg")},
-            "release_sha256": release_sha256,
-        }
-    return summary
+def join_summaries(holder: Summary, everyone: Iterable[Summary], ledger: Iterable[str]) -> Summary:
+    """The joint summary of a simulation: that of a party with the release, with everyone's time and ledger."""
+    return msgspec.structs.replace(
+        holder,
+        party=None,
+        seconds=max(each.seconds or 0.0 for each in everyone),
+        ledger=list(ledger),
+    )

@@ -25,7 +25,7 @@ _NUMBERS = re.compile(r"(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Entry:
     """One message as both its ends know it."""
 
     sender: str
@@ -67,7 +67,7 @@ class Head:
 class Transcript:
     """What one party sent and read in a session; a recorder."""
 
-    lines: dict[Pair, list[Line]] = field(default_factory=dict)
+    entries: dict[Pair, list[Entry]] = field(default_factory=dict)
 
     async def sent(self, letter: Letter) -> None:
         """Notes it."""
@@ -81,8 +81,8 @@ class Transcript:
         header = letter.header
         if header.step == CONTROL_STEP or header.step.startswith(CLOSING_STEP):
             return
-        self.lines.setdefault((header.sender, header.recipient), []).append(
-            Line(
+        self.entries.setdefault((header.sender, header.recipient), []).append(
+            Entry(
                 header.sender,
                 header.recipient,
                 header.step,
@@ -94,9 +94,9 @@ class Transcript:
             )
         )
 
-    def ordered(self, pair: Pair) -> list[Line]:
+    def ordered(self, pair: Pair) -> list[Entry]:
         """The pair's messages in the chain's order."""
-        return sorted(self.lines.get(pair, ()), key=lambda line: line.order)
+        return sorted(self.entries.get(pair, ()), key=lambda line: line.order)
 
     def head(self, session: bytes, pair: Pair) -> Head:
         """The pair's messages in one hash."""
@@ -110,7 +110,7 @@ def start(session: bytes, pair: Pair) -> bytes:
     return hashlib.sha256(spell("covey chain/1", session, *pair)).digest()
 
 
-def chain(session: bytes, pair: Pair, lines: Iterable[Line]) -> Iterable[bytes]:
+def chain(session: bytes, pair: Pair, lines: Iterable[Entry]) -> Iterable[bytes]:
     """The chain's value after each message."""
     value = start(session, pair)
     for line in lines:

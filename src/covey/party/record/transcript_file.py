@@ -21,11 +21,10 @@ import msgspec
 
 from covey.errors import InputError, Unmet
 from covey.files import read_bytes
-from covey.party.record.transcript import Line, Pair, Transcript, chain
-from covey.party.session.session import Record
+from covey.party.record.run_record import RunRecord
+from covey.party.record.transcript import Entry, Pair, Transcript, chain
 from covey.study import Study
 
-FILE = "transcript.jsonl"
 Hex32 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 Hex64 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{128}$")]
 
@@ -62,10 +61,10 @@ class Said(_Row, frozen=True, tag="message"):
     chain: Hex32
 
     @property
-    def entry(self) -> Line:
+    def entry(self) -> Entry:
         """The message as a transcript has it."""
         digest = bytes.fromhex(self.sha256)
-        return Line(self.sender, self.to, self.step, self.type, self.number, self.depth, self.size, digest)
+        return Entry(self.sender, self.to, self.step, self.type, self.number, self.depth, self.size, digest)
 
 
 class PairHead(_Row, frozen=True, tag="head"):
@@ -114,12 +113,17 @@ class Read:
         """Its messages by pair."""
         found = Transcript()
         for row in self.said:
-            found.lines.setdefault((row.sender, row.to), []).append(row.entry)
+            found.entries.setdefault((row.sender, row.to), []).append(row.entry)
         return found
 
 
 def spell(
-    study: Study, party: str, record: Record, outcome: str, files: Mapping[str, bytes], sign: Callable[[bytes], bytes]
+    study: Study,
+    party: str,
+    record: RunRecord,
+    outcome: str,
+    files: Mapping[str, bytes],
+    sign: Callable[[bytes], bytes],
 ) -> bytes:
     """The file's content; `files` are the others that the run leaves, by name."""
     agreement = record.agreement
@@ -138,7 +142,7 @@ def spell(
             confirmed=_hex(agreement.confirmed),
         )
     ]
-    peers = sorted({*agreement.nonces, *(name for pair in record.transcript.lines for name in pair)} - {party})
+    peers = sorted({*agreement.nonces, *(name for pair in record.transcript.entries for name in pair)} - {party})
     pairs = [pair for peer in peers for pair in ((party, peer), (peer, party))]
     for pair in pairs:
         rows += _messages(record.transcript, agreement.session, pair)
@@ -201,7 +205,7 @@ def _messages(transcript: Transcript, session: bytes, pair: Pair) -> list[Row]:
 
 
 def _head(
-    study: Study, record: Record, session: bytes, pair: Pair, party: str, sign: Callable[[bytes], bytes]
+    study: Study, record: RunRecord, session: bytes, pair: Pair, party: str, sign: Callable[[bytes], bytes]
 ) -> PairHead:
     head = record.transcript.head(session, pair)
     signature: bytes | None = None

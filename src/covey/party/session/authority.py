@@ -19,7 +19,7 @@ from covey.errors import Aborted, CoveyError, InputError
 from covey.files import append
 from covey.party.identity import keys as keyring
 from covey.party.identity.roster import Roster
-from covey.party.record.folder import STUDY, SUMMARY
+from covey.party.record.names import STUDY, SUMMARY
 from covey.party.session.approval import approve_always
 from covey.party.session.progress import Snapshot
 from covey.party.session.run import INTERRUPTED, Job, run_party

@@ -19,8 +19,8 @@ from msgspec import Meta
 from covey.errors import PeerError
 from covey.party.identity.keys import Keys
 from covey.party.identity.roster import Roster
-from covey.party.record.run_certificate import Certified, Statement, statement_a, statement_b, to_sign
-from covey.party.record.summary import Traffic
+from covey.party.record.run_certificate import RunCertificate, Statement, statement_a, statement_b, to_sign
+from covey.party.record.run_record import Closed, Traffic
 from covey.party.record.transcript import CLOSING_STEP, Head, Pair, Transcript
 from covey.protocols import Figures, Protocol
 from covey.study import Study
@@ -47,18 +47,6 @@ class Seal(Message, tag="covey.seal"):
 
     a: Bytes64
     b: Bytes64 | None
-
-
-@dataclass(frozen=True)
-class Closed:
-    """What the parties agreed on at the end."""
-
-    traffic: dict[str, Traffic]
-    heads: dict[Pair, Head]
-    """Of the directed pairs that this party is in."""
-    signatures: dict[Pair, bytes]
-    """Each sender's signature on its head."""
-    certificate: Certified
 
 
 @dataclass(frozen=True)
@@ -125,7 +113,7 @@ class Closing:
         if not self.roster.certificates[peer].verifies(theirs.signature, content):
             raise PeerError(party=peer, step="farewell", reason="it did not sign what it sent to us")
 
-    async def _seal(self, channel: Channel, heads: Mapping[Pair, bytes]) -> Certified:
+    async def _seal(self, channel: Channel, heads: Mapping[Pair, bytes]) -> RunCertificate:
         a = statement_a(self.study, channel.session, heads)
         b = None
         if self.release is not None and self.figures is not None:
@@ -141,7 +129,7 @@ class Closing:
             if b is not None and self._receives(peer):
                 self._check(peer, theirs.b, b)
                 b_signatures[peer] = theirs.b or b""
-        return Certified(a, a_signatures, b, b_signatures)
+        return RunCertificate(a, a_signatures, b, b_signatures)
 
     def _check(self, peer: str, signature: bytes | None, statement: Statement) -> None:
         if signature is None or not self.roster.certificates[peer].verifies(signature, to_sign(statement)):

@@ -15,9 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable
 from typing import Annotated
 
 from msgspec import Meta
@@ -27,10 +25,9 @@ from covey.crypto.secret import Secret
 from covey.errors import Aborted, AccessError, PeerError
 from covey.party.identity.keys import Keys
 from covey.party.identity.roster import Roster
+from covey.party.record.run_record import Agreement
 from covey.party.session.agreement import PART_BYTES, differences, terms
-from covey.party.session.binding import Binding
 from covey.party.session.journal import NO_JOURNAL, Journal, NoJournal
-from covey.party.session.journal_records import Begun
 from covey.plain import plain
 from covey.study import Study
 from covey.version import __version__
@@ -82,65 +79,6 @@ class Have(Message, tag="handshake.have"):
     more: bool
 
 
-@dataclass(frozen=True)
-class Agreement:
-    """What the handshake gives: a session that all parties are in, and this party's randomness in it."""
-
-    digest: bytes
-    seed: Secret
-    commitments: dict[str, bytes]
-    nonces: dict[str, bytes]
-    confirmed: dict[str, bytes]
-    """Each party's signature on the session."""
-    warnings: tuple[str, ...] = ()
-    resumed: bool = False
-    known: Mapping[str, frozenset[bytes]] = field(default_factory=dict)
-    """In a resumed session, the hashes of our messages that each peer has."""
-
-    @property
-    def session(self) -> bytes:
-        """The session's id, as messages carry it."""
-        return self.digest[:16]
-
-    @cached_property
-    def rng(self) -> Rng:
-        """This party's randomness, from its seed and everyone's nonces."""
-        return Rng(derive(self.seed, "session", self.digest))
-
-    @staticmethod
-    def of(
-        begun: Begun, warnings: tuple[str, ...] = (), known: Mapping[str, frozenset[bytes]] | None = None
-    ) -> Agreement:
-        """The agreement that a journal holds."""
-        return Agreement(
-            digest=begun.session,
-            seed=Secret(begun.seed),
-            commitments=begun.commitments,
-            nonces=begun.nonces,
-            confirmed=begun.confirmed,
-            warnings=warnings,
-            resumed=True,
-            known=known or {},
-        )
-
-    def begun(self, binding: Binding, source: str = "") -> Begun:
-        """What a journal holds of it, bound to these."""
-        return Begun(
-            party=binding.party,
-            software=binding.software,
-            study_hash=binding.study_hash,
-            roster_hash=binding.roster_hash,
-            data=binding.data,
-            source=source,
-            seed=self.seed.reveal(),
-            session=self.digest,
-            commitments=self.commitments,
-            nonces=self.nonces,
-            confirmed=self.confirmed,
-            layout=binding.layout,
-        )
-
-
 async def shake_hands(
     link: Link,
     study: Study,
@@ -172,7 +110,7 @@ async def shake_hands(
         others = sorted(peer for peer, theirs in hellos.items() if theirs.resume != past.session)
         if not others:
             known = await _compare_journals(channel.at("have"), journal)
-            return Agreement.of(past, tuple(warnings), known)
+            return past.agreement(tuple(warnings), known)
         if journal.complete:
             raise Aborted(
                 f"this run is finished here, and party {', '.join(map(repr, others))} cannot go on with it; "

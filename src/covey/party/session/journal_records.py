@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
+from covey.crypto.secret import Secret
+from covey.party.record.run_record import Agreement
 from covey.party.session.binding import Binding
 
 
@@ -26,8 +30,33 @@ class Begun(msgspec.Struct, frozen=True, tag="begun"):
 
     @property
     def binding(self) -> Binding:
-        """What the session is bound to."""
+        """The inputs that the session is bound to."""
         return Binding(self.party, self.software, self.study_hash, self.roster_hash, self.layout, self.data)
+
+    def agreement(
+        self, warnings: tuple[str, ...] = (), known: Mapping[str, frozenset[bytes]] | None = None
+    ) -> Agreement:
+        """The agreement of a session that goes on."""
+        secret, given = Secret(self.seed), (self.commitments, self.nonces, self.confirmed)
+        return Agreement(self.session, secret, *given, warnings=warnings, resumed=True, known=known or {})
+
+    @staticmethod
+    def of(agreement: Agreement, binding: Binding, source: str = "") -> Begun:
+        """The record of a new session."""
+        return Begun(
+            party=binding.party,
+            software=binding.software,
+            study_hash=binding.study_hash,
+            roster_hash=binding.roster_hash,
+            data=binding.data,
+            source=source,
+            seed=agreement.seed.reveal(),
+            session=agreement.digest,
+            commitments=agreement.commitments,
+            nonces=agreement.nonces,
+            confirmed=agreement.confirmed,
+            layout=binding.layout,
+        )
 
     def __repr__(self) -> str:
         return f"Begun({self.session[:16].hex()})"

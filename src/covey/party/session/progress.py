@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from covey.summary import Phase
 from covey.wire import Channel
 
 TICK_SECONDS = 1.0
@@ -30,16 +31,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     waiting: tuple[str, ...] = ()
 
 
-class Spent(msgspec.Struct, frozen=True):
-    """What a phase took at this party: time, rounds, and bytes that it sent and received."""
-
-    name: str
-    seconds: float
-    rounds: int
-    bytes: int
-
-
-_NOTHING = Spent("", 0.0, 0, 0)
+_NOTHING = Phase("", 0.0, 0, 0)
 Listener = Callable[[Snapshot], None]
 
 
@@ -56,9 +48,9 @@ class Progress:
     awaited: tuple[str, ...] = ()
     """Who has not come yet, while the parties meet."""
     channel: Channel | None = field(default=None, repr=False)
-    spent: dict[str, Spent] = field(default_factory=dict)
+    spent: dict[str, Phase] = field(default_factory=dict)
     """By phase of the protocol that has ended."""
-    begun: Spent = _NOTHING
+    begun: Phase = _NOTHING
     """Clock, rounds and bytes when the current phase began."""
 
     def phase(self, name: str, of: int = 1) -> None:
@@ -70,11 +62,11 @@ class Progress:
     def _settle(self) -> None:
         """Adds up what the current phase took, if it is one of the protocol's."""
         now, old = self.snapshot(), self.begun
-        self.begun = Spent("", time.monotonic(), now.rounds, now.bytes)
+        self.begun = Phase("", time.monotonic(), now.rounds, now.bytes)
         if self.current in self.phases:
             seconds, rounds, size = self.begun.seconds - old.seconds, now.rounds - old.rounds, now.bytes - old.bytes
-            before = self.spent.get(self.current, Spent(self.current, 0.0, 0, 0))
-            self.spent[self.current] = Spent(
+            before = self.spent.get(self.current, Phase(self.current, 0.0, 0, 0))
+            self.spent[self.current] = Phase(
                 self.current, before.seconds + seconds, before.rounds + rounds, before.bytes + size
             )
 

@@ -1,4 +1,4 @@
-"""The course of a run in its folder: from the journal that it finds there to the files that it leaves.
+"""One party's run in its folder: from the journal that it finds there to the files that it leaves.
 
 A session that was cut off goes on, over whatever link the parties meet on; one that needs nothing more from anybody
 ends alone; one that is finished here goes on for the sake of peers. However a run ends, its ledger says what had been
@@ -12,28 +12,33 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
 
-from covey import report
 from covey.errors import Aborted, CoveyError, InputError
-from covey.party.audit.replay import finish_alone
+from covey.party.record import reporting
 from covey.party.record.folder import RunFolder
+from covey.party.record.names import SUMMARY
+from covey.party.record.run_record import Finished
 from covey.party.session.binding import bind
 from covey.party.session.journal import Journal
-from covey.party.session.session import Finished, Part, take_part
+from covey.party.session.playing import Participant, take_part
+from covey.party.session.replay import finish_alone
 from covey.plain import plain_lines
+from covey.summary import Summary
 from covey.wire import Link
 
 Meet = Callable[[], AbstractAsyncContextManager[Link]]
 
 
 @dataclass
-class Course:
-    """One party's run in its folder; `part.journal` is the journal."""
+class Run:
+    """One party's run in its folder; `participant.journal` is the journal."""
 
-    part: Part
+    participant: Participant
     folder: RunFolder
     journal: Journal
     reproducible: bool = False
     notice: Callable[[str], None] = lambda sentence: None
+    summary: Summary | None = None
+    """The summary of the run, once it has reached its end."""
 
     def prepare(self) -> None:
         """Looks at what the folder holds, before anyone is met.
@@ -51,7 +56,7 @@ class Course:
                 )
             self.journal.give_up()
         self.folder.prepare(resuming=self.journal.begun is not None)
-        self.folder.keep_study(self.part.study)
+        self.folder.keep_study(self.participant.study)
         if begun is not None and changed:
             self._note(
                 f"the session {begun.session[:16].hex()} is given up, because {', '.join(changed)} changed since it "
@@ -65,63 +70,66 @@ class Course:
             return await self._serve(meet)
 
         def note_ledger(outcome: str) -> None:
-            agreement, ledger = self.part.record.agreement, self.part.ledger
+            agreement, ledger = self.participant.record.agreement, self.participant.ledger
             session = "" if agreement is None else agreement.session.hex()
             if not session or session != ledger.session:
                 ledger.belong(session, earlier)
             with _resumable():
                 self.folder.keep_ledger(ledger, outcome)
 
-        self.part.ledger.listener = lambda: note_ledger("the run has not ended")
+        self.participant.ledger.listener = lambda: note_ledger("the run has not ended")
         try:
             finished = await self._to_its_end(meet)
         except CoveyError as error:
             with contextlib.suppress(InputError, Aborted):  # a full disk must not hide why the run ended
                 self._end(f"ended: {plain_lines(str(error))}", note_ledger)
             raise
-        self.part.log.note("the run is finished")
+        self.participant.log.note("the run is finished")
         return finished
 
     async def _serve(self, meet: Meet) -> Finished:
         """Goes on for peers that were cut off; whether they come or not, this party is finished."""
         self._note("this run is finished here; it goes on only for peers that were cut off")
+        self.summary = Summary.read(self.folder.path / SUMMARY)
         try:
             async with meet() as link:
-                return await take_part(self.part, link)
+                return await take_part(self.participant, link)
         except Aborted as error:
             if not error.resumable:
                 raise
             self._note(f"this run stays finished, although a peer may lack something: {error}")
-            self.part.record.transcript.lines.clear()
-            return await finish_alone(self.part)
+            self.participant.record.transcript.entries.clear()
+            return await finish_alone(self.participant)
 
     async def _to_its_end(self, meet: Meet) -> Finished:
         if self.journal.complete:
-            finished = await finish_alone(self.part)
+            finished = await finish_alone(self.participant)
         else:
             async with meet() as link:
-                finished = await take_part(self.part, link)
-        part = self.part
+                finished = await take_part(self.participant, link)
+        own = self.participant
         with _resumable():
-            self.folder.keep(part.study, part.ledger, finished, part.party, part.keys, reproducible=self.reproducible)
+            self.summary = self.folder.keep(
+                own.study, own.ledger, finished, own.party, own.keys, reproducible=self.reproducible
+            )
         self.journal.keep()
         return finished
 
     def _changes(self) -> list[str]:
-        part, begun = self.part, self.journal.begun
+        own, begun = self.participant, self.journal.begun
         if begun is None:
             return []
-        return bind(part.study, part.party, part.table, part.keys).differences(begun.binding)
+        return bind(own.study, own.party, own.table, own.keys).differences(begun.binding)
 
     def _end(self, outcome: str, note_ledger: Callable[[str], None]) -> None:
-        part = self.part
+        participant = self.participant
         note_ledger(outcome)
-        part.log.note(f"the run {outcome}")
-        self.folder.keep_transcript(part.study, part.party, part.record, part.keys, outcome)
-        report.write(self.folder.path, study=part.study)
+        participant.log.note(f"the run {outcome}")
+        self.folder.keep_transcript(participant.study, participant.party, participant.record, participant.keys, outcome)
+        reporting.write(self.folder.path, study=participant.study)
 
     def _note(self, sentence: str) -> None:
-        self.part.log.note(sentence)
+        self.participant.log.note(sentence)
         self.notice(sentence)
 
 

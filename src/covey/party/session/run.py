@@ -16,17 +16,19 @@ from covey.crypto.secret import Secret
 from covey.errors import Aborted
 from covey.party.identity import keys as keyring
 from covey.party.identity.roster import Roster
-from covey.party.record.folder import JOURNAL, LOG, RunFolder
+from covey.party.record.folder import RunFolder
 from covey.party.record.ledger import Ledger
 from covey.party.record.log import RunLog
+from covey.party.record.names import JOURNAL, LOG
 from covey.party.session.approval import Decide, within
 from covey.party.session.data import load_table
 from covey.party.session.journal import Journal
+from covey.party.session.playing import PATIENCE, Participant
 from covey.party.session.progress import Listener, Progress
-from covey.party.session.resume import Course
-from covey.party.session.session import PATIENCE, Finished, Part
+from covey.party.session.resume import Run
 from covey.protocols import of_study
 from covey.study import Study
+from covey.summary import Summary
 from covey.wire import Link
 from covey.wire.contact import Address
 from covey.wire.depth import first_cause
@@ -58,8 +60,8 @@ class Job:
     bandwidth: float = float("inf")
 
 
-def run_party(job: Job) -> Finished:
-    """Runs one party to its end and writes its folder; goes on with what was cut off there.
+def run_party(job: Job) -> Summary:
+    """Runs one party to its end and writes its folder, or goes on with what was cut off there; returns the summary.
 
     Everything that can be wrong on this machine is found before anyone is dialled. However the run ends, the
     folder has a ledger of what had been learned by then.
@@ -72,7 +74,7 @@ def run_party(job: Job) -> Finished:
     roster.require(keys, job.party)
     table = load_table(study, job.party, job.data)
     with contextlib.closing(Journal.resume(job.out / JOURNAL, keys.journal, source_of(job.data))) as journal:
-        part = Part(
+        participant = Participant(
             study=study,
             protocol=protocol,
             party=job.party,
@@ -87,11 +89,12 @@ def run_party(job: Job) -> Finished:
             patience=max(PATIENCE, job.wait),
             journal=journal,
         )
-        course = Course(part, RunFolder(job.out), journal, reproducible=job.seed is not None, notice=job.notice)
-        course.prepare()
-        part.log.note(f"party {job.party!r} begins study {study.name!r} with protocol {protocol.name!r}")
+        run = Run(participant, RunFolder(job.out), journal, reproducible=job.seed is not None, notice=job.notice)
+        run.prepare()
+        participant.log.note(f"party {job.party!r} begins study {study.name!r} with protocol {protocol.name!r}")
         with asyncio.Runner() as runner:
-            return runner.run(_run(job, course))
+            runner.run(_run(job, run))
+    return run.summary or Summary()
 
 
 def source_of(data: str | None) -> str:
@@ -109,47 +112,47 @@ def cancel_on(*numbers: signal.Signals) -> None:
             asyncio.get_running_loop().add_signal_handler(number, task.cancel)
 
 
-async def _run(job: Job, course: Course) -> Finished:
+async def _run(job: Job, run: Run) -> None:
     cancel_on(signal.SIGTERM)
-    progress = course.part.progress
-    progress.awaited = tuple(name for name in course.part.roster.names if name != job.party)
+    progress = run.participant.progress
+    progress.awaited = tuple(name for name in run.participant.roster.names if name != job.party)
     progress.phase("meeting")
     try:
         async with progress.ticking():
-            return await course.run(lambda: _meet(job, course.part))
+            await run.run(lambda: _meet(job, run.participant))
     except BaseExceptionGroup as failures:
         raise first_cause(failures) from None
 
 
 @asynccontextmanager
-async def _meet(job: Job, part: Part) -> AsyncIterator[Link]:
+async def _meet(job: Job, participant: Participant) -> AsyncIterator[Link]:
     """The link to all peers; an interruption while it is there is one that can be resumed."""
     try:
-        async with _dial(job, part) as link:
+        async with _dial(job, participant) as link:
             yield link
     except asyncio.CancelledError:
         raise Aborted(INTERRUPTED, resumable=True) from None
 
 
 @asynccontextmanager
-async def _dial(job: Job, part: Part) -> AsyncIterator[Link]:
+async def _dial(job: Job, participant: Participant) -> AsyncIterator[Link]:
     """The link to all peers, as slow as a simulation wants it."""
 
     def notice(sentence: str) -> None:
-        part.log.note(sentence)
+        participant.log.note(sentence)
         job.notice(sentence)
 
-    certificate, key = keyring.files(job.keys, part.keys.party)
+    certificate, key = keyring.files(job.keys, participant.keys.party)
     meeting = on_own_thread(
         lambda: connect(
             job.party,
-            part.roster.contacts,
+            participant.roster.contacts,
             certificate=certificate,
             key=key,
             wait=job.wait,
             listen=job.listen,
             notice=notice,
-            awaited=part.progress.await_parties,
+            awaited=participant.progress.await_parties,
         )
     )
     async with meeting as link:

@@ -19,9 +19,6 @@ from covey.files import write_atomically
 from covey.sources.source import Data, connect
 from covey.study import Study
 
-RESPONDENTS = "respondents"
-"""Who has the table of a study in which each respondent has a row of it."""
-
 
 def seed_of(number: int) -> Secret:
     """The seed that a number on the command line stands for."""

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import Coroutine, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeVar
 
 from covey.crypto.rng import derive, fresh_seed
 from covey.crypto.secret import Secret
@@ -17,12 +14,17 @@ from covey.party.identity.roster import Roster
 from covey.party.record.folder import RunFolder
 from covey.party.record.ledger import Ledger
 from covey.party.record.log import Silence
+from covey.party.record.run_record import Finished
 from covey.party.session.approval import approve_always
-from covey.party.session.blame import most_telling
 from covey.party.session.data import load_table
+from covey.party.session.playing import Participant, take_part
 from covey.party.session.progress import Listener, Progress
-from covey.party.session.session import Finished, Part, take_part
+from covey.party.session.respondents import RESPONDENTS
+from covey.party.simulate import respondents
+from covey.party.simulate.blame import most_telling
+from covey.party.simulate.deal import seed_of
 from covey.party.simulate.outcome import JointRelease, Outcome, as_text, released
+from covey.party.simulate.stage import require_data, to_its_end, with_certificates
 from covey.protocols import Protocol, of_study
 from covey.sources.frames import like
 from covey.sources.source import Data
@@ -30,8 +32,6 @@ from covey.study import Study
 from covey.table import Table
 from covey.wire import MemoryNetwork
 from covey.wire.slow import slowed
-
-T = TypeVar("T")
 
 
 def simulate(
@@ -58,21 +58,22 @@ def simulate(
         RunFolder(out).prepare()
     tables = {party.name: load_table(study, party.name, data.get(party.name)) for party in study.parties}
     if isinstance(seed, int):
-        from covey.party.simulate.deal import seed_of
-
         seed = seed_of(seed)
-    parts = _parts(study, protocol, tables, seed or fresh_seed(), listener)
+    participants = _participants(study, protocol, tables, seed or fresh_seed(), listener)
     try:
-        finished = to_its_end(_play_all(parts, latency, bandwidth))
+        finished = to_its_end(_play_all(participants, latency, bandwidth))
     except CoveyError as error:
-        for name, part in parts.items() if out is not None else ():
-            RunFolder(Path(out or "", name)).keep_ledger(part.ledger, f"ended: {error}")
+        for name, participant in participants.items() if out is not None else ():
+            RunFolder(Path(out or "", name)).keep_ledger(participant.ledger, f"ended: {error}")
         raise
-    outcomes = {name: Outcome(part.ledger, finished[name], part.keys) for name, part in parts.items()}
+    outcomes = {
+        name: Outcome(participant.ledger, finished[name], participant.keys)
+        for name, participant in participants.items()
+    }
     table = released(outcomes)
     first = next(iter(data.values()), None)
     shown = table if first is None or isinstance(first, str | Path) else like(as_text(table), first)
-    certified = next(iter(parts.values())).study
+    certified = next(iter(participants.values())).study
     release = JointRelease(certified, shown, outcomes, reproducible=seed is not None)
     if out is not None:
         release.save(out)
@@ -89,9 +90,6 @@ def _survey(
     out: Path | None,
 ) -> JointRelease:
     """A study whose respondents enrol: one table, of which each has a row."""
-    from covey.party.simulate import respondents
-    from covey.party.simulate.deal import RESPONDENTS
-
     if set(data) != {RESPONDENTS}:
         raise InputError("give one table, of which each respondent has a row: {'respondents': table}, or --table DATA")
     if latency or bandwidth != float("inf"):
@@ -99,31 +97,13 @@ def _survey(
     return respondents.simulate(study, data[RESPONDENTS], seed=seed, listener=listener, out=out)
 
 
-def require_data(study: Study, data: Mapping[str, object]) -> None:
-    """Every holder has a table, and nobody else."""
-    for name in data:
-        study.party(name)
-    for party in study.parties:
-        if party.holds_data and party.name not in data:
-            raise InputError(f"party {party.name!r} has no data; give it a table (--data {party.name}=DATA)")
-
-
-def with_certificates(study: Study, keys: Mapping[str, keyring.Keys]) -> Study:
-    """The study with these keys' certificates as its roster, and without addresses."""
-    parties = tuple(
-        replace(party, address=None, certificate=Path(f"certs/{party.name}.pem")) for party in study.parties
-    )
-    files = {f"certs/{name}.pem": own.certificate.pem for name, own in keys.items()}
-    return replace(study, parties=parties, files={**study.files, **files})
-
-
-def _parts(
+def _participants(
     study: Study, protocol: Protocol, tables: Mapping[str, Table | None], seed: Secret, listener: Listener
-) -> dict[str, Part]:
+) -> dict[str, Participant]:
     keys = {party.name: keyring.make(party.name, seed=derive(seed, "keys", party.name)) for party in study.parties}
     certified = with_certificates(study, keys)
     return {
-        name: Part(
+        name: Participant(
             study=certified,
             protocol=protocol,
             party=name,
@@ -140,48 +120,25 @@ def _parts(
     }
 
 
-async def _play_all(parts: Mapping[str, Part], latency: float, bandwidth: float) -> dict[str, Finished]:
-    network = MemoryNetwork(parts)
+async def _play_all(participants: Mapping[str, Participant], latency: float, bandwidth: float) -> dict[str, Finished]:
+    network = MemoryNetwork(participants)
 
     async def play(name: str) -> Finished | CoveyError:
         link = network.link(name)
         try:
             if latency or bandwidth != float("inf"):
                 async with slowed(link, latency=latency, bandwidth=bandwidth) as slow:
-                    return await take_part(parts[name], slow)
-            return await take_part(parts[name], link)
+                    return await take_part(participants[name], slow)
+            return await take_part(participants[name], link)
         except CoveyError as error:
             return error
         finally:
             await link.close()
 
     async with asyncio.TaskGroup() as group:
-        tasks = {name: group.create_task(play(name)) for name in parts}
+        tasks = {name: group.create_task(play(name)) for name in participants}
     ends = {name: task.result() for name, task in tasks.items()}
     failures = {name: end for name, end in ends.items() if isinstance(end, CoveyError)}
     if failures:
         raise most_telling(failures)
     return {name: end for name, end in ends.items() if isinstance(end, Finished)}
-
-
-def to_its_end(work: Coroutine[object, object, T]) -> T:
-    """Runs a coroutine, also where an event loop is running already, as in a notebook."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    answers: list[T] = []
-    failures: list[BaseException] = []
-
-    def host() -> None:
-        try:
-            answers.append(asyncio.run(work))
-        except BaseException as error:
-            failures.append(error)
-
-    thread = threading.Thread(target=host, name="covey-simulation")
-    thread.start()
-    thread.join()
-    if failures:
-        raise failures[0]
-    return answers[0]

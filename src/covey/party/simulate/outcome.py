@@ -10,14 +10,15 @@ import pyarrow as pa
 
 from covey.errors import InputError
 from covey.party.identity.keys import Keys
-from covey.party.record import document
 from covey.party.record.folder import RunFolder
 from covey.party.record.ledger import Ledger
-from covey.party.record.summary import summarize
-from covey.party.session.session import Finished
+from covey.party.record.run_record import Finished
+from covey.party.record.summary import join_summaries, summarize
+from covey.party.simulate import document
 from covey.sources.frames import Frame
 from covey.sources.release import canonical_csv
 from covey.study import Study
+from covey.summary import Summary
 
 
 @dataclass(frozen=True)
@@ -61,20 +62,18 @@ class JointRelease:
 
     @property
     def summary(self) -> dict[str, object]:
-        """What summary.json says of the run as a whole."""
-        holder = self._holder
-        return summarize(
-            self.study,
-            holder.ledger,
-            holder.finished.traffic,
-            party=None,
-            figures=holder.finished.figures,
-            release_sha256=holder.finished.release_sha256,
-            seconds=max(outcome.finished.seconds for outcome in self.outcomes.values()),
-            reproducible=self.reproducible,
-            warnings=holder.finished.warnings,
-            phases=holder.finished.phases,
-        )
+        """The content of summary.json for the run as a whole."""
+        return self.joint.describe()
+
+    @property
+    def joint(self) -> Summary:
+        """The joint summary of all parties."""
+        summaries = {
+            name: summarize(self.study, each.ledger, each.finished, name, reproducible=self.reproducible)
+            for name, each in self.outcomes.items()
+        }
+        ledger = [sentence for sentences in self._holder.ledger.lines.values() for sentence in sentences]
+        return join_summaries(summaries[self._holder.ledger.party], summaries.values(), ledger)
 
     def save(self, out: str | Path) -> None:
         """Writes the joint files into a folder, and a folder per party below it."""
@@ -88,7 +87,7 @@ class JointRelease:
         _keep_study(folder, self.study)
         closed = self._holder.finished.record.closed
         certificate = b"" if closed is None else closed.certificate.spell()
-        folder.keep_joint(self.study, self.summary, canonical_csv(released(self.outcomes)), certificate)
+        folder.keep_joint(self.study, self.joint, canonical_csv(released(self.outcomes)), certificate)
 
     @property
     def _holder(self) -> Outcome:

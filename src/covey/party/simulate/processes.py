@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import socket
 import sys
@@ -22,14 +21,17 @@ from covey.crypto.rng import derive
 from covey.crypto.secret import Secret
 from covey.errors import Aborted, CoveyError, InputError
 from covey.party.identity import keys
-from covey.party.record import document
-from covey.party.record.folder import CERTIFICATE, RELEASE, SUMMARY, RunFolder
-from covey.party.session.blame import most_telling, rebuild
+from covey.party.record.folder import RunFolder
+from covey.party.record.names import CERTIFICATE, RELEASE, SUMMARY
+from covey.party.record.summary import join_summaries
 from covey.party.session.progress import Listener
-from covey.party.simulate.in_process import require_data
+from covey.party.simulate import document, in_process
+from covey.party.simulate.blame import most_telling, rebuild
+from covey.party.simulate.stage import require_data
 from covey.party.simulate.worker import Event, Order
 from covey.protocols import of_study
 from covey.study import Study
+from covey.summary import Summary
 
 WAIT_SECONDS = 120.0
 GRACE_SECONDS = 5.0
@@ -47,7 +49,7 @@ class Setting:
     notice: Callable[[str], None] = lambda sentence: None
 
 
-def simulate(study: Study, data: Mapping[str, str], out: Path, setting: Setting) -> dict[str, object]:
+def simulate(study: Study, data: Mapping[str, str], out: Path, setting: Setting) -> Summary:
     """Runs every party as a process and returns the joint summary.
 
     Raises what stopped the first party that failed; what each party had learned by then is in its folder.
@@ -65,15 +67,13 @@ def simulate(study: Study, data: Mapping[str, str], out: Path, setting: Setting)
     return _join(prepared, folder)
 
 
-def _survey(study: Study, data: Mapping[str, str], out: Path, setting: Setting) -> dict[str, object]:
-    """Respondents are thousands: they live in this process, whatever the others do."""
-    from covey.party.simulate import in_process
-
+def _survey(study: Study, data: Mapping[str, str], out: Path, setting: Setting) -> Summary:
+    """Runs a study of respondents, who are thousands, in this process."""
     bandwidth = float("inf") if setting.bandwidth is None else setting.bandwidth
     made = in_process.simulate(
         study, data, seed=setting.seed, latency=setting.latency, bandwidth=bandwidth, listener=setting.listener, out=out
     )
-    return made.summary
+    return made.joint
 
 
 def _prepare(study: Study, out: Path, seed: Secret | None) -> Study:
@@ -205,31 +205,13 @@ async def _end(processes: list[asyncio.subprocess.Process]) -> None:
             await process.wait()
 
 
-def _join(study: Study, folder: RunFolder) -> dict[str, object]:
-    """The joint files, from what the parties left; all holders of the release compared it with each other."""
-    summaries = {party.name: _read(folder.path / party.name / SUMMARY) for party in study.parties}
-    holder = next(name for name, summary in summaries.items() if "release_sha256" in summary)
-    joint = {
-        **summaries[holder],
-        "party": None,
-        "seconds": max(_seconds(summary) for summary in summaries.values()),
-        "ledger": [line for summary in summaries.values() for line in _lines(summary)],
-    }
+def _join(study: Study, folder: RunFolder) -> Summary:
+    """Writes the joint files, from those of the parties: all holders of the release compared it with each other."""
+    found = {party.name: Summary.read(folder.path / party.name / SUMMARY) for party in study.parties}
+    summaries = {name: each for name, each in found.items() if each is not None}
+    holder = next(name for name, each in summaries.items() if each.release_sha256 is not None)
+    ledger = [sentence for each in summaries.values() for sentence in each.ledger]
+    joint = join_summaries(summaries[holder], summaries.values(), ledger)
     own = folder.path / holder
     folder.keep_joint(study, joint, (own / RELEASE).read_bytes(), (own / CERTIFICATE).read_bytes())
     return joint
-
-
-def _read(path: Path) -> dict[str, object]:
-    content = json.loads(path.read_bytes())
-    return content if isinstance(content, dict) else {}
-
-
-def _seconds(summary: Mapping[str, object]) -> float:
-    value = summary.get("seconds")
-    return float(value) if isinstance(value, int | float) else 0.0
-
-
-def _lines(summary: Mapping[str, object]) -> list[object]:
-    lines = summary.get("ledger")
-    return lines if isinstance(lines, list) else []

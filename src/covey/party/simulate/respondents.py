@@ -9,8 +9,7 @@ is that of a real run; respondents leave none.
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -18,49 +17,34 @@ import numpy as np
 
 from covey.crypto.rng import Rng, derive, fresh_seed
 from covey.crypto.secret import Secret
-from covey.errors import Aborted, CoveyError, InputError, PeerError
+from covey.errors import Aborted, CoveyError, InputError
 from covey.party.identity import keys as keyring
 from covey.party.identity.keys import Keys
 from covey.party.record.folder import RunFolder
 from covey.party.record.ledger import Ledger
-from covey.party.record.run_certificate import Certified, statement_a, statement_b, to_sign
-from covey.party.record.summary import Traffic
-from covey.party.record.transcript import CLOSING_STEP, Transcript
-from covey.party.session.blame import most_telling
-from covey.party.session.closing import Closed, traffic_of
-from covey.party.session.handshake import Agreement, commit, session_digest, statement
+from covey.party.record.run_record import Agreement, Finished, RunRecord
+from covey.party.record.transcript import Transcript
+from covey.party.session.playing import play_role
 from covey.party.session.progress import Listener, Progress
-from covey.party.session.session import Finished, Record, sealed
-from covey.party.simulate.deal import RESPONDENTS, seed_of
+from covey.party.session.respondents import RESPONDENTS, Collector, agree, compare, consent, refusals
+from covey.party.simulate.blame import most_telling
+from covey.party.simulate.deal import seed_of
 from covey.party.simulate.outcome import JointRelease, Outcome, as_text
-from covey.protocols import Proposal, Protocol, Result, Seat, of_study
-from covey.protocols.collect import roll
+from covey.party.simulate.stage import to_its_end, with_certificates
+from covey.protocols import Proposal, Protocol, of_study
 from covey.protocols.collect.terms import hub_of
-from covey.protocols.protocol import EVERYONE, Attendance
+from covey.protocols.protocol import EVERYONE
 from covey.secure.declare import Leakage
 from covey.sources.frames import like
 from covey.sources.source import Data, connect
 from covey.study import Study
 from covey.study.study import Party
 from covey.table import Table, build, read
-from covey.wire import Bytes32, Channel, Link, Message, Recorder, StarNetwork, open_channel
+from covey.wire import Channel, Link, Recorder, StarNetwork, open_channel
 from covey.wire.depth import first_cause
 
 PATIENCE = 24 * 3600.0
 CONSENT = Leakage(roles={"collector": ("that every respondent agreed to hand in its row",)})
-
-
-class Consent(Message, tag="respondents.consent"):
-    """A respondent agrees to hand in its row, or does not."""
-
-    approve: bool
-
-
-class Compared(Message, tag="respondents.compared"):
-    """The heads of what the sender said to the collector and read from it."""
-
-    sent: Bytes32
-    read: Bytes32
 
 
 def simulate(
@@ -85,8 +69,6 @@ def simulate(
     if isinstance(seed, int):
         seed = seed_of(seed)
     survey = Survey.prepare(study, protocol, table, seed or fresh_seed(), listener)
-    from covey.party.simulate.in_process import to_its_end
-
     try:
         finished = to_its_end(survey.run())
     except CoveyError as error:
@@ -117,21 +99,24 @@ def handles(count: int) -> list[str]:
 
 
 class Unwritten:
-    """A respondent's book and pace: nobody looks at them here."""
+    """The ledger and the progress of a simulated respondent, which nobody looks at."""
 
     def learns(self, leakage: Leakage, **numbers: object) -> None:
-        """Is known from the declaration."""
+        """Forgets it: the declaration says it."""
 
     def phase(self, name: str, of: int = 1) -> None:
-        """Is shown for the collector alone."""
+        """Forgets it: only the collector's progress is shown."""
 
     def reach(self, done: int) -> None:
-        """Is shown for the collector alone."""
+        """Forgets it: only the collector's progress is shown."""
+
+
+UNWRITTEN = Unwritten()
 
 
 @dataclass(frozen=True)
 class Survey:
-    """All that a simulated collection needs."""
+    """A simulated collection: the collector, and a respondent for each row."""
 
     study: Study
     protocol: Protocol
@@ -146,8 +131,6 @@ class Survey:
     @classmethod
     def prepare(cls, study: Study, protocol: Protocol, table: Table, seed: Secret, listener: Listener) -> Survey:
         """A respondent for each row, and keys for the collector."""
-        from covey.party.simulate.in_process import with_certificates
-
         hub = hub_of(study)
         keys = keyring.make(hub)
         certified = with_certificates(study, {hub: keys})
@@ -204,16 +187,22 @@ class Survey:
         async def approve(proposal: Proposal) -> None:
             await consent(channel, self.hub)
 
-        nobody = Unwritten()
-        own = derive(self.seed, "lasting", name)
-        seat = Seat(self.study, name, self.rows[name], channel, nobody, nobody, approve, own)
-        await self.protocol.role(self.study, name)(seat)
+        await play_role(
+            self.protocol,
+            self.study,
+            channel,
+            table=self.rows[name],
+            lasting=derive(self.seed, "lasting", name),
+            pace=UNWRITTEN,
+            book=UNWRITTEN,
+            approve=approve,
+        )
         channel.finish()
         await compare(channel, self.hub, transcript)
 
     async def _collect(self, link: Link) -> Finished:
         self.ledger.met()
-        record = Record(agreement=self.agreement)
+        record = RunRecord(agreement=self.agreement)
         channel = await self._open(self.hub, link, record.transcript)
         self.progress.channel = channel
 
@@ -222,113 +211,19 @@ class Survey:
             for name in await refusals(channel, EVERYONE):
                 raise Aborted(f"respondent {name!r} refused the release; nothing was released", resumable=False)
 
-        begun = time.monotonic()
-        own = derive(self.seed, "lasting", self.hub)
-        seat = Seat(self.study, self.hub, None, channel, self.progress, self.ledger, approve, own)
-        result = await self.protocol.role(self.study, self.hub)(seat)
-        channel.finish()
-        return await finish(
-            channel, seat, result, self.keys, record, self.progress, seconds=lambda: time.monotonic() - begun
+        collector = Collector(
+            study=self.study,
+            protocol=self.protocol,
+            keys=self.keys,
+            progress=self.progress,
+            ledger=self.ledger,
+            agreement=self.agreement,
+            record=record,
+            lasting=derive(self.seed, "lasting", self.hub),
         )
+        return await collector.play(channel, approve)
 
     async def _open(self, name: str, link: Link, recorder: Recorder) -> Channel:
         seed = derive(self.seed, "party", name)
         rng = Rng(derive(seed, "session", self.agreement.digest))
         return await open_channel(link, rng, session=self.agreement.session, recorder=recorder, patience=PATIENCE)
-
-
-async def consent(channel: Channel, hub: str) -> None:
-    """A respondent agrees."""
-    await channel.at("approval").send(hub, Consent(True))
-
-
-async def refusals(channel: Channel, attendance: Attendance) -> list[str]:
-    """The collector asks everyone who is there; who refuses to hand in its row."""
-    at = channel.at("approval")
-    found = await roll.call(attendance, channel.peers, lambda name: at.receive(name, Consent))
-    return [name for name, consent in found.items() if not consent.approve]
-
-
-async def compare(channel: Channel, hub: str, transcript: Transcript) -> None:
-    """A respondent's last word: what it said, and what it read."""
-    pairs = ((channel.me, hub), (hub, channel.me))
-    sent, read_ = (transcript.head(channel.session, pair).digest for pair in pairs)
-    await channel.at(CLOSING_STEP).send(hub, Compared(sent, read_))
-
-
-async def finish(
-    channel: Channel,
-    seat: Seat,
-    result: Result,
-    keys: Keys,
-    record: Record,
-    progress: Progress,
-    *,
-    seconds: Callable[[], float],
-) -> Finished:
-    """The collector's end of a collection: compares with every respondent that is there, and signs alone."""
-    if record.agreement is None:
-        raise InputError("no session has begun: there is nothing to sign")
-    release, digest = sealed(seat.study, result)
-    took = seconds()
-    progress.phase("farewell")
-    traffic = _traffic(channel)
-    record.closed = await _close(channel, seat, keys, record.transcript, traffic, result, digest)
-    return Finished(
-        release=release,
-        release_sha256=None if digest is None else digest.hex(),
-        figures=result.figures,
-        traffic=traffic,
-        seconds=took,
-        session=record.agreement.session,
-        warnings=(),
-        record=record,
-        phases=tuple(progress.spent.values()),
-    )
-
-
-def _traffic(channel: Channel) -> dict[str, Traffic]:
-    """The collector's, and all respondents' together."""
-    own, tally, hub = traffic_of(channel), channel.tally, channel.me
-    theirs = [count for (sender, _), count in tally.messages.items() if sender != hub]
-    size = [count for (sender, _), count in tally.bytes.items() if sender != hub]
-    return {hub: own, RESPONDENTS: Traffic(sum(theirs), sum(size), own.rounds)}
-
-
-async def _close(
-    channel: Channel,
-    seat: Seat,
-    keys: Keys,
-    transcript: Transcript,
-    traffic: dict[str, Traffic],
-    result: Result,
-    release: bytes | None,
-) -> Closed:
-    """Compares with every respondent what was said, and signs the certificate alone: no one else has a key."""
-    at, session, hub, study = channel.at(CLOSING_STEP), channel.session, channel.me, seat.study
-    pairs = [pair for name in channel.peers for pair in ((hub, name), (name, hub))]
-    heads = {pair: transcript.head(session, pair) for pair in pairs}
-
-    async def check(name: str) -> None:
-        theirs = await at.receive(name, Compared)
-        if (theirs.sent, theirs.read) != (heads[name, hub].digest, heads[hub, name].digest):
-            raise PeerError(party=name, step="farewell", reason="it saw another run than we did")
-
-    await roll.call(seat.attendance, channel.peers, check)
-    signatures = {
-        (hub, name): keys.sign(heads[hub, name].statement(session, study.study_hash, (hub, name)))
-        for name in channel.peers
-    }
-    a = statement_a(study, session, {pair: head.digest for pair, head in heads.items()})
-    b = None if release is None or result.figures is None else statement_b(study, a, release, result.figures)
-    certified = Certified(a, {hub: keys.sign(to_sign(a))}, b, {} if b is None else {hub: keys.sign(to_sign(b))})
-    return Closed(traffic, heads, signatures, certified)
-
-
-def agree(study: Study, hub: str, keys: Keys, seed: Secret) -> Agreement:
-    """The session as the collector names it: respondents take it from there."""
-    nonce = derive(seed, "nonce").reveal()
-    commitments = {hub: commit(seed)}
-    digest = session_digest(study.study_hash, commitments, {hub: nonce})
-    confirmed = {hub: keys.sign(statement(digest, study.roster_hash, hub))}
-    return Agreement(digest, seed, commitments, {hub: nonce}, confirmed)

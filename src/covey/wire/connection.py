@@ -25,7 +25,7 @@ _WRITE_AHEAD = 1 << 20
 _BEAT, _BYE, _BYE_HEARD = 0, 0xFFFFFFFF, 0xFFFFFFFE
 
 
-class Line:
+class PeerConnection:
     """Frames to and from one peer whose identity is established."""
 
     def __init__(self, peer: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

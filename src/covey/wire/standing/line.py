@@ -10,16 +10,47 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from covey.errors import Left, PeerError
-from covey.party.collection.speech import Ack, Connection, Garbled
-from covey.party.session.journal import Journal
 from covey.wire import frame as frames
+from covey.wire.frame import Letter
+from covey.wire.standing.connection import Connection, Garbled
+from covey.wire.standing.words import Ack
 
 MOST_LETTERS, MOST_BYTES = 30_000, 1 << 30
 """That one respondent may send in a session; far more than the protocol needs."""
 _SHARED = 1 << 16
 _ACKED_AT_ONCE = 10_000
+
+
+class LetterStore(Protocol):
+    """The letters that have come, kept where a crash does not lose them."""
+
+    async def received(self, letter: Letter) -> None:
+        """Keeps a letter. Raises PeerError if another one came at its place before."""
+        ...
+
+    def letter(self, sender: str, place: int) -> bytes | None:
+        """That peer's letter with that number, from 0; None if it has not come yet."""
+        ...
+
+    def digests(self, sender: str) -> list[bytes]:
+        """The hashes of that peer's letters."""
+        ...
+
+    def sync(self) -> None:
+        """Returns once everything that was kept is on the disk."""
+        ...
+
+    def lose(self, peer: str, why: str) -> None:
+        """Notes that a peer has left for good; on the disk when this returns."""
+        ...
+
+    @property
+    def gone(self) -> dict[str, str]:
+        """The peers that have left, and why."""
+        ...
 
 
 class Shelf:
@@ -49,11 +80,11 @@ class Shelf:
 
 
 @dataclass
-class Standing:
-    """One party's end of such a line, in one session."""
+class StandingLine:
+    """One party's end of a standing line, in one session."""
 
     peer: str
-    journal: Journal
+    journal: LetterStore
     session: bytes
     """As letters carry it."""
     shelf: Shelf = field(default_factory=Shelf)
@@ -184,7 +215,7 @@ class Standing:
 class StandingLink:
     """A link, as channels want it, over standing lines."""
 
-    def __init__(self, me: str, lines: dict[str, Standing]) -> None:
+    def __init__(self, me: str, lines: dict[str, StandingLine]) -> None:
         self.me, self.peers = me, tuple(sorted(lines))
         self._lines = lines
 

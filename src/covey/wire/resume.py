@@ -13,7 +13,7 @@ from covey.wire import frame as frames
 from covey.wire.link import Link
 
 
-class ReplayLink:
+class ResumedLink:
     """A link that knows what was said before the interruption.
 
     `read` has, by sender, the letters that this party had read, in that order; `known` has, by recipient,

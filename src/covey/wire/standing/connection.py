@@ -1,24 +1,22 @@
-"""What is said on a connection between collector and respondent: words, letters of the protocol, and heartbeats.
+"""A connection between collector and respondent: words, letters of the protocol, and heartbeats.
 
 A frame is its length in 4 bytes, a byte for its kind, and its content. The length is checked before anything is read:
-before a respondent is enrolled only small words are accepted, afterwards letters as the wire knows them. A frame that
-has begun must be there within `FRAME_SECONDS`; whoever is silent for `SILENCE` has gone.
+before a respondent is known only small words are accepted, afterwards letters as the wire knows them. A frame that has
+begun must be there within `FRAME_SECONDS`; a peer that is silent for `SILENCE` has gone.
 """
 
 from __future__ import annotations
 
 import asyncio
 import ssl
-from typing import Annotated, Literal, TypeVar
+from typing import TypeVar
 
 import msgspec
-from msgspec import Meta
 
 from covey.errors import CoveyError
-from covey.wire import Bytes32, Bytes64, Name
 from covey.wire.frame import MAX_FRAME
+from covey.wire.standing.words import Said, Word
 
-VERSION = 1
 BEAT_SECONDS = 30.0
 SILENCE = 100.0
 FRAME_SECONDS = 120.0
@@ -31,105 +29,13 @@ PIECE = 1 << 16
 _BEAT, _WORD, _LETTER = 0, 1, 2
 _HEAD = 5
 
-Text = Annotated[str, Meta(max_length=500)]
-Digests = Annotated[list[Bytes32], Meta(max_length=30_000)]
-
-
-class Word(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="word"):
-    """One thing that is said."""
-
-
-class Hello(Word, frozen=True, tag="hello"):
-    """The collector speaks first; `handle` is empty for a caller without a certificate."""
-
-    version: int
-    software: Name
-    study: Bytes32
-    handle: Annotated[str, Meta(max_length=64)]
-    nonce: Bytes32
-
-
-class Enrol(Word, frozen=True, tag="enrol"):
-    """A caller shows its invitation, and that it holds the key of this certificate."""
-
-    secret: Annotated[bytes, Meta(min_length=16, max_length=16)]
-    certificate: Annotated[bytes, Meta(min_length=1, max_length=4096)]
-    study: Bytes32
-    signature: Bytes64
-
-
-class Enrolled(Word, frozen=True, tag="enrolled"):
-    """From now on the caller is known by this handle, and by its certificate."""
-
-    handle: Name
-
-
-class Refused(Word, frozen=True, tag="refused"):
-    """The collector does not go on with the caller; `final` if trying again is of no use."""
-
-    why: Text
-    final: bool
-
-
-class Ready(Word, frozen=True, tag="ready"):
-    """A respondent has its answers and its consent on its disk, and takes part."""
-
-    study: Bytes32
-    software: Name
-
-
-class Waiting(Word, frozen=True, tag="waiting"):
-    """It is noted; the collection has not begun."""
-
-    ready: int
-    quorum: int
-    closes: int
-    """The second since 1970; 0 if there is no closing time."""
-
-
-class Begin(Word, frozen=True, tag="begin"):
-    """This session is under way and the respondent is in it; the collector has these of its letters."""
-
-    session: Bytes32
-    attempt: int
-    members: int
-    have: Digests
-
-
-class Have(Word, frozen=True, tag="have"):
-    """The answer: the respondent has these of the collector's letters."""
-
-    session: Bytes32
-    have: Digests
-
-
-class Ack(Word, frozen=True, tag="ack"):
-    """These letters are on the sender's disk."""
-
-    digests: Digests
-
-
-class Over(Word, frozen=True, tag="over"):
-    """There is nothing more to do for this respondent."""
-
-    how: Literal["finished", "left", "ended"]
-    why: Text
-
-
-class Leave(Word, frozen=True, tag="leave"):
-    """The respondent cannot or will not go on."""
-
-    why: Text
-
-
-Said = Hello | Enrol | Enrolled | Refused | Ready | Waiting | Begin | Have | Ack | Over | Leave
 _DECODER = msgspec.msgpack.Decoder(Said)
 _ENCODER = msgspec.msgpack.Encoder()
 W = TypeVar("W", bound=Word)
 
 
 class Garbled(CoveyError):
-    """What came is not what is said here."""
+    """A peer sent something that is not said here."""
 
     exit_code = 4
 

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from tests.harness.clock import run_jumping
 from tests.harness.network import seed_of
+from tests.harness.notebook import Notebook
 
 from covey.crypto.rng import Rng
 from covey.errors import CoveyError
 from covey.secure import sum as secure_sum
-from covey.wire import Channel, Letter, MemoryNetwork, Message, Notebook, ReplayLink, Vector, gather, open_channel
+from covey.wire import Channel, Letter, MemoryNetwork, Message, ResumedLink, Vector, gather, open_channel
 from covey.wire.link import Link
 
 SESSION = b"one session only"
@@ -104,13 +105,13 @@ def fresh_links() -> dict[str, Link]:
     return {name: network.link(name) for name in NAMES}
 
 
-def resumed(link: Link, earlier: dict[str, Notebook]) -> ReplayLink:
+def resumed(link: Link, earlier: dict[str, Notebook]) -> ResumedLink:
     """That party's line, with what its own notebook and the others' know of the earlier life."""
     known = {
         peer: [entry.digest for entry in earlier[peer].received_entries if entry.header.sender == link.me]
         for peer in link.peers
     }
-    return ReplayLink(link, earlier[link.me].letters, known)
+    return ResumedLink(link, earlier[link.me].letters, known)
 
 
 def uninterrupted() -> tuple[dict[str, list[int] | CoveyError], dict[str, Notebook]]:

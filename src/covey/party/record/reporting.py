@@ -1,0 +1,67 @@
+"""The report of a folder: its material gathered from the files, its page written beside them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from covey import report
+from covey.errors import InputError
+from covey.files import read_json, write_atomically
+from covey.party.record.names import LEDGER, STUDY
+from covey.party.record.signatures import release_digest, signatures_in
+from covey.protocols import named, names
+from covey.report import Ledger, Material
+from covey.schema import Role
+from covey.sources import Data, connect
+from covey.study import Study
+from covey.summary import FILE as SUMMARY
+from covey.summary import Summary
+from covey.table import Table, build, read
+
+_RELEASES = ("release.csv", "release.parquet")
+
+
+def write(folder: Path, *, data: str | None = None, study: Study | None = None, release: Data | None = None) -> Path:
+    """Makes the folder's report anew from its files, and returns its path. Raises InputError if there is no run in it.
+
+    Nothing of the original data is on the page unless `data` are given: a run's folder may be handed to its auditors.
+    `study` and `release` stand for files that are not written yet.
+    """
+    material = gather(folder, study=study, release=release)
+    if data is not None:
+        material = replace(material, records=_records(folder, material, data))
+    path = folder / report.FILE
+    write_atomically(path, report.render(material).encode())
+    return path
+
+
+def gather(folder: Path, *, study: Study | None = None, release: Data | None = None) -> Material:
+    """The material of a folder's report. Raises InputError if the folder holds no run, or if a file is damaged."""
+    summary = Summary.read(folder / SUMMARY)
+    ledger = read_json(folder / LEDGER, Ledger)
+    if summary is None and ledger is None:
+        raise InputError(f"{folder}: has neither {SUMMARY} nor {LEDGER}; name the folder of a run or of a release")
+    if study is None and (folder / STUDY).is_file():
+        study = Study.load(folder / STUDY)
+    altered = False
+    if release is None and summary is not None and summary.release_sha256 is not None:
+        release = next((folder / name for name in _RELEASES if (folder / name).is_file()), None)
+        altered = isinstance(release, Path) and release_digest(release) != summary.release_sha256
+    signed = None if study is None or summary is None else signatures_in(folder, study, summary.release_sha256)
+    counts = study is not None and study.protocol in names() and named(study.protocol)[0].release == "counts"
+    return Material(summary, ledger, study, release, counts, altered, signatures=signed)
+
+
+def _records(folder: Path, material: Material, data: str) -> Table:
+    """The released columns of the folder's owner. Raises InputError if the folder is not of a holder of data."""
+    summary, study = material.summary, material.study
+    if summary is None or study is None:
+        raise InputError(f"{folder}: has no {SUMMARY} with a {STUDY}; data can be shown beside a release only")
+    if summary.parties and summary.party is None:
+        raise InputError(f"{folder}: is of all parties together; name one party's folder below it, and its own data")
+    if summary.party is not None and not study.party(summary.party).holds_data:
+        raise InputError(f"{folder}: party {summary.party!r} holds no data in this study; leave out --data")
+    columns = [column for column in study.held_by(summary.party) if column.role not in (Role.IDENTIFIER, Role.KEY)]
+    source = connect(data)
+    return build(read(source.batches([column.name for column in columns]), columns, source.name), study)

@@ -1,0 +1,223 @@
+"""One party's session over any link: handshake, the role, approval, and the closing that all parties sign.
+
+Nothing is released before the closing: there the parties find that they saw the same run, and those that get the
+release that they computed the same. A party that stops tells its peers why.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import pyarrow as pa
+
+from covey.crypto.rng import derive
+from covey.crypto.secret import Secret
+from covey.errors import Aborted, CoveyError, Unmet
+from covey.party.identity.keys import Keys
+from covey.party.identity.roster import Roster
+from covey.party.record.ledger import Ledger
+from covey.party.record.log import Log
+from covey.party.record.run_record import Agreement, Finished, RunRecord
+from covey.party.session.approval import Decide, describe
+from covey.party.session.binding import bind
+from covey.party.session.closing import Closing
+from covey.party.session.handshake import shake_hands
+from covey.party.session.journal import Journal, NoJournal
+from covey.party.session.journal_records import Begun
+from covey.party.session.progress import Progress
+from covey.protocols import Proposal, Protocol, Result, Seat
+from covey.protocols.protocol import EVERYONE, Attendance, Book, Pace
+from covey.secure import approval
+from covey.sources.release import arrange, canonical_csv
+from covey.study import Study
+from covey.table import Table
+from covey.wire import Channel, Link, ResumedLink, Several, open_channel
+
+PATIENCE = 3600.0
+Approve = Callable[[Proposal], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Participant:
+    """All that one party brings to a run."""
+
+    study: Study
+    protocol: Protocol
+    party: str
+    table: Table | None
+    keys: Keys
+    roster: Roster
+    seed: Secret
+    decide: Decide
+    progress: Progress
+    ledger: Ledger
+    log: Log
+    patience: float = PATIENCE
+    journal: Journal | NoJournal = field(default_factory=NoJournal)
+    record: RunRecord = field(default_factory=RunRecord)
+
+
+async def play_role(
+    protocol: Protocol,
+    study: Study,
+    channel: Channel,
+    *,
+    table: Table | None,
+    lasting: Secret,
+    pace: Pace,
+    book: Book,
+    approve: Approve,
+    attendance: Attendance = EVERYONE,
+) -> Result:
+    """Gives the role of the channel's party its seat, and plays it to its end."""
+    seat = Seat(study, channel.me, table, channel, pace, book, approve, lasting, attendance)
+    return await protocol.role(study, channel.me)(seat)
+
+
+def lasting_secret(keys: Keys, protocol: Protocol) -> Secret:
+    """The secret of a party that is the same in every run of a protocol with the same keys."""
+    return derive(keys.dummy, "lasting", protocol.name)
+
+
+async def take_part(participant: Participant, link: Link) -> Finished:
+    """Plays this party's role to its end. Raises what stopped it, after telling the peers that can be reached.
+
+    A session that the journal has goes on where it was cut off, if every party can.
+    """
+    journal, study = participant.journal, participant.study
+    participant.progress.phase("handshake")
+    agreement = await shake_hands(
+        link, study, participant.roster, participant.keys, participant.seed,
+        patience=participant.patience, journal=journal,
+    )  # fmt: skip
+    for sentence in agreement.warnings:
+        participant.log.note(sentence)
+    name = agreement.session.hex()
+    if agreement.resumed:
+        participant.log.note(f"the session {name} goes on; {journal.messages} messages had been read before")
+        link = ResumedLink(link, {peer: journal.letters(peer) for peer in link.peers}, agreement.known)
+    else:
+        binding = bind(study, participant.party, participant.table, participant.keys)
+        journal.begin(Begun.of(agreement, binding, journal.source))
+        participant.log.note(f"the session {name} has begun")
+    return await play(participant, link, agreement)
+
+
+async def play(participant: Participant, link: Link, agreement: Agreement) -> Finished:
+    """Plays the session that was agreed on."""
+    participant.record.agreement = agreement
+    participant.ledger.met()
+    channel = await open_channel(
+        link,
+        agreement.rng,
+        session=agreement.session,
+        recorder=Several(participant.journal, participant.record.transcript),
+        patience=participant.patience,
+    )
+    participant.progress.channel = channel
+    decisions: list[bool] = []
+    try:
+        return await _play(participant, channel, agreement, decisions)
+    except asyncio.CancelledError:
+        await channel.stop("interrupted", resumable=True)
+        raise
+    except CoveyError as error:
+        why, resumable = _why(error, decisions)
+        await channel.stop(why, resumable=resumable)
+        raise
+    except Exception:
+        await channel.stop("failed", resumable=False)
+        raise
+
+
+async def _play(participant: Participant, channel: Channel, agreement: Agreement, decisions: list[bool]) -> Finished:
+    study, protocol, record = participant.study, participant.protocol, participant.record
+    begun = time.monotonic()
+    result = await play_role(
+        protocol,
+        study,
+        channel,
+        table=participant.table,
+        lasting=lasting_secret(participant.keys, protocol),
+        pace=participant.progress,
+        book=participant.ledger,
+        approve=_approval(participant, channel, decisions),
+    )
+    channel.finish()
+    release, digest = sealed(study, result)
+    seconds = time.monotonic() - begun
+    participant.progress.phase("farewell")
+    closing = Closing(study, protocol, participant.keys, participant.roster, record.transcript, digest, result.figures)
+    record.closed = await closing.close(channel)
+    channel.finish()
+    participant.journal.finish()
+    return Finished(
+        release=release,
+        release_sha256=None if digest is None else digest.hex(),
+        figures=result.figures,
+        traffic=record.closed.traffic,
+        seconds=seconds,
+        session=agreement.session,
+        warnings=agreement.warnings,
+        record=record,
+        phases=tuple(participant.progress.spent.values()),
+    )
+
+
+def _approval(participant: Participant, channel: Channel, decisions: list[bool]) -> Approve:
+    """The vote of all parties on the release, in which this one asks its person, or repeats the person's answer."""
+    study, me = participant.study, participant.party
+    receives, journal = participant.protocol.receives, participant.journal
+
+    async def approve(proposal: Proposal) -> None:
+        participant.ledger.learns(approval.LEAKAGE)
+        if not receives(study, me):
+            proposal = Proposal(proposal.opens)  # a party that gets no release sees no figures of it
+        shown = describe(study, proposal, participant.ledger)
+
+        async def decide() -> bool:
+            if len(decisions) < len(journal.decisions):
+                answer = journal.decisions[len(decisions)]  # asked and answered before the interruption
+            else:
+                answer = await participant.decide(shown)
+                journal.decide(answer)
+            decisions.append(answer)
+            return answer
+
+        certificates = participant.roster.certificates
+        await approval.vote(
+            channel.at("approval"),
+            study_hash=study.study_hash,
+            shown=proposal.digest,
+            decide=decide,
+            sign=participant.keys.sign,
+            verify=lambda peer, signature, content: certificates[peer].verifies(signature, content),
+            fellows=[peer for peer in channel.peers if receives(study, peer) and receives(study, me)],
+        )
+        participant.log.note("every party approved the release")
+
+    return approve
+
+
+def sealed(study: Study, result: Result) -> tuple[pa.Table | None, bytes | None]:
+    """The release as it is written, and its hash."""
+    if result.release is None:
+        return None, None
+    arranged = arrange(result.release, frozenset(column.name for column in study.quasi))
+    return arranged, hashlib.sha256(canonical_csv(arranged)).digest()
+
+
+def _why(error: CoveyError, decisions: list[bool]) -> tuple[Literal["refused", "aborted", "failed"], bool]:
+    """The word that the peers are told, and whether the session can go on later."""
+    if False in decisions:
+        return "refused", False
+    if isinstance(error, Aborted):
+        return "aborted", error.resumable
+    if isinstance(error, Unmet):
+        return "aborted", False
+    return "failed", False

@@ -1,0 +1,115 @@
+"""A role played again without any peer: its journal holds everything that the role needs.
+
+With it a party ends a run whose last messages it had read when it was cut off, and shows later that what it sent is
+what the protocol prescribes for the data and the seed that it committed to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+
+from covey.errors import Aborted, CoveyError, InputError, PeerError
+from covey.party.record.run_record import Finished, RunRecord
+from covey.party.record.transcript import Transcript
+from covey.party.session.journal import Journal, NoJournal
+from covey.party.session.journal_records import Begun
+from covey.party.session.playing import Participant, lasting_secret, play, play_role
+from covey.party.session.respondents import refusals
+from covey.protocols import Proposal
+from covey.wire import Channel, ResumedLink, Session
+from covey.wire.standing import StandingLine, StandingLink
+
+
+class _Alone:
+    """A link to absent peers: what is sent to them is lost, and they send nothing."""
+
+    def __init__(self, me: str, peers: tuple[str, ...]) -> None:
+        self.me, self.peers = me, peers
+
+    async def send(self, peer: str, frame: bytes) -> None:
+        """Loses the frame."""
+
+    async def receive(self, peer: str) -> bytes:
+        """Raises Aborted: the journal has nothing more."""
+        raise Aborted(f"the journal has nothing more from party {peer!r}", resumable=True)
+
+    def heard(self, peer: str) -> float:
+        """The current time: nobody is waited for."""
+        return asyncio.get_running_loop().time()
+
+    async def close(self) -> None:
+        """Does nothing."""
+
+
+class _Retold(NoJournal):
+    """The decisions of a journal, without holding the role to what it had said."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.decisions = journal.decisions
+
+
+class _Excused:
+    """The attendance of a replayed collection: the journal knows who left."""
+
+    crowd = 1 << 30
+
+    def excuse(self, error: PeerError) -> None:
+        """Does nothing."""
+
+
+async def finish_alone(participant: Participant) -> Finished:
+    """Ends a run whose journal is complete. Raises Aborted if it is not."""
+    return await _again(participant, participant.journal)
+
+
+async def play_again(participant: Participant, journal: Journal) -> Transcript:
+    """The messages of the role when it is played again with what the journal holds, as far as it gets."""
+    record = RunRecord()
+    try:
+        if participant.study.partition == "respondents":
+            await _collect_again(participant, journal, record.transcript)
+        else:
+            await _again(replace(participant, journal=_Retold(journal), record=record), journal)
+    except CoveyError:
+        return record.transcript  # a role that is led astray by its own deviation may end early; the messages tell
+    return record.transcript
+
+
+async def _again(participant: Participant, journal: Journal | NoJournal) -> Finished:
+    agreement = _begun(journal).agreement()
+    peers = tuple(sorted(name for name in agreement.nonces if name != participant.party))
+    letters: dict[str, Iterator[bytes]] = {peer: journal.letters(peer) for peer in peers}
+    return await play(participant, ResumedLink(_Alone(participant.party, peers), letters, {}), agreement)
+
+
+async def _collect_again(participant: Participant, journal: Journal, transcript: Transcript) -> None:
+    """Plays a collector's role again: everyone's letters, and who left after which of them, are in the journal."""
+    agreement = _begun(journal).agreement()
+    lines = {name: StandingLine(name, journal, agreement.session) for name in sorted({*journal.senders, *journal.gone})}
+    for name, line in lines.items():
+        line.leave(journal.gone.get(name, "said no more"))
+    channel = Channel(Session(StandingLink(participant.party, lines), agreement.session, agreement.rng, transcript))
+
+    async def approve(proposal: Proposal) -> None:
+        await refusals(channel, attendance)
+
+    attendance = _Excused()
+    await play_role(
+        participant.protocol,
+        participant.study,
+        channel,
+        table=None,
+        lasting=lasting_secret(participant.keys, participant.protocol),
+        pace=participant.progress,
+        book=participant.ledger,
+        approve=approve,
+        attendance=attendance,
+    )
+
+
+def _begun(journal: Journal | NoJournal) -> Begun:
+    if journal.begun is None:
+        raise InputError("the journal holds no session")
+    return journal.begun

@@ -1,0 +1,150 @@
+"""A session with respondents: consent, comparison and signature in place of handshake, vote and closing.
+
+Respondents have no signing keys: the collector knows them by handles. Each agrees to the release by a message to the
+collector, and at the end compares with it what was said and read. The collector signs the certificate alone.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from covey.crypto.rng import derive
+from covey.crypto.secret import Secret
+from covey.errors import PeerError
+from covey.party.identity.keys import Keys
+from covey.party.record.ledger import Ledger
+from covey.party.record.run_certificate import RunCertificate, statement_a, statement_b, to_sign
+from covey.party.record.run_record import Agreement, Closed, Finished, RunRecord, Traffic
+from covey.party.record.transcript import CLOSING_STEP, Transcript
+from covey.party.session.closing import traffic_of
+from covey.party.session.handshake import commit, session_digest, statement
+from covey.party.session.playing import Approve, play_role, sealed
+from covey.party.session.progress import Progress
+from covey.protocols import Figures, Protocol
+from covey.protocols.collect import roll
+from covey.protocols.protocol import EVERYONE, Attendance
+from covey.study import Study
+from covey.wire import Bytes32, Channel, Message
+
+RESPONDENTS = "respondents"
+"""The name under which all respondents stand together: in ledgers, in summaries, and for a table of their rows."""
+
+
+class Consent(Message, tag="respondents.consent"):
+    """A respondent agrees to hand in its row, or does not."""
+
+    approve: bool
+
+
+class Compared(Message, tag="respondents.compared"):
+    """The heads of what the sender said to the collector and read from it."""
+
+    sent: Bytes32
+    read: Bytes32
+
+
+async def consent(channel: Channel, hub: str) -> None:
+    """Tells the collector that a respondent agrees to hand in its row."""
+    await channel.at("approval").send(hub, Consent(True))
+
+
+async def refusals(channel: Channel, attendance: Attendance) -> list[str]:
+    """The respondents that refuse to hand in their rows, of all who are there."""
+    at = channel.at("approval")
+    found = await roll.call(attendance, channel.peers, lambda name: at.receive(name, Consent))
+    return [name for name, consent in found.items() if not consent.approve]
+
+
+async def compare(channel: Channel, hub: str, transcript: Transcript) -> None:
+    """Tells the collector, as a respondent's last message, the heads of what it said and read."""
+    pairs = ((channel.me, hub), (hub, channel.me))
+    sent, read_ = (transcript.head(channel.session, pair).digest for pair in pairs)
+    await channel.at(CLOSING_STEP).send(hub, Compared(sent, read_))
+
+
+@dataclass(frozen=True)
+class Collector:
+    """All that the collector brings to a session with respondents."""
+
+    study: Study
+    protocol: Protocol
+    keys: Keys
+    progress: Progress
+    ledger: Ledger
+    agreement: Agreement
+    record: RunRecord
+    lasting: Secret
+    attendance: Attendance = EVERYONE
+
+    async def play(self, channel: Channel, approve: Approve) -> Finished:
+        """Plays the collector's role to its end, compares with every respondent that is there, and signs alone."""
+        begun = time.monotonic()
+        result = await play_role(
+            self.protocol,
+            self.study,
+            channel,
+            table=None,
+            lasting=self.lasting,
+            pace=self.progress,
+            book=self.ledger,
+            approve=approve,
+            attendance=self.attendance,
+        )
+        if self.attendance is EVERYONE:  # who left may have sent more than was read
+            channel.finish()
+        release, digest = sealed(self.study, result)
+        seconds = time.monotonic() - begun
+        self.progress.phase("farewell")
+        self.record.closed = await self._close(channel, digest, result.figures)
+        return Finished(
+            release=release,
+            release_sha256=None if digest is None else digest.hex(),
+            figures=result.figures,
+            traffic=self.record.closed.traffic,
+            seconds=seconds,
+            session=self.agreement.session,
+            warnings=(),
+            record=self.record,
+            phases=tuple(self.progress.spent.values()),
+        )
+
+    async def _close(self, channel: Channel, release: bytes | None, figures: Figures | None) -> Closed:
+        """Compares with every respondent what was said, and signs the certificate alone: no one else has a key."""
+        at, session, hub = channel.at(CLOSING_STEP), channel.session, channel.me
+        pairs = [pair for name in channel.peers for pair in ((hub, name), (name, hub))]
+        heads = {pair: self.record.transcript.head(session, pair) for pair in pairs}
+
+        async def check(name: str) -> None:
+            theirs = await at.receive(name, Compared)
+            if (theirs.sent, theirs.read) != (heads[name, hub].digest, heads[hub, name].digest):
+                raise PeerError(party=name, step="farewell", reason="it saw another run than we did")
+
+        traffic = _traffic(channel)
+        await roll.call(self.attendance, channel.peers, check)
+        sign = self.keys.sign
+        signatures = {
+            (hub, name): sign(heads[hub, name].statement(session, self.study.study_hash, (hub, name)))
+            for name in channel.peers
+        }
+        a = statement_a(self.study, session, {pair: head.digest for pair, head in heads.items()})
+        b = None if release is None or figures is None else statement_b(self.study, a, release, figures)
+        certificate = RunCertificate(a, {hub: sign(to_sign(a))}, b, {} if b is None else {hub: sign(to_sign(b))})
+        return Closed(traffic, heads, signatures, certificate)
+
+
+def _traffic(channel: Channel) -> dict[str, Traffic]:
+    """The collector's traffic, and that of all respondents together."""
+    own, tally, hub = traffic_of(channel), channel.tally, channel.me
+    theirs = [count for (sender, _), count in tally.messages.items() if sender != hub]
+    size = [count for (sender, _), count in tally.bytes.items() if sender != hub]
+    return {hub: own, RESPONDENTS: Traffic(sum(theirs), sum(size), own.rounds)}
+
+
+def agree(study: Study, hub: str, keys: Keys, seed: Secret) -> Agreement:
+    """A new session, named by the collector: respondents take it from there."""
+    nonce = derive(seed, "nonce").reveal()
+    commitments = {hub: commit(seed)}
+    digest = session_digest(study.study_hash, commitments, {hub: nonce})
+    confirmed = {hub: keys.sign(statement(digest, study.roster_hash, hub))}
+    return Agreement(digest, seed, commitments, {hub: nonce}, confirmed)

@@ -1,0 +1,86 @@
+"""summary.json: the figures of a run or of a release, in one type for those who write, show and check them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
+
+from covey.files import as_json, read_json
+
+FILE = "summary.json"
+Content: TypeAlias = bytes  # inside of the type below, `bytes` is a figure
+_OF_A_RELEASE = (
+    "rows", "withheld", "dropped", "k_reached", "l_reached", "classes", "suppressed_cells", "loss", "release_sha256",
+)  # fmt: skip
+_OF_ONE_OWNER = ("algorithm", "seed", "dropped")
+_OF_A_RUN = ("party", "phases")
+
+
+class Sent(msgspec.Struct, frozen=True):
+    """The traffic that one party sent."""
+
+    messages: int
+    bytes: int
+
+
+class Phase(msgspec.Struct, frozen=True):
+    """The cost of one phase of the protocol, as one party saw it: bytes are those that it sent and received."""
+
+    name: str
+    seconds: float
+    rounds: int
+    bytes: int
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """The figures of a run or of one owner's release; a party without the release has no figures of it."""
+
+    study: str = ""
+    protocol: str | None = None
+    algorithm: str | None = None
+    """The anonymizer of one owner's release; None after the run of a protocol."""
+    seed: int | None = None
+    partition: str | None = None
+    parties: list[str] = []
+    party: str | None = None
+    """The party whose summary it is; None in the joint summary of a simulation."""
+    k: int | None = None
+    l: float | None = None  # noqa: E741 - the field's name for it
+    seconds: float | None = None
+    rounds: int | None = None
+    messages: int | None = None
+    bytes: int | None = None
+    phases: list[Phase] = []
+    per_party: dict[str, Sent] = {}
+    ledger: list[str] = []
+    study_hash: str = ""
+    reproducible: bool = False
+    warnings: list[str] = []
+    rows: int | None = None
+    withheld: int = 0
+    dropped: int = 0
+    k_reached: int | None = None
+    l_reached: float | None = None
+    classes: int | None = None
+    suppressed_cells: int | None = None
+    loss: dict[str, float | None] = {}
+    release_sha256: str | None = None
+
+    def describe(self) -> dict[str, object]:
+        """The content of the file: the keys that apply to this run or release."""
+        absent = set(_OF_ONE_OWNER if self.algorithm is None else _OF_A_RUN)
+        if self.release_sha256 is None:
+            absent |= set(_OF_A_RELEASE)
+        content: dict[str, object] = msgspec.to_builtins(self)
+        return {key: value for key, value in content.items() if key not in absent}
+
+    def spell(self) -> Content:
+        """The bytes of the file."""
+        return as_json(self.describe())
+
+    @staticmethod
+    def read(path: Path) -> Summary | None:
+        """The summary in a file; None if there is no such file. Raises InputError for a damaged one."""
+        return read_json(path, Summary)

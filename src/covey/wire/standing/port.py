@@ -1,0 +1,151 @@
+"""The collector's port: takes TLS connections from many callers, and holds strangers to the gate's limits."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from asyncio import sslproto
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from covey.errors import CoveyError, InputError
+from covey.wire.contact import Address
+from covey.wire.depth import first_cause
+from covey.wire.standing.connection import PIECE, Connection, Garbled
+from covey.wire.standing.gate import Gate, Sparing
+from covey.wire.tls import open_port
+from covey.wire.trust import explain
+
+GREETING_SECONDS = 10.0
+READ_AHEAD = 1 << 16
+LARGE_FRAMES = 16
+"""Frames above a mebibyte that are read at the same time: a caller that drips one holds no more than its share."""
+_SSL_BUFFER = 1 << 15
+
+
+@dataclass
+class Call:
+    """A connection that was taken, and the certificate that its caller has shown, in DER."""
+
+    connection: Connection
+    certificate: bytes | None
+    address: str
+    gate: Gate
+    stranger: bool = True
+
+    def known(self) -> None:
+        """Frees the stranger's place at the gate: the caller turned out to be known, or has gone."""
+        if self.stranger:
+            self.stranger = False
+            self.gate.known(self.address)
+
+
+class Port:
+    """A port for TLS 1.3. A caller may have no certificate; if it has one, it must be a trusted one."""
+
+    def __init__(self, certificate: Path, key: Path, gate: Gate, log: Sparing) -> None:
+        self._context = _context(certificate, key)
+        self._gate, self._log = gate, log
+        self._large = asyncio.Semaphore(LARGE_FRAMES)
+        self._calls: set[asyncio.Task[None]] = set()
+
+    def trust(self, certificate: bytes) -> None:
+        """Accepts this certificate from now on."""
+        self._context.load_verify_locations(cadata=certificate)
+
+    @asynccontextmanager
+    async def listening(self, where: Address, serve: Callable[[Call], Awaitable[None]]) -> AsyncIterator[Address]:
+        """Serves calls while the block runs; gives the address it listens at. Raises InputError if it cannot listen."""
+        server = open_port(where, backlog=256)
+        sslproto.SSLProtocol.max_size = _SSL_BUFFER  # a buffer that each connection has, and touches: 256 kB else
+        try:
+            async with asyncio.TaskGroup() as group:
+                answering = group.create_task(self._answer(server, group, serve))
+                try:
+                    yield Address(where.host, server.getsockname()[1])
+                finally:
+                    answering.cancel()
+                    for call in list(self._calls):
+                        call.cancel()
+        finally:
+            server.close()
+
+    async def _answer(
+        self, server: socket.socket, group: asyncio.TaskGroup, serve: Callable[[Call], Awaitable[None]]
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                caller, where = await loop.sock_accept(server)
+            except OSError as error:
+                self._log("accept", f"no more connections can be taken ({error.strerror})")
+                await asyncio.sleep(0.2)
+                continue
+            address = str(where[0])
+            refused = self._gate.admit(address)
+            if refused is not None:
+                caller.close()
+                self._log("refused", f"a caller from {address} was refused: {refused}")
+                continue
+            task = group.create_task(self._take_call(caller, address, serve))
+            self._calls.add(task)
+            task.add_done_callback(self._calls.discard)
+
+    async def _take_call(self, caller: socket.socket, address: str, serve: Callable[[Call], Awaitable[None]]) -> None:
+        call: Call | None = None
+        try:
+            call = await self._handshake(caller, address)
+            await serve(call)
+        except ssl.SSLError as error:
+            self._log("tls", f"a caller from {address} was refused: {explain(error)}")
+        except Garbled as error:
+            self._log("garbled", f"a caller from {address} was refused: {error}")
+        except (OSError, EOFError, TimeoutError):
+            pass
+        except CoveyError:
+            raise  # the disk is full, or the folder damaged: nothing can be taken in
+        except Exception as error:  # an error of ours must not let one caller end it for all
+            cause = first_cause(error) if isinstance(error, BaseExceptionGroup) else error
+            if isinstance(cause, CoveyError):
+                raise cause from None
+            self._log("error", f"a connection ended by an error of ours ({type(cause).__name__}); please report it")
+        finally:
+            if call is None:
+                self._gate.known(address)
+            else:
+                call.known()
+            self._gate.gone()
+            if call is not None:
+                await call.connection.close()
+
+    async def _handshake(self, caller: socket.socket, address: str) -> Call:
+        loop = asyncio.get_running_loop()
+        caller.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        reader = asyncio.StreamReader(limit=READ_AHEAD)
+        transport, protocol = await loop.connect_accepted_socket(
+            lambda: asyncio.StreamReaderProtocol(reader),
+            caller,
+            ssl=self._context,
+            ssl_handshake_timeout=GREETING_SECONDS,
+            ssl_shutdown_timeout=2.0,
+        )
+        writer = asyncio.StreamWriter(transport, protocol, reader, loop)
+        writer.transport.set_write_buffer_limits(high=PIECE)
+        presented = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+        return Call(Connection(reader, writer, self._large), presented, address, self._gate)
+
+
+def _context(certificate: Path, key: Path) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_3
+    context.verify_mode = ssl.CERT_OPTIONAL
+    context.options |= ssl.OP_NO_TICKET
+    context.num_tickets = 0
+    try:
+        context.load_cert_chain(certificate, key)
+    except (OSError, ssl.SSLError) as error:
+        raise InputError(f"{certificate}, {key}: not a certificate with its key ({type(error).__name__})") from None
+    return context
