@@ -13,7 +13,8 @@ from tests.harness.network import seed_of
 from covey.crypto.rng import Rng, derive
 from covey.errors import Aborted, CoveyError, Left, PeerError
 from covey.judge import verify
-from covey.party.simulate.respondents import Unwritten, consent, refusals
+from covey.party.session.respondents import consent, refusals
+from covey.party.simulate.respondents import Unwritten
 from covey.protocols import Proposal, Result, Seat
 from covey.protocols.collect import PROTOCOL
 from covey.secure.declare import Leakage
