@@ -193,7 +193,7 @@ def test_bits_of_the_wrong_length_are_refused() -> None:
     async def finishing(channel: Channel) -> Found:
         return await compare.matrix(channel.at("round", 1), "liar", HAND, 3, finishing=True)
 
-    names(against(liar, finishing), "1 bytes of bits, expected 2")
+    names(against(liar, finishing), "1 bytes, expected 2")
 
 
 # -- shapes

@@ -11,8 +11,9 @@ from tests.harness.spent import heard, spent
 
 from covey.errors import InputError, PeerError
 from covey.protocols.peel import choice
-from covey.protocols.peel.choice import CHUNK, ObliviousTests
+from covey.protocols.peel.choice import WIDTH, ObliviousTests
 from covey.wire import Channel
+from covey.wire.chunks import CHUNK_BYTES
 
 Words = np.ndarray[tuple[int], np.dtype[np.uint64]]
 
@@ -43,7 +44,7 @@ def test_the_largest_bound_and_numbers_beyond_it() -> None:
 
 
 def test_the_cost_is_as_declared() -> None:
-    width = CHUNK + 10
+    width = CHUNK_BYTES * 8 // WIDTH + 10
 
     async def meet(channel: Channel) -> ObliviousTests:
         return await ObliviousTests.meet(channel.at("meet"))

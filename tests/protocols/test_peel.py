@@ -50,7 +50,7 @@ from covey.secure.threshold_test import Prepared
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
 from covey.table import group
-from covey.wire import Channel
+from covey.wire import Channel, chunks
 
 MODES = ("visit", "skip", "wave")
 
@@ -114,7 +114,7 @@ def test_two_parties_agree_with_a_trusted_one(k: int, privacy: str, mode: str) -
 
 @pytest.mark.parametrize("chunk", [1, 4, 5, 1 << 17])
 def test_many_tuples_that_one_of_two_has_alone_are_named_in_chunks(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(two_party, "CHUNK", chunk)
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", 8 * chunk)
     tables = {
         "a": [np.arange(10, dtype=np.uint64).reshape(2, 5), np.zeros((1, 0), dtype=np.uint64)],
         "b": [np.array([[7], [8]], dtype=np.uint64), np.array([[3, 4]], dtype=np.uint64)],
@@ -250,7 +250,7 @@ def test_long_vectors_of_an_examination_travel_in_chunks_at_the_declared_cost(mo
     study = study_of(4, k=3, options='mode = "wave"\nbuckets = 1')
     tables = tables_of(study, draw_people(4, 24, 2))
     whole = visit(study, tables)
-    monkeypatch.setattr(purity, "CHUNK", 5)
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", 8 * 5)
     outcomes = visit(study, tables)
     noted = outcomes["p0"].unwrap().sizes
     assert spent(outcomes).messages == noted.messages(4) + coin.COST.messages(4) > spent(whole).messages

@@ -169,8 +169,7 @@ class LongLists(ABC):
     def check_length(self, sender: str, items: Long | bytes, due: int, what: str) -> None:
         """Raises `PeerError` unless a peer's list has the length that is due."""
         if len(items) != due:
-            what = f"bytes of {what}" if isinstance(items, bytes) else what
-            raise self.refusal(sender, f"{len(items)} {what}, expected {due}")
+            raise self.refusal(sender, f"{len(items)} {'bytes' if isinstance(items, bytes) else what}, expected {due}")
 
     def refusal(self, party: str, reason: str) -> PeerError:
         """The error that names a peer, this step, and how the peer broke the protocol."""

@@ -11,13 +11,13 @@ from covey.protocols.cluster_columns import least
 from covey.protocols.cluster_columns.asking import Least, Question, Say, Search, Tell
 from covey.protocols.cluster_columns.terms import Terms
 from covey.protocols.protocol import Pace
-from covey.wire import Channel, Message, gather
+from covey.wire import Channel, Chunk, gather
 
 PHASES = {"division": 16, "moves": 12, "merging": 16}
 """The phases of a search, each with the steps it has at the most, or about so many."""
 
 
-class Said(Message, tag="cluster.said"):
+class Said(Chunk[bytes], tag="cluster.said"):
     """Numbers that the sender decided on: one byte each, or four where they may be larger."""
 
     numbers: bytes
@@ -89,22 +89,13 @@ async def tell(channel: Channel, terms: Terms, question: Tell) -> Longs:
 async def send(channel: Channel, to: str, numbers: Longs, bound: int) -> None:
     """Sends numbers below a bound."""
     kind = "<u1" if bound <= 256 else "<u4"
-    raw = numbers.astype(kind).tobytes()
-    for start in range(0, max(1, len(raw)), least.CHUNK):
-        await channel.send(to, Said(raw[start : start + least.CHUNK]))
+    await channel.send_all(to, Said, numbers.astype(kind).tobytes())
 
 
 async def receive(channel: Channel, sender: str, due: int, bound: int) -> Longs:
     """So many numbers below a bound. Raises PeerError for anything else."""
     kind = "<u1" if bound <= 256 else "<u4"
-    size = due * np.dtype(kind).itemsize
-    raw = b""
-    for start in range(0, max(1, size), least.CHUNK):
-        part = (await channel.receive(sender, Said)).numbers
-        if len(part) != min(least.CHUNK, size - start):
-            reason = f"{len(part)} bytes, expected {min(least.CHUNK, size - start)}"
-            raise PeerError(party=sender, step=channel.step, reason=reason)
-        raw += part
+    raw = await channel.receive_all(sender, Said, due * np.dtype(kind).itemsize)
     numbers = np.frombuffer(raw, dtype=kind).astype(np.int64)
     if len(numbers) and int(numbers.max()) >= bound:
         raise PeerError(party=sender, step=channel.step, reason=f"a number of {bound} or more")

@@ -29,10 +29,9 @@ from covey.protocols.cluster_columns.asking import Totals, least_of
 from covey.protocols.cluster_columns.own import row_starts
 from covey.protocols.cluster_columns.terms import SCALE, Shares, Terms
 from covey.secure.sum import mask_streams
-from covey.wire import FRAME_BYTES, Channel, Message, gather
+from covey.wire import FRAME_BYTES, Channel, Chunk, Message, chunks, gather
 
-CHUNK = 1 << 18
-"""Numbers of a message: a mebibyte."""
+NUMBER_BYTES = 4
 LARGEST = 1 << 26
 """Numbers that the evaluator is ready to add up at once."""
 MESSAGE_BYTES = FRAME_BYTES + 40
@@ -44,13 +43,13 @@ class Rows(Message, tag="cluster.rows"):
     widths: bytes
 
 
-class Shared(Message, tag="cluster.shares"):
+class Shared(Chunk[bytes], tag="cluster.shares"):
     """The sender's shares of prices under its masks: uniform to everyone else."""
 
     values: bytes
 
 
-class Chosen(Message, tag="cluster.least"):
+class Chosen(Chunk[bytes], tag="cluster.least"):
     """The place of the least in each row."""
 
     places: bytes
@@ -184,29 +183,21 @@ def checked(channel: Channel, sender: str, places: Shares, widths: Longs) -> Lon
 
 
 async def send(channel: Channel, to: str, kind: type[Shared | Chosen], numbers: Longs | Shares) -> None:
-    """Sends numbers in chunks, four bytes each."""
-    for start in range(0, max(1, len(numbers)), CHUNK):
-        await channel.send(to, kind(numbers[start : start + CHUNK].astype("<u4").tobytes()))
+    """Sends numbers, four bytes each."""
+    await channel.send_all(to, kind, numbers.astype("<u4").tobytes())
 
 
 async def send_rows(channel: Channel, evaluator: str, widths: Longs) -> None:
     """Says how wide the rows are; the last message is shorter than the others."""
-    for start in range(0, len(widths) + 1, CHUNK):
-        await channel.send(evaluator, Rows(widths[start : start + CHUNK].astype("<u4").tobytes()))
+    step = chunks.per_message(NUMBER_BYTES)
+    for start in range(0, len(widths) + 1, step):
+        await channel.send(evaluator, Rows(widths[start : start + step].astype("<u4").tobytes()))
 
 
 async def receive(channel: Channel, sender: str, kind: type[Shared | Chosen], due: int) -> Shares:
     """Numbers of which so many are due. Raises PeerError for more or fewer."""
-    parts = []
-    for start in range(0, max(1, due), CHUNK):
-        message = await channel.receive(sender, kind)
-        raw = message.values if isinstance(message, Shared) else message.places
-        wanted = min(CHUNK, due - start)
-        if len(raw) != 4 * wanted:
-            reason = f"{len(raw)} bytes, expected {4 * wanted}"
-            raise PeerError(party=sender, step=channel.step, reason=reason)
-        parts.append(np.frombuffer(raw, dtype="<u4"))
-    return np.concatenate(parts).astype(np.uint32, copy=False)
+    raw = await channel.receive_all(sender, kind, NUMBER_BYTES * due)
+    return np.frombuffer(raw, dtype="<u4").astype(np.uint32, copy=False)
 
 
 async def receive_rows(channel: Channel, pivot: str) -> Shares:
@@ -214,10 +205,10 @@ async def receive_rows(channel: Channel, pivot: str) -> Shares:
     parts: list[Shares] = []
     while True:
         raw = (await channel.receive(pivot, Rows)).widths
-        if len(raw) % 4 or len(raw) > 4 * CHUNK:
-            raise PeerError(party=pivot, step=channel.step, reason=f"{len(raw)} bytes are no numbers of candidates")
+        if len(raw) % NUMBER_BYTES or len(raw) > chunks.CHUNK_BYTES:
+            raise channel.refusal(pivot, f"{len(raw)} bytes are no numbers of candidates")
         parts.append(np.frombuffer(raw, dtype="<u4").astype(np.uint32))
-        if len(raw) < 4 * CHUNK:
+        if len(raw) < chunks.CHUNK_BYTES:
             break
     widths = np.concatenate(parts)
     if len(widths) and (widths.min() < 1 or int(widths.astype(np.int64).sum()) > LARGEST):

@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from covey.protocols.cluster_columns import leaks, least
+from covey.protocols.cluster_columns import leaks
 from covey.protocols.cluster_columns.terms import BLOCK, Terms
 from covey.protocols.protocol import Forecast
 from covey.protocols.shared import columns
 from covey.secure import align, approval, coin
 from covey.study import Study
+from covey.wire.chunks import CHUNK_BYTES
 
 SWEEPS = 5.0
 """How often every record is compared with every cluster of its block, in all sweeps, put off and memory included."""
@@ -39,7 +40,7 @@ def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
     sizes = [rows.get(name, records) for name in terms.holders]
     adding = holders if terms.evaluator is not None else holders - 1
     size = adding * 4 * prices + align.COST.bytes(sizes, records) + (holders - 1) * (depth + 30) * 2 * records
-    messages = asked * 2 * adding + asked * adding * (4 * prices // max(asked, 1) // (4 * least.CHUNK))
+    messages = asked * 2 * adding + asked * adding * (4 * prices // max(asked, 1) // CHUNK_BYTES)
     messages += depth * holders + align.COST.messages(sizes, records) + approval.COST.messages(parties)
     learned = {}
     for party in study.parties:

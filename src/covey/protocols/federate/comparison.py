@@ -16,10 +16,8 @@ Not       a party that lies changes answers unnoticed. How many numbers there ar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
 
 import numpy as np
-from msgspec import Meta
 
 from covey.arrays import Bits, Longs
 from covey.crypto import elgamal, packing
@@ -34,7 +32,7 @@ from covey.secure import ciphers, lists
 from covey.secure.ciphers import Ciphers
 from covey.secure.declare import Cost, Leakage
 from covey.secure.lists import Elements
-from covey.wire import FRAME_BYTES, Channel, Message
+from covey.wire import FRAME_BYTES, Channel, Chunk
 
 HIDING = 40
 """Bits by which a mask is longer than what it hides."""
@@ -61,10 +59,10 @@ class Masked(Ciphers, tag="compare.masked"):
     """Numbers under masks, many in one ciphertext."""
 
 
-class Flags(Message, tag="compare.flags"):
+class Flags(Chunk[bytes], tag="compare.flags"):
     """A bit for each question."""
 
-    bits: Annotated[bytes, Meta(max_length=1 << 22)]
+    bits: bytes
 
 
 # -- who holds the smaller number
@@ -205,7 +203,7 @@ async def ask_verdicts(channel: Channel, reader: str, key: Points, shares: Bits,
     stream = channel.rng.stream("verdicts")
     total = elgamal.rerandomise(total.scaled(Scalars.draw(stream, len(total))), key, stream)
     await lists.send(channel, reader, Blinded, [total.first, total.second])
-    return await _flags(channel, reader, len(rows))
+    return await channel.receive_bits(reader, Flags, len(rows))
 
 
 async def answer_verdicts(channel: Channel, asker: str, key: ReadingKey, shares: Bits, together: int) -> Bits:
@@ -216,26 +214,19 @@ async def answer_verdicts(channel: Channel, asker: str, key: ReadingKey, shares:
     await lists.send(channel, asker, Digits, [mine.first, mine.second])
     due = len(shares) // together
     found = key.zeros(Ciphertexts(*await lists.receive(channel, asker, Blinded, columns=2, due=due, distinct=False)))
-    await channel.send(asker, Flags(np.packbits(found).tobytes()))
+    await channel.send_bits(asker, Flags, found)
     return found
 
 
 async def tell(channel: Channel, to: str, shares: Bits) -> None:
     """Gives our shares to the other party, who then knows the bits."""
     if len(shares):
-        await channel.send(to, Flags(np.packbits(shares).tobytes()))
+        await channel.send_bits(to, Flags, shares)
 
 
 async def opened(channel: Channel, sender: str, shares: Bits) -> Bits:
     """The bits, from our shares and those that the other party gives us."""
-    return shares ^ await _flags(channel, sender, len(shares)) if len(shares) else shares
-
-
-async def _flags(channel: Channel, sender: str, due: int) -> Bits:
-    raw = (await channel.receive(sender, Flags)).bits
-    if len(raw) != -(-due // 8):
-        raise PeerError(party=sender, step=channel.step, reason=f"{len(raw)} bytes of flags, expected {-(-due // 8)}")
-    return np.unpackbits(np.frombuffer(raw, dtype=np.uint8), count=due).astype(bool)
+    return shares ^ await channel.receive_bits(sender, Flags, len(shares)) if len(shares) else shares
 
 
 # -- pure

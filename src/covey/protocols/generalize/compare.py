@@ -22,7 +22,7 @@ from covey.errors import Aborted, PeerError
 from covey.protocols.generalize.cells import Cells, labels_of, laid_out, matched
 from covey.secure import lists
 from covey.secure.lists import Elements
-from covey.wire import Bytes32, Channel, Chunk, Message, Vector, gather
+from covey.wire import Bytes32, Channel, Chunk, Message, Vector, gather, while_sending
 
 
 class Sizes(Chunk[Vector], tag="generalize.sizes"):
@@ -52,7 +52,7 @@ class Verdict(Message, tag="generalize.verdict"):
     counts: Bytes32
 
 
-class Done(Message, tag="generalize.done"):
+class Done(Chunk[bytes], tag="generalize.done"):
     """Whose class is finished: a bit for each element of the reader's own list, in the order that it was sent in."""
 
     people: bytes
@@ -213,8 +213,4 @@ async def _receive_sizes(channel: Channel, sender: str, kind: type[Chunk[Vector]
 
 async def _swap_done(channel: Channel, peer: str, theirs: Bits) -> Bits:
     """Tells the other which of its elements are done, and learns which of ours are."""
-    answer = (await channel.exchange(Done(np.packbits(theirs).tobytes())))[peer].people
-    if len(answer) != -(-len(theirs) // 8):
-        reason = f"{len(answer)} bytes of bits, expected {-(-len(theirs) // 8)}"
-        raise PeerError(party=peer, step=channel.step, reason=reason)
-    return np.unpackbits(np.frombuffer(answer, dtype=np.uint8), count=len(theirs)).astype(bool)
+    return await while_sending(channel.send_bits(peer, Done, theirs), channel.receive_bits(peer, Done, len(theirs)))

@@ -23,15 +23,13 @@ from covey.crypto.digest import first_bits
 from covey.crypto.group import Point, Points, Scalar, Scalars, generator_times
 from covey.crypto.rng import Rng, Stream, spell
 from covey.crypto.secret import Secret
-from covey.errors import InputError, PeerError
+from covey.errors import InputError
 from covey.secure.declare import Cost, Leakage
-from covey.wire import FRAME_BYTES, Channel, Message, gather
+from covey.wire import FRAME_BYTES, Channel, Chunk, Message, chunks, gather
 
 WIDTH = 256
 """Places of a code word, and transfers on the group."""
 LARGEST = WIDTH - 1
-CHUNK = 1 << 15
-"""Tests whose messages travel together."""
 
 MESSAGE_BYTES = FRAME_BYTES + 32
 
@@ -50,19 +48,19 @@ class Picks(Message, tag="choice.picks"):
     points: Points
 
 
-class Columns(Message, tag="choice.columns"):
+class Columns(Chunk[bytes], tag="choice.columns"):
     """The chooser's code words under masks: uniform to the keeper."""
 
     columns: bytes
 
 
-class Sealed(Message, tag="choice.sealed"):
+class Sealed(Chunk[bytes], tag="choice.sealed"):
     """An answer for each number that the chooser may have, each under a pad of its own."""
 
     bits: bytes
 
 
-class Answers(Message, tag="choice.answers"):
+class Answers(Chunk[bytes], tag="choice.answers"):
     """What the chooser read."""
 
     bits: bytes
@@ -70,10 +68,10 @@ class Answers(Message, tag="choice.answers"):
 
 COST = Cost(
     rounds=lambda bound, width: 3 if width else 0,
-    messages=lambda bound, width: 3 * _chunks(width),
+    messages=lambda bound, width: 3 * len(_spans(width)),
     bytes=lambda bound, width: (
         sum(WIDTH * _octets(size) + _octets(size * (bound + 1)) + _octets(size) for size in _sizes(width))
-        + 3 * MESSAGE_BYTES * _chunks(width)
+        + 3 * MESSAGE_BYTES * len(_spans(width))
     ),
 )
 """Of one `reaches`, after `ObliviousTests.meet`."""
@@ -99,8 +97,7 @@ class ObliviousTests:
             key = Point(generator_times(secret).pack())
             await channel.send(peer, Offer(key))
             picks = (await channel.receive(peer, Picks)).points
-            if len(picks) != WIDTH:
-                raise PeerError(party=peer, step=channel.step, reason=f"{len(picks)} picks, expected {WIDTH}")
+            channel.check_length(peer, picks, WIDTH, "picks")
             both = [_streams(channel, each.times(secret)) for each in (picks, picks.minus(key))]
             return cls(channel.me, peer, True, (both[0], both[1]), np.zeros(WIDTH, dtype=np.uint8))
         offer = (await channel.receive(peer, Offer)).key
@@ -117,7 +114,7 @@ class ObliviousTests:
         if not 1 <= bound <= LARGEST:
             raise InputError(f"between two parties a bound of {bound} cannot be tested; it is {LARGEST} at most")
         clipped = np.minimum(mine, np.uint64(bound)).astype(np.int64)
-        pieces = [clipped[start : start + CHUNK] for start in range(0, len(mine), CHUNK)]
+        pieces = [clipped[first:last] for first, last in _spans(len(mine))]
         test = self._choose if self.chooses else self._keep
         return np.concatenate([np.zeros(0, dtype=bool), *await test(channel, pieces, bound)])
 
@@ -131,10 +128,9 @@ class ObliviousTests:
         async def read() -> list[Bits]:
             answers, at = [], channel.at("tell")
             for piece, (_, pads) in zip(pieces, masked, strict=True):
-                due = len(piece) * (bound + 1)
-                sealed = _unpacked(channel, self.peer, (await channel.receive(self.peer, Sealed)).bits, due)
+                sealed = await channel.receive_bits(self.peer, Sealed, len(piece) * (bound + 1))
                 answers.append(np.asarray(sealed.reshape(-1, bound + 1)[np.arange(len(piece)), piece] ^ pads))
-                await at.send(self.peer, Answers(np.packbits(answers[-1]).tobytes()))
+                await at.send_bits(self.peer, Answers, answers[-1])
             return answers
 
         return (await gather(pick(), read()))[1]
@@ -150,18 +146,13 @@ class ObliviousTests:
         async def write() -> list[Bits]:
             at = channel.at("pick")
             for piece in pieces:
-                columns = (await at.receive(self.peer, Columns)).columns
-                if len(columns) != WIDTH * _octets(len(piece)):
-                    reason = "its code words are not as many as are due"
-                    raise PeerError(party=self.peer, step=at.step, reason=reason)
+                columns = await at.receive_all(self.peer, Columns, WIDTH * _octets(len(piece)))
                 await channel.send(self.peer, Sealed(self._sealed(columns, piece, bound)))
             return []
 
         async def hear() -> list[Bits]:
             at = channel.at("tell")
-            return [
-                _unpacked(at, self.peer, (await at.receive(self.peer, Answers)).bits, len(piece)) for piece in pieces
-            ]
+            return [await at.receive_bits(self.peer, Answers, len(piece)) for piece in pieces]
 
         return (await gather(write(), hear()))[1]
 
@@ -203,19 +194,14 @@ def _rows(columns: Octets, size: int) -> Octets:
     return turn(columns)[:size]
 
 
-def _unpacked(channel: Channel, peer: str, packed: bytes, size: int) -> Bits:
-    if len(packed) != _octets(size):
-        raise PeerError(party=peer, step=channel.step, reason=f"{len(packed)} bytes of bits, expected {_octets(size)}")
-    return np.unpackbits(np.frombuffer(packed, dtype=np.uint8), count=size).astype(bool)
-
-
 def _octets(bits: int) -> int:
     return -(-bits // 8)
 
 
-def _chunks(width: int) -> int:
-    return -(-width // CHUNK)
+def _spans(width: int) -> list[tuple[int, int]]:
+    """The tests whose messages travel together: their code words make a mebibyte."""
+    return chunks.spans(width, WIDTH // 8) if width else []
 
 
 def _sizes(width: int) -> Iterator[int]:
-    return (min(CHUNK, width - start) for start in range(0, width, CHUNK))
+    return (last - first for first, last in _spans(width))

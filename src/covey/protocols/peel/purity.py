@@ -13,8 +13,6 @@ Not       a party that lies can make a bucket look pure or impure, or change the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from covey.arrays import Bits, Longs, Words
@@ -23,22 +21,20 @@ from covey.crypto.dealing import Dealing
 from covey.crypto.field import F61, Elements
 from covey.crypto.rng import Rng
 from covey.errors import Aborted
+from covey.secure import shares
 from covey.secure.declare import Cost
-from covey.wire import FRAME_BYTES, Channel, Message, gather
+from covey.wire import FRAME_BYTES, Channel, Chunk, chunks
 
 MESSAGE_BYTES = FRAME_BYTES + 30
 
-CHUNK = 1 << 17
-"""Words per message: a mebibyte."""
 
-
-class Shares(Message, tag="peel.shares"):
+class Shares(Chunk[Elements], tag="peel.shares"):
     """Shares of the sender's sums, or of its products, that the recipient cannot derive: uniform to it."""
 
     shares: Elements
 
 
-class OpenedParts(Message, tag="peel.part"):
+class OpenedParts(Chunk[Elements], tag="peel.part"):
     """The sender's part of numbers that are opened, under masks that add up to nothing."""
 
     parts: Elements
@@ -47,9 +43,9 @@ class OpenedParts(Message, tag="peel.part"):
 class Examination:
     """One party's place at the examination of some buckets, which needs a step of its own."""
 
-    def __init__(self, channel: Channel, shares: Words, factors: Words, numbers: _SharedNumbers) -> None:
+    def __init__(self, channel: Channel, dealt: Words, factors: Words, numbers: _SharedNumbers) -> None:
         self.channel = channel
-        self._shares = shares
+        self._shares = dealt
         self._factors = factors
         self._numbers = numbers
 
@@ -87,72 +83,27 @@ class _SharedNumbers:
         self.channel = channel
         self.width = width
         self.seeds = channel.pairwise_seeds()
-        self.places = sharing.places(channel.parties)
-        self.weight = sharing.weights(tuple(self.places.values()))[self.places[channel.me] - 1]
         self.masks = {peer: Rng(seed).stream("mask") for peer, seed in self.seeds.items()}
 
     async def share(self, mine: Words) -> tuple[Words, Words]:
         """Shares of everyone's sums, and of two random factors for each bucket."""
         sums = Dealing(self.channel.me, self.seeds, "sums")
         factors = Dealing(self.channel.me, self.seeds, "factors", last=True)
-        stream = self.channel.rng.stream("factors")
-        dealt = await self._hand(
-            [(sums, *sums.deal(mine.ravel())), (factors, *factors.deal_random(2 * self.width, stream))]
-        )
-        totals = [_total(each.values()) for each in dealt]
+        drawn = factors.deal_random(2 * self.width, self.channel.rng.stream("factors"))
+        dealt = [(sums, *sums.deal(mine.ravel())), (factors, *drawn)]
+        totals = [shares.total(each, F61) for each in await shares.hand_out(self.channel, Shares, Elements, dealt)]
         return totals[0].reshape(mine.shape), totals[1].reshape(2, self.width)
 
     async def reduce(self, product: Words) -> Words:
         """Shares of the low degree of what shares of the high degree stand for."""
-        dealing = Dealing(self.channel.me, self.seeds, "reduce")
-        (dealt,) = await self._hand([(dealing, *dealing.deal(product))])
-        return sharing.reduce_degree({self.places[name]: share for name, share in dealt.items()})
+        return await shares.reduce(
+            self.channel, Shares, Elements, Dealing(self.channel.me, self.seeds, "reduce"), product
+        )
 
-    async def open(self, shares: Words) -> Words:
+    async def open(self, products: Words) -> Words:
         """The numbers behind shares of the high degree."""
-        part = F61.add(F61.scale(shares, self.weight), sharing.pair_masks(self.channel.me, self.masks, len(shares)))
-        channel, pieces = self.channel, [OpenedParts(Elements(part[start:stop])) for start, stop in _cut(len(part))]
-
-        async def give(peer: str) -> Words:
-            await channel.stream(peer, pieces)
-            return part
-
-        async def take(peer: str) -> Words:
-            found = channel.receive_stream(peer, OpenedParts, len(pieces))
-            return _join(channel, peer, [each.parts.words async for each in found], len(part))
-
-        answers = await gather(*(give(peer) for peer in channel.peers), *(take(peer) for peer in channel.peers))
-        theirs = answers[len(channel.peers) :]
-        return _total([part, *theirs])
-
-    async def _hand(self, dealings: list[tuple[Dealing, dict[str, Words], Words]]) -> list[dict[str, Words]]:
-        channel = self.channel
-
-        async def give(peer: str) -> list[Words]:
-            parcel = [parcels[peer] for _, parcels, _ in dealings if peer in parcels]
-            if parcel:
-                words = np.concatenate(parcel)
-                await channel.stream(peer, (Shares(Elements(words[start:stop])) for start, stop in _cut(len(words))))
-            return []
-
-        async def take(peer: str) -> list[Words]:
-            due = [0 if dealing.derives(peer, channel.me) else len(own) for dealing, _, own in dealings]
-            rest = np.zeros(0, dtype=np.uint64)
-            if any(due):
-                found = channel.receive_stream(peer, Shares, len(_cut(sum(due))))
-                rest = _join(channel, peer, [each.shares.words async for each in found], sum(due))
-            shares = []
-            for (dealing, _, own), number in zip(dealings, due, strict=True):
-                shares.append(rest[:number] if number else dealing.derived(peer, len(own)))
-                rest = rest[number:]
-            return shares
-
-        answers = await gather(*(give(peer) for peer in channel.peers), *(take(peer) for peer in channel.peers))
-        theirs = dict(zip(channel.peers, answers[len(channel.peers) :], strict=True))
-        return [
-            {channel.me: own, **{peer: shares[number] for peer, shares in theirs.items()}}
-            for number, (_, _, own) in enumerate(dealings)
-        ]
+        part = shares.summand(self.channel, products, self.masks, F61)
+        return await shares.open_total(self.channel, OpenedParts, Elements, part)
 
 
 def own_sums(bucket: Longs, width: int, counts: Words, marks: Words, keys: Words) -> tuple[Words, Words]:
@@ -172,25 +123,6 @@ def _add_up(place: Longs, values: Words, width: int) -> Words:
     return F61.add(F61.multiply(high.astype(np.uint64), shift), low.astype(np.uint64))
 
 
-def _total(vectors: Iterable[Words]) -> Words:
-    summands = iter(vectors)
-    total = next(summands)
-    for vector in summands:
-        total = F61.add(total, vector)
-    return total
-
-
-def _cut(words: int) -> list[tuple[int, int]]:
-    """Where the messages of so many words begin and end; none at all takes one, too."""
-    return [(start, min(start + CHUNK, words)) for start in range(0, max(1, words), CHUNK)]
-
-
-def _join(channel: Channel, peer: str, parts: list[Words], due: int) -> Words:
-    pairs = zip(parts, _cut(due), strict=True)
-    fine = [sharing.accept(part, stop - start, party=peer, step=channel.step) for part, (start, stop) in pairs]
-    return np.concatenate(fine)
-
-
 def _sent(parties: int) -> int:
     return parties * (parties - 1 - sharing.threshold(parties))
 
@@ -198,10 +130,10 @@ def _sent(parties: int) -> int:
 def _messages(parties: int, buckets: int, pure: int, limbs: int) -> int:
     """Of each party's peers some derive its sums' shares, some its factors', and with an even number one neither."""
     derive = sharing.threshold(parties)
-    sums, factors, both = (len(_cut(each * buckets)) for each in (3 + limbs, 2, 5 + limbs))
+    sums, factors, both = (chunks.messages(each * buckets) for each in (3 + limbs, 2, 5 + limbs))
     shared = parties * (derive * (sums + factors) + (parties - 1 - 2 * derive) * both)
-    opened = len(_cut(buckets)) + len(_cut(pure * (1 + limbs)))
-    return shared + _sent(parties) * len(_cut(buckets)) + parties * (parties - 1) * opened
+    opened = chunks.messages(buckets) + chunks.messages(pure * (1 + limbs))
+    return shared + _sent(parties) * chunks.messages(buckets) + parties * (parties - 1) * opened
 
 
 COST = Cost(

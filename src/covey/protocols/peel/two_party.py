@@ -17,19 +17,15 @@ from covey.errors import InputError, PeerError
 from covey.protocols.peel.choice import ObliviousTests
 from covey.secure import match
 from covey.secure.threshold_test import Prepared
-from covey.wire import Channel, Message, Vector, gather
-from covey.wire.chunks import LONGEST
+from covey.wire import Channel, Message, Vector, chunks, gather
 
 NO_WORDS: Words = np.zeros(0, dtype=np.uint64)
-
-CHUNK = 1 << 17
-"""Words per message: a mebibyte."""
 
 
 class Alone(Message, tag="peel.alone"):
     """The tuples of which the sender has k records or more: how many of each table, and their limbs.
 
-    Limbs that are more than `CHUNK` go on in further messages, which have no sizes.
+    Limbs that do not fit into one message go on in further messages, which have no sizes.
     """
 
     sizes: Vector
@@ -70,8 +66,8 @@ async def name_own(channel: Channel, keys: Sequence[Words], counts: Sequence[Lon
     mine = [_own(each, number, k) for each, number in zip(keys, counts, strict=True)]
     sizes = np.array([each.shape[1] for each in mine], dtype=np.uint64)
     flat = np.concatenate([NO_WORDS, *(each.ravel() for each in mine)])
-    starts = range(0, max(1, len(flat)), CHUNK)
-    parts = (Alone(Vector(sizes if not start else sizes[:0]), Vector(flat[start : start + CHUNK])) for start in starts)
+    spans = chunks.spans(len(flat), chunks.WORD_BYTES)
+    parts = (Alone(Vector(sizes if not first else sizes[:0]), Vector(flat[first:last])) for first, last in spans)
     _, theirs = await gather(_say(channel, peer, parts), _hear(channel, peer, [len(each) for each in keys]))
     named = _cut(*theirs, [len(each) for each in keys])
     if named is None:
@@ -89,7 +85,8 @@ async def _hear(channel: Channel, peer: str, limbs: Sequence[int]) -> tuple[Word
     first = await channel.receive(peer, Alone)
     sizes, parts = first.sizes.words, [first.keys.words]
     most = sum(size * limb for size, limb in zip(sizes.tolist(), limbs, strict=False))
-    while len(parts[-1]) == CHUNK and len(parts) * CHUNK < min(most, LONGEST):
+    step = chunks.per_message(chunks.WORD_BYTES)
+    while len(parts[-1]) == step and len(parts) * step < min(most, chunks.LONGEST):
         parts.append((await channel.receive(peer, Alone)).keys.words)
     return sizes, np.concatenate(parts)
 
