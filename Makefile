@@ -38,10 +38,10 @@ test: install kernels  ## the main path of every behaviour, in 5 minutes on two 
 	$(PYTEST) -m "not slow and not thorough" $(PYTEST_ARGS)
 
 test-thorough: install kernels  ## the same and more seeds, faults, pages and peers, as .ci/run does
-	$(PYTEST) -m "not slow" $(PYTEST_ARGS)
+	COVEY_THOROUGH=1 $(PYTEST) -m "not slow" $(PYTEST_ARGS)
 
 test-slow: install kernels  ## the rest: every kill and storm, whole tables; some hours
-	$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
+	COVEY_THOROUGH=1 $(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
 
 lint: install  ## ruff and mypy, on the sources, the tests and the benchmarks
 	$(BIN)/ruff check .

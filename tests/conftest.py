@@ -15,6 +15,15 @@ ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared" / "data"
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Gives the tests of a file that share a fixture to one worker, which then makes it once."""
+    for item in items:
+        fixtures = item._fixtureinfo.name2fixturedefs.values() if isinstance(item, pytest.Function) else ()
+        if any(each.scope == "module" for found in fixtures for each in found):
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
 @dataclass(frozen=True)
 class Called:
     """How a command ended and what it printed."""

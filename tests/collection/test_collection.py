@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.collection.town import Running, Town, at_phase, collecting, everyone
 from tests.harness.clock import on_real_clock
+from tests.harness.tiers import few_first
 
 from covey.cli import main
 from covey.errors import InputError, Unmet
@@ -46,7 +47,7 @@ async def test_a_collection_leaves_what_every_run_leaves(tmp_path: Path) -> None
     assert b"respondent-" not in (town.out / "transcript.jsonl").read_bytes()
 
 
-@pytest.mark.parametrize("phase", PHASES)
+@pytest.mark.parametrize("phase", few_first(PHASES))
 @on_real_clock
 async def test_a_respondent_cut_off_in_any_phase_comes_back_and_goes_on(tmp_path: Path, phase: str) -> None:
     town = Town(tmp_path)
@@ -97,7 +98,7 @@ async def test_a_collector_cut_off_in_any_phase_goes_on_and_asks_nobody_twice(tm
     assert not [sentence for each in audit([town.out]) for sentence in each.wrong]
 
 
-@pytest.mark.parametrize("phase", PHASES)
+@pytest.mark.parametrize("phase", few_first(PHASES[::-1]))
 @on_real_clock
 async def test_who_vanishes_in_any_phase_is_left_out_after_the_deadline(tmp_path: Path, phase: str) -> None:
     town = Town(tmp_path, k=3)

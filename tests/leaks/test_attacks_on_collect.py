@@ -185,6 +185,7 @@ def test_members_named_in_the_order_of_positions_would_learn_their_ranks(
     assert named_order(monkeypatch, seen, broken=True, seeds=2) == 1.0
 
 
+@pytest.mark.thorough
 def test_members_are_named_in_an_order_that_says_nothing_of_ranks(monkeypatch: pytest.MonkeyPatch, seen: Seen) -> None:
     assert 0.2 < named_order(monkeypatch, seen, broken=False, seeds=5) < 0.8
 
@@ -217,6 +218,7 @@ def test_an_unmixed_submission_tells_the_collector_whose_row_is_whose(monkeypatc
     assert set(handed_in_and_out(monkeypatch, broken=True, runs=1)) == {0}
 
 
+@pytest.mark.thorough
 def test_in_ours_a_row_turns_up_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     found = handed_in_and_out(monkeypatch, broken=False, runs=6)
     assert set(found) == {0, 1, 2} and found.total() == 24

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 import numpy as np
 import pytest
@@ -74,9 +75,16 @@ def words_of(outcome: Outcome[Clusters]) -> dict[str, np.ndarray]:
     }
 
 
+@cache
+def words_of_run(seed: int) -> dict[str, np.ndarray]:
+    """The words that party a sends in the run of a seed."""
+    return words_of(searched(drawn(seed), seed)["a"])
+
+
+@pytest.mark.xdist_group("the runs of cluster")
 @pytest.mark.parametrize("kind", ["dealt", "hidden", "opened", "deal", "open", "masked"])
 def test_every_share_and_masked_number_looks_uniform(kind: str) -> None:
-    words = np.concatenate([words_of(searched(drawn(seed), seed)["a"])[kind] for seed in range(5)])
+    words = np.concatenate([words_of_run(seed)[kind] for seed in range(5)])
     whole = 3 if kind in ("dealt", "hidden", "opened") else 7  # octets of a field of 31 bits, or of 61
     octets = np.ascontiguousarray(words).view(np.uint8).reshape(-1, 8)[:, :whole]
     counts = np.bincount(octets.ravel(), minlength=256)

@@ -228,6 +228,7 @@ def views(options: str, me: str) -> list[tuple[View, View]]:
     return [both_views(options, me, RUNS * OPTIONS.index(options) + number) for number in range(RUNS)]
 
 
+pytestmark = pytest.mark.xdist_group("the runs of federate")  # `views` keeps them
 CASES = pytest.mark.parametrize(("options", "me"), [(options, me) for options in OPTIONS for me in (GYM, INSURER)])
 
 
@@ -258,6 +259,7 @@ def test_nothing_else_under_a_provider_s_key_can_be_read(options: str, me: str) 
             assert view.bare == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("me", [GYM, INSURER])
 def test_what_a_provider_decrypts_is_as_uniform_in_a_run_as_in_the_simulation(me: str) -> None:
     for place in (0, 1):
@@ -402,6 +404,7 @@ def test_sums_for_the_recipient_cannot_be_traced_to_the_membership_bits_they_are
     assert not set(zero_parts(secret, said.values)) & set(zero_parts(secret, guess.values))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("schedule", ["level", "paper"])
 def test_candidates_and_classes_come_in_an_order_that_says_nothing(schedule: str) -> None:
     study, users = small()

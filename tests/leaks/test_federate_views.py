@@ -94,6 +94,7 @@ def auc(*, together: bool, alpha: float) -> float:
     return float((ranks[real].sum() - positives * (positives + 1) / 2) / (positives * (len(real) - positives)))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("alpha", [0.5, 1])
 def test_dummy_users_are_told_from_real_ones_no_better_than_by_a_coin(alpha: float) -> None:
     assert auc(together=False, alpha=alpha) == pytest.approx(0.5, abs=0.035)

@@ -56,6 +56,7 @@ def by_processes(folder: Path, options: str) -> Counter[tuple[str, ...]]:
     return classes_in(folder / "out" / "release.csv")
 
 
+@pytest.mark.thorough
 @TIES
 def test_two_processes_publish_the_example_s_classes(ties: str, tmp_path: Path) -> None:
     assert by_processes(tmp_path, f'leakage = "matrix"\nties = "{ties}"') == CLASSES

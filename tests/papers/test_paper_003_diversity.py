@@ -57,6 +57,7 @@ def judged(path: Path, study: Study, wanted: float, judge: Path) -> None:
     assert theirs["distinct"] >= wanted
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("wanted", [2, 3])
 def test_our_judge_and_pycanon_find_l_in_a_part_of_adult(
     adult: Path,
@@ -101,6 +102,7 @@ def in_the_clear(adult: Path, wanted: int, rows: int) -> tuple[float, float]:
     return losses[0], losses[1]
 
 
+@pytest.mark.thorough
 def test_a_class_that_makes_up_for_what_another_lacks_is_worth_the_way(
     adult: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -97,6 +97,7 @@ def agree(verdict: Verdict, release: Release, theirs: list[dict[str, float]]) ->
         assert (found.t_ordered if kind == "number" else found.t_equal) == pytest.approx(other["t"], abs=1e-12)
 
 
+@pytest.mark.thorough
 def test_pycanon_agrees_on_fifty_generated_releases(pycanon: Path, tmp_path: Path) -> None:
     releases = [generate(seed, tmp_path) for seed in range(RELEASES)]
     answers = ask(pycanon, releases)
@@ -105,6 +106,7 @@ def test_pycanon_agrees_on_fifty_generated_releases(pycanon: Path, tmp_path: Pat
         agree(verify(release.path, release.study), release, theirs)
 
 
+@pytest.mark.thorough
 def test_pycanon_agrees_on_adult(pycanon: Path, adult: Path) -> None:
     study = Study.load(adult / "study.toml")
     published = generalize(pd.read_csv(adult / "adult.csv", sep=";", dtype=str), study)

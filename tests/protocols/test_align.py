@@ -13,6 +13,7 @@ from tests.harness.clock import on_real_clock
 from tests.harness.network import FaultyNetwork, Weather
 from tests.harness.parties import Outcome, Role, run_parties
 from tests.harness.spent import heard, said, shapes, spent
+from tests.harness.tiers import examples
 from tests.harness.town import Town
 
 from covey.errors import Aborted, InputError, PeerError
@@ -51,7 +52,7 @@ def parties(draw: st.DrawFn) -> dict[str, list[str]]:
     return {name: draw(pool) for name in names}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(parties(), st.integers(0, 1000))
 def test_every_party_learns_its_part_of_the_ideal(inputs: dict[str, list[str]], seed: int) -> None:
     assert {name: outcome.unwrap() for name, outcome in play(inputs, seed).items()} == ideal(inputs)

@@ -12,6 +12,7 @@ from tests.harness.clock import on_real_clock
 from tests.harness.network import FaultyNetwork, Weather
 from tests.harness.parties import Outcome, Role, run_parties
 from tests.harness.spent import heard, said, shapes, spent
+from tests.harness.tiers import examples
 from tests.harness.town import Town
 
 from covey.crypto.commutative import BlindingKey
@@ -43,7 +44,7 @@ def play(first: Sequence[str], second: Sequence[str], seed: int = 0) -> dict[str
     return run_parties(roles(first, second), seed=seed)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(ids, ids, st.integers(0, 1000))
 def test_both_learn_the_ideal_number(first: list[str], second: list[str], seed: int) -> None:
     number = ideal({"north": first, "south": second})

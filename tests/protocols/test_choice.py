@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.harness.parties import run_parties
 from tests.harness.spent import heard, spent
+from tests.harness.tiers import examples
 
 from covey.errors import InputError, PeerError
 from covey.protocols.peel import choice
@@ -30,7 +31,7 @@ def both(numbers: dict[str, list[int]], bound: int, seed: int = 0) -> list[list[
     return [outcome.unwrap() for outcome in run_parties(dict.fromkeys(numbers, role), seed=seed).values()]
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), min_size=1, max_size=40), st.integers(1, 20))
 def test_both_learn_the_ideal_answer(pairs: list[tuple[int, int]], bound: int) -> None:
     numbers = {"a": [first for first, _ in pairs], "b": [second for _, second in pairs]}

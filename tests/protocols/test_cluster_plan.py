@@ -7,6 +7,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 from tests.harness.harness import run, spent
+from tests.harness.tiers import few_first
 from tests.harness.trial import Trial
 
 from covey import samples
@@ -41,15 +42,18 @@ def trial_of(study: Study, rows: int) -> Trial:
 
 @pytest.mark.parametrize(
     ("study", "rows"),
-    [
-        (study_of(5, "guarded"), 150),
-        (study_of(5, "guarded", l=2), 150),
-        (study_of(10, "guarded"), 300),
-        (study_of(5, "guarded", parties=2), 60),
-        (study_of(5, "strict"), 300),
-        (study_of(5, "exact"), 100),
-        (study_of(20, "exact"), 200),
-    ],
+    few_first(
+        [
+            (study_of(5, "guarded"), 150),
+            (study_of(5, "guarded", l=2), 150),
+            (study_of(10, "guarded"), 300),
+            (study_of(5, "guarded", parties=2), 60),
+            (study_of(5, "strict"), 300),
+            (study_of(5, "exact"), 100),
+            (study_of(20, "exact"), 200),
+        ],
+        few=2,
+    ),
     ids=["guarded", "guarded, l", "guarded, larger", "guarded, two", "strict", "exact", "exact, larger k"],
 )
 def test_a_run_takes_what_was_foreseen_within_one_and_a_half_times(study: Study, rows: int) -> None:

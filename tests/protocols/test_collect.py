@@ -285,6 +285,7 @@ role = "collector"
 """
 
 
+@pytest.mark.thorough
 def test_a_fine_grid_is_read_privately_and_gives_the_same_release() -> None:
     study = Study.parse(WIDE)
     assert Terms.of(study).private_retrieval

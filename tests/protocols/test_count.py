@@ -13,6 +13,7 @@ from hypothesis import strategies as some
 from tests.consortium import ROWS, study_text
 from tests.harness.clock import run_jumping
 from tests.harness.network import FaultyNetwork, Weather
+from tests.harness.tiers import examples
 
 import covey
 from covey.crypto.secret import Secret
@@ -58,7 +59,7 @@ record = some.tuples(some.integers(0, 99), some.sampled_from("FM"), some.sampled
 hands = some.lists(some.lists(record, min_size=1, max_size=12), min_size=2, max_size=4)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(hands, some.integers(2, 5), some.integers(0, 3))
 def test_the_real_protocol_answers_as_the_ideal_does(dealt: list[Rows], k: int, level: int) -> None:
     names = [f"p{i}" for i in range(len(dealt))]

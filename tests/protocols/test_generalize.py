@@ -23,6 +23,7 @@ from tests.harness.generalize_cases import (
 )
 from tests.harness.harness import answers, lines, run
 from tests.harness.parties import run_parties
+from tests.harness.tiers import examples
 from tests.protocols.generalizers import lay_out
 
 import covey
@@ -50,7 +51,7 @@ from covey.wire import Channel
 
 ADULT = Path(__file__).resolve().parents[3] / "shared" / "data" / "adult"
 LOCALS = ("datafly", "peel", "sequential", "mondrian", "hilbert")
-FEW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def some_tables(seed: int = 1, people: int = 40, **asked: object) -> tuple[Study, dict[str, Table]]:
@@ -305,6 +306,7 @@ def datafly_levels(study: Study, tables: dict[str, Table]) -> list[int]:
     return list(found)
 
 
+@pytest.mark.thorough
 def test_simulating_datafly_is_never_more_general_than_datafly_and_not_always_the_same() -> None:
     """The paper says that it is the same. Each side begins at its own stop, so it may end before Datafly gets there."""
     study, stream, differs = study_of_four(), stream_of(1, "four"), 0

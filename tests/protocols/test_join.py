@@ -12,6 +12,7 @@ from tests.harness.clock import on_real_clock
 from tests.harness.network import FaultyNetwork, Weather
 from tests.harness.parties import Outcome, Role, run_parties
 from tests.harness.spent import heard, said, shapes, spent
+from tests.harness.tiers import examples
 from tests.harness.town import Town
 
 from covey.crypto.elgamal import Ciphertexts, opened
@@ -70,7 +71,7 @@ def aligned(draw: st.DrawFn) -> dict[str, dict[str, bytes]]:
     return {name: {person: draw(rows) for person in draw(st.permutations(people))} for name in names}
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(aligned(), st.booleans(), st.integers(0, 1000))
 def test_whoever_opens_learns_the_ideal_table_and_the_others_nothing(
     inputs: dict[str, dict[str, bytes]], to_recipient: bool, seed: int

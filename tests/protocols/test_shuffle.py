@@ -14,6 +14,7 @@ from tests.harness.clock import on_real_clock
 from tests.harness.network import FaultyNetwork, Weather
 from tests.harness.parties import Outcome, Role, run_parties
 from tests.harness.spent import said, shapes, spent
+from tests.harness.tiers import examples
 from tests.harness.town import Town
 
 from covey.arrays import Longs
@@ -80,7 +81,7 @@ def parties(draw: st.DrawFn) -> dict[str, list[bytes]]:
     return {name: draw(rows) for name in names}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(parties(), st.sampled_from([None, 5, 7]), st.integers(0, 1000))
 def test_every_party_learns_the_ideal_rows(inputs: dict[str, list[bytes]], count: int | None, seed: int) -> None:
     for outcome in run_parties(roles(inputs, count), seed=seed).values():

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tests.harness.harness import answers, lines, run, spent
 from tests.harness.network import seed_of
 from tests.harness.suppress_cases import ELGAMAL, WATERS, draw_people, study_of, trial_of
+from tests.harness.tiers import examples
 from tests.harness.trial import Case
 
 from covey.crypto.rng import Rng
@@ -190,7 +191,7 @@ ROWS = st.lists(st.sampled_from("abcd"), min_size=1, max_size=8)
 
 
 @given(k=st.integers(2, 5), a=ROWS, b=ROWS)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 def test_the_function_is_k_anonymous_and_leaves_alone_what_is(k: int, a: list[str], b: list[str]) -> None:
     if len(a) + len(b) < k:
         with pytest.raises(Unmet):
@@ -205,7 +206,7 @@ def test_the_function_is_k_anonymous_and_leaves_alone_what_is(k: int, a: list[st
 
 
 @given(k=st.integers(2, 5), a=ROWS, b=ROWS, names=st.permutations("abcd"))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 def test_renaming_values_changes_nothing_else(k: int, a: list[str], b: list[str], names: list[str]) -> None:
     if len(a) + len(b) < k:
         return

@@ -51,6 +51,7 @@ def _remove(mark: str) -> None:
         subprocess.run(["ip", "netns", "del", f"{mark}-{name}"], capture_output=True)
 
 
+@pytest.mark.thorough
 def test_three_machines_find_each_other_and_agree(tmp_path: Path, machines: dict[str, str]) -> None:
     sites = found(tmp_path)
     spaces = dict(zip(NAMES, machines, strict=True))

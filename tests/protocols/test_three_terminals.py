@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.consortium import RELEASE, Site, found
+from tests.harness.tiers import few_first
 
 COVEY = str(Path(sys.executable).with_name("covey"))
 
@@ -55,7 +56,7 @@ class Terminal:
         return code
 
 
-@pytest.mark.parametrize(("word", "code"), [("yes", 0), ("no", 1)])
+@pytest.mark.parametrize(("word", "code"), few_first([("yes", 0), ("no", 1)]))
 def test_three_terminals_agree_and_one_of_them_is_asked(tmp_path: Path, word: str, code: int) -> None:
     sites = found(tmp_path)
     early = start(sites["south"], "--approve")
@@ -77,6 +78,7 @@ def test_three_terminals_agree_and_one_of_them_is_asked(tmp_path: Path, word: st
         assert "party 'north' refused the release; nothing was released" in told[0][1].splitlines()[-1]
 
 
+@pytest.mark.thorough
 def test_without_a_terminal_and_without_approve_everyone_stops_and_can_go_on(tmp_path: Path) -> None:
     sites = found(tmp_path)
     everyone = [start(sites["north"]), start(sites["south"], "--approve"), start(sites["east"], "--approve")]
@@ -103,6 +105,7 @@ def test_an_interrupted_party_ends_cleanly_and_says_how_to_go_on(tmp_path: Path)
     assert "Traceback" not in err
 
 
+@pytest.mark.thorough
 def test_an_interrupted_simulation_leaves_no_process_behind(tmp_path: Path) -> None:
     sites = found(tmp_path)
     data = [part for name, site in sites.items() for part in ("--data", f"{name}={site.data}")]

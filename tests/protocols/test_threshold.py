@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.harness.parties import run_parties
 from tests.harness.spent import heard, spent
+from tests.harness.tiers import examples
 
 from covey.arrays import Words
 from covey.crypto.field import F31
@@ -40,7 +41,7 @@ def test_a_product_is_zero_exactly_below_the_bound(bound: int) -> None:
         assert np.array_equal(seen == 0, totals < bound)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(st.integers(3, 7), st.integers(1, 20), st.lists(st.integers(0, 9), min_size=1, max_size=8), st.integers(0, 99))
 def test_every_party_learns_the_ideal_answer(size: int, bound: int, numbers: list[int], seed: int) -> None:
     inputs = {f"p{i}": words(*((number * (i + 1)) % 7 for number in numbers)) for i in range(size)}

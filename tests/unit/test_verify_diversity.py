@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
+from tests.harness.tiers import examples
 
 from covey.judge import Diversity, verify
 from covey.study import Study
@@ -63,7 +64,7 @@ def recursively_diverse(counts: Counter[str], l: int, c: float) -> bool:  # noqa
     return falling[0] < c * sum(falling[l - 1 :])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(table=rows)
 def test_l_agrees_with_counting_class_by_class(study: Study, table: list[tuple[str, str]]) -> None:
     found = judged(study, table)
@@ -80,7 +81,7 @@ def level_of_ancestor(a: str, b: str) -> int:
     return 0 if a == b else 1 if PATHS[a] == PATHS[b] else 2
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(table=rows)
 def test_t_agrees_with_moving_earth(study: Study, table: list[tuple[str, str]]) -> None:
     found = judged(study, table)

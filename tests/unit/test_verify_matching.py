@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
+from tests.harness.tiers import examples
 
 from covey import measures
 from covey.errors import InputError
@@ -209,7 +210,7 @@ pay_labels = st.sampled_from(["10", "[10, 20]", "[10, 36]", "*", ""])
 labels = st.tuples(age_labels, code_labels, pay_labels, st.sampled_from(["flu", "cold"]), st.just("1"))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(after=st.lists(labels, min_size=1, max_size=12), before=st.lists(values, min_size=1, max_size=12))
 def test_the_matching_is_the_best_assignment_row_by_row(
     after: list[tuple[str, ...]], before: list[tuple[str, ...]]

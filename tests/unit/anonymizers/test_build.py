@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.harness.tiers import examples
 
 from covey import table
 from covey.anonymizers import anonymize
@@ -110,7 +111,7 @@ def test_every_row_of_a_split_item_gets_exactly_one_class() -> None:
 
 
 @given(ROWS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_each_released_row_covers_a_row_of_its_own_and_carries_its_values(rows: list[tuple[str, ...]]) -> None:
     agreed = study()
     made = built(rows, agreed)
@@ -122,7 +123,7 @@ def test_each_released_row_covers_a_row_of_its_own_and_carries_its_values(rows: 
 
 
 @given(ROWS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @pytest.mark.parametrize("algorithm", ["mondrian", "hilbert", "datafly"])
 def test_the_figures_are_the_judges(algorithm: str, rows: list[tuple[str, ...]]) -> None:
     agreed = study()

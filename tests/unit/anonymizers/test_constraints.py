@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.stats import entropy as scipy_entropy
+from tests.harness.tiers import examples
 
 from covey.anonymizers.constraints import (
     distance,
@@ -140,7 +141,7 @@ def test_equal_distance_is_half_the_l1_distance(values: list[int], data: st.Data
     assert distance_to_whole(values, own, "equal") == pytest.approx(expected)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(SMALL, st.data())
 def test_ordered_distance_is_the_cheapest_flow_over_the_values_that_occur(
     values: list[int], data: st.DataObject
@@ -153,7 +154,7 @@ def test_ordered_distance_is_the_cheapest_flow_over_the_values_that_occur(
     assert distance_to_whole(values, own, "ordered") == pytest.approx(expected, abs=1e-7)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=examples(50))
 @given(SMALL, st.data())
 def test_hierarchy_distance_is_the_cheapest_flow_over_the_tree(values: list[int], data: st.DataObject) -> None:
     own = np.bincount(data.draw(st.lists(st.sampled_from(values), min_size=1, max_size=8)), minlength=5)

@@ -7,6 +7,7 @@ import pytest
 from hilbertcurve.hilbertcurve import HilbertCurve
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.harness.tiers import examples
 
 from covey.anonymizers import curve
 from covey.arrays import Ints, Longs
@@ -29,7 +30,7 @@ def test_on_equal_sides_the_index_is_the_ordinary_curves(columns: int, bits: int
 
 
 @given(st.lists(st.sampled_from([1, 2, 4, 8]), min_size=1, max_size=4))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_on_unequal_sides_it_numbers_the_cells_in_the_ordinary_curves_order(sizes: list[int]) -> None:
     bits = [size.bit_length() - 1 for size in sizes]
     if max(bits) == 0:
@@ -42,7 +43,7 @@ def test_on_unequal_sides_it_numbers_the_cells_in_the_ordinary_curves_order(size
 
 
 @given(st.lists(st.integers(1, 7), min_size=1, max_size=4))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_cells_of_any_grid_are_ranked_without_gaps_in_the_order_of_the_index(sizes: list[int]) -> None:
     points = grid(tuple(sizes))
     rank = curve.cells(sizes)[tuple(points)]

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.harness.problems import faults, problems
+from tests.harness.tiers import examples
 
 from covey.anonymizers.datafly import Ties, datafly
 from covey.anonymizers.problem import Problem
@@ -16,7 +17,7 @@ from covey.measures import integer_costs
 
 
 @given(problems(), st.sampled_from(["first", "last"]), st.sampled_from([0, None, 3]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_classes_keep_what_was_asked_or_the_request_is_refused(
     problem: Problem, ties: Ties, tolerated: int | None
 ) -> None:
@@ -29,7 +30,7 @@ def test_classes_keep_what_was_asked_or_the_request_is_refused(
 
 
 @given(problems(diverse=False))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_strict_recodes_the_full_domain_of_every_column_to_one_level(problem: Problem) -> None:
     problem = replace(problem, k=min(problem.k, problem.records))
     partition = datafly(problem)
@@ -41,7 +42,7 @@ def test_strict_recodes_the_full_domain_of_every_column_to_one_level(problem: Pr
 
 
 @given(problems(diverse=False))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_strict_stops_at_the_first_levels_that_keep_k(problem: Problem) -> None:
     problem = replace(problem, k=min(problem.k, problem.records))
     trace, levels = datafly(problem).notes["trace"], [0] * problem.columns

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.harness.problems import faults, problems
+from tests.harness.tiers import examples
 
 from covey.anonymizers.hilbert import Cost, cut, hilbert, spread
 from covey.anonymizers.problem import Problem, Sensitive
@@ -59,14 +60,14 @@ LINES = st.lists(st.integers(0, 40), min_size=4, max_size=11).map(sorted)
 
 
 @given(LINES, st.integers(1, 4))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_the_cut_is_as_cheap_as_brute_force_finds(values: list[int], k: int) -> None:
     assert spent(values, k, "fall", fall) == cheapest(values, k, fall)
     assert spent(values, k, "hansen-mukherjee", squares) == pytest.approx(cheapest(values, k, squares), abs=1e-6)
 
 
 @given(LINES, st.integers(1, 4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_by_loss_the_closed_groups_are_as_cheap_as_brute_force_finds(values: list[int], k: int) -> None:
     problem = on_a_line(values, k)
     tree, node_cost = problem.trees[0], problem.costs[0]
@@ -79,7 +80,7 @@ def test_by_loss_the_closed_groups_are_as_cheap_as_brute_force_finds(values: lis
 
 
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(1, 60)), min_size=1, max_size=6), st.integers(1, 4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @pytest.mark.parametrize("cost", COSTS)
 def test_counts_give_the_loss_that_single_records_give(cost: Cost, runs: list[tuple[int, int]], k: int) -> None:
     """A run of equal records is shortened inside; neither the groups' cost nor any record may be lost by that."""
@@ -99,7 +100,7 @@ def test_counts_give_the_loss_that_single_records_give(cost: Cost, runs: list[tu
 
 @pytest.mark.parametrize("cost", COSTS)
 @given(problem=problems())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_classes_keep_what_was_asked_or_the_request_is_refused(cost: Cost, problem: Problem) -> None:
     try:
         partition = hilbert(problem, cost=cost)

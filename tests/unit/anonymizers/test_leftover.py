@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.harness.problems import faults, problems, withheld
+from tests.harness.tiers import examples
 
 from covey.anonymizers import anonymize
 from covey.anonymizers.leftover import settled
@@ -59,7 +60,7 @@ def test_those_that_cannot_take_in_the_class_that_costs_least() -> None:
 
 
 @given(problems(), st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_whatever_was_left_out_fewer_than_k_are_and_every_class_holds(problem: Problem, data: st.DataObject) -> None:
     try:
         whole = anonymize(problem, "hilbert")

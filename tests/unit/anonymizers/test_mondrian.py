@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from tests.harness.problems import faults, problems
+from tests.harness.tiers import examples
 
 from covey.anonymizers.closure import boxes
 from covey.anonymizers.mondrian import mondrian
@@ -58,7 +59,7 @@ def test_strict_never_parts_equal_codes_and_relaxed_cuts_at_exactly_half() -> No
 
 
 @given(problems(diverse=False))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_strict_boxes_do_not_overlap(problem: Problem) -> None:
     problem = replace(problem, k=min(problem.k, problem.records), sensitive=())
     partition = mondrian(problem)
@@ -83,7 +84,7 @@ def test_aligned_cuts_only_between_children_of_the_closing_node() -> None:
 
 @pytest.mark.parametrize("option", ["relaxed", "aligned"])
 @given(problem=problems())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_other_cuts_keep_what_was_asked_or_the_request_is_refused(option: str, problem: Problem) -> None:
     try:
         partition = mondrian(problem, relaxed=option == "relaxed", aligned=option == "aligned")

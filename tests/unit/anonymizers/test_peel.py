@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from tests.harness.problems import faults, problems
+from tests.harness.tiers import examples
 
 from covey.anonymizers.pace import silent
 from covey.anonymizers.peel import lattice, peel
@@ -50,7 +51,7 @@ def recomputed(problem: Problem, partition: Partition) -> float:
 
 
 @given(problem=problems())
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(200), deadline=None, suppress_health_check=list(HealthCheck))
 def test_what_comes_out_may_be_published_or_the_request_is_refused(problem: Problem) -> None:
     try:
         partition = peel(problem, budget=LITTLE)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from tests.harness.problems import faults, problems, withheld
+from tests.harness.tiers import examples
 
 from covey.anonymizers import ALGORITHMS, anonymize, find
 from covey.anonymizers.problem import Partition, Problem, Sensitive
@@ -34,7 +35,7 @@ def run(problem: Problem, name: str, **more: int) -> Partition:
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 @given(problem=problems())
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(200), deadline=None, suppress_health_check=list(HealthCheck))
 def test_every_algorithm_keeps_what_was_asked_or_says_what_would_be_feasible(name: str, problem: Problem) -> None:
     try:
         partition = run(problem, name)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from tests.harness.problems import faults, problems
+from tests.harness.tiers import examples
 
 from covey.anonymizers.problem import Problem, Sensitive
 from covey.anonymizers.sequential import first_labels, sequential
@@ -20,7 +21,7 @@ def letters(k: int, counts: list[int]) -> Problem:
 
 
 @given(problem=problems())
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(200), deadline=None, suppress_health_check=list(HealthCheck))
 def test_what_comes_out_may_be_published_or_the_request_is_refused(problem: Problem) -> None:
     try:
         partition = sequential(problem)

@@ -8,18 +8,22 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.harness.tiers import few_first
 
 
 @pytest.mark.parametrize(
     ("typed", "offered"),
-    [
-        ("covey anonymize study.toml --algorithm mo", "mondrian"),
-        ("covey demo --protocol pe", "peel"),
-        ("covey protocols cl", "cluster"),
-        ("covey bench pap", "papers"),
-        ("covey data sample hosp", "hospitals"),
-        ("covey ver", "verify"),
-    ],
+    few_first(
+        [
+            ("covey anonymize study.toml --algorithm mo", "mondrian"),
+            ("covey demo --protocol pe", "peel"),
+            ("covey protocols cl", "cluster"),
+            ("covey bench pap", "papers"),
+            ("covey data sample hosp", "hospitals"),
+            ("covey ver", "verify"),
+        ],
+        few=2,
+    ),
 )
 def test_the_shell_is_offered_the_names_that_are_known(typed: str, offered: str) -> None:
     words = typed.split(" ")

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.harness.network import seed_of
+from tests.harness.tiers import examples
 
 from covey.crypto import proof
 from covey.crypto.commutative import BlindingKey
@@ -29,7 +30,7 @@ def read(ciphertexts: Ciphertexts, shares: list[KeyShare]) -> Points:
     return opened(ciphertexts, [share.unlock(ciphertexts) for share in shares])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(numbers, st.integers(1, 4), st.integers(1, ORDER - 1), st.integers(0, 99))
 def test_sums_differences_and_multiples_are_those_of_the_plain_numbers(
     plain: list[int], parties: int, factor: int, seed: int

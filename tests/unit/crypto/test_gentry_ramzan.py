@@ -64,6 +64,7 @@ def test_prime_powers_leave_a_fourth_of_the_modulus_and_exceed_every_chunk() -> 
             assert 1 << (8 * chunks.size) <= prime**exponent < 1 << (bits // 5 + 1)
 
 
+@pytest.mark.thorough
 def test_the_modulus_leaves_every_remainder_alike() -> None:
     """If the second prime were a safe one, a modulus of 1 modulo 3 would tell that the first record is not meant."""
     _, table = table_of(2, 1)

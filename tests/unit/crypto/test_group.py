@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.harness.network import seed_of
+from tests.harness.tiers import examples
 from tests.unit.crypto import ristretto
 
 from covey.crypto import group, sodium
@@ -73,7 +74,7 @@ def test_hashing_and_blinding_reproduce_the_vectors_of_rfc_9497() -> None:
     assert blinded.times(Scalar(vector["key"])).data == vector["evaluated"]
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(scalars, scalars, st.binary(max_size=200), st.binary(min_size=1, max_size=255))
 def test_arithmetic_agrees_with_the_second_implementation(a: int, b: int, text: bytes, tag: bytes) -> None:
     uniform = next(group.expand([text], tag))
@@ -87,7 +88,7 @@ def test_arithmetic_agrees_with_the_second_implementation(a: int, b: int, text: 
     assert first.minus(second).data == ristretto.encode(ristretto.add(left, ristretto.negate(right)))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.binary(min_size=32, max_size=32))
 def test_random_bytes_are_points_exactly_where_the_second_implementation_says_so(raw: bytes) -> None:
     try:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.harness.network import seed_of
+from tests.harness.tiers import examples
 
 from covey.crypto.keyvalue import DIGEST_BYTES, cells, lay_out, look_up
 from covey.crypto.rng import Rng
@@ -19,7 +20,7 @@ def digests(first: int, last: int, attempt: int = 0) -> list[bytes]:
     return [hashlib.sha512(f"{attempt}.{key}".encode()).digest()[:DIGEST_BYTES] for key in range(first, last)]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.integers(0, 300), st.integers(0, 1000))
 def test_what_was_stored_is_found(keys: int, seed: int) -> None:
     rng = Rng(seed_of(seed))

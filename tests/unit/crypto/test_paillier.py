@@ -334,6 +334,7 @@ def ask_phe() -> Callable[[dict[str, object]], dict[str, list[int]]]:
     return ask
 
 
+@pytest.mark.thorough
 def test_phe_reads_our_ciphertexts_and_we_read_its_own(
     ask_phe: Callable[[dict[str, object]], dict[str, list[int]]],
 ) -> None:

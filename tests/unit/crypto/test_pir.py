@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from tests.harness.network import seed_of
+from tests.harness.tiers import examples
 from tests.unit.crypto import core_svp
 
 from covey.arrays import Words32
@@ -55,7 +56,7 @@ def test_every_index_of_a_small_table_gives_its_record(records: int, size: int, 
     assert fetched(content, shape, list(range(records))) == cut(content, size)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.integers(1, 300), st.integers(1, 20), st.integers(1, 6), st.data())
 def test_records_of_any_table_come_out_whole(records: int, size: int, stack: int, data: st.DataObject) -> None:
     index = data.draw(st.integers(0, records - 1))

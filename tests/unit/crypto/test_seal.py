@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.harness.network import seed_of
+from tests.harness.tiers import examples
 
 from covey.crypto.elgamal import KeyShare
 from covey.crypto.rng import Rng
@@ -18,7 +19,7 @@ def key(seed: int = 0) -> KeyShare:
     return KeyShare(Rng(seed_of(seed)).stream("key"))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.lists(st.binary(max_size=80), max_size=5), st.integers(0, 99))
 def test_rows_open_as_they_were_sealed(rows: list[bytes], seed: int) -> None:
     holder = key(seed)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.harness.network import seed_of
+from tests.harness.tiers import examples
 from tests.unit.crypto import ristretto
 
 from covey.crypto import proof
@@ -83,7 +84,7 @@ def test_the_openers_own_key_is_needed_too_where_it_was_added() -> None:
     assert len(set(opened(hidden, [theirs]))) == 10
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.integers(1, 5), st.integers(0, 4), st.integers(0, 99))
 def test_shares_are_values_of_the_sum_of_the_polynomials_in_a_second_implementation(
     threshold: int, more: int, seed: int
@@ -374,7 +375,7 @@ def test_secrets_do_not_print() -> None:
 # ---- sums and readings that the protocol rests on
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(st.lists(st.integers(0, 1000), min_size=1, max_size=60))
 def test_running_totals_are_those_of_the_plain_numbers(plain: list[int]) -> None:
     share = KeyShare(Rng(seed_of(1)).stream("key"))

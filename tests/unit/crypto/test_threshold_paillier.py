@@ -157,6 +157,7 @@ def ask_tno() -> Callable[[dict[str, object]], dict[str, list[int]]]:
     return ask
 
 
+@pytest.mark.thorough
 def test_tno_opens_our_ciphertexts_with_our_shares_and_we_open_its_own(
     ask_tno: Callable[[dict[str, object]], dict[str, list[int]]],
 ) -> None:

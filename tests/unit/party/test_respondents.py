@@ -145,6 +145,7 @@ def test_one_refusal_ends_the_run_with_nothing_released(
     assert ledger["outcome"].startswith("ended") and any("position" in line for line in ledger["learned"])
 
 
+@pytest.mark.thorough
 def test_a_respondent_that_saw_another_run_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     original = Channel.send
 

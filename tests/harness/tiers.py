@@ -1,0 +1,28 @@
+"""The tiers: `make test` tries a few values and generated examples, `.ci/run` and `make test-slow` try all of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from _pytest.mark import ParameterSet
+
+THOROUGH = "COVEY_THOROUGH" in os.environ
+
+
+def examples(count: int) -> int:
+    """The number of examples that Hypothesis generates in this tier, where the thorough one has `count`."""
+    return count if THOROUGH else max(5, count // 4)
+
+
+def few_first(values: Iterable[object], few: int = 1) -> list[ParameterSet]:
+    """The values as parameters of a test: the first few for every tier, the others for the thorough one."""
+    found = []
+    for place, value in enumerate(values):
+        marks = () if place < few else (pytest.mark.thorough,)
+        found.append(pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=marks))
+    return found
