@@ -1,4 +1,4 @@
-"""The fuzz targets, for ten seconds each (two in `make test`); seeds differ from day to day and are printed when one fails."""
+"""The fuzz targets, for ten seconds (two in `make test`); seeds differ by day and are printed when one fails."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from tests.harness.federate_cases import (
 )
 from tests.harness.network import seed_of
 from tests.harness.parties import Outcome, run_parties
-from tests.leakage.federate_simulator import Learned, Simulator, Tape, declared
+from tests.leaks.federate_simulator import Learned, Simulator, Tape, declared
 
 from covey.crypto import packing
 from covey.crypto.elgamal import Ciphertexts as Pairs

@@ -23,6 +23,7 @@ from covey.protocols import Forecast, Protocol, Result, Seat
 from covey.protocols.shared import columns
 from covey.secure.declare import Leakage
 from covey.study import Study
+from covey.study.requirements import Requirements
 from covey.table import Table
 from covey.wire import Channel
 
@@ -91,11 +92,10 @@ PROTOCOL = Protocol(
     name="two",
     about="columns one level up",
     source="this test",
-    partitions=("vertical",),
+    requirements=Requirements("vertical", (2, 2), roles=("recipient",)),
     needs="",
     guarantees="",
     released_to="",
-    options={},
     phases=(),
     leakage=Leakage(),
     role=lambda study, party: _role,
