@@ -8,11 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+from tests.harness.tiers import examples
 
 from covey.cli import main
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared" / "data"
+
+
+settings.register_profile("covey", deadline=None, max_examples=examples(100))  # a busy machine is no failure
+settings.load_profile("covey")
 
 
 @pytest.hookimpl(tryfirst=True)
