@@ -284,13 +284,13 @@ def test_one_of_two_that_names_no_list_or_no_tuple_is_refused() -> None:
 
 
 def test_a_factor_that_is_nothing_by_chance_ends_the_run() -> None:
-    class Open:
-        async def open(self, words: Words) -> Words:
-            return np.zeros(len(words), dtype=np.uint64)
+    class Opened(Examination):
+        async def _open(self, product: Words) -> Words:
+            return np.zeros(len(product), dtype=np.uint64)
 
     shares = np.ones((4, 2), dtype=np.uint64)
-    examination = Examination.__new__(Examination)
-    examination._shares, examination._factors, examination._numbers = shares, shares, Open()  # type: ignore[assignment]
+    examination = Opened.__new__(Opened)
+    examination._shares, examination._factors = shares, shares
     with pytest.raises(Aborted, match="factor was 0 by chance"):
         asyncio.run(examination.tuples(np.arange(2)))
 

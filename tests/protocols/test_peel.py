@@ -250,7 +250,7 @@ def test_long_vectors_of_an_examination_travel_in_chunks_at_the_declared_cost(mo
     study = study_of(4, k=3, options='mode = "wave"\nbuckets = 1')
     tables = tables_of(study, draw_people(4, 24, 2))
     whole = visit(study, tables)
-    monkeypatch.setattr(chunks, "CHUNK_BYTES", 8 * 5)
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", 40)
     outcomes = visit(study, tables)
     noted = outcomes["p0"].unwrap().sizes
     assert spent(outcomes).messages == noted.messages(4) + coin.COST.messages(4) > spent(whole).messages

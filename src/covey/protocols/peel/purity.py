@@ -1,4 +1,4 @@
-"""What lies in a heavy bucket: everyone learns whether all its records share one tuple, and if so which.
+"""Purity of a heavy bucket: everyone learns if all its records share one tuple, and if so which.
 
 Source    ours. With c records of each tuple in the bucket and a mark h of each tuple, random by a joint coin, S the sum
           of c, U of c h and V of c h h: S V - U U is 0 if all marks are equal. A random multiple of it is opened. Of a
@@ -7,11 +7,13 @@ Source    ours. With c records of each tuple in the bucket and a mark h of each 
 Roles     every party alike, three or more.
 Security  semi-honest; up to (m - 1) // 2 of m parties may collude. A bucket of several tuples seems pure with chance
           2^-60: marks are elements of a field of 2^61 - 1.
-Not       a party that lies can make a bucket look pure or impure, or change the tuple: the answer is then no tuple, or
-          one of another bucket, or its count falls short, and the run ends (see `visit`), but not with a name.
+Not       a party that lies can make a bucket look pure or impure, or change the tuple. The answer is then no tuple, or
+          one of another bucket, or its count falls short: the run ends (see `search`), but nobody is named.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -20,10 +22,12 @@ from covey.crypto import sharing
 from covey.crypto.dealing import Dealing
 from covey.crypto.field import F61, Elements
 from covey.crypto.rng import Rng
+from covey.crypto.secret import Secret
 from covey.errors import Aborted
 from covey.secure import shares
 from covey.secure.declare import Cost
-from covey.wire import FRAME_BYTES, Channel, Chunk, chunks
+from covey.wire import FRAME_BYTES, Channel, Chunk
+from covey.wire.chunks import messages
 
 MESSAGE_BYTES = FRAME_BYTES + 30
 
@@ -43,24 +47,31 @@ class OpenedParts(Chunk[Elements], tag="peel.part"):
 class Examination:
     """One party's place at the examination of some buckets, which needs a step of its own."""
 
-    def __init__(self, channel: Channel, dealt: Words, factors: Words, numbers: _SharedNumbers) -> None:
+    def __init__(self, channel: Channel, seeds: Mapping[str, Secret], sums: Words, factors: Words) -> None:
         self.channel = channel
-        self._shares = dealt
+        self._reducing = Dealing(channel.me, seeds, "reduce")
+        self._shares = sums
+        """Shares of S, U, V and of the sums of c times each limb."""
         self._factors = factors
-        self._numbers = numbers
+        self._masks = {peer: Rng(seed).stream("mask") for peer, seed in seeds.items()}
 
     @classmethod
     async def begin(cls, channel: Channel, sums: Words, limbs: Words) -> Examination:
         """Shares this party's S, U and V of each bucket (3 x buckets) and its sums of c times each limb."""
-        numbers = _SharedNumbers(channel, sums.shape[1])
-        return cls(channel, *await numbers.share(np.concatenate([sums, limbs])), numbers)
+        mine, width = np.concatenate([sums, limbs]), sums.shape[1]
+        seeds = channel.pairwise_seeds()
+        own, factors = Dealing(channel.me, seeds, "sums"), Dealing(channel.me, seeds, "factors", last=True)
+        drawn = factors.deal_random(2 * width, channel.rng.stream("factors"))
+        dealt = await shares.hand_out(channel, Shares, Elements, [(own, *own.deal(mine.ravel())), (factors, *drawn)])
+        total, random = (shares.total(each, F61) for each in dealt)
+        return cls(channel, seeds, total.reshape(mine.shape), random.reshape(2, width))
 
     async def purity(self) -> Bits:
         """Which buckets are pure."""
         total, first, second = self._shares[:3]
         spread = F61.subtract(F61.multiply(total, second), F61.multiply(first, first))
-        opened = await self._numbers.open(F61.multiply(await self._numbers.reduce(spread), self._factors[0]))
-        return np.asarray(opened == 0)
+        reduced = await shares.reduce(self.channel, Shares, Elements, self._reducing, spread)
+        return np.asarray(await self._open(F61.multiply(reduced, self._factors[0])) == 0)
 
     async def tuples(self, which: Longs) -> Words:
         """The tuples of these buckets, which must be pure: limbs x buckets.
@@ -69,40 +80,15 @@ class Examination:
         """
         hidden = np.concatenate([self._shares[:1, which], self._shares[3:, which]])
         factor = np.tile(self._factors[1, which], len(hidden))
-        opened = (await self._numbers.open(F61.multiply(hidden.ravel(), factor))).reshape(len(hidden), -1)
+        opened = (await self._open(F61.multiply(hidden.ravel(), factor))).reshape(len(hidden), -1)
         if not opened[0].all():
             raise Aborted("a random factor was 0 by chance; run the study again", resumable=False)
         inverse = F61.inverse(opened[0])
         return np.stack([F61.multiply(row, inverse) for row in opened[1:]])
 
-
-class _SharedNumbers:
-    """One party's place at one examination."""
-
-    def __init__(self, channel: Channel, width: int) -> None:
-        self.channel = channel
-        self.width = width
-        self.seeds = channel.pairwise_seeds()
-        self.masks = {peer: Rng(seed).stream("mask") for peer, seed in self.seeds.items()}
-
-    async def share(self, mine: Words) -> tuple[Words, Words]:
-        """Shares of everyone's sums, and of two random factors for each bucket."""
-        sums = Dealing(self.channel.me, self.seeds, "sums")
-        factors = Dealing(self.channel.me, self.seeds, "factors", last=True)
-        drawn = factors.deal_random(2 * self.width, self.channel.rng.stream("factors"))
-        dealt = [(sums, *sums.deal(mine.ravel())), (factors, *drawn)]
-        totals = [shares.total(each, F61) for each in await shares.hand_out(self.channel, Shares, Elements, dealt)]
-        return totals[0].reshape(mine.shape), totals[1].reshape(2, self.width)
-
-    async def reduce(self, product: Words) -> Words:
-        """Shares of the low degree of what shares of the high degree stand for."""
-        return await shares.reduce(
-            self.channel, Shares, Elements, Dealing(self.channel.me, self.seeds, "reduce"), product
-        )
-
-    async def open(self, products: Words) -> Words:
+    async def _open(self, product: Words) -> Words:
         """The numbers behind shares of the high degree."""
-        part = shares.summand(self.channel, products, self.masks, F61)
+        part = shares.summand(self.channel, product, self._masks, F61)
         return await shares.open_total(self.channel, OpenedParts, Elements, part)
 
 
@@ -116,7 +102,10 @@ def own_sums(bucket: Longs, width: int, counts: Words, marks: Words, keys: Words
 
 
 def _add_up(place: Longs, values: Words, width: int) -> Words:
-    """The sums of the values at each place, in the field: high and low halves are added on their own."""
+    """The sums of the values at each place, in the field.
+
+    High and low halves are added on their own: sums of numbers below 2^31 are exact in a float.
+    """
     low = np.bincount(place, weights=(values & np.uint64((1 << 31) - 1)).astype(np.float64), minlength=width)
     high = np.bincount(place, weights=(values >> np.uint64(31)).astype(np.float64), minlength=width)
     shift = np.full(width, 1 << 31, dtype=np.uint64)
@@ -130,10 +119,10 @@ def _sent(parties: int) -> int:
 def _messages(parties: int, buckets: int, pure: int, limbs: int) -> int:
     """Of each party's peers some derive its sums' shares, some its factors', and with an even number one neither."""
     derive = sharing.threshold(parties)
-    sums, factors, both = (chunks.messages(each * buckets) for each in (3 + limbs, 2, 5 + limbs))
+    sums, factors, both = (messages(each * buckets) for each in (3 + limbs, 2, 5 + limbs))
     shared = parties * (derive * (sums + factors) + (parties - 1 - 2 * derive) * both)
-    opened = chunks.messages(buckets) + chunks.messages(pure * (1 + limbs))
-    return shared + _sent(parties) * chunks.messages(buckets) + parties * (parties - 1) * opened
+    opened = messages(buckets) + messages(pure * (1 + limbs))
+    return shared + _sent(parties) * messages(buckets) + parties * (parties - 1) * opened
 
 
 COST = Cost(
