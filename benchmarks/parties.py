@@ -69,7 +69,7 @@ def _study(folder: Path, size: int) -> tuple[Study, dict[str, str]]:
 
 
 def _row(study: Study, size: int, how: str, seconds: float, summary: dict[str, object]) -> dict[str, str]:
-    bands = len(count.plan_bands(study)[2])
+    bands = len(count.Bands.of(study).nodes)
     declared = (count.COST.rounds(size, bands), count.COST.messages(size, bands), count.COST.bytes(size, bands))
     measured = (summary["rounds"], summary["messages"], summary["bytes"])
     return {

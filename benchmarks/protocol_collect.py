@@ -25,9 +25,8 @@ from covey.arrays import Ints, Longs
 from covey.hierarchy import Hierarchy
 from covey.measures import integer_costs, lm
 from covey.party.simulate.respondents import load_rows, simulate
-from covey.protocols.collect.clear import boxes
-from covey.protocols.collect.divide import cut_line
-from covey.protocols.collect.terms import Terms, trees_of
+from covey.protocols.collect.line import boxes, cut_line
+from covey.protocols.collect.parameters import Parameters, trees_of
 from covey.sources.source import connect
 from covey.study import Study
 
@@ -83,7 +82,7 @@ def one(respondents: int, cells: int, k: int) -> dict[str, object]:
     """One run, in this process: on Adult, or on the census where the grid is as fine as its domains."""
     census = cells >= math.prod(CENSUS.values())
     study = (census_study if census else study_of)(k, f"grid = {cells}")
-    terms, table = Terms.of(study), census_rows(respondents) if census else rows_of(study, respondents)
+    parameters, table = Parameters.of(study), census_rows(respondents) if census else rows_of(study, respondents)
     begun, computed = time.monotonic(), time.process_time()
     release = simulate(study, table, seed=1)
     seconds, computed = time.monotonic() - begun, time.process_time() - computed
@@ -93,9 +92,9 @@ def one(respondents: int, cells: int, k: int) -> dict[str, object]:
     total = sum(party["bytes"] for party in per_party.values())
     return {
         "respondents": respondents,
-        "cells": terms.grid.cells,
+        "cells": parameters.grid.cells,
         "k": k,
-        "retrieval": "private" if terms.private_retrieval else "broadcast",
+        "retrieval": "private" if parameters.private_retrieval else "broadcast",
         "seconds": round(seconds, 1),
         "cpu_seconds": round(computed, 1),
         "peak_megabytes": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000),
@@ -110,8 +109,8 @@ def one(respondents: int, cells: int, k: int) -> dict[str, object]:
 
 def central_loss(study: Study, table: pa.Table, k: int) -> float:
     """Of the centralized cut of the same records on the same grid, closed on leaves."""
-    terms, trees, rows = Terms.of(study), trees_of(study), load_rows(study, table)
-    return clear_loss(rows.codes, terms.grid.rank(rows.codes), trees, k)
+    parameters, trees, rows = Parameters.of(study), trees_of(study), load_rows(study, table)
+    return clear_loss(rows.codes, parameters.grid.rank(rows.codes), trees, k)
 
 
 def clear_loss(codes: Ints, places: Longs, trees: Sequence[Hierarchy], k: int) -> float:

@@ -36,7 +36,7 @@ from covey.party.session.data import load_table
 from covey.party.simulate.deal import deal, seed_of, write_hands
 from covey.party.simulate.processes import Setting, simulate
 from covey.protocols.generalize import compare, ideal
-from covey.protocols.generalize.compare import Hand
+from covey.protocols.generalize.compare import RoundInput
 from covey.study import Study
 from covey.table import Table, read
 from covey.table import build as as_table
@@ -95,7 +95,7 @@ def measure_loss() -> Iterator[dict[str, object]]:
         for local in ("datafly", "peel", "mondrian"):
             for variant in VARIANTS:
                 study = study_of(k, f'local = "{local}"\nvariant = "{variant}"')
-                figures = ideal(study, hands(study, table)).figures
+                figures = ideal.ideal(study, hands(study, table)).figures
                 row[f"{local}, {variant}"] = round(float(figures.loss["lm"] or 0.0), 4) if figures else None
         yield row
 
@@ -109,7 +109,7 @@ def measure_splits() -> Iterator[dict[str, object]]:
         order = (*first, *(name for name in QUASI if name not in first))
         for variant in VARIANTS:
             study = study_of(5, f'variant = "{variant}"', order)
-            figures = ideal(study, hands(study, table)).figures
+            figures = ideal.ideal(study, hands(study, table)).figures
             found[variant].append(float(figures.loss["lm"] or 0.0) if figures else 1.0)
         worse += found["datafly"][-1] > central(5, order, table, "first") + 1e-9
     for variant, losses in found.items():
@@ -205,7 +205,7 @@ async def one_side(name: str, folder: Path, size: int, leakage: str) -> dict[str
     stream = Rng(test_seed(1)).stream("growth", name)
     groups = max(2, size // 1000)
     ids = [b"%09d" % number for number in range(size)]
-    hand = Hand(ids, stream.words_below(groups, size).astype(np.int64), groups, groups, 1)
+    hand = RoundInput(ids, stream.words_below(groups, size).astype(np.int64), groups, groups, 1)
     [peer] = (other for other in SIDES if other != name)
     roster = {
         other: Contact.from_pem(other, (folder / f"{other}.pem").read_bytes(), Address.parse(address))

@@ -270,12 +270,12 @@ async def test_a_respondent_who_has_answered_takes_part_in_no_second_attempt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from covey.errors import Left
-    from covey.protocols.collect import collecting as role
+    from covey.protocols.collect import collector as role
 
     original = role.open_positions
 
-    async def again(tester, terms, enrolment, given):  # type: ignore[no-untyped-def]
-        await original(tester, terms, enrolment, given)
+    async def again(tester, parameters, enrolment, given):  # type: ignore[no-untyped-def]
+        await original(tester, parameters, enrolment, given)
         raise Left(enrolment.handles[0], "is said to have left")
 
     monkeypatch.setattr(role, "open_positions", again)

@@ -9,7 +9,7 @@ from tests.collection.leavers import leaving
 from tests.harness.collect_cases import HUB, Person, names_of, study_of
 
 from covey.errors import Left, PeerError, Unmet
-from covey.protocols.collect import index, leaks, submit
+from covey.protocols.collect import index, leakage, submit
 from covey.wire import Channel, Header
 
 pytestmark = pytest.mark.timeout(60)
@@ -56,13 +56,13 @@ def opened(outcome: object) -> bool:
 def test_nobody_leaves_and_everyone_is_released() -> None:
     outcome = leaving(study_of(7), CROWDS)
     assert outcome.rows == 7 and not outcome.gone
-    assert leaks.LEFT not in outcome.learned
+    assert leakage.LEFT not in outcome.learned
 
 
 def test_who_does_not_enrol_is_left_out() -> None:
     outcome = leaving(study_of(7), CROWDS, at("r00", "collect.enrolled"))
     assert outcome.rows == 6 and set(outcome.gone) == {"r00"}
-    assert leaks.LEFT in outcome.learned
+    assert leakage.LEFT in outcome.learned
 
 
 def test_too_few_who_enrol_end_the_run() -> None:
@@ -97,13 +97,13 @@ def test_too_few_answers_open_nothing() -> None:
 def test_above_the_limit_for_sending_the_index_too_who_asks_nothing_is_left_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from covey.protocols.collect import terms
+    from covey.protocols.collect import parameters
 
-    monkeypatch.setattr(terms, "BROADCAST_CELLS", 8)
-    terms._LAST.clear()
+    monkeypatch.setattr(parameters, "BROADCAST_CELLS", 8)
+    parameters._LAST.clear()
     outcome = leaving(study_of(7), CROWDS, at(no_trustee(range(4)), "collect.query"))
     assert outcome.rows == 6
-    terms._LAST.clear()
+    parameters._LAST.clear()
 
 
 # -- trustees
@@ -198,14 +198,14 @@ def test_a_class_that_is_not_diverse_without_who_left_is_withheld() -> None:
     study = study_of(7, privacy="l = 2")  # of four, two may answer alike; of three, one
     leaver = next(name for name in ("r02", "r03") if name not in trustees())
     outcome = leaving(study, people, at(leaver, "collect.onions"))
-    assert outcome.rows == 3 and leaks.SMALLER in outcome.learned
+    assert outcome.rows == 3 and leakage.SMALLER in outcome.learned
 
 
 def test_a_class_that_is_still_diverse_without_who_left_is_released() -> None:
     study = study_of(7, privacy="l = 1.4")
     large, _ = large_and_small()
     outcome = leaving(study, CROWDS, at(large, "collect.onions"))
-    assert outcome.rows in (6, 3) and leaks.SMALLER in outcome.learned
+    assert outcome.rows in (6, 3) and leakage.SMALLER in outcome.learned
 
 
 # -- those who lie are left out like those who leave

@@ -72,7 +72,7 @@ def _ages(ages: Mapping[str, Sequence[int]], words: Mapping[str, Sequence[str]] 
         own = words[name] if words else [f"{name} {place}" for place in range(len(ages[name]))]
         frame = pa.table({"patient": own, "age": [str(age) for age in ages[name]], "note": own})
         tables[name] = build(read(frame.to_batches(), study.columns, name), study)
-    bands = len(count.plan_bands(study)[2])
+    bands = len(count.Bands.of(study).nodes)
     cost = Spent(count.COST.rounds(3, bands), count.COST.messages(3, bands), count.COST.bytes(3, bands))
     return of_study(study, count.PROTOCOL, tables, cost)
 

@@ -17,8 +17,8 @@ from covey.judge import verify
 from covey.party.record.run_record import Finished
 from covey.party.session.data import load_table
 from covey.protocols import Result, find
-from covey.protocols.cluster_columns import ideal
-from covey.protocols.cluster_columns.terms import Terms
+from covey.protocols.cluster_columns.ideal import ideal
+from covey.protocols.cluster_columns.parameters import Parameters
 from covey.study import Study
 from covey.table import Table
 
@@ -113,7 +113,7 @@ def trial_of(
 
 def ideal_of(study: Study, tables: Mapping[str, Table]) -> Result:
     """What a trusted party would release that knows the pivot's secret, as the harness makes it."""
-    pivot = keys_of(Terms.of(study).pivot)
+    pivot = keys_of(Parameters.of(study).pivot)
     return ideal(study, tables, derive(pivot.dummy, "lasting", "cluster"))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tests.harness import canaries
+from tests.harness import canaries, committee_costs
 from tests.harness.network import seed_of
 from tests.harness.spent import Spent
 from tests.harness.tiny_keys import TINY
@@ -42,14 +42,14 @@ def _committee(numbers: Sequence[int], bound: int = BOUND) -> Trial:
             return len(points)
         return Logarithms(bound).of(points).tolist()
 
-    founding, opening = committee.COST, committee.OPENING_COST
+    founding, opening = committee_costs.COMMITTEE, committee_costs.COMMITTEE_OPENING
     size, count = len(TRUSTEES), len(numbers)
     cost = Spent(
         founding.rounds(size, THRESHOLD, True) + opening.rounds(THRESHOLD, count),
         founding.messages(size, THRESHOLD, True) + opening.messages(THRESHOLD, count),
         founding.bytes(size, THRESHOLD, True) + opening.bytes(THRESHOLD, count),
     )
-    answer: object = len(numbers) if bound > BOUND else committee.ideal(numbers)
+    answer: object = len(numbers) if bound > BOUND else list(numbers)
     inputs: dict[str, Sequence[int]] = {**dict.fromkeys(TRUSTEES, ()), OPENER: numbers}
     return of_block("committee", inputs, role, {**dict.fromkeys(TRUSTEES), OPENER: answer}, cost)
 
@@ -92,7 +92,7 @@ def _dealt(cut: Cut, numbers: Sequence[int]) -> Trial:
         hidden = key.public.encrypt(mine, channel.rng.stream("numbers"))
         return await dealt_committee.unlock(opening, key, HELPERS, hidden)
 
-    founding, opening = dealt_committee.COST, dealt_committee.OPENING_COST
+    founding, opening = committee_costs.DEALT, committee_costs.DEALT_OPENING
     size, count = len(TRUSTEES), len(numbers)
     cost = Spent(
         founding.rounds(size, cut, TINY) + opening.rounds(size, THRESHOLD, cut, TINY, count),
@@ -101,7 +101,7 @@ def _dealt(cut: Cut, numbers: Sequence[int]) -> Trial:
     )
     others = (DEALER, *TRUSTEES)
     inputs: dict[str, Sequence[int]] = {**dict.fromkeys(others, ()), OPENER: numbers}
-    answer: object = dealt_committee.ideal(numbers)
+    answer: object = list(numbers)
     return of_block("dealt-committee", inputs, role, {**dict.fromkeys(others), OPENER: answer}, cost)
 
 

@@ -12,8 +12,8 @@ from tests.harness.trial import Case, Marked, Trial, of_study
 
 from covey.crypto.rng import Rng, Stream
 from covey.party.session.data import load_table
-from covey.protocols.generalize import PROTOCOL, clear, plan
-from covey.protocols.generalize.terms import Terms
+from covey.protocols.generalize import PROTOCOL, cost, ideal
+from covey.protocols.generalize.parameters import Parameters
 from covey.protocols.shared import columns
 from covey.study import Study
 from covey.table import Table
@@ -86,15 +86,15 @@ def trial_of(study: Study, tables: Mapping[str, Table]) -> Trial:
 
 def cost_of(study: Study, tables: Mapping[str, Table]) -> Spent:
     """What a run of these tables costs."""
-    terms, common = Terms.of(study), columns.common_rows(study, tables)
-    course = clear.follow(terms, common)
-    kept = ~course.withheld
+    parameters, common = Parameters.of(study), columns.common_rows(study, tables)
+    run = ideal.follow(parameters, common)
+    kept = ~run.withheld
     lanes = [
         [
             sorted(
                 set(
                     columns.packed(
-                        course.locals[name].nodes[:, kept],
+                        run.locals[name].nodes[:, kept],
                         common[name].select(kept).carried if name == exact else (),
                     )
                 )
@@ -104,9 +104,9 @@ def cost_of(study: Study, tables: Mapping[str, Table]) -> Spent:
         for exact in columns.exact_holders(study) or ("",)
     ]
     sizes = {name: table.rows for name, table in tables.items()}
-    people = len(course.withheld)
-    bill = plan.of_run(study, sizes, people, plan.compared(terms, course), int(kept.sum()), lanes)
-    return Spent(bill.rounds, bill.messages, bill.bytes)
+    people = len(run.withheld)
+    estimate = cost.of_run(study, sizes, people, run.rounds, int(kept.sum()), lanes)
+    return Spent(estimate.rounds, estimate.messages, estimate.bytes)
 
 
 def draw_people(stream: Stream, count: int) -> dict[str, Person]:

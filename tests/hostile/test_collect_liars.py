@@ -14,7 +14,7 @@ from covey.crypto.elgamal import Ciphertexts, encrypt
 from covey.crypto.group import Points, Scalars
 from covey.crypto.seal import Sealed
 from covey.errors import CoveyError, PeerError
-from covey.protocols.collect import answers, collecting, fetch, index, keys, post, responding, submit, zeros
+from covey.protocols.collect import answers, collector, fetch, index, keys, post, release, respondent, submit, zero_test
 from covey.wire import Channel
 
 PEOPLE = [(1, "F", "good"), (2, "F", "bad"), (29, "M", "fair"), (30, "M", "good")]
@@ -58,16 +58,16 @@ def test_a_respondent_with_too_few_numbers_is_named(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_respondent_with_too_many_marks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def longer(seat, terms, hub, membership, key) -> None:  # type: ignore[no-untyped-def]
+    async def longer(seat, parameters, hub, membership, key) -> None:  # type: ignore[no-untyped-def]
         if seat.party != "r01":
-            await original(seat, terms, hub, membership, key)
+            await original(seat, parameters, hub, membership, key)
             return
-        await fetch.read(seat.channel.at("fetch"), terms, hub, membership.lot, 0)
+        await fetch.read(seat.channel.at("fetch"), parameters, hub, membership.lot, 0)
         made = encrypt([1] * 99, membership.key, seat.channel.rng.stream("lie"))
         await seat.channel.at("answers").send(hub, answers.Answers(made.first, made.second))
 
-    original = responding.answer
-    monkeypatch.setattr(responding, "answer", longer)
+    original = respondent.answer
+    monkeypatch.setattr(respondent, "answer", longer)
     said = blamed(lied(small()), HUB)
     assert "'r01'" in said and "halves of marks" in said
 
@@ -109,7 +109,7 @@ def test_a_collector_that_makes_classes_below_k_is_refused(monkeypatch: pytest.M
     def lonely(enrolment: keys.Enrolment, members: list[int]) -> list[str]:
         return [enrolment.handles[members[0]]]
 
-    monkeypatch.setattr(collecting, "named", lonely)
+    monkeypatch.setattr(release, "named", lonely)
     errors = lied(small())
     assert any("fewer than 2 members" in str(error) for error in errors.values())
 
@@ -118,7 +118,7 @@ def test_a_collector_that_names_a_member_twice_is_refused(monkeypatch: pytest.Mo
     def doubled(enrolment: keys.Enrolment, members: list[int]) -> list[str]:
         return [enrolment.handles[members[0]]] * 2
 
-    monkeypatch.setattr(collecting, "named", doubled)
+    monkeypatch.setattr(release, "named", doubled)
     errors = lied(small())
     assert any("named twice" in str(error) for error in errors.values())
 
@@ -126,24 +126,24 @@ def test_a_collector_that_names_a_member_twice_is_refused(monkeypatch: pytest.Mo
 def test_a_collector_that_opens_something_else_than_every_position_first_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    original = collecting.open_positions
+    original = collector.open_positions
 
-    async def single(tester, terms, enrolment, given):  # type: ignore[no-untyped-def]
+    async def single(tester, parameters, enrolment, given):  # type: ignore[no-untyped-def]
         await tester.open(given[0].slice(0, 1))  # one respondent's position, alone
-        return await original(tester, terms, enrolment, given)
+        return await original(tester, parameters, enrolment, given)
 
-    monkeypatch.setattr(collecting, "open_positions", single)
+    monkeypatch.setattr(collector, "open_positions", single)
     errors = lied(small())
     assert any("every position once, and first" in str(error) for error in errors.values())
 
 
 def test_a_collector_that_repeats_a_ciphertext_in_an_opening_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    original = collecting.open_positions
+    original = collector.open_positions
 
-    async def repeated(tester, terms, enrolment, given):  # type: ignore[no-untyped-def]
-        return await original(tester, terms, enrolment, [given[0]] * len(given))
+    async def repeated(tester, parameters, enrolment, given):  # type: ignore[no-untyped-def]
+        return await original(tester, parameters, enrolment, [given[0]] * len(given))
 
-    monkeypatch.setattr(collecting, "open_positions", repeated)
+    monkeypatch.setattr(collector, "open_positions", repeated)
     errors = lied(small())
     assert any("repeated" in str(error) for error in errors.values())
 
@@ -211,8 +211,8 @@ def test_groups_that_are_not_the_numbers_are_refused(monkeypatch: pytest.MonkeyP
     original = Channel.send
 
     async def send(self: Channel, to: str, message: object) -> None:
-        if isinstance(message, zeros.Task) and message.sizes:
-            message = zeros.Task(message.what, message.number, [*message.sizes, 1])
+        if isinstance(message, zero_test.Task) and message.sizes:
+            message = zero_test.Task(message.what, message.number, [*message.sizes, 1])
         await original(self, to, message)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Channel, "send", send)

@@ -19,10 +19,19 @@ from covey.errors import Aborted, CoveyError, PeerError
 from covey.party.session.progress import Progress
 from covey.protocols import Proposal, Seat
 from covey.protocols.generalize import compare, hidden, release, rounds
-from covey.protocols.generalize.compare import Done, Found, Grouped, Hand, Regrouped, Resized, Sizes, Verdict
-from covey.protocols.generalize.local import Local
+from covey.protocols.generalize.compare import (
+    Done,
+    Grouped,
+    Regrouped,
+    Resized,
+    RoundInput,
+    RoundOutcome,
+    Sizes,
+    Verdict,
+)
+from covey.protocols.generalize.local import Generalization
+from covey.protocols.generalize.parameters import Parameters
 from covey.protocols.generalize.rounds import Distinct, Shape
-from covey.protocols.generalize.terms import Terms
 from covey.protocols.shared import columns
 from covey.secure import lists
 from covey.secure.declare import Leakage
@@ -31,7 +40,7 @@ from covey.wire import Channel, Count, Message, Vector
 PEOPLE = 12
 IDS = [b"%02d" % number for number in range(PEOPLE)]
 LABEL = np.repeat(np.arange(4), 3)
-HAND = Hand(IDS, LABEL, 4, 4, 3)
+HAND = RoundInput(IDS, LABEL, 4, 4, 3)
 Liar = Callable[[Channel], Awaitable[object]]
 
 
@@ -43,7 +52,7 @@ def words(*numbers: int) -> Vector:
     return Vector(np.array(numbers, dtype=np.uint64))
 
 
-def against(liar: Liar, honest: Callable[[Channel], Awaitable[Found]] | None = None) -> CoveyError:
+def against(liar: Liar, honest: Callable[[Channel], Awaitable[RoundOutcome]] | None = None) -> CoveyError:
     """What an honest party says of a liar."""
 
     async def fair(channel: Channel) -> object:
@@ -144,7 +153,7 @@ def test_the_observer_checks_the_sizes_that_come_back_too() -> None:
         await channel.at("back").send("fair", Resized(words(4, 4, 2, 2)))
         await lists.send(channel.at("back"), "fair", Regrouped, [points(PEOPLE, "other")])
 
-    async def observer(channel: Channel) -> Found:
+    async def observer(channel: Channel) -> RoundOutcome:
         return await compare.observe(channel.at("round", 1), "liar", HAND, 3)
 
     names(against(liar, observer), "our groups came back with other sizes")
@@ -190,7 +199,7 @@ def test_bits_of_the_wrong_length_are_refused() -> None:
         await channel.at("done").send("fair", Done(bytes(1)))
         return found
 
-    async def finishing(channel: Channel) -> Found:
+    async def finishing(channel: Channel) -> RoundOutcome:
         return await compare.matrix(channel.at("round", 1), "liar", HAND, 3, finishing=True)
 
     names(against(liar, finishing), "1 bytes, expected 2")
@@ -203,9 +212,9 @@ def shaped(shape: Shape) -> CoveyError:
     async def liar(channel: Channel) -> None:
         await channel.at("shape").send("fair", shape)
 
-    async def fair(channel: Channel) -> Found:
+    async def fair(channel: Channel) -> RoundOutcome:
         await rounds._shape(channel.at("round", 1).at("shape"), "liar", PEOPLE, 4, 3)
-        return Found(compatible=True)
+        return RoundOutcome(compatible=True)
 
     return against(liar, fair)
 
@@ -221,21 +230,21 @@ def test_more_groups_than_can_have_k_people_are_refused(groups: int) -> None:
 
 def test_a_party_that_never_agrees_is_given_up_after_the_cap() -> None:
     study = study_of(k=2, options='leakage = "one-sided"\nvariant = "datafly"')
-    terms = replace(Terms.of(study), observer="liar", partner="fair", cap=3)
+    parameters = replace(Parameters.of(study), observer="liar", partner="fair", cap=3)
     tables = tables_of(study, draw_people(stream_of(2), 30))
 
-    async def fair(channel: Channel) -> Found:
-        local = Local.of(tables["clinic"], terms)
+    async def fair(channel: Channel) -> RoundOutcome:
+        local = Generalization.of(tables["clinic"], parameters)
         ids = [b"%02d" % number for number in range(30)]
-        await rounds.agree(channel, terms, local, ids, lambda done: None)
-        return Found(compatible=True)
+        await rounds.agree(channel, parameters, local, ids, lambda done: None)
+        return RoundOutcome(compatible=True)
 
     async def observer(channel: Channel) -> object:
         label = np.repeat(np.arange(2), 15)
         for number in range(1, 4):
             at = channel.at("round", number)
             theirs = (await at.at("shape").exchange(Shape(30, 2)))["fair"].groups
-            hand = Hand([b"%02d" % n for n in range(30)], label, 2, theirs, 2)
+            hand = RoundInput([b"%02d" % n for n in range(30)], label, 2, theirs, 2)
             swapped = await compare._swap(at, "fair", hand)
             assert len(swapped.theirs.points) == 30
             await compare._receive_back(at.at("back"), "fair", swapped.sizes)
@@ -253,7 +262,7 @@ def test_a_party_that_never_agrees_is_given_up_after_the_cap() -> None:
 
 
 def hidden_against(liar: Liar) -> CoveyError:
-    async def fair(channel: Channel) -> Found:
+    async def fair(channel: Channel) -> RoundOutcome:
         return await hidden.encryptor(channel.at("round", 1), "liar", HAND, 3)
 
     return against(liar, fair)
@@ -317,7 +326,7 @@ def test_an_encryptor_that_sends_fewer_bits_is_refused() -> None:
         await channel.at("key").send("fair", hidden.Key(share.public))
         await lists.send(channel.at("bits"), "fair", hidden.Bits, [bits.first, bits.second])
 
-    async def fair(channel: Channel) -> Found:
+    async def fair(channel: Channel) -> RoundOutcome:
         return await hidden.adder(channel.at("round", 1), "liar", HAND, 3)
 
     names(against(liar, fair), "a list of 35 rows, expected 36")
@@ -330,7 +339,7 @@ def test_a_key_that_is_the_identity_is_refused() -> None:
     async def liar(channel: Channel) -> None:
         await channel.at("key").send("fair", RawKey(bytes(32)))
 
-    async def fair(channel: Channel) -> Found:
+    async def fair(channel: Channel) -> RoundOutcome:
         return await hidden.adder(channel.at("round", 1), "liar", HAND, 3)
 
     names(against(liar, fair), "generalize.key")
@@ -345,15 +354,15 @@ def test_a_party_at_its_root_needs_no_comparison_and_the_run_ends(leakage: str) 
     people = {f"P{n}": (n % 2 * 15, "FM"[n // 2 % 2], "flu", 15 * (n % 3 == 0), "a") for n in range(6)}
     lonely = {**people, "P6": (7, "F", "flu", 3, "b")}  # one of a kind at both: both climb to the root
     outcomes = run_rounds(study, tables_of(study, lonely))
-    course, local = outcomes["clinic"].unwrap()
-    assert min(course.rounds[-1].groups) == 1
-    assert course.rounds[-1].leaking is None
+    played, local = outcomes["clinic"].unwrap()
+    assert min(played[-1].groups) == 1
+    assert played[-1].mode is None
     assert not local.pool.any()
 
 
 def test_a_party_at_its_root_stays_there() -> None:
     study = study_of(k=2)
-    local = Local.of(tables_of(study, draw_people(stream_of(4), 20))["clinic"], Terms.of(study))
+    local = Generalization.of(tables_of(study, draw_people(stream_of(4), 20))["clinic"], Parameters.of(study))
     while local.step():
         pass
     assert (local.nodes == np.array([[tree.root] for tree in local.trees])).all()
@@ -383,12 +392,12 @@ def test_a_party_that_says_it_loses_more_than_there_is_is_refused() -> None:
     study = study_of(k=2)
     tables = tables_of(study, draw_people(stream_of(4), 20))
 
-    async def fair(channel: Channel) -> Found:
-        local = Local.of(tables["clinic"], Terms.of(study))
+    async def fair(channel: Channel) -> RoundOutcome:
+        local = Generalization.of(tables["clinic"], Parameters.of(study))
         local.pool[:] = False
         seat = Seat(study, "clinic", None, channel, Progress("clinic", ()), Notes(), nobody_asks, seed_of(9))
         await release.preview(seat, channel.at("round", 1), local)
-        return Found(compatible=True)
+        return RoundOutcome(compatible=True)
 
     async def liar(channel: Channel) -> None:
         await channel.send("fair", release.Lost(20 * len(study.quasi) * release.UNIT + 1))
@@ -408,7 +417,7 @@ def test_owners_who_differ_in_whom_they_left_out_or_leave_out_k_are_refused(told
         return tell
 
     async def registry(channel: Channel) -> object:
-        return await release.hear_of_left(channel.at("left"), Terms.of(study))
+        return await release.receive_left(channel.at("left"), Parameters.of(study))
 
     outcomes = run_parties({"clinic": owner("clinic"), "billing": owner("billing"), "registry": registry})
     error = outcomes["registry"].error

@@ -18,8 +18,8 @@ from covey.crypto.elgamal import Ciphertexts, KeyShare, Logarithms, encrypt, joi
 from covey.crypto.group import Points
 from covey.crypto.rng import Rng
 from covey.crypto.threshold_key import CommitteeKey, Dealer, Trustee
-from covey.protocols.collect import answers, collecting, index, keys, submit, zeros
-from covey.protocols.collect.terms import Terms, trees_of
+from covey.protocols.collect import answers, index, keys, release, submit, zero_test
+from covey.protocols.collect.parameters import Parameters, trees_of
 from covey.wire import frame
 from covey.wire.message import decode
 
@@ -81,14 +81,14 @@ def test_our_positions_equal_no_entry_of_the_index_and_never_each_other(monkeypa
 def test_the_owner_of_a_number_cannot_find_the_collectors_from_neighbouring_entries() -> None:
     """Without re-randomised entries, E(c) - E(c - 1) - E(d) would be the collector's number in the clear."""
     study = study_of(4)
-    terms, own = Terms.of(study), KeyShare(rng().stream("key"))
+    parameters, own = Parameters.of(study), KeyShare(rng().stream("key"))
     theirs = [
-        index.contribute(terms, own.public, 4, number, rng("n").stream(number), rng("f").stream(number))
+        index.contribute(parameters, own.public, 4, number, rng("n").stream(number), rng("f").stream(number))
         for number in range(4)
     ]
-    drawn = index.draw(terms, rng().stream("own"), terms.b + terms.grid.cells)
-    made = index.build(terms, own.public, theirs, drawn, rng().stream("fresh"))
-    first, last = index.block(terms.grid.cells, 4, 1)
+    drawn = index.draw(parameters, rng().stream("own"), parameters.b + parameters.grid.cells)
+    made = index.build(parameters, own.public, theirs, drawn, rng().stream("fresh"))
+    first, last = index.block(parameters.grid.cells, 4, 1)
     step = made.slice(first + 1, first + 2).minus(made.slice(first, first + 1)).minus(theirs[1].slice(1, 2))
     assert last - first > 1
     assert not step.first.identities().any(), "the randomness cancels: the collector's number is in the clear"
@@ -158,7 +158,7 @@ def named_order(monkeypatch: pytest.MonkeyPatch, seen: Seen, *, broken: bool, se
         with monkeypatch.context() as patched:
             if broken:
                 patched.setattr(
-                    collecting, "named", lambda enrolment, members: _by_position(enrolment.handles, members, seen)
+                    release, "named", lambda enrolment, members: _by_position(enrolment.handles, members, seen)
                 )
             assert all(end.error is None for end in run(trial, seed=seed, network=tape).values())
         owner = {decode(keys.Enrolled, raw).key.data: name for name, raw in said(tape, "collect.enrolled")}
@@ -267,13 +267,13 @@ def test_the_server_log_after_the_boxes_holds_what_the_search_asked_and_nothing_
 ) -> None:
     """Everything that the collector opens: a position each, and at most two searches for each class and column."""
     openings: list[int] = []
-    original = zeros.Tester.open
+    original = zero_test.Tester.open
 
-    async def counting(self: zeros.Tester, ciphertexts: Ciphertexts) -> Points:
+    async def counting(self: zero_test.Tester, ciphertexts: Ciphertexts) -> Points:
         openings.append(len(ciphertexts))
         return await original(self, ciphertexts)
 
-    monkeypatch.setattr(zeros.Tester, "open", counting)
+    monkeypatch.setattr(zero_test.Tester, "open", counting)
     study = study_of(9)
     ends = finished(trial_of(study, anyone(8, 9)))
     figures = ends[HUB].finished and ends[HUB].finished.figures
@@ -286,14 +286,14 @@ def test_the_server_log_after_the_boxes_holds_what_the_search_asked_and_nothing_
 def test_what_is_opened_later_was_blinded_by_every_helper(monkeypatch: pytest.MonkeyPatch) -> None:
     """The numbers behind the tests are random multiples: the collector reads zero, or noise."""
     held: list[Points] = []
-    original = zeros.Tester.open
+    original = zero_test.Tester.open
 
-    async def watching(self: zeros.Tester, ciphertexts: Ciphertexts) -> Points:
+    async def watching(self: zero_test.Tester, ciphertexts: Ciphertexts) -> Points:
         points = await original(self, ciphertexts)
         held.append(points)
         return points
 
-    monkeypatch.setattr(zeros.Tester, "open", watching)
+    monkeypatch.setattr(zero_test.Tester, "open", watching)
     finished(trial_of(study_of(6), anyone(3, 6)))
     small = Logarithms(64)
     for points in held[1:]:

@@ -13,14 +13,16 @@ from tests.harness.network import seed_of
 from tests.harness.trial import Trial
 
 from covey.arrays import Longs
+from covey.bench.papers import columns_attack as attack
+from covey.bench.papers.columns_attack import Sight
 from covey.crypto.secret import Secret
-from covey.protocols.cluster_columns import attack, clear, dealing, least
+from covey.protocols.cluster_columns import argmin, ideal, leakage
 from covey.protocols.cluster_columns.algorithm import search
-from covey.protocols.cluster_columns.asking import Question, Say
-from covey.protocols.cluster_columns.attack import Sight
-from covey.protocols.cluster_columns.course import Batch, Course
-from covey.protocols.cluster_columns.own import Own
-from covey.protocols.cluster_columns.terms import Shares, Terms, draws
+from covey.protocols.cluster_columns.clustering import Batch, Clustering
+from covey.protocols.cluster_columns.own_columns import OwnColumns
+from covey.protocols.cluster_columns.parameters import Parameters, Shares
+from covey.protocols.cluster_columns.questions import Decision, Question
+from covey.protocols.cluster_columns.randomness import pivot_draws, public_draws
 from covey.protocols.shared import columns
 from covey.table import group
 
@@ -34,9 +36,9 @@ class Spy:
     chosen: list[tuple[Batch, Longs]] = field(default_factory=list)
 
     def listen(self, patch: pytest.MonkeyPatch) -> None:
-        prices, add_up, accept = Own.prices, least.add_up, Course.accept
+        prices, add_up, accept = OwnColumns.prices, argmin.add_up, Clustering.accept
 
-        def heard_prices(own: Own, records: Longs, starts: Longs, candidates: Longs) -> Shares:
+        def heard_prices(own: OwnColumns, records: Longs, starts: Longs, candidates: Longs) -> Shares:
             shares = prices(own, records, starts, candidates)
             if own.pivot:
                 self.asked.append((records, starts, candidates, shares))
@@ -48,14 +50,14 @@ class Spy:
                 self.sums.append(total)
             return total
 
-        def heard_choice(course: Course, batch: Batch, target: Longs) -> object:
+        def heard_choice(course: Clustering, batch: Batch, target: Longs) -> object:
             if not self.chosen or not np.array_equal(self.chosen[-1][0].records, batch.records):
                 self.chosen.append((batch, target))
             return accept(course, batch, target)
 
-        patch.setattr(Own, "prices", heard_prices)
-        patch.setattr(least, "add_up", heard_sums)
-        patch.setattr(Course, "accept", heard_choice)
+        patch.setattr(OwnColumns, "prices", heard_prices)
+        patch.setattr(argmin, "add_up", heard_sums)
+        patch.setattr(Clustering, "accept", heard_choice)
 
     def sights(self, *, own: bool) -> list[Sight]:
         """The batches as who adds up would read them; `own` says that it has shares to subtract."""
@@ -122,13 +124,13 @@ def test_the_pivot_beside_an_evaluator_has_nothing_but_the_choices(monkeypatch: 
 @pytest.mark.parametrize("evaluator", [False, True])
 def test_whoever_adds_up_gets_uniform_shares(evaluator: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[Shares] = []
-    add_up = least.add_up
+    add_up = argmin.add_up
 
     def heard(parts: list[Shares]) -> Shares:
         taken.append(parts[-1])
         return add_up(parts)
 
-    monkeypatch.setattr(least, "add_up", heard)
+    monkeypatch.setattr(argmin, "add_up", heard)
     run(trial_of(study_of(k=6, evaluator=evaluator), draw_people(stream_of(2, "uniform"), 200)))
     octets = np.concatenate(taken).view(np.uint8)
     counts = np.bincount(octets, minlength=256)
@@ -138,27 +140,24 @@ def test_whoever_adds_up_gets_uniform_shares(evaluator: bool, monkeypatch: pytes
 
 def test_no_disguise_is_worn_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[bytes] = []
-    draw = least.Disguise.draw
+    draw = argmin.Disguise.draw
 
-    def heard(seed: Secret, starts: Longs) -> least.Disguise:
+    def heard(seed: Secret, starts: Longs) -> argmin.Disguise:
         drawn.append(seed.reveal())
         return draw(seed, starts)
 
-    monkeypatch.setattr(least.Disguise, "draw", heard)
+    monkeypatch.setattr(argmin.Disguise, "draw", heard)
     run(trial_of(study_of(evaluator=True), draw_people(stream_of(4, "worn"), 40)))
     assert len(set(drawn)) * 2 == len(drawn)  # both holders draw each, once
 
 
 def test_the_ledger_says_what_the_pivot_can_do_and_that_an_evaluator_prevents_it() -> None:
-    from covey.protocols.cluster_columns import leaks
-    from covey.protocols.cluster_columns.terms import Terms
-
-    alone, judged = Terms.of(study_of()), Terms.of(study_of(evaluator=True))
-    pivot = " ".join(leaks.of_search(alone).sentences("pivot", **leaks.numbers(alone)))
+    alone, judged = Parameters.of(study_of()), Parameters.of(study_of(evaluator=True))
+    pivot = " ".join(leakage.of_search(alone).sentences("pivot", **leakage.numbers(alone)))
     assert "which people share the other's values exactly" in pivot
-    assert "exactly" not in " ".join(leaks.of_search(alone).sentences("holder", **leaks.numbers(alone)))
-    assert "exactly" not in " ".join(leaks.of_search(judged).sentences("pivot", **leaks.numbers(judged)))
-    assert "unnamed prices" in " ".join(leaks.of_search(judged).sentences("evaluator", **leaks.numbers(judged)))
+    assert "exactly" not in " ".join(leakage.of_search(alone).sentences("holder", **leakage.numbers(alone)))
+    assert "exactly" not in " ".join(leakage.of_search(judged).sentences("pivot", **leakage.numbers(judged)))
+    assert "unnamed prices" in " ".join(leakage.of_search(judged).sentences("evaluator", **leakage.numbers(judged)))
 
 
 class _Seen(Exception):
@@ -169,20 +168,20 @@ def first_clusters(people: Sequence[Person], *, secret: bool) -> tuple[list[str]
     """The common ids and the first clusters, as every holder is told them, and each record's illness, which is not."""
     study = study_of(k=10, privacy="l = 2", schedule="exact")
     tables = columns.common_rows(study, tables_of(study, people))
-    terms = Terms.of(study)
+    parameters = Parameters.of(study)
     ids = columns.keys_of(tables["office"], "office")
     told: list[Longs] = []
 
     def listen(questions: Mapping[str, Question]) -> None:
-        said = questions[terms.pivot]
-        if isinstance(said, Say) and said.mine is not None:
+        said = questions[parameters.pivot]
+        if isinstance(said, Decision) and said.mine is not None:
             told.append(said.mine)
             raise _Seen
 
-    owns = {name: Own.of(terms, table, name) for name, table in tables.items()}
-    dealt = {name: dealing(own, ids, seed_of(7)) if secret else draws(ids) for name, own in owns.items()}
+    owns = {name: OwnColumns.of(parameters, table, name) for name, table in tables.items()}
+    dealt = {name: pivot_draws(own, ids, seed_of(7)) if secret else public_draws(ids) for name, own in owns.items()}
     with pytest.raises(_Seen):
-        clear.play({name: search(own, name, draws(ids), dealt[name]) for name, own in owns.items()}, listen)
+        ideal.play({name: search(own, name, public_draws(ids), dealt[name]) for name, own in owns.items()}, listen)
     return ids, told[0], tables["clinic"].values("ill").codes.astype(np.int64)
 
 
@@ -191,7 +190,7 @@ def guessed(ids: Sequence[str], label: Longs, counts: Longs, k: int) -> Longs:
 
     Records are dealt in turn to all clusters, one value after the other; the counts stand in the release.
     """
-    stream, clusters = draws(ids).stream("first"), max(1, 2 * len(ids) // k)
+    stream, clusters = public_draws(ids).stream("first"), max(1, 2 * len(ids) // k)
     while True:
         order, names = stream.permutation(len(ids)), stream.permutation(clusters)
         if clusters == int(label.max()) + 1:

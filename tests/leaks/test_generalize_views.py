@@ -30,12 +30,13 @@ from covey.crypto.commutative import BlindingKey
 from covey.crypto.elgamal import Ciphertexts, KeyShare, encrypt, opened
 from covey.crypto.group import POINT_BYTES, Points, Scalar, Scalars, generator_times, hash_to_group
 from covey.crypto.rng import Rng, Stream, derive
-from covey.protocols.generalize import compare, hidden, leaks
-from covey.protocols.generalize.cells import Cells, laid_out
-from covey.protocols.generalize.clear import Round, follow
+from covey.protocols.generalize import compare, hidden, leakage
 from covey.protocols.generalize.compare import Grouped, Regrouped
-from covey.protocols.generalize.local import Local
-from covey.protocols.generalize.terms import Terms
+from covey.protocols.generalize.contingency import Contingency, laid_out
+from covey.protocols.generalize.ideal import follow
+from covey.protocols.generalize.local import Generalization
+from covey.protocols.generalize.parameters import Parameters
+from covey.protocols.generalize.rounds import Round
 from covey.study import Study
 from covey.table import Table
 
@@ -151,7 +152,7 @@ def statistics(first: list[list[bytes]], second: list[list[bytes]]) -> dict[str,
 
 def test_a_simulator_with_the_counts_alone_makes_the_same_view() -> None:
     study, tables, outcomes = wide_run()
-    rounds_of = follow(Terms.of(study), tables).rounds
+    rounds_of = follow(Parameters.of(study), tables).rounds
     compared = [found for found in rounds_of if min(found.groups) > 1]
     backs = zip(sent_back(outcomes["clinic"], "billing"), sent_back(outcomes["billing"], "clinic"), strict=True)
     for number, ((mine, theirs), _) in enumerate(zip(backs, compared, strict=True)):
@@ -197,7 +198,7 @@ def read_off(outcomes: Outcomes, mine: list[int]) -> list[set[int]]:
 
 def order_of_p1(study: Study, tables: dict[str, Table], seed: int = 0) -> list[int]:
     """P1's own order of the first round, which it knows."""
-    label = Local.of(tables["p1"], Terms.of(study)).groups()
+    label = Generalization.of(tables["p1"], Parameters.of(study)).groups()
     rng = Rng(derive(seed_of(seed), "p1")).child("step", "round/1").child("generalize")
     order, _ = laid_out(label, int(label.max()) + 1, rng.stream("own order"))
     return [int(place) + 1 for place in order]
@@ -248,12 +249,12 @@ def test_keys_that_are_used_twice_link_people_across_rounds() -> None:
 
 def test_counts_show_which_of_ones_people_share_a_finer_value_and_the_ledger_says_so() -> None:
     """Where a whole group of P1's lies in one group of P2's, knowing one person's value is knowing all of theirs."""
-    cells = Cells.of(np.array([0, 0, 0, 1, 1, 1]), np.array([4, 4, 4, 4, 5, 5]))
+    cells = Contingency.of(np.array([0, 0, 0, 1, 1, 1]), np.array([4, 4, 4, 4, 5, 5]))
     assert cells.counts.tolist() == [3, 1, 2]
-    for mode in (leaks.MATRIX, leaks.ONE_SIDED):
+    for mode in (leakage.MATRIX, leakage.ONE_SIDED):
         sentences = mode.sentences("observer", small="")
         assert any("whoever knows that value of one of them knows it of all" in sentence for sentence in sentences)
-    assert not any("each of its own" in sentence for sentence in leaks.ONE_SIDED.sentences("partner", small=""))
+    assert not any("each of its own" in sentence for sentence in leakage.ONE_SIDED.sentences("partner", small=""))
 
 
 # -- one-sided and threshold
@@ -281,7 +282,7 @@ def opened_tests(outcomes: Outcomes, encryptor: str, adder: str) -> tuple[Points
 
 def roles_of(study: Study, tables: dict[str, Table]) -> tuple[Round, str, str]:
     """The first round, its encryptor and its adder."""
-    found = follow(Terms.of(study), tables).rounds[0]
+    found = follow(Parameters.of(study), tables).rounds[0]
     fewer = found.groups[0] <= found.groups[1]
     return found, *(("clinic", "billing") if fewer else ("billing", "clinic"))
 
@@ -291,7 +292,7 @@ def test_the_encryptor_finds_one_mark_for_each_pair_and_random_points_else() -> 
     found, encryptor, adder = roles_of(study, tables)
     seen, marks = opened_tests(outcomes, encryptor, adder)
     pairs = found.groups[0] * found.groups[1]
-    assert found.cells.bad(3) > 0
+    assert follow(Parameters.of(study), tables).counts[0].bad(3) > 0
     assert len(seen) == hidden.due_tests(60, min(found.groups), max(found.groups))
     assert len(set(seen)) == len(seen)  # equal differences look different: each has a factor of its own
     assert len(set(marks)) == len(marks) == 2 * pairs

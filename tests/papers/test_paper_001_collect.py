@@ -9,8 +9,8 @@ from tests.harness.network import seed_of
 from covey.crypto.elgamal import Ciphertexts, KeyShare, Logarithms, encrypt, opened
 from covey.crypto.rng import Rng
 from covey.protocols.collect import attack, index, privacy
-from covey.protocols.collect.divide import cut_line
-from covey.protocols.collect.terms import Terms
+from covey.protocols.collect.line import cut_line
+from covey.protocols.collect.parameters import Parameters
 from covey.study import Study
 
 EIGHT = """
@@ -36,7 +36,7 @@ IMAGES = [114, 140, 168, 198, 230, 260, 290, 324]
 
 
 def test_t1_the_encrypted_index_holds_the_notes_positions() -> None:
-    terms = Terms.of(Study.parse(EIGHT))
+    parameters = Parameters.of(Study.parse(EIGHT))
     own, rng = KeyShare(Rng(seed_of(1)).stream("key")), Rng(seed_of(2))
     beginnings = [20, 25]  # of the respondents; the collector adds 22 and 21: an offset of 88
     theirs = [
@@ -44,7 +44,7 @@ def test_t1_the_encrypted_index_holds_the_notes_positions() -> None:
         for half in range(2)
     ]
     assert [index.block(8, 2, half) for half in range(2)] == [(0, 4), (4, 8)]
-    made = index.build(terms, own.public, theirs, np.array([22, 21, *COLLECTORS]), rng.stream("fresh"))
+    made = index.build(parameters, own.public, theirs, np.array([22, 21, *COLLECTORS]), rng.stream("fresh"))
     points = opened(made, [own.unlock(made)])
     assert Logarithms(400).of(points).tolist() == IMAGES
 

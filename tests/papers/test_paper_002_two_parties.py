@@ -15,10 +15,10 @@ from covey.anonymizers.datafly import datafly
 from covey.errors import Unmet
 from covey.party.simulate.deal import seed_of
 from covey.party.simulate.processes import Setting, simulate
-from covey.protocols.generalize import clear
-from covey.protocols.generalize.cells import Cells
-from covey.protocols.generalize.local import Local
-from covey.protocols.generalize.terms import Terms
+from covey.protocols.generalize import ideal
+from covey.protocols.generalize.contingency import Contingency
+from covey.protocols.generalize.local import Generalization
+from covey.protocols.generalize.parameters import Parameters
 from covey.study import Study
 
 TIES = pytest.mark.parametrize("ties", ["first", "last"])
@@ -69,7 +69,7 @@ def test_simulating_datafly_with_ties_to_the_last_column_publishes_table_2(tmp_p
 @TIES
 def test_the_partitions_are_those_of_table_3_in_both_rounds(ties: str, tmp_path: Path) -> None:
     study, tables = table_1(tmp_path, options=f'ties = "{ties}"')
-    parties = [Local.of(tables[name], Terms.of(study)) for name in ("p1", "p2")]
+    parties = [Generalization.of(tables[name], Parameters.of(study)) for name in ("p1", "p2")]
     assert tuple(groups_of(party.groups()) for party in parties) == FIRST
     for party in parties:
         party.step()
@@ -80,27 +80,30 @@ def test_the_partitions_are_those_of_table_3_in_both_rounds(ties: str, tmp_path:
 def test_the_counts_that_both_parties_see_are_the_paper_s_in_both_rounds(ties: str, tmp_path: Path) -> None:
     study, tables = table_1(tmp_path, options=f'leakage = "matrix"\nties = "{ties}"')
     outcomes = run_rounds(study, tables)
-    course, _ = outcomes["p1"].unwrap()
-    assert [found.groups for found in course.rounds] == [(4, 4), (3, 3)]
+    played, _ = outcomes["p1"].unwrap()
+    assert [found.groups for found in played] == [(4, 4), (3, 3)]
     lists = zip(sent_back(outcomes["p1"], "p2"), sent_back(outcomes["p2"], "p1"), strict=True)
     for (mine, theirs), expected in zip(lists, COUNTS, strict=True):
         assert canonical(incidence(mine, theirs)) == canonical(expected)
-    assert [each.cells.bad(3) for each in clear.follow(Terms.of(study), tables).rounds] == [4, 0]
+    assert [each.bad(3) for each in ideal.follow(Parameters.of(study), tables).counts] == [4, 0]
 
 
 def test_had_the_first_party_lifted_area_instead_the_second_round_would_fit_too(tmp_path: Path) -> None:
     study, tables = table_1(tmp_path)
-    first, second = (Local.of(tables[name], Terms.of(study)) for name in ("p1", "p2"))
+    first, second = (Generalization.of(tables[name], Parameters.of(study)) for name in ("p1", "p2"))
     before = groups_of(first.groups())
     first.levels[0] += 1
     second.step()
     assert groups_of(first.groups()) == before
-    assert Cells.of(first.groups(), second.groups()).bad(3) == 0
+    assert Contingency.of(first.groups(), second.groups()).bad(3) == 0
 
 
 def test_at_k_4_both_go_further_and_at_13_nothing_can_be_released(tmp_path: Path) -> None:
     study, tables = table_1(tmp_path, k=4)
-    assert [min(np.bincount(Local.of(t, Terms.of(study)).groups())) >= 4 for t in tables.values()] == [True, True]
+    assert [min(np.bincount(Generalization.of(t, Parameters.of(study)).groups())) >= 4 for t in tables.values()] == [
+        True,
+        True,
+    ]
     study, tables = table_1(tmp_path, k=13)
     outcomes = run_rounds(study, tables)
     assert all(isinstance(outcome.error, Unmet) for outcome in outcomes.values())

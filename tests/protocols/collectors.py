@@ -12,8 +12,8 @@ from tests.harness.harness import End, run
 from tests.harness.trial import Trial
 
 from covey.arrays import Longs
-from covey.protocols.collect import collecting
-from covey.protocols.collect.terms import Terms
+from covey.protocols.collect import collector
+from covey.protocols.collect.parameters import Parameters
 from covey.study import Study
 
 
@@ -32,14 +32,14 @@ class Seen:
 def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
     """Watches the collector open positions."""
     found = Seen()
-    original = collecting.open_positions
+    original = collector.open_positions
 
     async def watching(*arguments: object) -> Longs:
         positions: Longs = await original(*arguments)  # type: ignore[arg-type]
         found.positions.append(positions)
         return positions
 
-    monkeypatch.setattr(collecting, "open_positions", watching)
+    monkeypatch.setattr(collector, "open_positions", watching)
     return found
 
 
@@ -58,11 +58,11 @@ def finished(trial: Trial, seed: int = 0) -> dict[str, End]:
     return ends
 
 
-def drawn_positions(terms: Terms, cells: Longs, seed: int) -> Longs:
+def drawn_positions(parameters: Parameters, cells: Longs, seed: int) -> Longs:
     """The positions that a run with random numbers of its own would open."""
     draws = np.random.default_rng(seed)
-    steps = draws.integers(terms.low, terms.high + 1, (2, terms.grid.cells)).sum(axis=0)
-    start = int(draws.integers(terms.low, terms.high + 1, 2 * terms.b).sum())
+    steps = draws.integers(parameters.low, parameters.high + 1, (2, parameters.grid.cells)).sum(axis=0)
+    start = int(draws.integers(parameters.low, parameters.high + 1, 2 * parameters.b).sum())
     return (np.cumsum(steps) + start)[cells].astype(np.int64)
 
 
@@ -70,4 +70,4 @@ def ranks(study: Study, trial: Trial, names: Sequence[str]) -> Longs:
     """Everyone's cell."""
     tables = [trial.tables[name] for name in names]
     codes = np.concatenate([table.codes for table in tables if table is not None], axis=1)
-    return Terms.of(study).grid.rank(codes)
+    return Parameters.of(study).grid.rank(codes)

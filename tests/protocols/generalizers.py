@@ -15,9 +15,9 @@ from covey.arrays import Longs
 from covey.party.session.data import load_table
 from covey.protocols.generalize import rounds
 from covey.protocols.generalize.compare import Grouped, Regrouped, Resized, Sizes
-from covey.protocols.generalize.local import Local
-from covey.protocols.generalize.rounds import Course
-from covey.protocols.generalize.terms import Terms
+from covey.protocols.generalize.local import Generalization
+from covey.protocols.generalize.parameters import Parameters
+from covey.protocols.generalize.rounds import Round
 from covey.protocols.shared import columns
 from covey.study import Study
 from covey.table import Table
@@ -79,21 +79,21 @@ def table_1(folder: Path, *, k: int = 3, options: str = "") -> tuple[Study, dict
     return study, tables
 
 
-Outcomes = dict[str, Outcome[tuple[Course, Local]]]
+Outcomes = dict[str, Outcome[tuple[list[Round], Generalization]]]
 
 
 def run_rounds(
     study: Study, tables: Mapping[str, Table], *, seed: int = 0, ids: Mapping[str, Sequence[str]] | None = None
 ) -> Outcomes:
     """The rounds alone, on tables that are aligned already."""
-    terms = Terms.of(study)
+    parameters = Parameters.of(study)
 
     def role(name: str):  # type: ignore[no-untyped-def]
-        async def play(channel: Channel) -> tuple[Course, Local]:
+        async def play(channel: Channel) -> tuple[list[Round], Generalization]:
             own = ids[name] if ids else columns.keys_of(tables[name], name)
-            local = Local.of(tables[name], terms)
-            course = await rounds.agree(channel, terms, local, [each.encode() for each in own], lambda done: None)
-            return course, local
+            local = Generalization.of(tables[name], parameters)
+            played = await rounds.agree(channel, parameters, local, [each.encode() for each in own], lambda done: None)
+            return played, local
 
         return play
 

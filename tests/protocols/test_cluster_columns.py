@@ -18,13 +18,13 @@ from covey.crypto.rng import Rng
 from covey.errors import Aborted, CoveyError, InputError, PeerError, StudyError, Unmet
 from covey.judge import verify
 from covey.protocols import find, of_study
-from covey.protocols.cluster_columns import clear, course, least, release
-from covey.protocols.cluster_columns import conversation as conversing
+from covey.protocols.cluster_columns import argmin, clustering, driver, ideal, release
 from covey.protocols.cluster_columns.algorithm import search
-from covey.protocols.cluster_columns.asking import Say, Tell, least_of
-from covey.protocols.cluster_columns.course import Course
-from covey.protocols.cluster_columns.own import Own, parts_of, row_starts
-from covey.protocols.cluster_columns.terms import CAP, SCALE, Terms, draws
+from covey.protocols.cluster_columns.clustering import Clustering
+from covey.protocols.cluster_columns.own_columns import OwnColumns, parts_of, row_starts
+from covey.protocols.cluster_columns.parameters import CAP, SCALE, Parameters
+from covey.protocols.cluster_columns.questions import Cuts, Decision, row_argmin
+from covey.protocols.cluster_columns.randomness import public_draws
 from covey.protocols.protocol import Figures
 from covey.protocols.shared import columns
 from covey.secure import book
@@ -150,13 +150,13 @@ def test_the_plan_foresees_what_a_run_costs(split: Mapping[str, tuple[str, ...]]
 # -- the search
 
 
-def owners(study: Study, count: int, seed: int) -> tuple[dict[str, Own], Rng]:
+def owners(study: Study, count: int, seed: int) -> tuple[dict[str, OwnColumns], Rng]:
     tables = columns.common_rows(study, tables_of(study, draw_people(stream_of(seed, "search"), count)))
-    terms = Terms.of(study)
-    return {name: Own.of(terms, table, name) for name, table in tables.items()}, draws(["x"])
+    parameters = Parameters.of(study)
+    return {name: OwnColumns.of(parameters, table, name) for name, table in tables.items()}, public_draws(["x"])
 
 
-def total_cost(own: Mapping[str, Own]) -> int:
+def total_cost(own: Mapping[str, OwnColumns]) -> int:
     """What all clusters cost, all holders together."""
     return sum(int((part.state.cost * part.state.size).sum()) for part in own.values() if part.state is not None)
 
@@ -164,15 +164,15 @@ def total_cost(own: Mapping[str, Own]) -> int:
 def test_every_move_of_a_batch_lowers_the_cost_by_exactly_what_was_computed() -> None:
     own, drawn = owners(study_of(THREE, k=6), 120, 1)
     label = drawn.stream("start").words_below(20, 120).astype(np.int64)
-    run_of = Course.of(label, np.zeros(120, dtype=np.int64), 6, drawn)
+    run_of = Clustering.of(label, np.zeros(120, dtype=np.int64), 6, drawn)
     run_of.begin()
     for part in own.values():
         part.group(run_of.label)
     moves = 0
     while (batch := run_of.next_batch()) is not None:
         shares = [part.prices(batch.records, batch.starts, batch.candidates) for part in own.values()]
-        total = least.add_up(shares).astype(np.int64)
-        places = least_of(batch.starts, total.astype(np.uint32))
+        total = argmin.add_up(shares).astype(np.int64)
+        places = row_argmin(batch.starts, total.astype(np.uint32))
         price = {int(record): int(total[start + place] - total[start] % CAP) for record, start, place in
                  zip(batch.records, batch.starts[:-1], places, strict=True)}  # fmt: skip
         for record, target in run_of.accept(batch, batch.candidates[batch.starts[:-1] + places]):
@@ -187,20 +187,22 @@ def test_every_move_of_a_batch_lowers_the_cost_by_exactly_what_was_computed() ->
 def test_looking_only_at_what_has_changed_changes_no_decision(monkeypatch: pytest.MonkeyPatch) -> None:
     def searched() -> Longs:
         own, _ = owners(study_of(k=5), 150, 2)
-        return clear.play({name: search(part, name, draws(["x"]), draws(["x"])) for name, part in own.items()})
+        return ideal.play(
+            {name: search(part, name, public_draws(["x"]), public_draws(["x"])) for name, part in own.items()}
+        )
 
     quick = searched()
 
-    def everything(self: Course, records: Longs, alive: Longs) -> tuple[Longs, Longs]:
+    def everything(self: Clustering, records: Longs, alive: Longs) -> tuple[Longs, Longs]:
         rows = [np.concatenate([[self.label[record]], alive[alive != self.label[record]]]) for record in records]
         return np.full(len(records), len(alive)), np.concatenate(rows)
 
-    monkeypatch.setattr(Course, "compare", everything)
+    monkeypatch.setattr(Clustering, "compare", everything)
     assert np.array_equal(searched(), quick)
 
 
 def test_a_batch_touches_no_cluster_twice_and_puts_the_rest_off() -> None:
-    run_of = Course(np.repeat(np.arange(4), 5), np.zeros(20, dtype=np.int64), 4, np.arange(20))
+    run_of = Clustering(np.repeat(np.arange(4), 5), np.zeros(20, dtype=np.int64), 4, np.arange(20))
     run_of.begin()
     batch = run_of.next_batch()
     assert batch is not None and len(batch.records) == 20
@@ -227,12 +229,12 @@ def test_a_disguise_hides_order_and_numbers_and_is_undone() -> None:
     starts = row_starts(widths)
     stream = Rng(seed_of(1)).stream("prices")
     parts = [stream.words_below(CAP // 2, int(starts[-1])).astype(np.uint32) for _ in range(2)]
-    plain = least_of(starts, least.add_up(parts))
+    plain = row_argmin(starts, argmin.add_up(parts))
     seen, orders = set(), set()
     for number in range(30):
-        disguise = least.Disguise.draw(seed_of(number), starts)
+        disguise = argmin.Disguise.draw(seed_of(number), starts)
         worn = [disguise.wear(part, noisy=place == 0) for place, part in enumerate(parts)]
-        answer = least_of(row_starts(disguise.widths), least.add_up(worn))
+        answer = row_argmin(row_starts(disguise.widths), argmin.add_up(worn))
         assert np.array_equal(disguise.undo(answer), plain)
         assert sorted(disguise.within.tolist()) == list(range(int(starts[-1])))
         seen.add(tuple(answer.tolist()))
@@ -245,8 +247,8 @@ def test_on_equal_terms_a_record_stays_under_any_disguise() -> None:
     starts = row_starts([6, 6])
     shares = np.full(12, 1000, dtype=np.uint32)
     for number in range(50):
-        disguise = least.Disguise.draw(seed_of(number), starts)
-        answer = least_of(row_starts(disguise.widths), disguise.wear(shares, noisy=True))
+        disguise = argmin.Disguise.draw(seed_of(number), starts)
+        answer = row_argmin(row_starts(disguise.widths), disguise.wear(shares, noisy=True))
         assert disguise.undo(answer).tolist() == [0, 0]
 
 
@@ -256,25 +258,25 @@ def test_the_largest_price_fits_under_the_largest_scale() -> None:
 
 def asked(*, evaluator: bool, reply: list[int]) -> dict[str, object]:
     """A question whose answer is a lie."""
-    terms = Terms.of(study_of(evaluator=evaluator))
+    parameters = Parameters.of(study_of(evaluator=evaluator))
     starts, shares = row_starts([3, 3]), np.arange(6, dtype=np.uint32)
-    liar = terms.evaluator or terms.pivot
+    liar = parameters.evaluator or parameters.pivot
 
     async def role(channel: Channel) -> object:
         at = channel.at("ask")
         if channel.me != liar:
             seed = seed_of(1) if evaluator else None
-            return await least.least(at, terms, seed, starts, shares)
-        peers = [name for name in terms.holders if name != liar]
+            return await argmin.argmin(at, parameters, seed, starts, shares)
+        peers = [name for name in parameters.holders if name != liar]
         if evaluator:
-            await least.receive_rows(at, terms.pivot)
+            await argmin.receive_rows(at, parameters.pivot)
         for name in peers:
-            await least.receive(at, name, least.Shared, 6)
+            await argmin.receive(at, name, argmin.Shared, 6)
         for name in peers:
-            await at.send(name, least.Chosen(np.array(reply, dtype="<u4").tobytes()))
+            await at.send(name, argmin.Chosen(np.array(reply, dtype="<u4").tobytes()))
         return None
 
-    names = [*terms.holders, *([terms.evaluator] if terms.evaluator else [])]
+    names = [*parameters.holders, *([parameters.evaluator] if parameters.evaluator else [])]
     return {name: outcome.error for name, outcome in run_parties(dict.fromkeys(names, role)).items()}
 
 
@@ -288,13 +290,13 @@ def test_a_place_that_no_row_has_is_refused_by_name(evaluator: bool, reply: list
 
 @pytest.mark.parametrize("widths", [b"\x01\x00\x00", b"\x00\x00\x00\x00", b"\xff\xff\xff\xff"])
 def test_the_evaluator_refuses_rows_that_are_none(widths: bytes) -> None:
-    terms = Terms.of(study_of(evaluator=True))
+    parameters = Parameters.of(study_of(evaluator=True))
 
     async def role(channel: Channel) -> object:
         if channel.me == "judge":
-            return await least.receive_rows(channel.at("ask"), terms.pivot)
-        if channel.me == terms.pivot:
-            await channel.at("ask").send("judge", least.Rows(widths))
+            return await argmin.receive_rows(channel.at("ask"), parameters.pivot)
+        if channel.me == parameters.pivot:
+            await channel.at("ask").send("judge", argmin.Rows(widths))
         return None
 
     error = run_parties(dict.fromkeys(("clinic", "judge", "office"), role))["judge"].error
@@ -303,23 +305,23 @@ def test_the_evaluator_refuses_rows_that_are_none(widths: bytes) -> None:
 
 @pytest.mark.parametrize("part", [[0, 0, 0, 1], [0, 0, 0, 0], [0, 0, 2, 2]])
 def test_a_cut_with_a_part_that_is_too_small_is_refused_by_name(part: list[int]) -> None:
-    terms = Terms.of(study_of())
-    question = Tell(np.array([1]), np.array([4]), 256, 2, (None,))
+    parameters = Parameters.of(study_of())
+    question = Cuts(np.array([1]), np.array([4]), 256, 2, (None,))
 
     async def role(channel: Channel) -> object:
         mine = (np.array(part),) if channel.me == "office" else (None,)
-        return await conversing.tell(channel.at("cut"), terms, replace(question, mine=mine))
+        return await driver.collect_cuts(channel.at("cut"), parameters, replace(question, mine=mine))
 
     error = run_parties(dict.fromkeys(("clinic", "office"), role))["clinic"].error
     assert isinstance(error, PeerError) and error.party == "office" and error.step == "cut"
 
 
 def test_a_label_beyond_its_bound_is_refused_by_name() -> None:
-    terms = Terms.of(study_of())
+    parameters = Parameters.of(study_of())
 
     async def role(channel: Channel) -> object:
         mine = np.array([0, 700]) if channel.me == "clinic" else None
-        return await conversing.say(channel.at("say"), terms, Say(2, 600, mine))
+        return await driver.decide(channel.at("say"), parameters, Decision(2, 600, mine))
 
     error = run_parties(dict.fromkeys(("clinic", "office"), role))["office"].error
     assert isinstance(error, PeerError) and error.party == "clinic"
@@ -334,14 +336,14 @@ def said_by(role: Callable[[Channel], Awaitable[object]]) -> CoveyError | None:
 def test_more_or_fewer_numbers_than_are_due_are_refused_by_name(raw: bytes) -> None:
     async def role(channel: Channel) -> object:
         if channel.me == "clinic":
-            await channel.at("say").send("office", conversing.Said(raw))
+            await channel.at("say").send("office", driver.Numbers(raw))
             return None
-        return await conversing.receive(channel.at("say"), "clinic", 2, 200)
+        return await driver.receive(channel.at("say"), "clinic", 2, 200)
 
     error = said_by(role)
     assert isinstance(error, PeerError)
     assert error.party == "clinic"
-    assert "bytes, expected 2" in str(error)
+    assert "bytes of numbers, expected 2" in str(error)
 
 
 KNOWN = Figures(rows=4, classes=2, k_reached=2)
@@ -360,19 +362,19 @@ KNOWN = Figures(rows=4, classes=2, k_reached=2)
 def test_a_part_of_the_release_that_is_none_is_refused_by_name(
     announced: tuple[int, int], sizes: list[int], node: int, codes: list[int], reason: str
 ) -> None:
-    terms = Terms.of(study_of())
-    quasi = len(columns.quasi_columns(terms.study, "clinic"))
-    assert columns.exact_columns(terms.study, "clinic")
+    parameters = Parameters.of(study_of())
+    quasi = len(columns.quasi_columns(parameters.study, "clinic"))
+    assert columns.exact_columns(parameters.study, "clinic")
 
     async def role(channel: Channel) -> object:
         at = channel.at("rows")
         if channel.me == "office":
-            return await release.receive_part(at, terms, "clinic", KNOWN)
+            return await release.receive_contribution(at, parameters, "clinic", KNOWN)
         await at.send("office", release.Announced(*announced))
-        await conversing.send(at, "office", np.array(sizes), release._LARGE)
-        await conversing.send(at, "office", np.array([node] + [0] * (2 * quasi - 1)), release._LARGE)
+        await driver.send(at, "office", np.array(sizes), release._LARGE)
+        await driver.send(at, "office", np.array([node] + [0] * (2 * quasi - 1)), release._LARGE)
         await book.send(at, "office", tuple(b"%d" % place for place in range(announced[1])))
-        await conversing.send(at, "office", np.array(codes), release._LARGE)
+        await driver.send(at, "office", np.array(codes), release._LARGE)
         return None
 
     error = said_by(role)
@@ -382,15 +384,20 @@ def test_a_part_of_the_release_that_is_none_is_refused_by_name(
 
 
 def test_parts_that_do_not_fit_together_are_not_released() -> None:
-    terms = Terms.of(study_of())
-    nodes = {name: np.zeros((2, len(columns.quasi_columns(terms.study, name))), np.int32) for name in terms.holders}
+    parameters = Parameters.of(study_of())
+    nodes = {
+        name: np.zeros((2, len(columns.quasi_columns(parameters.study, name))), np.int32) for name in parameters.holders
+    }
 
     async def role(channel: Channel) -> object:
         for sizes in (None, np.array([2, 3])):
-            parts = {name: release.Part(nodes[name], (b"x",), np.zeros(4, np.int64), None) for name in terms.holders}
-            parts[terms.pivot] = replace(parts[terms.pivot], sizes=sizes)
+            parts = {
+                name: release.Contribution(nodes[name], (b"x",), np.zeros(4, np.int64), None)
+                for name in parameters.holders
+            }
+            parts[parameters.pivot] = replace(parts[parameters.pivot], sizes=sizes)
             with pytest.raises(Aborted, match="not as many as were counted"):
-                release.assemble(channel, terms, parts)
+                release.assemble(channel, parameters, parts)
         return None
 
     assert said_by(role) is None
@@ -400,23 +407,22 @@ def test_a_release_of_other_rows_than_were_approved_or_of_too_many_roots_is_refu
     study = study_of()
     exact = sum(column.name not in {each.name for each in study.quasi} for column in study.released)
     roots = np.tile([column.tree().root for column in study.quasi], (12, 1))
-    opened = columns.opened(study, [(roots, [("flu",) * exact] * 12)])
+    opened = columns.released_rows(study, [(roots, [("flu",) * exact] * 12)])
     with pytest.raises(Aborted, match="another number of rows than was approved"):
-        release.result(study, opened, replace(KNOWN, rows=13))
+        columns.result(study, opened, approved=13)
     with pytest.raises(Unmet, match=r"12 of 12 records would be suppressed, more than suppression = 0\.5"):
-        release.result(replace(study, suppression=0.5), opened)
+        columns.result(replace(study, suppression=0.5), opened)
 
 
 @pytest.mark.parametrize("told", [(4, 0), (4, 5), (0, 0)])
 def test_figures_that_no_release_has_end_the_run(told: tuple[int, int]) -> None:
-    terms = Terms.of(study_of())
+    parameters = Parameters.of(study_of())
 
     async def role(channel: Channel) -> object:
-        if channel.me == terms.pivot:
+        if channel.me == parameters.pivot:
             mine = np.array([*told, 2, 8, 0, 0], dtype=np.uint64)
             return await secure_sum.total(channel.at("figures"), mine)
-        nobody = np.zeros(0, dtype=np.int64)
-        return await release.known_figures(channel.at("figures"), terms, nobody, np.zeros((0, 0), np.int32), None)
+        return await release.add_up_figures(channel.at("figures"), parameters)
 
     error = said_by(role)
     assert isinstance(error, Aborted)
@@ -485,10 +491,10 @@ def test_a_rerun_of_the_same_people_finds_the_same_release_whatever_the_seed() -
 
 
 def test_the_pivot_is_the_first_of_the_study_or_who_keeps_l() -> None:
-    assert Terms.of(study_of({"office": ("age", "sex", "income", "stay"), "clinic": ("ill",)})).pivot == "office"
+    assert Parameters.of(study_of({"office": ("age", "sex", "income", "stay"), "clinic": ("ill",)})).pivot == "office"
     keeps = study_of({"office": ("age", "sex", "income", "stay"), "clinic": ("ill",)}, privacy="l = 2")
-    assert Terms.of(keeps).pivot == "clinic"
+    assert Parameters.of(keeps).pivot == "clinic"
 
 
 def test_the_evaluator_is_ready_for_the_largest_batch() -> None:
-    assert course.MOST < least.LARGEST
+    assert clustering.MOST < argmin.LARGEST

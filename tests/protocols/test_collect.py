@@ -21,14 +21,14 @@ from covey.judge import verify
 from covey.measures import lm
 from covey.option import Value
 from covey.party.simulate.respondents import load_rows, simulate
-from covey.protocols.collect import attack, clear, fetch, keys
-from covey.protocols.collect import terms as terms_module
+from covey.protocols.collect import attack, fetch, ideal, keys
+from covey.protocols.collect import parameters as parameters_module
 from covey.protocols.collect.bounds import Search
-from covey.protocols.collect.collecting import expect
-from covey.protocols.collect.divide import cut_line, merge
+from covey.protocols.collect.cost import foresee
 from covey.protocols.collect.grid import Grid, choose_levels
-from covey.protocols.collect.plan import foresee
-from covey.protocols.collect.terms import Terms, trees_of
+from covey.protocols.collect.line import boxes, cut_line, merge
+from covey.protocols.collect.parameters import Parameters, trees_of
+from covey.protocols.collect.release import expect
 from covey.secure import approval
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
@@ -46,7 +46,7 @@ def survey() -> Study:
 
 def test_each_column_enters_the_survey_at_the_finest_level_that_keeps_the_product() -> None:
     study = survey()
-    grid = Terms.of(study).grid
+    grid = Parameters.of(study).grid
     assert grid.cells <= 1 << 14
     sides = [[len(np.unique(row)) for row in tree.up] for tree in trees_of(study)]
     for column, level in enumerate(grid.levels):
@@ -73,7 +73,7 @@ def test_every_cell_has_a_rank_of_its_own_and_where_sides_are_equal_the_next_cel
 
 def test_records_below_one_node_of_the_grid_share_a_cell() -> None:
     study = study_of(3, protocol="grid = 16")
-    grid = Terms.of(study).grid
+    grid = Parameters.of(study).grid
     codes = np.array([[0, 3, 4, 0], [0, 0, 0, 1]], dtype=np.int32)
     assert grid.sides == (8, 2)
     first, second, third, fourth = grid.rank(codes).tolist()
@@ -96,12 +96,12 @@ def test_records_below_one_node_of_the_grid_share_a_cell() -> None:
 )
 def test_options_that_make_no_sense_are_refused_with_what_to_write(options: str, words: str) -> None:
     with pytest.raises(InputError, match=words):
-        Terms.of(study_of(4, protocol=options))
+        Parameters.of(study_of(4, protocol=options))
 
 
 def test_a_study_that_cannot_be_counted_unseen_is_refused() -> None:
     with pytest.raises(InputError, match="entropy"):
-        Terms.of(study_of(4, privacy='l = 2\ndiversity = "entropy"'))
+        Parameters.of(study_of(4, privacy='l = 2\ndiversity = "entropy"'))
 
 
 # -- real runs
@@ -113,7 +113,7 @@ def test_real_equals_what_follows_from_the_positions_that_were_opened(seen: Seen
         trial = trial_of(study, anyone(seed, 11))
         got = answers(trial, finished(trial, seed))[HUB]
         pooled = [table for _, table in sorted(trial.tables.items()) if table is not None]
-        due = clear.release(study, pooled, seen.last).release
+        due = ideal.release(study, pooled, seen.last).release
         assert due is not None
         assert got == canonical_csv(arrange(due, frozenset(("age", "sex"))))
 
@@ -129,8 +129,8 @@ def test_positions_keep_the_order_of_cells_and_ties(seen: Seen) -> None:
                 assert seen.last[one] == seen.last[other]
             elif cells[one] < cells[other]:
                 assert seen.last[one] <= seen.last[other]
-    terms = Terms.of(study)
-    assert seen.last.min() >= 0 and seen.last.max() <= terms.largest_image
+    parameters = Parameters.of(study)
+    assert seen.last.min() >= 0 and seen.last.max() <= parameters.largest_image
 
 
 def test_jitter_hides_ties_and_keeps_the_order(seen: Seen) -> None:
@@ -201,7 +201,7 @@ def test_an_l_that_is_no_small_fraction_is_kept_as_it_is_written() -> None:
     study = study_of(8, k=4, privacy="l = 1.334")
     trial = trial_of(study, people)
     tables = [table for _, table in sorted(trial.tables.items()) if table is not None]
-    released = clear.release(study, tables, ranks(study, trial, names_of(8))).release
+    released = ideal.release(study, tables, ranks(study, trial, names_of(8))).release
     assert released is not None and verify(released, study).answer
 
 
@@ -288,7 +288,7 @@ role = "collector"
 @pytest.mark.thorough
 def test_a_fine_grid_is_read_privately_and_gives_the_same_release() -> None:
     study = Study.parse(WIDE)
-    assert Terms.of(study).private_retrieval
+    assert Parameters.of(study).private_retrieval
     people = pa.table(
         {"income": ["3", "3", "150", "150"], "area": ["7", "7", "99", "99"], "mood": ["a", "b", "c", "d"]}
     )
@@ -305,18 +305,18 @@ def test_a_fine_grid_is_read_privately_and_gives_the_same_release() -> None:
 def test_random_numbers_cost_at_most_two_percent_beside_the_curve_itself(k: int) -> None:
     study = survey()
     table = load_rows(study, str(samples.path("survey") / "survey.csv"))
-    terms, trees = Terms.of(study), trees_of(study)
-    cells = terms.grid.rank(table.codes)
+    parameters, trees = Parameters.of(study), trees_of(study)
+    cells = parameters.grid.rank(table.codes)
 
     def lost(positions: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> float:
         order = np.argsort(positions, kind="stable")
         group = cut_line(positions[order], k)
-        nodes = clear.boxes(trees, table.codes[:, order], group)
+        nodes = boxes(trees, table.codes[:, order], group)
         cost = sum(lm(tree)[nodes[:, column]] for column, tree in enumerate(trees))
         return float(np.dot(cost, np.bincount(group)))
 
     central = lost(cells)
-    ratios = [lost(drawn_positions(terms, cells, seed)) / central for seed in range(10)]
+    ratios = [lost(drawn_positions(parameters, cells, seed)) / central for seed in range(10)]
     assert np.mean(ratios) < 1.02
     assert max(ratios) < 1.03
 
@@ -325,7 +325,7 @@ def test_the_simulated_attack_follows_rho_and_knows_that_b_does_not_help_against
     def success(**options: Value) -> attack.Success:
         study = replace(survey(), options=options)
         trees = trees_of(study)
-        return attack.simulate(Terms.of(study), trees, attack.people(trees, 400))
+        return attack.simulate(Parameters.of(study), trees, attack.people(trees, 400))
 
     fine, narrow, few = success(), success(rho=(200, 500)), success(b=1)
     assert narrow.all > fine.all > fine.both > fine.alone
@@ -336,24 +336,24 @@ def test_the_simulated_attack_follows_rho_and_knows_that_b_does_not_help_against
 @pytest.mark.parametrize("people", [700, 1300])
 def test_the_attack_is_tried_on_classes_of_any_size_before_a_run_and_in_it(people: int) -> None:
     study = study_of(0, k=601, protocol="grid = 16\nspare = 50")
-    terms, trees = Terms.of(study), trees_of(study)
+    parameters, trees = Parameters.of(study), trees_of(study)
     sizes = np.array([people])
     nodes = np.array([[tree.root for tree in trees]], dtype=np.int32)
-    assert 0 <= expect(terms, trees, nodes, sizes).all <= 1
+    assert 0 <= expect(parameters, trees, nodes, sizes).all <= 1
     assert any("simulated people" in sentence for sentence in foresee(study, {"respondents": people}).mind)
 
 
 def test_fewer_people_than_a_class_has_end_no_simulated_attack() -> None:
     study = study_of(0, k=601)
     trees = trees_of(study)
-    assert 0 <= attack.simulate(Terms.of(study), trees, attack.people(trees, 600)).all <= 1
+    assert 0 <= attack.simulate(Parameters.of(study), trees, attack.people(trees, 600)).all <= 1
 
 
 @pytest.mark.parametrize(("k", "tried"), [(3, 600), (400, 800), (10**9, 4_799)])
 def test_the_attack_is_tried_on_as_many_people_as_it_can_afford(k: int, tried: int) -> None:
-    terms = Terms.of(study_of(0, k=k))
-    assert attack.sample_size(terms, 10**9) == tried
-    assert attack.sample_size(terms, 500) == 500
+    parameters = Parameters.of(study_of(0, k=k))
+    assert attack.sample_size(parameters, 10**9) == tried
+    assert attack.sample_size(parameters, 500) == 500
 
 
 def test_the_attack_draws_its_numbers_in_lots_and_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -368,7 +368,7 @@ def test_the_attack_draws_its_numbers_in_lots_and_finds_the_same(monkeypatch: py
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """A dealt key that is made in no time, and protects nothing."""
-    monkeypatch.setattr(terms_module, "DEALT_BITS", TINY)
+    monkeypatch.setattr(parameters_module, "DEALT_BITS", TINY)
 
 
 DEALT = 'grid = 16\ncommittee = 3\nscheme = "paillier"'

@@ -15,6 +15,7 @@ from tests.harness.network import seed_of
 from tests.harness.parties import run_parties
 from tests.harness.trial import Trial, of_study
 
+from covey.arrays import Ints
 from covey.cells import MISSING
 from covey.crypto.rng import Rng
 from covey.errors import Aborted, CoveyError, InputError, PeerError, Unmet
@@ -57,7 +58,7 @@ def study_of(head: str = "", *, bill: str = "office", recipient: bool = False, k
     return Study.parse(text + _COLUMNS + parties + last)
 
 
-def levels(table: Table) -> columns.Ints:
+def levels(table: Table) -> Ints:
     """Every own column one level up."""
     rows = [tree.up[1][codes] for tree, codes in zip(table.trees, table.codes, strict=True)]
     return np.array(rows, dtype=np.int32).reshape(len(rows), table.rows)
@@ -70,18 +71,12 @@ async def _role(seat: Seat) -> Result:
     nodes = np.zeros((0, 0), np.int32) if mine is None else levels(mine.table)
     own = (() if mine is None else mine.ids, nodes, None if mine is None else mine.table)
     opened = await columns.join_rows(seat, channel.at("release"), *own, recipient=recipient)
-    return Result() if opened is None else _result(study, opened)
-
-
-def _result(study: Study, opened: columns.Opened) -> Result:
-    trees = [column.tree() for column in study.quasi]
-    return Result(opened.table(study, trees), columns.figures(study, trees, opened))
+    return Result() if opened is None else columns.result(study, opened)
 
 
 def _ideal(study: Study, tables: Mapping[str, Table]) -> Result:
     common = columns.common_rows(study, tables)
-    lanes = columns.lanes_of(study, common, {name: levels(table) for name, table in common.items()})
-    return _result(study, columns.opened(study, lanes))
+    return columns.ideal_result(study, common, {name: levels(table) for name, table in common.items()})
 
 
 def _receives(study: Study, party: str) -> bool:
@@ -265,23 +260,23 @@ def test_joins_with_other_classes_are_refused(other: list[list[int]]) -> None:
     nodes = np.array([[1, 1], [1, 1], [2, 2]], dtype=np.int32)
     lanes = [(nodes, [("a",)] * 3), (np.array(other, dtype=np.int32), [("b",)] * 3)]
     with pytest.raises(Aborted, match="do not have the same classes"):
-        columns.opened(study_of(), lanes)
+        columns.released_rows(study_of(), lanes)
 
 
 def test_an_open_release_with_a_small_class_is_refused() -> None:
     study = study_of(bill="clinic")
-    trees = [column.tree() for column in study.quasi]
-    one = columns.Opened(np.array([0, 0, 1]), np.array([[0, 0], [1, 1]], np.int32), {"ill": ["flu"] * 3})
+    one = columns.ReleasedRows(np.array([0, 0, 1]), np.array([[0, 0], [1, 1]], np.int32), {"ill": ["flu"] * 3})
     with pytest.raises(Aborted, match="fewer than k = 2"):
-        columns.figures(study, trees, one)
+        columns.result(study, one)
 
 
 def test_the_figures_say_how_diverse_the_classes_are() -> None:
     study = study_of(bill="clinic")
-    trees = [column.tree() for column in study.quasi]
     ills = ["flu", "none", "flu", "flu", "none", "ulcer"]
-    one = columns.Opened(np.array([0, 0, 0, 1, 1, 1]), np.array([[0, 0], [1, 1]], np.int32), {"ill": ills})
-    assert columns.figures(study, trees, one).l_reached == 1.5
+    one = columns.ReleasedRows(
+        np.array([0, 0, 0, 1, 1, 1]), np.array([[0, 0], [1, 1]], np.int32), {"ill": ills, "bill": ["1"] * 6}
+    )
+    assert columns.result(study, one).figures.l_reached == 1.5
 
 
 def test_a_missing_exact_value_stands_only_where_the_study_lets_it() -> None:

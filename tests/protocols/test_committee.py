@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import msgspec
 import pytest
+from tests.harness.committee_costs import COMMITTEE, COMMITTEE_OPENING
 from tests.harness.network import seed_of
 from tests.harness.parties import Outcome, Role, run_parties
 from tests.harness.spent import heard, said, spent
@@ -18,7 +19,7 @@ from covey.crypto.rng import Rng
 from covey.crypto.threshold_key import CommitteeKey, Dealer, Trustee
 from covey.errors import Aborted, CoveyError, InputError, PeerError
 from covey.protocols.collect import committee
-from covey.protocols.collect.committee import COST, LEAKAGE, OPENING_COST, OPENING_LEAKAGE
+from covey.protocols.collect.committee import LEAKAGE, OPENING_LEAKAGE
 from covey.secure import lists
 from covey.wire import Channel, MemoryNetwork, Message
 from covey.wire import frame as frames
@@ -134,16 +135,16 @@ def test_a_committee_of_one_and_an_opening_of_nothing_work() -> None:
     outcomes = run_parties({"a": trustee, "o": opener})
     assert len(outcomes["o"].unwrap()) == 0  # type: ignore[arg-type]
     cost = spent(outcomes)
-    assert cost.rounds == COST.rounds(1, 1, True) + OPENING_COST.rounds(1, 0)
-    assert cost.messages == COST.messages(1, 1, True) + OPENING_COST.messages(1, 0)
+    assert cost.rounds == COMMITTEE.rounds(1, 1, True) + COMMITTEE_OPENING.rounds(1, 0)
+    assert cost.messages == COMMITTEE.messages(1, 1, True) + COMMITTEE_OPENING.messages(1, 0)
 
 
 @pytest.mark.parametrize("count", [1, 30, 1000])
 def test_the_cost_is_as_declared(count: int) -> None:
     cost = spent(run_parties(roles(3, ("a", "b", "c"), (1,) * count)))
-    assert cost.rounds == COST.rounds(4, 3, True) + OPENING_COST.rounds(3, count)
-    assert cost.messages == COST.messages(4, 3, True) + OPENING_COST.messages(3, count)
-    assert cost.bytes == pytest.approx(COST.bytes(4, 3, True) + OPENING_COST.bytes(3, count), rel=0.02)
+    assert cost.rounds == COMMITTEE.rounds(4, 3, True) + COMMITTEE_OPENING.rounds(3, count)
+    assert cost.messages == COMMITTEE.messages(4, 3, True) + COMMITTEE_OPENING.messages(3, count)
+    assert cost.bytes == pytest.approx(COMMITTEE.bytes(4, 3, True) + COMMITTEE_OPENING.bytes(3, count), rel=0.02)
 
 
 def test_runs_are_deterministic_and_two_seeds_make_two_keys() -> None:

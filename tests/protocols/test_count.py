@@ -83,7 +83,7 @@ def test_the_real_protocol_answers_as_the_ideal_does(dealt: list[Rows], k: int, 
 @given(some.lists(some.integers(0, 12), min_size=1, max_size=12), some.integers(2, 6))
 def test_putting_bands_together_loses_no_record_and_leaves_no_small_count(totals: list[int], k: int) -> None:
     words = np.array(totals, dtype=np.uint64)
-    kept, merged = count.put_together(words, k)
+    kept, merged = count.merge_small(words, k)
     assert sorted([*kept, *merged]) == [index for index, total in enumerate(totals) if total]
     assert all(totals[index] >= k for index in kept)
     rest = sum(totals[index] for index in merged)
@@ -164,7 +164,7 @@ def test_the_cost_is_as_declared(size: int) -> None:
     names = [f"p{i}" for i in range(size)]
     study = Study.parse(study_text(names))
     summary = covey.simulate(study, dict.fromkeys(names, FRAMES["north"])).summary
-    bands = len(count.plan_bands(study)[2])
+    bands = len(count.Bands.of(study).nodes)
     assert summary["rounds"] == count.COST.rounds(size, bands) == 2
     assert summary["messages"] == count.COST.messages(size, bands)
     assert summary["bytes"] == pytest.approx(count.COST.bytes(size, bands), rel=0.02)
@@ -218,9 +218,9 @@ def test_a_domain_that_the_study_does_not_list_cannot_be_counted_over() -> None:
 
 def test_defaults_count_by_the_first_quasi_column_at_its_first_level() -> None:
     text = study_text().replace('[protocol]\ncolumn = "age"\nlevel = 1\n', "")
-    column, tree, bands = count.plan_bands(Study.parse(text))
-    assert column.name == "age"
-    assert {tree.labels[band] for band in bands} >= {"[0, 9]", "[90, 99]", ""}
+    bands = count.Bands.of(Study.parse(text))
+    assert bands.column.name == "age"
+    assert {bands.tree.labels[node] for node in bands.nodes} >= {"[0, 9]", "[90, 99]", ""}
 
 
 def test_missing_values_are_a_band_of_their_own() -> None:

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import msgspec
 import pytest
+from tests.harness.committee_costs import DEALT, DEALT_OPENING
 from tests.harness.network import seed_of
 from tests.harness.parties import Outcome, Role, run_parties
 from tests.harness.spent import heard, said, spent
@@ -19,7 +20,7 @@ from covey.crypto.rng import Rng
 from covey.crypto.threshold_paillier import Primes, ShamirKey, deal_shamir
 from covey.errors import InputError, PeerError
 from covey.protocols.collect import dealt_committee
-from covey.protocols.collect.dealt_committee import COST, LEAKAGE, OPENING_COST, Cut
+from covey.protocols.collect.dealt_committee import LEAKAGE, Cut
 from covey.wire import Channel, MemoryNetwork, Message
 from covey.wire import frame as frames
 from covey.wire.message import decode, encode, tag_of
@@ -92,9 +93,9 @@ def test_any_threshold_of_the_trustees_open(cut: Cut, threshold: int) -> None:
 @pytest.mark.parametrize("count", [0, 1, 200])
 def test_the_cost_is_as_declared(cut: Cut, count: int) -> None:
     cost = spent(run_parties(roles(cut, 2, ("a", "b"), (5,) * count)))
-    assert cost.rounds == COST.rounds(3, cut, BITS) + OPENING_COST.rounds(3, 2, cut, BITS, count)
-    assert cost.messages == COST.messages(3, cut, BITS) + OPENING_COST.messages(3, 2, cut, BITS, count)
-    due = COST.bytes(3, cut, BITS) + OPENING_COST.bytes(3, 2, cut, BITS, count)
+    assert cost.rounds == DEALT.rounds(3, cut, BITS) + DEALT_OPENING.rounds(3, 2, cut, BITS, count)
+    assert cost.messages == DEALT.messages(3, cut, BITS) + DEALT_OPENING.messages(3, 2, cut, BITS, count)
+    due = DEALT.bytes(3, cut, BITS) + DEALT_OPENING.bytes(3, 2, cut, BITS, count)
     assert cost.bytes == pytest.approx(due, rel=0.02)
 
 
@@ -120,7 +121,6 @@ def test_parts_reach_the_opener_only_and_the_opener_gets_no_share(cut: Cut) -> N
 def test_the_ledger_says_what_the_dealer_knows() -> None:
     assert "whole secret key" in LEAKAGE.sentences("dealer", threshold=2, trustees=3)[-1]
     assert "2 of 3" in LEAKAGE.sentences("opener", threshold=2, trustees=3)[0]
-    assert dealt_committee.ideal([4, 5]) == [4, 5]
 
 
 # ---- who cheats

@@ -39,11 +39,11 @@ from covey.party.simulate.deal import deal, seed_of
 from covey.party.simulate.in_process import simulate
 from covey.party.simulate.outcome import released
 from covey.protocols import find
-from covey.protocols.generalize import clear, hidden, ideal, local, terms
-from covey.protocols.generalize.cells import Cells
-from covey.protocols.generalize.compare import Hand
-from covey.protocols.generalize.local import Local
-from covey.protocols.generalize.terms import Terms
+from covey.protocols.generalize import hidden, ideal, local, parameters
+from covey.protocols.generalize.compare import RoundInput
+from covey.protocols.generalize.contingency import Contingency
+from covey.protocols.generalize.local import Generalization
+from covey.protocols.generalize.parameters import Parameters
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
 from covey.table import Table
@@ -81,10 +81,10 @@ def test_every_mode_publishes_the_same_and_says_less() -> None:
 
 def test_auto_hides_what_the_size_allows_and_the_ledger_counts_the_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     study, tables = some_tables(k=2, people=30, options='local = "mondrian"')
-    rounds = clear.follow(Terms.of(study), tables).rounds
+    rounds = ideal.follow(Parameters.of(study), tables).rounds
     smaller = [min(found.groups) for found in rounds]
     assert smaller[0] > smaller[-1]
-    monkeypatch.setattr(terms, "MOST_ENCRYPTED", 30 * smaller[1])
+    monkeypatch.setattr(parameters, "MOST_ENCRYPTED", 30 * smaller[1])
     numbers = next(line for line in ledger_of(study, tables, "clinic") if "in numbers" in line)
     ends = run(trial_of(study, tables))
     assert "1 one-sided" in numbers
@@ -98,7 +98,7 @@ def test_auto_hides_what_the_size_allows_and_the_ledger_counts_the_rounds(monkey
     ("people", "groups", "mode"), [(1000, 100, "threshold"), (1000, 101, "one-sided"), (50_001, 2, "one-sided")]
 )
 def test_auto_goes_by_people_times_the_smaller_number_of_groups(people: int, groups: int, mode: str) -> None:
-    assert Terms.of(study_of()).leaking(people, groups) == mode
+    assert Parameters.of(study_of()).mode_of(people, (groups, groups)) == mode
 
 
 def test_the_plan_says_which_mode_and_why() -> None:
@@ -129,7 +129,7 @@ def test_a_hidden_round_finds_what_the_counts_say_however_many_pairs_are_too_sma
         labels = {name: np.sort(stream.words_below(3, 14).astype(np.int64)) for name in ("a", "b")}
         labels["b"] = labels["b"][stream.permutation(14)] if stream.below(3) else labels["a"]
         labels = {name: np.unique(label, return_inverse=True)[1] for name, label in labels.items()}
-        bad = Cells.of(labels["a"], labels["b"]).bad(3)
+        bad = Contingency.of(labels["a"], labels["b"]).bad(3)
         outcomes.add(bad)
         found = run_parties({name: one_side(labels, name) for name in labels})
         assert {outcome.unwrap() for outcome in found.values()} == {bad == 0}
@@ -140,7 +140,7 @@ def test_a_hidden_round_finds_what_the_counts_say_however_many_pairs_are_too_sma
 def one_side(labels: dict[str, Longs], name: str) -> Callable[[Channel], Awaitable[bool]]:
     other = "b" if name == "a" else "a"
     groups = {each: int(label.max()) + 1 for each, label in labels.items()}
-    hand = Hand([b"%d" % n for n in range(14)], labels[name], groups[name], groups[other], 1)
+    hand = RoundInput([b"%d" % n for n in range(14)], labels[name], groups[name], groups[other], 1)
 
     async def play(channel: Channel) -> bool:
         side = hidden.encryptor if name == "a" else hidden.adder
@@ -155,7 +155,7 @@ def one_side(labels: dict[str, Longs], name: str) -> Callable[[Channel], Awaitab
 @pytest.mark.parametrize("name", LOCALS)
 def test_any_local_anonymizer_gives_groups_of_k_that_only_grow_together(name: str) -> None:
     study, tables = some_tables(people=60, k=4, options=f'local = "{name}"')
-    own = Local.of(tables["clinic"], Terms.of(study))
+    own = Generalization.of(tables["clinic"], Parameters.of(study))
     assert own.levels.shape == (2, 60)
     before, steps = own.groups(), 0
     assert np.bincount(before).min() >= 4
@@ -173,7 +173,7 @@ def test_a_run_with_another_local_anonymizer_is_the_ideal_and_keeps_k(name: str)
     study, tables = some_tables(people=40, k=3, options=f'local = "{name}"\nleakage = "matrix"')
     trial = trial_of(study, tables)
     assert answers(trial, run(trial)) == trial.ideal
-    figures = ideal(study, tables).figures
+    figures = ideal.ideal(study, tables).figures
     assert figures is not None
     assert figures.k_reached >= 3
 
@@ -218,7 +218,7 @@ columns = ["three"]
         study = Study.parse(text.replace("WEIGHT", weight))
         table = load_table(study, "a", frame)
         assert table is not None
-        start = Local(table.trees, table.codes, tuple(c.weight for c in table.quasi), "first",
+        start = Generalization(table.trees, table.codes, tuple(c.weight for c in table.quasi), "first",
                       np.zeros((2, 16), np.int64), np.ones(16, dtype=bool))  # fmt: skip
         lifted[weight] = start.most_distinct()
     assert lifted == {"": (0, 16 * 1024), "weight = 4.0": (1, 8 * 1024), "weight = 0": (0, local.MOST_DISTINCT)}
@@ -250,7 +250,7 @@ def test_a_run_with_extreme_weights_ends_as_the_ideal_does(weights: tuple[float,
 def test_a_study_without_any_weight_is_refused_before_anyone_meets() -> None:
     study = study_of()
     with pytest.raises(InputError, match="weight above 0"):
-        Terms.of(replace(study, columns=tuple(replace(own, weight=0.0) for own in study.columns)))
+        Parameters.of(replace(study, columns=tuple(replace(own, weight=0.0) for own in study.columns)))
 
 
 @pytest.mark.parametrize("weight", [0.0, 5e-324, 1e-11, 1.0, 1e4, 1e308])
@@ -258,7 +258,7 @@ def test_a_column_counts_for_nothing_at_its_root_only(weight: float) -> None:
     study = study_of()
     table = tables_of(study, draw_people(stream_of(1, "weight"), 8))["clinic"]
     start = np.zeros(table.codes.shape, np.int64)
-    own = Local(table.trees, table.codes, (weight,) * len(start), "first", start, np.ones(8, dtype=bool))
+    own = Generalization(table.trees, table.codes, (weight,) * len(start), "first", start, np.ones(8, dtype=bool))
     for _ in range(sum(tree.height for tree in table.trees)):
         assert 1 <= own.most_distinct()[1] <= local.MOST_DISTINCT
         assert own.step()
@@ -280,21 +280,21 @@ PEOPLE = st.lists(
 def test_a_run_ends_within_its_bound_and_every_class_has_k(people: list[Person], variant: str, own: str) -> None:
     study = study_of(k=3, options=f'variant = "{variant}"\nlocal = "{own}"')
     tables = tables_of(study, {f"P{n:02}": person for n, person in enumerate(people)})
-    agreed = Terms.of(study)
+    agreed = Parameters.of(study)
     left = [sum(tree.height for tree in table.trees) for table in tables.values()]
-    course = clear.follow(agreed, tables)
-    assert len(course.rounds) <= agreed.cap
+    clear = ideal.follow(agreed, tables)
+    assert len(clear.rounds) <= agreed.cap
     if variant == "paper":
-        assert len(course.rounds) <= 1 + min(left)
-    classes = course.label[course.label >= 0]
+        assert len(clear.rounds) <= 1 + min(left)
+    classes = clear.label[clear.label >= 0]
     assert np.bincount(classes)[np.unique(classes)].min() >= 3
-    assert int(course.withheld.sum()) < 3
-    assert variant == "finished-cells" or not course.withheld.any()
+    assert int(clear.withheld.sum()) < 3
+    assert variant == "finished-cells" or not clear.withheld.any()
 
 
 def datafly_levels(study: Study, tables: dict[str, Table]) -> list[int]:
     """Where Datafly stops on the pooled table, the first party's columns first."""
-    ordered = [tables[name] for name in Terms.of(study).owners]
+    ordered = [tables[name] for name in Parameters.of(study).owners]
     pooled = replace(
         ordered[0],
         quasi=tuple(column for table in ordered for column in table.quasi),
@@ -318,8 +318,8 @@ def test_simulating_datafly_is_never_more_general_than_datafly_and_not_always_th
             table = load_table(study, party, pa.table({**ids, **{name: cells[name] for name in names}}))
             assert table is not None
             tables[party] = table
-        course = clear.follow(Terms.of(study), tables)
-        mine = [int(row[0]) for name in Terms.of(study).owners for row in course.locals[name].levels]
+        clear = ideal.follow(Parameters.of(study), tables)
+        mine = [int(row[0]) for name in Parameters.of(study).owners for row in clear.locals[name].levels]
         pooled = datafly_levels(study, tables)
         assert all(one <= other for one, other in zip(mine, pooled, strict=True)), f"table {number}"
         differs += mine != pooled
@@ -345,7 +345,7 @@ def test_finished_cells_lose_less_than_the_paper_s_rounds() -> None:
     losses: dict[str, float] = {}
     for variant in ("paper", "finished-cells"):
         study, tables = some_tables(seed=3, people=200, k=3, options=f'variant = "{variant}"')
-        figures = ideal(study, tables).figures
+        figures = ideal.ideal(study, tables).figures
         assert figures is not None
         losses[variant] = figures.loss["lm"] or 0.0
     assert losses["finished-cells"] < losses["paper"]
@@ -362,7 +362,7 @@ def test_who_is_left_over_is_withheld_and_counts_as_lost() -> None:
     trial = trial_of(study, tables)
     ends = run(trial)
     assert answers(trial, ends) == trial.ideal
-    figures = ideal(study, tables).figures
+    figures = ideal.ideal(study, tables).figures
     assert figures is not None
     assert (figures.rows + figures.withheld, figures.withheld) == (10, 10 - figures.rows)
     told = any("left over and withheld" in line for line in ledger_of(study, tables, "clinic"))
@@ -375,7 +375,7 @@ def test_who_is_left_over_is_withheld_and_counts_as_lost() -> None:
 def test_the_loss_is_in_the_ledger_before_anyone_approves() -> None:
     study, tables = some_tables()
     said = ledger_of(study, tables, "billing")
-    figures = ideal(study, tables).figures
+    figures = ideal.ideal(study, tables).figures
     assert figures is not None
     loss = next(place for place, line in enumerate(said) if f"({figures.loss['lm']:.4f} of 1, by LM)" in line)
     assert loss < next(place for place, line in enumerate(said) if "approved the release" in line)
@@ -393,11 +393,11 @@ def test_only_the_recipient_gets_the_release_and_the_loss_is_told_to_nobody_else
 def test_too_much_suppression_is_no() -> None:
     people: dict[str, Person] = {f"P{n}": (n, "FM"[n % 2], "flu", 15 - n, "ab"[n // 2 % 2]) for n in range(16)}
     study = study_of(k=9)
-    result = ideal(replace(study, suppression=1.0), tables_of(study, people))
+    result = ideal.ideal(replace(study, suppression=1.0), tables_of(study, people))
     assert result.figures is not None
     assert result.figures.classes == 1
     with pytest.raises(Unmet, match=r"16 of 16 records would be suppressed, more than suppression = 0.5 allows"):
-        ideal(replace(study, suppression=0.5), tables_of(study, people))
+        ideal.ideal(replace(study, suppression=0.5), tables_of(study, people))
 
 
 def test_a_party_without_quasi_columns_fits_at_once() -> None:
@@ -506,7 +506,7 @@ def test_fewer_people_in_common_than_k_is_no() -> None:
     study, tables = some_tables(people=4, k=3)
     few = {name: table.select(np.arange(4)[: 4 if name == "clinic" else 2]) for name, table in tables.items()}
     with pytest.raises(Unmet, match="fewer than k = 3"):
-        ideal(study, few)
+        ideal.ideal(study, few)
 
 
 # -- Adult
@@ -520,7 +520,7 @@ def test_adult_is_the_ideal_and_passes_the_judge(options: str) -> None:
     data = deal(study, adult.people())
     release = covey.simulate(study, data, seed=1)
     tables = {name: load_table(study, name, frame) for name, frame in data.items()}
-    expected = ideal(study, {name: table for name, table in tables.items() if table is not None})
+    expected = ideal.ideal(study, {name: table for name, table in tables.items() if table is not None})
     assert expected.release is not None
     due = canonical_csv(arrange(expected.release, {column.name for column in study.quasi}))
     assert canonical_csv(released(release.outcomes)) == due

@@ -13,10 +13,10 @@ from tests.harness.parties import run_parties
 
 from covey import measures
 from covey.errors import PeerError, Unmet
-from covey.protocols.generalize import clear, ideal, release, rounds
-from covey.protocols.generalize.local import Local
+from covey.protocols.generalize import ideal, release, rounds
+from covey.protocols.generalize.local import Generalization
+from covey.protocols.generalize.parameters import Parameters
 from covey.protocols.generalize.rounds import Shape
-from covey.protocols.generalize.terms import Terms
 from covey.protocols.shared import columns
 from covey.study import Study
 from covey.wire import Channel
@@ -24,12 +24,12 @@ from covey.wire import Channel
 # -- own columns
 
 
-def a_local(people: list[Person], **asked: object) -> Local:
+def a_local(people: list[Person], **asked: object) -> Generalization:
     """The clinic's own columns (age, sex), every value as it is."""
     study = study_of(**asked)  # type: ignore[arg-type]
     table = tables_of(study, {f"P{n}": person for n, person in enumerate(people)})["clinic"]
     start = np.zeros((2, len(people)), dtype=np.int64)
-    return Local(table.trees, table.codes, (1.0, 1.0), "first", start, np.ones(len(people), dtype=bool))
+    return Generalization(table.trees, table.codes, (1.0, 1.0), "first", start, np.ones(len(people), dtype=bool))
 
 
 AGES: list[Person] = [(age, "F", "flu", 0, "a") for age in (0, 2, 4, 6)] + [(15, "M", "flu", 0, "a")] * 2
@@ -69,28 +69,28 @@ def test_whom_the_local_anonymizer_suppresses_the_study_need_not_allow(name: str
     for seed in range(4):
         study = replace(study_of(k=4, options=f'local = "{name}"'), suppression=0.0)
         table = tables_of(study, draw_people(stream_of(seed, "suppressed"), 19))["clinic"]
-        assert np.bincount(Local.of(table, Terms.of(study)).groups()).min() >= 4
+        assert np.bincount(Generalization.of(table, Parameters.of(study)).groups()).min() >= 4
 
 
 def test_the_cap_is_one_more_than_all_levels() -> None:
     study = study_of()
-    assert Terms.of(study).cap == 1 + sum(column.tree().height for column in study.quasi)
+    assert Parameters.of(study).cap == 1 + sum(column.tree().height for column in study.quasi)
 
 
 # -- figures
 
 
-def opened_of(study: Study) -> columns.Opened:
+def opened_of(study: Study) -> columns.ReleasedRows:
     """Three classes: as it is, with two columns at the root, and with all of them."""
     roots = [column.tree().root for column in study.quasi]
     nodes = np.array([[0, 0, 0, 0], [0, 0, roots[2], roots[3]], roots], dtype=np.int32)
     klass = np.repeat([0, 1, 2], [4, 3, 3])
-    return columns.Opened(klass, nodes, {"ill": ["flu"] * 10})
+    return columns.ReleasedRows(klass, nodes, {"ill": ["flu"] * 10})
 
 
 def test_who_is_withheld_counts_as_lost_in_every_figure() -> None:
     study = study_of(k=3)
-    whole, less = (release.result(study, opened_of(study), withheld).figures for withheld in (0, 2))
+    whole, less = (columns.result(study, opened_of(study), withheld=withheld).figures for withheld in (0, 2))
     assert whole is not None
     assert less is not None
     assert (whole.rows, whole.withheld, less.rows, less.withheld) == (10, 0, 10, 2)
@@ -104,9 +104,9 @@ def test_who_is_withheld_counts_as_lost_in_every_figure() -> None:
 @pytest.mark.parametrize(("withheld", "allowed"), [(0, 0.3), (2, 5 / 12)])
 def test_suppressed_are_those_at_all_roots_and_those_withheld(withheld: int, allowed: float) -> None:
     study = study_of(k=3)
-    release.result(replace(study, suppression=allowed), opened_of(study), withheld)
+    columns.result(replace(study, suppression=allowed), opened_of(study), withheld=withheld)
     with pytest.raises(Unmet, match=rf"{3 + withheld} of {10 + withheld} records would be suppressed"):
-        release.result(replace(study, suppression=allowed - 0.01), opened_of(study), withheld)
+        columns.result(replace(study, suppression=allowed - 0.01), opened_of(study), withheld=withheld)
 
 
 def test_the_loss_that_is_told_beforehand_counts_the_withheld_wholly() -> None:
@@ -131,12 +131,12 @@ def left_over() -> dict[str, Person]:
 def test_who_is_left_over_with_finished_cells_is_withheld_in_a_run_too() -> None:
     study = study_of(k=3, options='variant = "finished-cells"')
     tables = tables_of(study, left_over())
-    figures = ideal(study, tables).figures
+    figures = ideal.ideal(study, tables).figures
     assert figures is not None
     assert (figures.rows, figures.withheld) == (12, 1)
     trial = trial_of(study, tables)
     assert answers(trial, run(trial)) == trial.ideal
-    assert clear.follow(Terms.of(study), tables).withheld.sum() == 1
+    assert ideal.follow(Parameters.of(study), tables).withheld.sum() == 1
 
 
 def test_a_single_group_does_not_decide_while_others_are_small() -> None:
@@ -146,37 +146,39 @@ def test_a_single_group_does_not_decide_while_others_are_small() -> None:
     people |= {"R0": (15, "F", "none", 1, "a"), "R1": (15, "F", "none", 15, "a"), "R2": (15, "F", "none", 15, "a")}
     study = study_of(k=3, options='variant = "finished-cells"')
     tables = tables_of(study, people)
-    course = clear.follow(Terms.of(study), tables)
-    assert [found.groups for found in course.rounds][:2] == [(2, 2), (1, 2)]
+    clear = ideal.follow(Parameters.of(study), tables)
+    assert [found.groups for found in clear.rounds][:2] == [(2, 2), (1, 2)]
     trial = trial_of(study, tables)
     assert answers(trial, run(trial)) == trial.ideal
 
 
 def test_the_party_with_fewer_groups_encrypts_and_the_observer_where_both_have_as_many() -> None:
-    terms = Terms.of(study_of())
-    assert (terms.observer, terms.partner) == ("clinic", "billing")
-    encryptors = [rounds.encryptor_of(terms, groups) for groups in ((2, 3), (3, 2), (2, 2))]
+    parameters = Parameters.of(study_of())
+    assert (parameters.observer, parameters.partner) == ("clinic", "billing")
+    encryptors = [rounds.encryptor_of(parameters, groups) for groups in ((2, 3), (3, 2), (2, 2))]
     assert encryptors == ["clinic", "billing", "clinic"]
 
 
 @pytest.mark.parametrize("ties", ["first", "last"])
 def test_a_tie_between_the_parties_goes_where_the_study_says(ties: str) -> None:
-    terms = Terms.of(study_of(options=f'variant = "datafly"\nties = "{ties}"'))
-    assert rounds.first_moves(terms, 7, 6)
-    assert not rounds.first_moves(terms, 6, 7)
-    assert rounds.first_moves(terms, 7, 7) == (ties == "first")
+    parameters = Parameters.of(study_of(options=f'variant = "datafly"\nties = "{ties}"'))
+    assert rounds.observer_moves(parameters, 7, 6)
+    assert not rounds.observer_moves(parameters, 6, 7)
+    assert rounds.observer_moves(parameters, 7, 7) == (ties == "first")
 
 
 @pytest.mark.parametrize("options", ['leakage = "matrix"', 'variant = "finished-cells"'])
 def test_more_groups_than_can_have_k_people_are_refused_in_the_first_round_of_every_variant(options: str) -> None:
     study = study_of(k=3, options=options)
-    terms = Terms.of(study)
+    parameters = Parameters.of(study)
     tables = tables_of(study, draw_people(stream_of(2), 30))
 
     def fair() -> Callable[[Channel], Awaitable[object]]:
         async def play(channel: Channel) -> object:
             ids = [b"%02d" % number for number in range(30)]
-            return await rounds.agree(channel, terms, Local.of(tables["clinic"], terms), ids, lambda done: None)
+            return await rounds.agree(
+                channel, parameters, Generalization.of(tables["clinic"], parameters), ids, lambda done: None
+            )
 
         return play
 

@@ -22,18 +22,20 @@ from covey.anonymizers import anonymize
 from covey.anonymizers.build import build
 from covey.arrays import Longs
 from covey.bench.findings import Claim, Curve, Experiment, Findings, Grid, Plot, Setting
+from covey.bench.papers import columns_attack as attack
 from covey.bench.papers.census import Census, census
+from covey.bench.papers.columns_attack import Score, Sight
 from covey.crypto.rng import derive
 from covey.party.session.data import load_table
 from covey.party.simulate.deal import seed_of
 from covey.party.simulate.in_process import simulate
 from covey.protocols import find
-from covey.protocols.cluster_columns import attack, clear, least, release
+from covey.protocols.cluster_columns import argmin, ideal, release
 from covey.protocols.cluster_columns.algorithm import search
-from covey.protocols.cluster_columns.asking import Least, Question
-from covey.protocols.cluster_columns.attack import Score, Sight
-from covey.protocols.cluster_columns.own import Own
-from covey.protocols.cluster_columns.terms import Terms, draws
+from covey.protocols.cluster_columns.own_columns import OwnColumns
+from covey.protocols.cluster_columns.parameters import Parameters
+from covey.protocols.cluster_columns.questions import ArgMin, Question
+from covey.protocols.cluster_columns.randomness import public_draws
 from covey.protocols.shared import columns
 from covey.study import Study
 from covey.table import Table, group
@@ -105,7 +107,7 @@ class Counted:
     def watch(self, questions: Mapping[str, Question]) -> None:
         """Counts one question."""
         question = next(iter(questions.values()))
-        if isinstance(question, Least):
+        if isinstance(question, ArgMin):
             self.comparisons += 1
             self.prices += len(question.shares)
             self.merging += question.phase == "merging"
@@ -166,13 +168,15 @@ def run(setting: Setting) -> Findings:
     )
 
 
-def searched(table: Census, study: Study, rows: int, counted: Counted) -> tuple[dict[str, Own], Longs]:
+def searched(table: Census, study: Study, rows: int, counted: Counted) -> tuple[dict[str, OwnColumns], Longs]:
     """The search in the clear: tests hold a run of the pivot's form equal to it."""
     common = columns.common_rows(study, tables_of(table, study, rows))
-    terms = Terms.of(study)
-    own = {name: Own.of(terms, part, name) for name, part in common.items()}
-    ids = columns.keys_of(common[terms.pivot], terms.pivot)
-    label = clear.play({name: search(part, name, draws(ids), draws(ids)) for name, part in own.items()}, counted.watch)
+    parameters = Parameters.of(study)
+    own = {name: OwnColumns.of(parameters, part, name) for name, part in common.items()}
+    ids = columns.keys_of(common[parameters.pivot], parameters.pivot)
+    label = ideal.play(
+        {name: search(part, name, public_draws(ids), public_draws(ids)) for name, part in own.items()}, counted.watch
+    )
     return own, label
 
 
@@ -231,13 +235,13 @@ class Onlooker:
 
     def watch(self, questions: Mapping[str, Question]) -> None:
         """Looks at one batch of moves."""
-        asked = {name: each for name, each in questions.items() if isinstance(each, Least)}
+        asked = {name: each for name, each in questions.items() if isinstance(each, ArgMin)}
         first = asked.get(self.pivot)
         if first is None or first.batch is None:
             return
-        batch, total = first.batch, least.add_up([each.shares for each in asked.values()])
+        batch, total = first.batch, argmin.add_up([each.shares for each in asked.values()])
         self.plain.append(Sight.of(batch.records, batch.starts, batch.candidates, total, first.shares))
-        disguise = least.Disguise.draw(derive(seed_of(self.seed), "look", len(self.plain)), batch.starts)
+        disguise = argmin.Disguise.draw(derive(seed_of(self.seed), "look", len(self.plain)), batch.starts)
         worn = disguise.wear(total, noisy=True)
         nothing = np.zeros_like(worn)
         if len(set(np.diff(batch.starts).tolist())) == 1:  # rows of one width: in any order they fit the batch
@@ -249,12 +253,15 @@ def _attacks(setting: Setting, table: Census, scale: Scale, home: Path) -> Itera
         setting.tell(f"who is alike elsewhere, {holders} holders, n = {scale.attacked:,}")
         study = study_of(table, home / "attack", 6, holders)
         common = columns.common_rows(study, tables_of(table, study, scale.attacked))
-        terms = Terms.of(study)
-        own = {name: Own.of(terms, part, name) for name, part in common.items()}
-        onlooker = Onlooker(terms.pivot, setting.seed)
-        ids = columns.keys_of(common[terms.pivot], terms.pivot)
-        clear.play({name: search(part, name, draws(ids), draws(ids)) for name, part in own.items()}, onlooker.watch)
-        others = [codes for name, part in common.items() if name != terms.pivot for codes in part.codes]
+        parameters = Parameters.of(study)
+        own = {name: OwnColumns.of(parameters, part, name) for name, part in common.items()}
+        onlooker = Onlooker(parameters.pivot, setting.seed)
+        ids = columns.keys_of(common[parameters.pivot], parameters.pivot)
+        ideal.play(
+            {name: search(part, name, public_draws(ids), public_draws(ids)) for name, part in own.items()},
+            onlooker.watch,
+        )
+        others = [codes for name, part in common.items() if name != parameters.pivot for codes in part.codes]
         truth = group(others, scale.attacked)[0]
         for name, sights in (("the pivot", onlooker.plain[:60]), ("an evaluator", onlooker.disguised[:60])):
             yield Attacked(name, holders, attack.score(*attack.alike(sights, 16), truth))

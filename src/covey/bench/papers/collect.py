@@ -22,10 +22,9 @@ from covey.hierarchy import Hierarchy, numbers
 from covey.measures import lm
 from covey.party.simulate.respondents import load_rows, simulate
 from covey.protocols.collect import attack, privacy
-from covey.protocols.collect.clear import boxes
-from covey.protocols.collect.divide import cut_line
 from covey.protocols.collect.grid import Grid as Cells
-from covey.protocols.collect.terms import Terms, trees_of
+from covey.protocols.collect.line import boxes, cut_line
+from covey.protocols.collect.parameters import Parameters, trees_of
 from covey.samples import adult
 from covey.sources.source import connect
 from covey.study import Study
@@ -313,8 +312,8 @@ def _attacks(people: People, setting: Setting) -> Grid:
     return Grid("What the collector finds out", head, tuple(rows), note)
 
 
-def _terms(k: int, rho: tuple[int, int], b: int, grid: Cells) -> Terms:
-    return Terms(
+def _terms(k: int, rho: tuple[int, int], b: int, grid: Cells) -> Parameters:
+    return Parameters(
         k=k, low=rho[0], high=rho[1], b=b, jitter=False, committee=5, cut="fall", scheme="elgamal", grid=grid,
         l=None, diversity="frequency", watched=(), row_bytes=0,
     )  # fmt: skip
@@ -328,7 +327,7 @@ def _real(people: People, setting: Setting) -> Grid:
     for k in (5, 10) if setting.quick else (5, 10, 20):
         study = replace(people.study, privacy=replace(people.study.privacy, k=k), options={"grid": cells})
         release = simulate(study, people.table.slice(0, count), seed=setting.seed)
-        line = Line(people.trees, people.first(count), Terms.of(study).grid)
+        line = Line(people.trees, people.first(count), Parameters.of(study).grid)
         central, own, summary = line.loss(line.cells, k), release.loss.lm or 0.0, release.summary
         per_party = summary["per_party"]
         size = sum(each["bytes"] for each in per_party.values()) if isinstance(per_party, dict) else 0

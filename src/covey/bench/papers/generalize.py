@@ -28,10 +28,10 @@ from covey.errors import InputError
 from covey.option import Value
 from covey.party.session.data import load_table
 from covey.party.simulate.deal import deal
-from covey.protocols.generalize import clear, ideal
-from covey.protocols.generalize.cells import labels_of, laid_out
-from covey.protocols.generalize.local import Local
-from covey.protocols.generalize.terms import Terms
+from covey.protocols.generalize import ideal
+from covey.protocols.generalize.contingency import labels_of, laid_out
+from covey.protocols.generalize.local import Generalization
+from covey.protocols.generalize.parameters import Parameters
 from covey.protocols.shared import columns
 from covey.samples.adult import COLUMNS
 from covey.study import Study
@@ -134,13 +134,11 @@ def _example() -> tuple[Grid, list[Claim]]:
     ):
         study = Study.parse(_EXAMPLE.replace("OPTIONS", options))
         release = covey.simulate(study, _frames(), seed=1)
-        course = clear.follow(Terms.of(study), _tables(study, _frames()))
-        bad = ", then ".join(str(found.cells.bad(3)) for found in course.rounds)
+        run = ideal.follow(Parameters.of(study), _tables(study, _frames()))
+        bad = ", then ".join(str(found.bad(3)) for found in run.counts)
         classes = Counter(zip(*(column.to_pylist() for column in release.table.columns), strict=True))
         published[title] = classes
-        rows.append(
-            (title, len(course.rounds), bad, len(classes), min(classes.values()), round(release.loss.lm or 0, 4))
-        )
+        rows.append((title, len(run.rounds), bad, len(classes), min(classes.values()), round(release.loss.lm or 0, 4)))
     head = ("variant", "rounds", "pairs with 1 or 2 people", "classes", "smallest", "loss (lm)")
     grid = Grid("Table 1 of the paper, k = 3, between two parties", head, tuple(rows))
     expected = {
@@ -186,7 +184,7 @@ def _read_off(*, anew: bool) -> int:
     """For how many of its people P1 reads off who shares P2's group with them, taking its list to be in its order."""
     study = Study.parse(_EXAMPLE.replace("OPTIONS", ""))
     tables = _tables(study, _frames())
-    first, second = (Local.of(tables[name], Terms.of(study)).groups() for name in ("p1", "p2"))
+    first, second = (Generalization.of(tables[name], Parameters.of(study)).groups() for name in ("p1", "p2"))
     rng = Rng(Secret(bytes(32)))
     mine, theirs = (BlindingKey(rng.stream("key", name)) for name in ("p1", "p2"))
     people = hash_to_group([b"%d" % number for number in range(12)], "example")
@@ -204,7 +202,7 @@ def _read_off(*, anew: bool) -> int:
 def _not_the_same(trials: int, seed: int) -> list[Claim]:
     """How often the variant that simulates Datafly publishes something else than Datafly on the pooled table."""
     study = Study.parse(_FOUR)
-    terms = Terms.of(study)
+    parameters = Parameters.of(study)
     random = np.random.default_rng(seed)
     differs = above = 0
     for _ in range(trials):
@@ -214,8 +212,8 @@ def _not_the_same(trials: int, seed: int) -> list[Claim]:
             "b": pa.table({"id": _ids(60), "c2": cells["c2"], "c3": cells["c3"]}),
         }
         tables = _tables(study, frames)
-        course = clear.follow(terms, tables)
-        mine = np.concatenate([course.locals[name].levels[:, 0] for name in terms.owners])
+        run = ideal.follow(parameters, tables)
+        mine = np.concatenate([run.locals[name].levels[:, 0] for name in parameters.owners])
         pooled = np.array(_pooled_levels(tables))
         differs += bool((mine != pooled).any())
         above += bool((mine > pooled).any())
@@ -307,7 +305,7 @@ def _losses(setting: Setting, study: Study, frames: Mapping[str, pa.Table], ks: 
         row: dict[str, float] = {"Datafly, pooled": anonymize(problem, "datafly").loss(problem)}
         for local in LOCALS:
             for variant in VARIANTS:
-                figures = ideal(_with(study, k, local=local, variant=variant), tables).figures
+                figures = ideal.ideal(_with(study, k, local=local, variant=variant), tables).figures
                 row[f"{local}, {variant}"] = (figures.loss["lm"] or 0.0) if figures is not None else 1.0
         for name, loss in row.items():
             points.setdefault(name, []).append((float(k), loss))
@@ -319,7 +317,7 @@ def _losses(setting: Setting, study: Study, frames: Mapping[str, pa.Table], ks: 
 
 def _common(study: Study, tables: Mapping[str, Table]) -> dict[str, Table]:
     common = columns.common_rows(study, tables)
-    return {name: common[name] for name in Terms.of(study).owners}
+    return {name: common[name] for name in Parameters.of(study).owners}
 
 
 def _costs(setting: Setting, study: Study, frames: Mapping[str, pa.Table]) -> tuple[Grid, Claim]:

@@ -41,7 +41,7 @@ from covey.party.session.progress import Listener, Progress
 from covey.party.session.respondents import RESPONDENTS, Collector, agree, refusals
 from covey.party.session.run import INTERRUPTED, cancel_on
 from covey.protocols import Proposal, Protocol, of_study
-from covey.protocols.collect.terms import Terms, hub_of
+from covey.protocols.collect.parameters import Parameters, hub_of
 from covey.secure.declare import Leakage
 from covey.study import Study
 from covey.study.study import Party
@@ -373,7 +373,7 @@ def collected(path: Path) -> tuple[Study, str]:
         raise InputError(f"{path}: has protocol {protocol.name!r}; only collect has a collector and respondents")
     if any(party.holds_data for party in study.parties):
         raise InputError(f"{path}: lists respondents as parties; they enrol by invitation: list the collector alone")
-    if Terms.of(study).dealt:
+    if Parameters.of(study).dealt:
         raise InputError(f'{path}: scheme = "paillier" is for simulations; leave it out to collect from people')
     return study, hub_of(study)
 

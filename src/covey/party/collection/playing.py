@@ -22,7 +22,7 @@ from covey.party.session.journal_records import Begun
 from covey.party.session.playing import lasting_secret, play_role
 from covey.party.session.respondents import compare, consent
 from covey.protocols import Proposal, Protocol
-from covey.protocols.collect.leaks import WITHHELD
+from covey.protocols.collect.leakage import WITHHELD
 from covey.secure.declare import Leakage
 from covey.study import Study
 from covey.study.study import Party

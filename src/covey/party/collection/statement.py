@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from covey.protocols.collect import plan
-from covey.protocols.collect.leaks import percent
-from covey.protocols.collect.terms import Terms
+from covey.protocols.collect import cost
+from covey.protocols.collect.leakage import percent
+from covey.protocols.collect.parameters import Parameters
 from covey.study import Study
 
 SIMULATED = 200
@@ -13,7 +13,7 @@ SIMULATED = 200
 
 def statement(study: Study, collector: str, where: str) -> str:
     """The statement, in plain words and with the figures of the plan's attack on this very study."""
-    terms = Terms.of(study)
+    parameters = Parameters.of(study)
     quasi = ", ".join(column.name for column in study.quasi)
     exact = ", ".join(column.name for column in study.released if column not in study.quasi)
     k = study.privacy.k
@@ -32,7 +32,7 @@ def statement(study: Study, collector: str, where: str) -> str:
     lines += [
         "What the collector learns of you, by a handle: when you are online, your position on a line (about how near "
         "you are to others), and which group you are in.",
-        worst(study, terms),
+        worst(study, parameters),
     ]
     if study.privacy.l is None and study.sensitive:
         lines.append("If all in your group answer alike, everyone can tell what you answered.")
@@ -43,9 +43,9 @@ def statement(study: Study, collector: str, where: str) -> str:
     return "\n".join(lines)
 
 
-def worst(study: Study, terms: Terms) -> str:
+def worst(study: Study, parameters: Parameters) -> str:
     """What the collector could find out at worst, from the attack that `covey plan` carries out."""
-    success = plan.simulated(terms, study, max(SIMULATED, study.privacy.k))
+    success = cost.simulated(parameters, study, max(SIMULATED, study.privacy.k))
     if success is None:
         return "At worst: nobody has computed it for so few respondents."
     near = success.anchors[min(success.anchors)]

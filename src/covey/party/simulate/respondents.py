@@ -32,7 +32,7 @@ from covey.party.simulate.deal import seed_of
 from covey.party.simulate.outcome import JointRelease, Outcome, as_text
 from covey.party.simulate.stage import to_its_end, with_certificates
 from covey.protocols import Proposal, Protocol, of_study
-from covey.protocols.collect.terms import hub_of
+from covey.protocols.collect.parameters import hub_of
 from covey.protocols.protocol import EVERYONE
 from covey.secure.declare import Leakage
 from covey.sources.frames import like

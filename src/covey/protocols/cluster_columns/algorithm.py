@@ -1,8 +1,8 @@
-"""Algorithm 4 of Tassa & Gudes as the holders of columns play it: blocks, random clusters, moves, splits, merging.
+"""Algorithm 4 of Tassa & Gudes for holders of columns: blocks, random clusters, moves, splits, merging.
 
-Labels are known to all holders. Everything here is decided alike by all of them, from answers to questions (`asking`)
-and from public draws; a holder's own columns enter only through its shares of prices. Sensitive values, where the pivot
-keeps l, enter through prices as well, and through clusters and halves that it deals out in secret.
+All holders know the labels and make the same decisions, from answers to questions (`questions`) and from public draws.
+A holder's own columns enter only through its shares of prices. Where the pivot keeps l, sensitive values enter through
+prices too, and through the clusters and halves that the pivot deals out in secret.
 
 Blocks    (not in the paper) the table is first divided along single columns, as long as every part has `BLOCK` times k
           records; clusters never reach across blocks, which saves a tenfold and more of all prices.
@@ -10,9 +10,9 @@ Batches   many records are examined at once. A move whose source or target has c
           the next one, so that every move that is made lowers the cost by exactly what was computed.
 Memory    a record whose cluster has not changed since it was last examined is compared only with clusters that have:
           the others were not better then. No decision differs.
-Where the paper is silent: a record stays on equal terms; sweeps go on after a split as well, twelve times at the most,
-and end before that once a sweep moves fewer than one record in two hundred and splits nothing; the closest pairs of
-small clusters are merged at once where each is the other's closest.
+Where the paper is silent: on equal terms a record stays. Sweeps go on after a split, twelve at the most, and end once a
+sweep moves fewer than one record in two hundred and splits nothing. Pairs of small clusters are merged at the same time
+where each is the other's closest.
 """
 
 from __future__ import annotations
@@ -23,46 +23,46 @@ import numpy as np
 
 from covey.arrays import Longs
 from covey.crypto.rng import Rng
-from covey.protocols.cluster_columns.asking import Least, Say, Search, Tell
-from covey.protocols.cluster_columns.course import Course
-from covey.protocols.cluster_columns.own import Own, row_starts
-from covey.protocols.cluster_columns.terms import Shares, Terms
+from covey.protocols.cluster_columns.clustering import Clustering
+from covey.protocols.cluster_columns.own_columns import OwnColumns, row_starts
+from covey.protocols.cluster_columns.parameters import Parameters, Shares
+from covey.protocols.cluster_columns.questions import ArgMin, Cuts, Decision, Search
 
 SWEEPS = 12
 TAIL = 200
 
 
-def search(own: Own, me: str, draws: Rng, deals: Rng) -> Search:
+def search(own: OwnColumns, me: str, draws: Rng, deals: Rng) -> Search:
     """Each record's class, as all holders find it.
 
     `draws` are the same for everyone; with `deals` the pivot deals out clusters and halves, by sensitive values where
-    it keeps l: then nobody else may know them (`terms.deals`).
+    it keeps l: then nobody else may know them (`randomness.pivot_draws`).
     """
     blocks = parts = np.zeros(own.records, dtype=np.int64)
-    if own.terms.fewest is not None:
-        blocks = yield from divide(own, me, blocks, own.terms.fewest)
-        parts = yield from divide(own, me, blocks, own.terms.k)
+    if own.parameters.fewest is not None:
+        blocks = yield from divide(own, me, blocks, own.parameters.fewest)
+        parts = yield from divide(own, me, blocks, own.parameters.k)
     start = first_labels(own, parts, deals) if own.pivot else None
-    label = yield Say(own.records, own.records, start)
-    course = Course.of(label, blocks, own.terms.k, draws)
+    label = yield Decision(own.records, own.records, start)
+    state = Clustering.of(label, blocks, own.parameters.k, draws)
     for sweep in range(SWEEPS):
-        moved = yield from sweep_once(own, course, sweep)
-        splits = yield from split(own, course, deals, sweep)
-        course.settle_blocks(moved, splits, TAIL if own.terms.fewest is not None else own.records + 1)
-        if not course.active.any():
+        moved = yield from sweep_once(own, state, sweep)
+        splits = yield from split(own, state, deals, sweep)
+        state.settle_blocks(moved, splits, TAIL if own.parameters.fewest is not None else own.records + 1)
+        if not state.active.any():
             break
-    return (yield from merge_small(own, course))
+    return (yield from merge_small(own, state))
 
 
 # -- blocks
 
 
-def divide(own: Own, me: str, block: Longs, fewest: int) -> Search:
-    """Each record's part: in each round every open part is cut by the holder whose best cut saves most.
+def divide(own: OwnColumns, me: str, block: Longs, fewest: int) -> Search:
+    """Each record's part: in each round the holder whose best cut saves most cuts each open part.
 
     A cut is along one column; every part has the fewest records or more.
     """
-    terms, depth = own.terms, 0
+    parameters, depth = own.parameters, 0
     block = block.copy()
     blocks = int(block.max(initial=0)) + 1
     todo = np.flatnonzero(np.bincount(block) >= 2 * fewest)
@@ -71,14 +71,14 @@ def divide(own: Own, me: str, block: Longs, fewest: int) -> Search:
         ends = np.searchsorted(block[order], np.stack([todo, todo + 1]))
         rows = [order[start:stop] for start, stop in ends.T]
         cuts = [own.best_cut(each, fewest) for each in rows]
-        starts = row_starts([1 + len(terms.holders)] * len(rows))
-        winners = (yield Least(starts, bids(terms, me, [gain for gain, _ in cuts]), "division", depth)) - 1
+        starts = row_starts([1 + len(parameters.holders)] * len(rows))
+        winners = (yield ArgMin(starts, bids(parameters, me, [gain for gain, _ in cuts]), "division", depth)) - 1
         won = np.flatnonzero(winners >= 0).tolist()
         if not won:
             break
-        mine = tuple(cuts[number][1] if terms.holders[winners[number]] == me else None for number in won)
+        mine = tuple(cuts[number][1] if parameters.holders[winners[number]] == me else None for number in won)
         lengths = np.array([len(rows[number]) for number in won], dtype=np.int64)
-        told = yield Tell(winners[won], lengths, 256, fewest, mine)
+        told = yield Cuts(winners[won], lengths, 256, fewest, mine)
         parts = np.split(told, np.cumsum(lengths)[:-1])
         kept = yield from keep_cuts(own, [rows[number] for number in won], parts)
         fresh: list[int] = []
@@ -94,40 +94,40 @@ def divide(own: Own, me: str, block: Longs, fewest: int) -> Search:
     return block
 
 
-def bids(terms: Terms, me: str, gains: Sequence[float]) -> Shares:
-    """Rows of: no cut, and each holder's cut. The more a cut saves, the less it costs; no cut costs the most."""
-    shares = np.zeros((len(gains), 1 + len(terms.holders)), dtype=np.uint32)
-    top = terms.share - 1
-    if me == terms.pivot:
+def bids(parameters: Parameters, me: str, gains: Sequence[float]) -> Shares:
+    """Our bids, a row for each part: no cut, then each holder's cut. The more a cut saves, the less it costs."""
+    shares = np.zeros((len(gains), 1 + len(parameters.holders)), dtype=np.uint32)
+    top = parameters.share - 1
+    if me == parameters.pivot:
         shares[:, 0] = top
-    whole = 2**terms.bits * len(terms.study.quasi)
+    whole = 2**parameters.bits * len(parameters.study.quasi)
     saved = np.minimum(np.rint(np.array(gains) / whole * top), top)
-    shares[:, 1 + terms.holders.index(me)] = top - saved.astype(np.uint32)
+    shares[:, 1 + parameters.holders.index(me)] = top - saved.astype(np.uint32)
     return shares.ravel()
 
 
-def keep_cuts(own: Own, rows: Sequence[Longs], parts: Sequence[Longs]) -> Search:
-    """Which cuts stand: all, or those that leave every part with l, where the pivot keeps it."""
-    if own.terms.study.privacy.l is None or not rows:
+def keep_cuts(own: OwnColumns, rows: Sequence[Longs], parts: Sequence[Longs]) -> Search:
+    """Asks which cuts stand: all, or, where the pivot keeps l, those that leave every part with l."""
+    if own.parameters.study.privacy.l is None or not rows:
         return np.ones(len(rows), dtype=np.int64)
     mine = None
     if own.keeps:
         pairs = zip(rows, parts, strict=True)
         mine = np.array([own.part_keeps_diversity(r, p, int(p.max()) + 1) for r, p in pairs], dtype=np.int64)
-    return (yield Say(len(rows), 2, mine))
+    return (yield Decision(len(rows), 2, mine))
 
 
 # -- clusters
 
 
-def first_labels(own: Own, blocks: Longs, deals: Rng) -> Longs:
+def first_labels(own: OwnColumns, blocks: Longs, deals: Rng) -> Longs:
     """Random clusters of about k / 2 records in each block; where they do not keep l, half as many."""
     label = np.zeros(own.records, dtype=np.int64)
     names = 0
     stream = deals.stream("first")
     for block in range(int(blocks.max(initial=0)) + 1):
         rows = np.flatnonzero(blocks == block)
-        clusters = max(1, 2 * len(rows) // own.terms.k)
+        clusters = max(1, 2 * len(rows) // own.parameters.k)
         while True:
             order = stream.permutation(len(rows))
             if own.keeps:
@@ -142,51 +142,51 @@ def first_labels(own: Own, blocks: Longs, deals: Rng) -> Longs:
     return label
 
 
-def sweep_once(own: Own, course: Course, sweep: int) -> Search:
-    """Every record of every active block is examined once. Answer: how many moved, by block."""
-    course.begin()
-    own.group(course.label)
-    moved = np.zeros(course.blocks, dtype=np.int64)
-    while (batch := course.next_batch()) is not None:
+def sweep_once(own: OwnColumns, state: Clustering, sweep: int) -> Search:
+    """Examines every record of every active block once. Returns the number that moved, by block."""
+    state.begin()
+    own.group(state.label)
+    moved = np.zeros(state.blocks, dtype=np.int64)
+    while (batch := state.next_batch()) is not None:
         shares = own.prices(batch.records, batch.starts, batch.candidates)
-        places = yield Least(batch.starts, shares, "moves", sweep, batch)
-        for record, target in course.accept(batch, batch.candidates[batch.starts[:-1] + places]):
+        places = yield ArgMin(batch.starts, shares, "moves", sweep, batch)
+        for record, target in state.accept(batch, batch.candidates[batch.starts[:-1] + places]):
             own.move(record, target)
-            moved[course.block[target]] += 1
+            moved[state.block[target]] += 1
     return moved
 
 
-def split(own: Own, course: Course, deals: Rng, sweep: int) -> Search:
-    """Halves every cluster above 1.5 k; the pivot says which records leave. Answer: how many were split, by block."""
-    large = course.large()
-    splits = np.zeros(course.blocks, dtype=np.int64)
+def split(own: OwnColumns, state: Clustering, deals: Rng, sweep: int) -> Search:
+    """Halves every cluster above 1.5 k; the pivot says which records leave. Returns the number of splits, by block."""
+    large = state.large()
+    splits = np.zeros(state.blocks, dtype=np.int64)
     if not len(large):
         return splits
-    leaving = np.zeros(course.records, dtype=np.int64)
+    leaving = np.zeros(state.records, dtype=np.int64)
     if own.pivot:
         stream = deals.stream("split", sweep)
         for cluster in large.tolist():
-            members = np.flatnonzero(course.label == cluster)
+            members = np.flatnonzero(state.label == cluster)
             shuffled = members[stream.permutation(len(members))]
             if own.keeps:
                 shuffled = shuffled[np.argsort(own.places[shuffled, 0], kind="stable")]
             if own.may_part(members, np.sort(shuffled[1::2])):
                 leaving[shuffled[1::2]] = 1
-    bits = yield Say(course.records, 2, leaving if own.pivot else None)
-    for block in course.split(large, bits):
+    bits = yield Decision(state.records, 2, leaving if own.pivot else None)
+    for block in state.split(large, bits):
         splits[block] += 1
     return splits
 
 
-def merge_small(own: Own, course: Course) -> Search:
+def merge_small(own: OwnColumns, state: Clustering) -> Search:
     """Merges the clusters below k, closest first; the last of a block joins the cluster closest to it."""
     step = 0
     while True:
-        course.compact()
-        own.group(course.label)
-        rows, starts, candidates = course.small_ones()
+        state.compact()
+        own.group(state.label)
+        rows, starts, candidates = state.small_ones()
         if not len(rows):
-            return course.label
-        places = yield Least(starts, own.distances(rows, starts, candidates), "merging", step)
-        course.merge(rows, candidates[starts[:-1] + places])
+            return state.label
+        places = yield ArgMin(starts, own.distances(rows, starts, candidates), "merging", step)
+        state.merge(rows, candidates[starts[:-1] + places])
         step += 1

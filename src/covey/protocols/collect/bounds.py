@@ -1,9 +1,9 @@
-"""The classes' boxes: of each class and column the lowest node above all members, and no more than it takes to know it.
+"""The classes' boxes: for each class and column the lowest node above all members, and no more than that takes.
 
-Source    Xue and others, section 4.5: each class's minimum and maximum; the note's thermometers instead of comparisons,
-          whose outcomes would give ranks away. Here a binary search: the sum of the thermometers at a code is zero if
-          all members lie above it, and the class's size if none does. The outcome of every test follows from the
-          minimum and the maximum, and the search ends as soon as they, whatever they are, have one common ancestor.
+Source    Xue and others, section 4.5, which finds each class's minimum and maximum by comparisons; their outcomes
+          would give ranks away. Here it is a binary search on thermometers: their sum at a code is zero if all
+          members lie above the code, and the class's size if none does. The outcome of every test follows from the
+          minimum and the maximum. The search ends once these, whatever they are, have one common ancestor.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from covey.arrays import Ints
 from covey.crypto.elgamal import Ciphertexts
 from covey.hierarchy import Hierarchy
 from covey.protocols.collect.answers import Layout
-from covey.protocols.collect.zeros import Tester
+from covey.protocols.collect.zero_test import Tester
 
 
 @dataclass
 class Search:
-    """What is known of one class's values in one column: between which codes the lowest and the highest lie."""
+    """The bounds so far of one class's values in one column: the codes between which the lowest and the highest lie."""
 
     tree: Hierarchy
     lowest: list[int] = field(init=False)

@@ -5,11 +5,11 @@ Source    Pedersen 1991 with Feldman's commitments, no dealer. Each trustee firs
           a trustee from showing different things to different peers.
 Roles     the trustees, any number; an opener, who is none of them, learns the key and later has ciphertexts opened.
 Security  fewer than `threshold` trustees learn nothing of the key or of what is opened: parts of an opening go to the
-          opener only, never from trustee to trustee. Whoever deals a wrong share, shows others something else, or
-          sends a wrong part of an opening is named, and the run ends before the part is used.
+          opener only, never from trustee to trustee. A trustee that deals a wrong share, shows others something else,
+          or sends a wrong part of an opening is named, and the run ends before the part is used.
 Not       a trustee that falls silent ends the founding; after that, any `threshold` are enough. Trustees open what
-          the opener asks for: who may ask for what, and how often, is the protocol's to say. An opener and
-          `threshold` trustees together open everything.
+          the opener asks for: the protocol must say who may ask for what, and how often. An opener and `threshold`
+          trustees together open everything.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from msgspec import Meta
 
 from covey.crypto import proof
 from covey.crypto.elgamal import Ciphertexts
-from covey.crypto.group import POINT_BYTES, Points, Scalar
+from covey.crypto.group import Points, Scalar
 from covey.crypto.rng import Label, spell
 from covey.crypto.threshold_key import (
     EQUALITY_BYTES,
@@ -36,16 +36,11 @@ from covey.crypto.threshold_key import (
 )
 from covey.errors import InputError, PeerError
 from covey.secure import lists
-from covey.secure.declare import Cost, Leakage
+from covey.secure.declare import Leakage
 from covey.secure.lists import Elements
-from covey.wire import FRAME_BYTES, Bytes32, Bytes64, Channel, Message, gather
+from covey.wire import Bytes32, Bytes64, Channel, Message, gather
 
 EqualityProof = Annotated[bytes, Meta(min_length=EQUALITY_BYTES, max_length=EQUALITY_BYTES)]
-
-HASH_BYTES = FRAME_BYTES + 64
-DEALT_BYTES = FRAME_BYTES + 160
-FOUNDED_BYTES = FRAME_BYTES + 40
-PROOF_BYTES = FRAME_BYTES + 122
 
 LEAKAGE = Leakage(
     everyone=("the committee's public key, of which {threshold} of {trustees} trustees hold the secret together",)
@@ -191,11 +186,6 @@ def places(members: Sequence[str]) -> dict[str, int]:
     return {name: place for place, name in enumerate(sorted(members), start=1)}
 
 
-def ideal(numbers: Sequence[int]) -> list[int]:
-    """What a trusted party would answer the opener: the numbers in the ciphertexts."""
-    return list(numbers)
-
-
 async def _deal(channel: Channel, dealer: Dealer, knows: bytes, place: Mapping[str, int]) -> dict[str, Dealt]:
     """Everyone's commitments, and what each dealt to us alone."""
 
@@ -243,21 +233,3 @@ def _context(channel: Channel) -> tuple[Label, ...]:
 
 def _refused(channel: Channel, party: str, reason: str) -> PeerError:
     return PeerError(party=party, step=channel.step or "the committee", reason=reason)
-
-
-COST = Cost(
-    rounds=lambda trustees, threshold, opener: (3 if trustees > 1 else 0) + opener,
-    messages=lambda trustees, threshold, opener: 3 * trustees * (trustees - 1) + opener * trustees,
-    bytes=lambda trustees, threshold, opener: (
-        trustees * (trustees - 1) * (2 * HASH_BYTES + DEALT_BYTES + threshold * POINT_BYTES)
-        + opener * trustees * (FOUNDED_BYTES + threshold * POINT_BYTES)
-    ),
-)
-"""Of `found`, and of `learn` beside it where there is an opener."""
-
-OPENING_COST = Cost(
-    rounds=lambda threshold, count: 2 if count else 1,
-    messages=lambda threshold, count: threshold * (2 * lists.messages(count) + 1 if count else 1),
-    bytes=lambda threshold, count: threshold * (2 * lists.size(count) + PROOF_BYTES if count else lists.size(0)),
-)
-"""Of `unlock` and as many `serve` as are needed."""

@@ -1,9 +1,9 @@
 """Positions under a dealt Paillier key, as in the paper: the other scheme for the index, its retrieval and its opening.
 
-A respondent that is no trustee deals: it makes the key, cuts it for the trustees by Shamir, and forgets it. Whoever
-hears what the dealer knows opens every position; that is why this scheme is not the default. Marks and rows are as ever
-under the key that nobody dealt. The collector has no part of the dealt key, so that here a majority of the trustees, if
-it colluded, could open positions by itself.
+A respondent that is no trustee deals: it makes the key, cuts it for the trustees by Shamir, and forgets it. Any party
+that learns what the dealer knows can open every position; so this scheme is not the default. Marks and rows are under
+the key that nobody dealt, as in the other scheme. The collector has no part of the dealt key: here a majority of the
+trustees, if they colluded, could open positions without it.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from covey.arrays import Longs
 from covey.crypto.paillier import Ciphertexts, PublicKey
 from covey.crypto.residues import Residues
 from covey.crypto.rng import Stream
-from covey.errors import InputError, PeerError
+from covey.errors import InputError
 from covey.protocols.collect import dealt_committee, post
 from covey.protocols.collect.dealt_committee import Key, Trustee
 from covey.protocols.collect.index import block
 from covey.protocols.collect.keys import Enrolment, Membership, majority
-from covey.protocols.collect.terms import Terms
+from covey.protocols.collect.parameters import Parameters
 from covey.secure import ciphers
 from covey.secure.ciphers import Ciphers
 from covey.wire import Channel, Message, gather
@@ -43,20 +43,22 @@ class Position(Ciphers, tag="collect.position"):
     """A respondent's position, re-randomised."""
 
 
-async def join(channel: Channel, terms: Terms, hub: str, membership: Membership) -> tuple[PublicKey, Trustee | None]:
+async def join(
+    channel: Channel, parameters: Parameters, hub: str, membership: Membership
+) -> tuple[PublicKey, Trustee | None]:
     """A respondent's part in the dealing: the key, and our share of it if we are a trustee."""
     trustees, trustee = membership.trustees, None
     if trustees:
         private = post.private_channel(channel, hub, membership.letters, membership.company)
         if channel.me == membership.dealer:
-            await dealt_committee.deal(private, trustees, majority(len(trustees)), opener=hub, bits=terms.bits)
+            await dealt_committee.deal(private, trustees, majority(len(trustees)), opener=hub, bits=parameters.bits)
         else:
             trustee = await dealt_committee.accept(
                 private, membership.dealer, trustees, majority(len(trustees)), opener=hub
             )
     key = (await channel.at("told").receive(hub, Told)).key
-    if key.bits != terms.bits or (trustee is not None and trustee.key.public != key):
-        raise PeerError(party=hub, step=channel.step, reason="it names another key than the dealer made")
+    if key.bits != parameters.bits or (trustee is not None and trustee.key.public != key):
+        raise channel.refusal(hub, "it names another key than the dealer made")
     return key, trustee
 
 
@@ -84,20 +86,24 @@ async def contribute(channel: Channel, hub: str, key: PublicKey, numbers: Sequen
     await ciphers.send(channel, hub, DealtNumbers, made)
 
 
-async def make_index(channel: Channel, terms: Terms, key: PublicKey, handles: Sequence[str], own: Longs) -> bytes:
+async def make_index(
+    channel: Channel, parameters: Parameters, key: PublicKey, handles: Sequence[str], own: Longs
+) -> bytes:
     """The collector's index, from everyone's numbers and its own: an entry after the other."""
     count = len(handles)
 
     async def read(number: int, name: str) -> Ciphertexts:
-        first, last = block(terms.grid.cells, count, number)
+        first, last = block(parameters.grid.cells, count, number)
         return await ciphers.receive(channel, name, DealtNumbers, key, last - first + 1)
 
     theirs = await gather(*(read(number, name) for number, name in enumerate(handles)))
-    made = await asyncio.to_thread(build, terms, key, theirs, own, channel.rng.stream("fresh"))
+    made = await asyncio.to_thread(build, parameters, key, theirs, own, channel.rng.stream("fresh"))
     return made.residues().data
 
 
-def build(terms: Terms, key: PublicKey, theirs: Sequence[Ciphertexts], own: Longs, fresh: Stream) -> Ciphertexts:
+def build(
+    parameters: Parameters, key: PublicKey, theirs: Sequence[Ciphertexts], own: Longs, fresh: Stream
+) -> Ciphertexts:
     """The sums up to each cell, with the collector's own numbers encrypted on top, so that no sum is as it was given.
 
     Encryptions hide them from all but the dealer, who could open them anyway.
@@ -105,7 +111,7 @@ def build(terms: Terms, key: PublicKey, theirs: Sequence[Ciphertexts], own: Long
     beginning = Ciphertexts.join(key, [part.slice(len(part) - 1, len(part)) for part in theirs]).total().values[0]
     steps = [value for part in theirs for value in part.values[:-1]]
     sums = list(accumulate([steps[0] * beginning % key.square, *steps[1:]], lambda a, b: a * b % key.square))
-    mine = np.cumsum(own[terms.b :]) + int(own[: terms.b].sum())
+    mine = np.cumsum(own[parameters.b :]) + int(own[: parameters.b].sum())
     return Ciphertexts(key, sums).plus(key.encrypt(mine.tolist(), fresh))
 
 
@@ -114,8 +120,7 @@ async def answer(channel: Channel, hub: str, key: PublicKey, entry: bytes, jitte
     try:
         read = key.accept(Residues(entry, key.width))
     except InputError as error:
-        reason = f"our entry of the index is no ciphertext: {error}"
-        raise PeerError(party=hub, step=channel.step, reason=reason) from None
+        raise channel.refusal(hub, f"our entry of the index is no ciphertext: {error}") from None
     hidden = read.plus_numbers([jitter]).rerandomised(channel.rng.stream("dealt"))
     await ciphers.send(channel, hub, Position, hidden)
 

@@ -6,9 +6,9 @@ Roles     a dealer, the trustees, and an opener: three kinds of parties, none in
 Security  fewer than `threshold` trustees learn nothing of what is opened; parts go to the opener only. With Shamir's
           cut a wrong share or part is noticed and its sender named; with Asmuth and Bloom's a wrong part is noticed,
           but not whose it is.
-Not       the dealer knows the whole key: who hears what the dealer knows opens everything. Without a dealer, and with
-          ciphertexts an eighth as long, the same is done by `committee`. Trustees open what the opener
-          asks for; who may ask for what is the protocol's to say.
+Not       the dealer knows the whole key: a party that learns what the dealer knows can open everything. `committee`
+          does the same without a dealer, and with ciphertexts an eighth as long. Trustees open what the opener asks
+          for; the protocol must say who may ask for what.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Generic, Literal, TypeVar
 
 from gmpy2 import mpz
 from msgspec import Meta
@@ -26,22 +26,18 @@ from covey.crypto.paillier import Ciphertexts, PublicKey
 from covey.crypto.residues import Residues
 from covey.crypto.rng import Label, spell
 from covey.crypto.threshold_key import check_threshold
-from covey.crypto.threshold_paillier import SLACK_BITS, Primes, ShamirKey, ShamirPart, ShamirTrustee, deal_shamir
+from covey.crypto.threshold_paillier import Primes, ShamirKey, ShamirPart, ShamirTrustee, deal_shamir
 from covey.errors import InputError, PeerError
 from covey.protocols.collect.committee import places
 from covey.secure import ciphers
 from covey.secure.ciphers import Ciphers
-from covey.secure.declare import Cost, Leakage
-from covey.wire import FRAME_BYTES, Bytes32, Channel, Message, gather
+from covey.secure.declare import Leakage
+from covey.wire import Bytes32, Channel, Message, gather
 
 Cut = Literal["shamir", "asmuth-bloom"]
 Trustee = ShamirTrustee | AsmuthBloomTrustee
 Key = ShamirKey | AsmuthBloomKey
-
-KEY_BYTES = FRAME_BYTES + 38
-SHARE_BYTES = FRAME_BYTES + 48
-CONFIRMED_BYTES = FRAME_BYTES + 64
-PROVED_BYTES = FRAME_BYTES + 34
+K = TypeVar("K", bound=Key)
 
 LEAKAGE = Leakage(
     everyone=("the dealt key, of which {threshold} of {trustees} trustees hold the secret together",),
@@ -52,17 +48,21 @@ Share = Annotated[bytes, Meta(max_length=2048)]
 Proof = Annotated[bytes, Meta(max_length=8192)]
 
 
-class SentShamirKey:
+class _SentKey(Generic[K]):
     """A key as it travels: reading it is checking it."""
 
     __slots__ = ("key",)
 
-    def __init__(self, key: ShamirKey) -> None:
-        self.key = key
+    def __init__(self, key: K) -> None:
+        self.key: K = key
 
     def pack(self) -> bytes:
         """The key's bytes."""
         return self.key.pack()
+
+
+class SentShamirKey(_SentKey[ShamirKey]):
+    """A key that was cut by Shamir."""
 
     @classmethod
     def unpack(cls, raw: bytes) -> SentShamirKey:
@@ -70,17 +70,8 @@ class SentShamirKey:
         return cls(ShamirKey.unpack(raw))
 
 
-class SentAsmuthBloomKey:
-    """The same for the other cut."""
-
-    __slots__ = ("key",)
-
-    def __init__(self, key: AsmuthBloomKey) -> None:
-        self.key = key
-
-    def pack(self) -> bytes:
-        """The key's bytes."""
-        return self.key.pack()
+class SentAsmuthBloomKey(_SentKey[AsmuthBloomKey]):
+    """A key that was cut by Asmuth and Bloom."""
 
     @classmethod
     def unpack(cls, raw: bytes) -> SentAsmuthBloomKey:
@@ -227,11 +218,6 @@ async def unlock(channel: Channel, key: Key, helpers: Mapping[str, int], ciphert
         raise _refused(channel, " or ".join(helpers), str(error)) from None
 
 
-def ideal(numbers: Sequence[int]) -> list[int]:
-    """What a trusted party would answer the opener: the numbers in the ciphertexts."""
-    return list(numbers)
-
-
 async def _named(
     channel: Channel, dealer: str, members: Sequence[str], threshold: int, cut: Cut
 ) -> NamedShamir | NamedAsmuthBloom:
@@ -268,41 +254,3 @@ def _context(channel: Channel) -> tuple[Label, ...]:
 
 def _refused(channel: Channel, party: str, reason: str) -> PeerError:
     return PeerError(party=party, step=channel.step or "the committee", reason=reason)
-
-
-def _key_bytes(trustees: int, cut: Cut, bits: int) -> int:
-    return bits // 4 * (2 + trustees) if cut == "shamir" else bits // 8 * 3
-
-
-def _share_bytes(cut: Cut, bits: int) -> int:
-    return bits // 4 if cut == "shamir" else bits // 4 + SLACK_BITS // 8 + 1
-
-
-COST = Cost(
-    rounds=lambda trustees, cut, bits: 2,
-    messages=lambda trustees, cut, bits: 2 * trustees + 1,
-    bytes=lambda trustees, cut, bits: (
-        (trustees + 1) * (KEY_BYTES + _key_bytes(trustees, cut, bits))
-        + trustees * (_share_bytes(cut, bits) + CONFIRMED_BYTES)
-    ),
-)
-"""Of `deal` with its `accept` and `learn`."""
-
-
-def _proof_bytes(trustees: int, cut: Cut, bits: int) -> int:
-    if cut != "shamir":
-        return 0
-    factorial = sum(place.bit_length() for place in range(2, trustees + 1))
-    return PROVED_BYTES + 2 * (bits // 4) + (2 * bits + factorial + 256) // 8
-
-
-OPENING_COST = Cost(
-    rounds=lambda trustees, threshold, cut, bits, count: 2 if count else 0,
-    messages=lambda trustees, threshold, cut, bits, count: (
-        threshold * (2 * ciphers.messages(count, bits) + (cut == "shamir")) if count else 0
-    ),
-    bytes=lambda trustees, threshold, cut, bits, count: (
-        threshold * (2 * ciphers.size(count, bits) + _proof_bytes(trustees, cut, bits)) if count else 0
-    ),
-)
-"""Of `unlock` and as many `serve` as are needed."""

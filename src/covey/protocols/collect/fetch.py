@@ -1,4 +1,4 @@
-"""How a respondent reads its cell's entry of the index, and nobody sees which.
+"""Reading the index: a respondent gets its cell's entry, and nobody sees which one.
 
 Up to 2^14 cells everyone is sent the whole index: nothing is asked, so nothing can be seen. Above, the index is read by
 private retrieval (`covey.crypto.pir`): a query hides the cell as learning with errors is hard. It may be plain
@@ -23,10 +23,9 @@ from msgspec import Meta
 from covey.arrays import Words32
 from covey.crypto import pir
 from covey.crypto.rng import Stream, spell
-from covey.errors import PeerError
 from covey.protocols.collect import roll
 from covey.protocols.collect.keys import Enrolment
-from covey.protocols.collect.terms import BROADCAST_CELLS, DEALT_BITS, Terms
+from covey.protocols.collect.parameters import BROADCAST_CELLS, DEALT_BITS, Parameters
 from covey.protocols.protocol import EVERYONE, Attendance
 from covey.wire import Channel, Message, gather
 
@@ -65,15 +64,15 @@ class Reply(Message, tag="collect.reply"):
 
 async def serve(
     channel: Channel,
-    terms: Terms,
+    parameters: Parameters,
     content: bytes,
     enrolment: Enrolment,
     then: Callable[[str], Awaitable[T]],
     attendance: Attendance = EVERYONE,
 ) -> dict[str, T]:
     """Lets everyone read; `then` is awaited for each, and what it answers is returned, without those who left."""
-    if terms.private_retrieval:
-        return await _serve_queries(channel, terms, content, enrolment, then, attendance)
+    if parameters.private_retrieval:
+        return await _serve_queries(channel, parameters, content, enrolment, then, attendance)
     message, free = Index(content), asyncio.Semaphore(attendance.crowd)
 
     async def one(name: str) -> T:
@@ -86,14 +85,14 @@ async def serve(
 
 async def _serve_queries(
     channel: Channel,
-    terms: Terms,
+    parameters: Parameters,
     content: bytes,
     enrolment: Enrolment,
     then: Callable[[str], Awaitable[T]],
     attendance: Attendance,
 ) -> dict[str, T]:
-    """The same by private retrieval; a lot's queries are answered together."""
-    shape = pir.shape_of(terms.grid.cells, terms.entry_bytes)
+    """Serves the index by private retrieval; a lot's queries are answered together."""
+    shape = pir.shape_of(parameters.grid.cells, parameters.entry_bytes)
     table = await asyncio.to_thread(pir.Table, content, shape)
     matrix, handles = pir.Matrix(seed_of(enrolment.lot), shape), enrolment.handles
     hint = (await asyncio.to_thread(table.hint, matrix)).astype("<u4").tobytes()
@@ -109,22 +108,21 @@ async def _serve_queries(
     return {name: answer for part in answers for name, answer in part.items()}
 
 
-async def read(channel: Channel, terms: Terms, hub: str, lot: bytes, cell: int) -> bytes:
+async def read(channel: Channel, parameters: Parameters, hub: str, lot: bytes, cell: int) -> bytes:
     """The entry of our cell."""
-    if not terms.private_retrieval:
+    if not parameters.private_retrieval:
         content = (await channel.receive(hub, Index)).entries
-        due = terms.grid.cells * terms.entry_bytes
+        due = parameters.grid.cells * parameters.entry_bytes
         if len(content) != due:
-            raise PeerError(party=hub, step=channel.step, reason=f"an index of {len(content)} bytes, expected {due}")
-        return content[cell * terms.entry_bytes : (cell + 1) * terms.entry_bytes]
-    shape = pir.shape_of(terms.grid.cells, terms.entry_bytes)
+            raise channel.refusal(hub, f"an index of {len(content)} bytes, expected {due}")
+        return content[cell * parameters.entry_bytes : (cell + 1) * parameters.entry_bytes]
+    shape = pir.shape_of(parameters.grid.cells, parameters.entry_bytes)
     hint = await _hint(channel, hub, shape)
     asked = await _desk().ask(seed_of(lot), shape, cell, channel.rng.stream("query"))
     await channel.send(hub, Query(asked.queries.astype("<u4").tobytes()))
     words = (await channel.receive(hub, Reply)).words
     if len(words) != shape.answer_bytes:
-        reason = f"a reply of {len(words)} bytes, expected {shape.answer_bytes}"
-        raise PeerError(party=hub, step=channel.step, reason=reason)
+        raise channel.refusal(hub, f"a reply of {len(words)} bytes, expected {shape.answer_bytes}")
     [record] = pir.recover(asked, hint, _words(words)[np.newaxis, :])
     return record
 
@@ -145,8 +143,7 @@ async def _reply(
             await channel.send(name, Hint(hint[start : start + LARGEST_PIECE]))
         words = (await channel.receive(name, Query)).words
         if len(words) != shape.query_bytes:
-            reason = f"a query of {len(words)} bytes, expected {shape.query_bytes}"
-            raise PeerError(party=name, step=channel.step, reason=reason)
+            raise channel.refusal(name, f"a query of {len(words)} bytes, expected {shape.query_bytes}")
         return _words(words)
 
     queries = await roll.call(attendance, lot, query)
@@ -162,7 +159,7 @@ async def _hint(channel: Channel, hub: str, shape: pir.Shape) -> Words32:
     for start in range(0, shape.hint_bytes, LARGEST_PIECE):
         part = (await channel.receive(hub, Hint)).words
         if len(part) != min(LARGEST_PIECE, shape.hint_bytes - start):
-            raise PeerError(party=hub, step=channel.step, reason="a hint of another size than its table needs")
+            raise channel.refusal(hub, "a hint of another size than its table needs")
         parts.append(part)
     return _words(b"".join(parts)).reshape(shape.rows, pir.DIMENSION)
 
@@ -173,7 +170,7 @@ def _words(raw: bytes) -> Words32:
 
 @dataclass
 class _Desk:
-    """Where the respondents of one process have their queries made: those that come at the same time, together."""
+    """Makes the queries of the respondents in one process: those that come at the same time, together."""
 
     waiting: list[tuple[int, Stream, asyncio.Future[pir.Asked]]] = field(default_factory=list)
     busy: asyncio.Lock = field(default_factory=asyncio.Lock)

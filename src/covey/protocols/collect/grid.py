@@ -24,7 +24,7 @@ MOST_CELLS = curve.MOST_CELLS
 
 @dataclass(frozen=True)
 class Grid:
-    """Which level each column enters at, and which of its cells each leaf code lies in."""
+    """The level of each column, the number of its cells, and the cell of each leaf code."""
 
     levels: tuple[int, ...]
     sides: tuple[int, ...]
@@ -44,7 +44,7 @@ class Grid:
 
     @property
     def cells(self) -> int:
-        """How many cells there are."""
+        """The number of cells."""
         return math.prod(self.sides)
 
     @cached_property
@@ -53,7 +53,7 @@ class Grid:
         return curve.cells(self.sides)
 
     def rank(self, codes: Ints) -> Longs:
-        """Where each record (columns x records, leaf codes) stands on the curve, from 0."""
+        """The rank on the curve of each record (columns x records, leaf codes), from 0."""
         cells = tuple(own[codes[column]] for column, own in enumerate(self.cell_of_code))
         return np.asarray(self.ranks[cells], dtype=np.int64)
 
@@ -87,6 +87,6 @@ def choose_levels(sides: Sequence[Sequence[int]], most: int) -> list[int]:
 
 
 def _places(tree: Hierarchy, level: int) -> Longs:
-    """Which of the level's nodes each leaf code lies below, counted along the tree."""
+    """The number of the level's node above each leaf code, counted along the tree."""
     nodes = tree.up[level]
     return np.concatenate([[0], np.cumsum(nodes[1:] != nodes[:-1])]).astype(np.int64)

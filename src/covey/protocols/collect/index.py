@@ -1,11 +1,12 @@
-"""The encrypted index: for every cell its position on the line, which nobody knows and everyone can read encrypted.
+"""The encrypted index: the position of every cell on the line, which nobody knows and everyone can read encrypted.
 
 Source    Xue and others, section 4.2. A joint number is the sum of one that a respondent drew and one that the
           collector drew, both uniform on rho; a cell's position is the sum of all joint numbers up to it, behind b that
           precede. Each respondent draws the numbers of a block of cells and encrypts them; the collector adds its own
           to the sums.
-Fixed     each published entry is re-randomised: else the owner of a number would find the collector's from the ratio of
-          neighbouring entries. Of the b numbers only the sum matters, and each respondent encrypts its part of it.
+Fixed     each published entry is re-randomised; otherwise the owner of a number would find the collector's number
+          from the ratio of neighbouring entries. Of the b numbers only the sum matters, and each respondent encrypts
+          its part of it.
 """
 
 from __future__ import annotations
@@ -16,18 +17,21 @@ from covey.arrays import Longs, Octets
 from covey.crypto.elgamal import Ciphertexts, encrypt, rerandomise
 from covey.crypto.group import POINT_BYTES, Points
 from covey.crypto.rng import Stream
-from covey.errors import PeerError
-from covey.protocols.collect.terms import Terms
+from covey.protocols.collect.parameters import Parameters
 from covey.wire import Channel, Message
 
 ENTRY_BYTES = 2 * POINT_BYTES
 
 
-class Numbers(Message, tag="collect.numbers"):
-    """A respondent's random numbers for its block of cells, and its part of those before the first cell, encrypted."""
+class Encrypted(Message):
+    """Numbers of a respondent, encrypted: the first halves of the ciphertexts, and the second halves."""
 
     first: Points
     second: Points
+
+
+class Numbers(Encrypted, tag="collect.numbers"):
+    """A respondent's random numbers for its block of cells, and its part of those before the first cell."""
 
 
 def block(cells: int, respondents: int, number: int) -> tuple[int, int]:
@@ -35,40 +39,47 @@ def block(cells: int, respondents: int, number: int) -> tuple[int, int]:
     return cells * number // respondents, cells * (number + 1) // respondents
 
 
-def draw(terms: Terms, stream: Stream, count: int) -> Longs:
-    """That many random numbers from rho."""
-    return stream.words_below(terms.high - terms.low + 1, count).astype(np.int64) + terms.low
+def draw(parameters: Parameters, stream: Stream, count: int) -> Longs:
+    """Draws that many random numbers from rho."""
+    return stream.words_below(parameters.high - parameters.low + 1, count).astype(np.int64) + parameters.low
 
 
-def contribute(terms: Terms, key: Points, respondents: int, number: int, numbers: Stream, fresh: Stream) -> Ciphertexts:
+def contribute(
+    parameters: Parameters, key: Points, respondents: int, number: int, numbers: Stream, fresh: Stream
+) -> Ciphertexts:
     """A respondent's encrypted numbers."""
-    return encrypt(drawn(terms, respondents, number, numbers), key, fresh)
+    return encrypt(drawn(parameters, respondents, number, numbers), key, fresh)
 
 
-def drawn(terms: Terms, respondents: int, number: int, numbers: Stream) -> list[int]:
+def drawn(parameters: Parameters, respondents: int, number: int, numbers: Stream) -> list[int]:
     """A respondent's numbers: one for each cell of its block, and then its part of the beginning."""
-    first, last = block(terms.grid.cells, respondents, number)
-    before, after = block(terms.b, respondents, number)
-    own = draw(terms, numbers, last - first + after - before)
+    first, last = block(parameters.grid.cells, respondents, number)
+    before, after = block(parameters.b, respondents, number)
+    own = draw(parameters, numbers, last - first + after - before)
     return [*own[: last - first].tolist(), int(own[last - first :].sum())]
 
 
-async def receive(channel: Channel, terms: Terms, handle: str, respondents: int, number: int) -> Ciphertexts:
+async def receive(channel: Channel, parameters: Parameters, handle: str, respondents: int, number: int) -> Ciphertexts:
     """One respondent's numbers, as the collector reads them."""
-    message = await channel.receive(handle, Numbers)
-    first, last = block(terms.grid.cells, respondents, number)
-    due = last - first + 1
+    first, last = block(parameters.grid.cells, respondents, number)
+    return await receive_ciphertexts(channel, handle, Numbers, last - first + 1, "numbers")
+
+
+async def receive_ciphertexts(channel: Channel, handle: str, kind: type[Encrypted], due: int, what: str) -> Ciphertexts:
+    """A respondent's ciphertexts. Raises PeerError unless there are `due` of them."""
+    message = await channel.receive(handle, kind)
     if len(message.first) != due or len(message.second) != due:
-        reason = f"{len(message.first)} and {len(message.second)} halves of numbers, expected {due}"
-        raise PeerError(party=handle, step=channel.step, reason=reason)
+        raise channel.refusal(
+            handle, f"{len(message.first)} and {len(message.second)} halves of {what}, expected {due}"
+        )
     return Ciphertexts(message.first, message.second)
 
 
-def build(terms: Terms, key: Points, theirs: list[Ciphertexts], own: Longs, fresh: Stream) -> Ciphertexts:
+def build(parameters: Parameters, key: Points, theirs: list[Ciphertexts], own: Longs, fresh: Stream) -> Ciphertexts:
     """The index, from everyone's numbers in the order of respondents, and the collector's: b first, then the cells'."""
     beginnings = Ciphertexts.join([part.slice(len(part) - 1, len(part)) for part in theirs]).total()
     steps = Ciphertexts.join([part.slice(0, len(part) - 1) for part in theirs])
-    before, mine = int(own[: terms.b].sum()), np.cumsum(own[terms.b :])
+    before, mine = int(own[: parameters.b].sum()), np.cumsum(own[parameters.b :])
     begun = Ciphertexts.join([steps.slice(0, 1).plus(beginnings), steps.slice(1, len(steps))])
     return rerandomise(begun.running_totals().plus_numbers((mine + before).tolist()), key, fresh)
 

@@ -28,7 +28,7 @@ from covey.protocols.protocol import EVERYONE, Attendance
 from covey.wire import Bytes32, Bytes64, Channel, Count, Message, Name, gather
 
 LETTERS = 3
-"""That a trustee writes to each other one in founding the committee: a promise, a deal, an echo."""
+"""The letters of a trustee to each other one in founding the committee: a promise, a deal, an echo."""
 MOST_TRUSTEES = 31
 
 
@@ -40,7 +40,7 @@ class Enrolled(Message, tag="collect.enrolled"):
 
 
 class Welcome(Message, tag="collect.welcome"):
-    """How many take part, which of them the reader is, and, for a trustee or a dealer, who the trustees are."""
+    """The number of respondents, the reader's own number, and, for a trustee or a dealer, the trustees."""
 
     respondents: Count
     number: Count
@@ -58,7 +58,7 @@ class Keys(Message, tag="collect.keys"):
     knows: Bytes64
     committee: Point
     rows: Point
-    """What rows are sealed to, for the collector alone."""
+    """The key that rows are sealed to, for the collector alone."""
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,9 @@ class Opening:
     own: KeyShare
     committee: CommitteeKey
     trustees: Mapping[str, int]
-    """By name, with their places; a majority of them is asked, and the others are spares."""
+    """Their places by name; a majority of them is asked, and the others are spares."""
     key: Points
-    """What everything is encrypted under."""
+    """The joint key that everything is encrypted under."""
 
     @property
     def helpers(self) -> dict[str, int]:
@@ -80,35 +80,35 @@ class Opening:
 
 @dataclass(frozen=True)
 class Enrolment:
-    """Who takes part, and with which keys, as the collector knows it."""
+    """The respondents and their keys, as the collector knows them."""
 
     handles: tuple[str, ...]
     letters: Mapping[str, Point]
     opening: Opening
     trustees: tuple[str, ...]
     dealer: str
-    """Who deals the key of the other scheme; empty where there is none."""
+    """The respondent who deals the key of the other scheme; empty where there is none."""
     lot: bytes
-    """What is drawn for everyone follows from it."""
+    """The hash that all common draws follow from."""
     rows: KeyShare = field(repr=False)
-    """What rows are sealed to."""
+    """The key that rows are sealed to."""
 
 
 @dataclass(frozen=True)
 class Membership:
-    """What a respondent knows of the whole."""
+    """A respondent's knowledge of the whole collection."""
 
     respondents: int
     number: int
     lot: bytes
     letters: KeyShare = field(repr=False)
     key: Points
-    """What positions are encrypted under."""
+    """The key that positions are encrypted under."""
     rows: Point
-    """What rows are sealed to at last."""
+    """The collector's key, which rows are sealed to innermost."""
     trustee: Trustee | None
     trustees: tuple[str, ...] = ()
-    """Who they are, for one of them and for the dealer."""
+    """The trustees' names, for one of them and for the dealer."""
     dealer: str = ""
     company: Mapping[str, Point] = field(default_factory=dict)
     """Their keys for letters."""
@@ -130,7 +130,7 @@ def chosen(lot: bytes, handles: Sequence[str], size: int) -> tuple[tuple[str, ..
 
 
 def majority(size: int) -> int:
-    """How many trustees open."""
+    """The number of trustees that open."""
     return size // 2 + 1
 
 

@@ -1,4 +1,4 @@
-"""Post: respondents speak to each other through the collector, who carries sealed letters and sees their sizes only.
+"""Post: respondents write to each other through the collector, who carries sealed letters and sees only their sizes.
 
 Respondents reach nobody but the collector. Each has a key for letters, which the collector hands on; a letter is sealed
 to its reader and bound to session, step, writer and reader. A `PostLink` is a link like any other, so that a block of
@@ -9,7 +9,7 @@ not to cheat (docs/protocols/collect.md).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
 
 from msgspec import Meta
@@ -18,7 +18,7 @@ from covey.crypto.elgamal import KeyShare
 from covey.crypto.group import Point
 from covey.crypto.rng import Label
 from covey.crypto.seal import Sealed, seal, unseal
-from covey.errors import InputError, PeerError
+from covey.errors import InputError
 from covey.wire import Channel, Message, Nothing, Session, gather
 
 LARGEST_LETTER = 1 << 16
@@ -30,53 +30,10 @@ class Parcel(Message, tag="collect.parcel"):
     sealed: Annotated[bytes, Meta(min_length=48, max_length=LARGEST_LETTER)]
 
 
-class PostLink:
-    """One respondent's lines to some others, by way of the collector."""
-
-    def __init__(self, channel: Channel, hub: str, own: KeyShare, keys: Mapping[str, Point]) -> None:
-        self.me = channel.me
-        self.peers = tuple(sorted({hub, *keys} - {channel.me}))
-        self._channel, self._hub, self._own, self._keys = channel, hub, own, keys
-        self._written = dict.fromkeys(self.peers, 0)
-        self._read = dict.fromkeys(self.peers, 0)
-
-    async def send(self, peer: str, frame: bytes) -> None:
-        """Seals a frame and gives it to the collector."""
-        if peer == self._hub:
-            await self._channel.at("hub").send(peer, Parcel(frame))
-            return
-        number = self._written[peer]
-        self._written[peer] = number + 1
-        at = self._channel.at("to", peer)
-        sealed = seal([frame], self._keys[peer], at.rng.stream("letter", number), *_context(at, self.me, peer, number))
-        await at.send(self._hub, Parcel(sealed.rows()[0]))
-
-    async def receive(self, peer: str) -> bytes:
-        """The next frame of that peer."""
-        if peer == self._hub:
-            return (await self._channel.at("hub").receive(peer, Parcel)).sealed
-        at = self._channel.at("from", peer)
-        number = self._read[peer]
-        parcel = await at.receive(self._hub, Parcel)
-        self._read[peer] = number + 1
-        try:
-            sealed = Sealed.parse([parcel.sealed])
-            return unseal(sealed, self._own.surrender(), *_context(at, peer, self.me, number))[0]
-        except InputError as error:
-            raise PeerError(party=peer, step=at.step, reason=f"its letter does not open: {error}") from None
-
-    def heard(self, peer: str) -> float:
-        """Now: whether the collector lives is for the channel below to say."""
-        return asyncio.get_running_loop().time()
-
-    async def close(self) -> None:
-        """Nothing is to be done: the line to the collector stays."""
-
-
 class HubLink:
-    """The collector's lines to respondents that speak over the post: nothing is sealed on these."""
+    """Lines to or from the collector itself: nothing is sealed on these."""
 
-    def __init__(self, channel: Channel, peers: Sequence[str]) -> None:
+    def __init__(self, channel: Channel, peers: Iterable[str]) -> None:
         self.me, self.peers = channel.me, tuple(sorted(peers))
         self._channel = channel
 
@@ -89,11 +46,46 @@ class HubLink:
         return (await self._channel.at("hub").receive(peer, Parcel)).sealed
 
     def heard(self, peer: str) -> float:
-        """Now: whether the peer lives is for the channel below to say."""
+        """The time now: the channel below says if the peer is alive."""
         return asyncio.get_running_loop().time()
 
     async def close(self) -> None:
-        """Nothing is to be done: the lines stay."""
+        """Does nothing: the lines stay."""
+
+
+class PostLink(HubLink):
+    """One respondent's lines to some others, by way of the collector, and to the collector itself."""
+
+    def __init__(self, channel: Channel, hub: str, own: KeyShare, keys: Mapping[str, Point]) -> None:
+        super().__init__(channel, {hub, *keys} - {channel.me})
+        self._hub, self._own, self._keys = hub, own, keys
+        self._written = dict.fromkeys(self.peers, 0)
+        self._read = dict.fromkeys(self.peers, 0)
+
+    async def send(self, peer: str, frame: bytes) -> None:
+        """Seals a frame to its reader and gives it to the collector."""
+        if peer == self._hub:
+            return await super().send(peer, frame)
+        number = self._written[peer]
+        self._written[peer] = number + 1
+        at = self._channel.at("to", peer)
+        sealed = seal([frame], self._keys[peer], at.rng.stream("letter", number), *_context(at, self.me, peer, number))
+        await at.send(self._hub, Parcel(sealed.rows()[0]))
+        return None
+
+    async def receive(self, peer: str) -> bytes:
+        """The next frame of that peer."""
+        if peer == self._hub:
+            return await super().receive(peer)
+        at = self._channel.at("from", peer)
+        number = self._read[peer]
+        parcel = await at.receive(self._hub, Parcel)
+        self._read[peer] = number + 1
+        try:
+            sealed = Sealed.parse([parcel.sealed])
+            return unseal(sealed, self._own.surrender(), *_context(at, peer, self.me, number))[0]
+        except InputError as error:
+            raise at.refusal(peer, f"its letter does not open: {error}") from None
 
 
 def hub_channel(channel: Channel, peers: Sequence[str]) -> Channel:

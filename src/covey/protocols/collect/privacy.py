@@ -1,8 +1,8 @@
-"""How well a position hides its cell: the paper's formula, and what is true.
+"""The chance to guess a cell from its position: the paper's formula, and the correct one.
 
 Source    Xue and others, section 4.2, Theorem 1 and Tables II, III. A position is a sum of b + c joint numbers. The
-          paper reckons with one uniform number for each; a joint number is the sum of two, its mean and variance are
-          doubled, and the collector, who alone sees positions, knows one of the two: so its chance is about twice as
+          paper counts one uniform number for each. But a joint number is the sum of two, so its mean and variance are
+          doubled; and the collector, who alone sees positions, knows one of the two. So its chance is about twice as
           high as the paper says.
 
 All three are of the form 2 Phi(x) - 1, away from the ends of the curve, for whoever knows nothing else:
@@ -30,22 +30,22 @@ def spread(low: float, high: float) -> tuple[float, float]:
     return (low + high) / 2, (high - low) / math.sqrt(12)
 
 
-def paper_chance(low: float, high: float, terms: float) -> float:
-    """What the paper's Tables II and III print for so many joint numbers."""
+def paper_chance(low: float, high: float, summands: float) -> float:
+    """The chance that the paper's Tables II and III print for so many joint numbers."""
     mean, deviation = spread(low, high)
-    return _within(mean / (2 * deviation * math.sqrt(terms)))
+    return _within(mean / (2 * deviation * math.sqrt(summands)))
 
 
-def outsider_chance(low: float, high: float, terms: float) -> float:
-    """Of someone who sees a position and knows none of the random numbers."""
+def outsider_chance(low: float, high: float, summands: float) -> float:
+    """The chance of someone who sees a position and knows none of the random numbers."""
     mean, deviation = spread(low, high)
-    return _within(mean / (deviation * math.sqrt(2 * terms)))
+    return _within(mean / (deviation * math.sqrt(2 * summands)))
 
 
-def collector_chance(low: float, high: float, terms: float) -> float:
-    """Of the collector, who drew half of the random numbers."""
+def collector_chance(low: float, high: float, summands: float) -> float:
+    """The chance of the collector, who drew half of the random numbers."""
     mean, deviation = spread(low, high)
-    return _within(mean / (deviation * math.sqrt(terms)))
+    return _within(mean / (deviation * math.sqrt(summands)))
 
 
 def offset_needed(low: float, high: float, chance: float = ACCEPTED) -> int:

@@ -1,4 +1,4 @@
-"""Who is still there: the collector asks many people, and goes on with those who answer.
+"""The roll: the collector asks many people, and goes on with those who answer.
 
 A respondent who has left raises `Left` wherever the collector waits for it, and one that breaks the protocol may be
 excused (`Attendance`). The collector decides only once everyone has answered or is known to have left, so that its
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 async def call(attendance: Attendance, names: Iterable[str], work: Callable[[str], Awaitable[T]]) -> dict[str, T]:
-    """What each of them answers, by name and in their order; whoever has left or was excused is missing."""
+    """The answers of these respondents, by name and in their order, without those who left or were excused."""
     asked = list(names)
 
     async def ask(name: str) -> list[T]:
@@ -37,6 +37,6 @@ async def call(attendance: Attendance, names: Iterable[str], work: Callable[[str
 
 
 def gone(attendance: Attendance, error: PeerError) -> Left:
-    """Who broke the protocol where everyone is needed has left, as far as this attempt goes."""
+    """Turns a broken protocol into leaving, where this attempt needs everyone."""
     attendance.excuse(error)
     return Left(error.party, "broke the protocol")

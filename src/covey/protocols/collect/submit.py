@@ -1,18 +1,19 @@
-"""Submission: a class's members hand in their answers through each other's hands, so that nobody knows whose is whose.
+"""Submission: a class's members hand in their rows through a mix of their own, so that nobody knows whose is whose.
 
 Source    Xue and others, section 4.6, whose "anonymous channel" is a decryption mix within the class here: the
-          collector knows who is in which class anyhow. A row is padded, sealed to the collector and then to each mixer,
-          the last one innermost. Each mixer in turn takes its layer off, refuses repeated rows, and brings them into
-          random order.
-Hides     which row is whose, as long as one mixer besides the row's owner is honest; all but one of a class's members
-          together always know the last one's row. In classes of more than 16 the first 16 in a random order mix.
+          collector knows the members of each class anyway. A row is padded, sealed to the collector and then to each
+          mixer, the last one innermost. Each mixer in turn takes its layer off, refuses repeated rows, and brings the
+          rows into random order.
+Security  nobody learns which row is whose, as long as one mixer besides the row's owner is honest. All but one of a
+          class's members together always know the last one's row. In classes of more than 16 the first 16 in a random
+          order mix.
 Leaving   a member that leaves before its class's rows are open is left out: the others are told of a smaller company,
-          of k or more, and hand in anew; below k the class is withheld. Nothing of the former company was opened: each
-          of its rows still has the layer of the mixer that left, and everything later lies below it, or the mix had
-          not begun; the members that are left turn to the new company and take no layer off for the old one any more.
-          Rows are sealed for one company (its keys are part of the seal), so that none fits into another's mix. A
-          collector that lies about who left, and has the last mixer on its side, could open both companies' rows and
-          find the one that differs: like every collector that cheats, it is not kept from it.
+          of k or more, and hand in anew; below k the class is withheld. Nothing of the former company was opened:
+          either the mix had not begun, or each of its rows still has the layer of the mixer that left. The members
+          that are left take no layer off for the former company any more. Rows are sealed for one company (its keys
+          are part of the seal), so that none fits into another's mix.
+Not       it does not protect against a collector that cheats: one that lies about who left, and has the last mixer on
+          its side, could open both companies' rows and find the one that differs.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from covey.crypto.seal import OVERHEAD, Sealed, seal, unseal
 from covey.errors import InputError, PeerError
 from covey.protocols.collect import roll
 from covey.protocols.collect.keys import Enrolment, Membership
-from covey.protocols.collect.terms import Terms
+from covey.protocols.collect.parameters import Parameters
 from covey.protocols.protocol import EVERYONE, Attendance
 from covey.protocols.shared.rows import carried, domain
 from covey.secure import batches
@@ -49,7 +50,7 @@ LARGEST_CLASS = 1 << 20
 
 
 class Company(Message, tag="collect.company"):
-    """What a member of a class is asked for: to hand in among the holders of these keys, to mix, or nothing more.
+    """The next task of a member of a class: to hand in among the holders of these keys, to mix, or nothing more.
 
     The keys are those for letters, in no order that says anything.
     """
@@ -67,7 +68,7 @@ class Class:
     """A class as one of its members, or the collector, knows it."""
 
     keys: Points
-    """In the order in which everyone numbers the members."""
+    """The members' keys, in the order in which everyone numbers them."""
     mixers: tuple[int, ...]
     """The places of those who mix, in their order."""
 
@@ -83,17 +84,17 @@ class Class:
 
 @dataclass
 class Member:
-    """A respondent's way through what it is asked for in its class."""
+    """A respondent's side of the submission."""
 
     channel: Channel
-    terms: Terms
+    parameters: Parameters
     hub: str
     membership: Membership
     own: Class | None = None
     mixed: bool = False
 
     async def serve(self, row: bytes, agree: Callable[[int], Awaitable[None]]) -> bool:
-        """Hands the row in, and mixes if it is asked to; whether the class was released.
+        """Hands the row in, and mixes if it is asked to. Returns True if the class was released.
 
         `agree` is asked once, with the number of members, before anything leaves.
         """
@@ -114,8 +115,8 @@ class Member:
 
     def _joined(self, keys: Sequence[Point]) -> Class:
         """The class of these members. Raises PeerError below k, and where it has anyone who was not in it before."""
-        if len(keys) < self.terms.k or not Points.join(keys).distinct():
-            raise self._refused(f"a class of fewer than {self.terms.k} members, or one named twice")
+        if len(keys) < self.parameters.k or not Points.join(keys).distinct():
+            raise self._refused(f"a class of fewer than {self.parameters.k} members, or one named twice")
         if self.membership.letters.public not in keys:
             raise self._refused("a class that we are not in")
         before = None if self.own is None else set(self.own.keys)
@@ -125,7 +126,7 @@ class Member:
 
     async def _hand_in(self, at: Channel, own: Class, row: bytes) -> None:
         context = _context(at, own)
-        padded = pad([row], 1, self.terms.row_bytes)
+        padded = pad([row], 1, self.parameters.row_bytes)
         wrapped = seal(padded, self.membership.rows, at.rng.stream("row"), *context, "row")
         for depth, place in reversed(list(enumerate(own.mixers))):
             key = own.keys.slice(place, place + 1)
@@ -138,30 +139,35 @@ class Member:
         if own is None or place not in own.mixers or self.mixed:
             raise self._refused("we are to mix where it is not our turn, or a second time")
         depth, self.mixed = own.mixers.index(place), True
-        size = row_size(self.terms, len(own.mixers) - depth)
+        size = row_size(self.parameters, len(own.mixers) - depth)
         batch = await batches.receive(at.at("pass"), self.hub, Onions, len(own.keys), size)
         mixed = peel(at, self.hub, batch, self.membership.letters, (*_context(at, own), depth))
         await batches.send(at.at("pass"), self.hub, Onions, permuted(mixed, at.rng.stream("order")))
 
     def _refused(self, reason: str) -> PeerError:
-        return PeerError(party=self.hub, step=self.channel.step, reason=reason)
+        return self.channel.refusal(self.hub, reason)
 
 
 @dataclass(frozen=True)
 class Gathered:
-    """What became of one company: its rows, or who is left to hand in anew (nobody where that is of no use)."""
+    """The end of one company: its rows, or the members left to hand in anew (none where that is of no use)."""
 
     rows: list[list[str]] | None
     left: tuple[str, ...] = ()
 
 
 class Assembly:
-    """The collector's way to the members of all classes; each of them has its tasks numbered by itself."""
+    """The collector's side of the submission, for all classes; each member has its tasks numbered by itself."""
 
     def __init__(
-        self, channel: Channel, terms: Terms, study: Study, enrolment: Enrolment, attendance: Attendance = EVERYONE
+        self,
+        channel: Channel,
+        parameters: Parameters,
+        study: Study,
+        enrolment: Enrolment,
+        attendance: Attendance = EVERYONE,
     ) -> None:
-        self._channel, self._terms, self._study = channel, terms, study
+        self._channel, self._terms, self._study = channel, parameters, study
         self._enrolment, self._attendance = enrolment, attendance
         self._steps = {name: count() for name in enrolment.handles}
         self._at: dict[str, Channel] = {}
@@ -214,18 +220,17 @@ class Assembly:
             rows = unseal(batch, self._enrolment.rows.surrender(), *_context(self._channel, own), "row")
             return [read_row(self._study, unpad(row)) for row in rows]
         except InputError as error:
-            reason = f"a row of its class cannot be read: {error}"
-            raise PeerError(party=last, step=self._channel.step, reason=reason) from None
+            raise self._channel.refusal(last, f"a row of its class cannot be read: {error}") from None
 
 
 def peel(channel: Channel, hub: str, batch: Sealed, own: KeyShare, context: tuple[Label, ...]) -> Sealed:
     """The rows without our layer. Raises PeerError for a repeated row, or one that does not open."""
     if not batch.heads.distinct():
-        raise PeerError(party=hub, step=channel.step, reason="a row occurs twice")
+        raise channel.refusal(hub, "a row occurs twice")
     try:
         return Sealed.parse(unseal(batch, own.surrender(), *context))
     except InputError as error:
-        raise PeerError(party=hub, step=channel.step, reason=f"it passed on what is no row: {error}") from None
+        raise channel.refusal(hub, f"it passed on what is no row: {error}") from None
 
 
 def permuted(batch: Sealed, stream: Stream) -> Sealed:
@@ -233,22 +238,22 @@ def permuted(batch: Sealed, stream: Stream) -> Sealed:
     return batch.take(stream.permutation(len(batch)))
 
 
-def row_size(terms: Terms, layers: int) -> int:
+def row_size(parameters: Parameters, layers: int) -> int:
     """Bytes of a row that has so many mixers before it: the innermost layer is the collector's."""
-    return LENGTH_BYTES + terms.row_bytes + (layers + 1) * OVERHEAD
+    return LENGTH_BYTES + parameters.row_bytes + (layers + 1) * OVERHEAD
 
 
-def spell_row(terms: Terms, study: Study, table: Table, row: int = 0) -> bytes:
+def spell_row(parameters: Parameters, study: Study, table: Table, row: int = 0) -> bytes:
     """The carried values of a record. Raises InputError, naming the column, where one is too long to be sent."""
     cells = []
     for column in carried(study):
         values = table.values(column.name)
         cells.append(values.labels[values.codes[row]])
     raw = msgspec.msgpack.encode(cells)
-    if len(raw) > terms.row_bytes:
+    if len(raw) > parameters.row_bytes:
         longest = max(carried(study), key=lambda column: len(cells[carried(study).index(column)]))
         raise InputError(
-            f"column {longest.name!r}: a value is too long for a row of {terms.row_bytes} bytes, which every "
+            f"column {longest.name!r}: a value is too long for a row of {parameters.row_bytes} bytes, which every "
             "respondent pads its own to; list the column's values in the study, or leave it out"
         )
     return raw

@@ -1,8 +1,8 @@
 """A round's comparison by commutative encryption: steps 5 to 9 of the paper's Algorithm 2.
 
-Each person's id becomes a point under a key that its owner draws for this round alone, groups stand together, and the
-other party puts its own key on top and lays the list out anew: groups and people in them in an order of its own. Then
-equal points are equal people, and nobody knows which. In one-sided mode only the observer gets to see both lists.
+Each party turns its people's ids into points under a key that it draws for this round alone, group by group. The other
+party puts its own key on top and lays the list out anew: groups, and people in them, in an order of its own. Then equal
+points are equal people, and nobody knows which. In one-sided mode only the observer sees both lists.
 
 Both parties work at once: each makes its list chunk by chunk, and puts its key on the other's chunks as they come in.
 """
@@ -18,15 +18,15 @@ import numpy as np
 from covey.arrays import Bits, Longs
 from covey.crypto.commutative import BlindingKey
 from covey.crypto.group import Points, hash_to_group
-from covey.errors import Aborted, PeerError
-from covey.protocols.generalize.cells import Cells, labels_of, laid_out, matched
+from covey.errors import Aborted
+from covey.protocols.generalize.contingency import Contingency, labels_of, laid_out, matched
 from covey.secure import lists
 from covey.secure.lists import Elements
 from covey.wire import Bytes32, Channel, Chunk, Message, Vector, gather, while_sending
 
 
 class Sizes(Chunk[Vector], tag="generalize.sizes"):
-    """How many people each of the sender's groups has, in the order of its list."""
+    """The sizes of the sender's groups, in the order of its list."""
 
     values: Vector
 
@@ -46,21 +46,21 @@ class Regrouped(Elements, tag="generalize.regrouped"):
 
 
 class Verdict(Message, tag="generalize.verdict"):
-    """Whether no pair of groups shares too few people, and a hash of all counts in order of size."""
+    """True if no pair of groups shares too few people, and a hash of all counts in order of size."""
 
     compatible: bool
     counts: Bytes32
 
 
 class Done(Chunk[bytes], tag="generalize.done"):
-    """Whose class is finished: a bit for each element of the reader's own list, in the order that it was sent in."""
+    """A bit for each element of the reader's own list, in the order it was sent in: 1 where the class is finished."""
 
     people: bytes
 
 
 @dataclass(frozen=True)
-class Hand:
-    """What a party brings to a round: its people's ids, each one's group, and what it knows of the other's groups."""
+class RoundInput:
+    """A party's input to a round: its people's ids, each one's group, and what it knows of the other's groups."""
 
     ids: Sequence[bytes]
     label: Longs
@@ -72,15 +72,15 @@ class Hand:
 
 
 @dataclass(frozen=True)
-class Found:
-    """What a round told this party; `done` says whose class is finished, where that is asked for."""
+class RoundOutcome:
+    """The outcome of a round; `done` marks the people whose class is finished, where that is asked for."""
 
     compatible: bool
     done: Bits | None = None
 
 
 @dataclass(frozen=True)
-class _List:
+class _EncryptedGroups:
     """People under keys, group by group."""
 
     sizes: Longs
@@ -88,20 +88,20 @@ class _List:
 
 
 @dataclass(frozen=True)
-class _Swapped:
-    """What a party has once both lists were sent."""
+class _Exchanged:
+    """A party's state once both lists were sent."""
 
     order: Longs
-    """In which our people stand in our list."""
+    """The order of our people in our list."""
     sizes: Longs
-    """Of our groups, as they stand in it."""
-    theirs: _List
+    """The sizes of our groups, in that order."""
+    theirs: _EncryptedGroups
     """The other's list as it came, with our key on top."""
 
 
-async def matrix(channel: Channel, peer: str, hand: Hand, k: int, *, finishing: bool = False) -> Found:
+async def matrix(channel: Channel, peer: str, given: RoundInput, k: int, *, finishing: bool = False) -> RoundOutcome:
     """Both parties learn how many people each pair of groups shares. Raises `PeerError` where they find otherwise."""
-    swapped = await _swap(channel, peer, hand)
+    swapped = await _swap(channel, peer, given)
     back = await _return_both(channel.at("back"), peer, _anew(channel, swapped.theirs), swapped.sizes)
     cells = _cells(swapped.theirs, back)
     compatible = cells.bad(k) == 0
@@ -109,68 +109,68 @@ async def matrix(channel: Channel, peer: str, hand: Hand, k: int, *, finishing: 
     answer = (await channel.at("verdict").exchange(verdict))[peer]
     if answer != verdict:
         reason = "its verdict on the round is not ours: it computed something else from the same lists"
-        raise PeerError(party=peer, step=channel.at("verdict").step, reason=reason)
+        raise channel.at("verdict").refusal(peer, reason)
     if not finishing:
-        return Found(compatible)
-    done = np.zeros(len(hand.ids), dtype=bool)
+        return RoundOutcome(compatible)
+    done = np.zeros(len(given.ids), dtype=bool)
     done[swapped.order] = await _swap_done(channel.at("done"), peer, cells.done(k))
-    return Found(compatible, done)
+    return RoundOutcome(compatible, done)
 
 
-async def observe(channel: Channel, partner: str, hand: Hand, k: int) -> Found:
-    """The observer's side of one-sided mode: it alone sees both lists, and says whether they fit."""
-    swapped = await _swap(channel, partner, hand)
+async def observe(channel: Channel, partner: str, given: RoundInput, k: int) -> RoundOutcome:
+    """The observer's side of one-sided mode: it alone sees both lists, and tells the partner if they fit."""
+    swapped = await _swap(channel, partner, given)
     back = await _receive_back(channel.at("back"), partner, swapped.sizes)
     compatible = _cells(swapped.theirs, back).bad(k) == 0
     await channel.at("verdict").send(partner, Verdict(compatible, bytes(32)))
-    return Found(compatible)
+    return RoundOutcome(compatible)
 
 
-async def answer(channel: Channel, observer: str, hand: Hand) -> Found:
-    """The partner's side: it learns the observer's groups' sizes and whether the lists fit."""
-    swapped = await _swap(channel, observer, hand)
+async def answer(channel: Channel, observer: str, given: RoundInput) -> RoundOutcome:
+    """The partner's side: it learns the sizes of the observer's groups, and if the lists fit."""
+    swapped = await _swap(channel, observer, given)
     await _send_back(channel.at("back"), observer, _anew(channel, swapped.theirs))
-    return Found((await channel.at("verdict").receive(observer, Verdict)).compatible)
+    return RoundOutcome((await channel.at("verdict").receive(observer, Verdict)).compatible)
 
 
-async def _swap(channel: Channel, peer: str, hand: Hand) -> _Swapped:
-    """Sends our people under this round's key while reading the other's, and putting the key on top of them.
+async def _swap(channel: Channel, peer: str, given: RoundInput) -> _Exchanged:
+    """Sends our people under this round's key; at the same time reads the other's and puts our key on top of them.
 
     Raises `PeerError` for a group of too few, or for other people than are due.
     """
     rng = channel.rng.child("generalize")
     key = BlindingKey(rng.stream("key"))
-    order, own = laid_out(hand.label, hand.groups, rng.stream("own order"))
-    at, people = channel.at("groups"), len(hand.ids)
+    order, own = laid_out(given.label, given.groups, rng.stream("own order"))
+    at, people = channel.at("groups"), len(given.ids)
 
     def made(first: int, last: int) -> Points:
-        texts = (hand.ids[place] for place in order[first:last].tolist())
+        texts = (given.ids[place] for place in order[first:last].tolist())
         return key.blind(hash_to_group(texts, "generalize", channel.session, channel.step))
 
-    heard: list[_List] = []
+    heard: list[_EncryptedGroups] = []
 
     async def tell() -> None:
         await at.send_all(peer, Sizes, Vector(own.astype(np.uint64)))
         await lists.send_made(at, peer, Grouped, people, made)
 
     async def hear() -> None:
-        sizes = await _receive_sizes(at, peer, Sizes, hand.theirs, people)
-        if int(sizes.min()) < hand.least:
-            raise PeerError(party=peer, step=at.step, reason=f"a group of fewer than {hand.least} people")
-        heard.append(_List(sizes, await lists.receive_changed(at, peer, Grouped, people, key.blind)))
+        sizes = await _receive_sizes(at, peer, Sizes, given.theirs, people)
+        if int(sizes.min()) < given.least:
+            raise at.refusal(peer, f"a group of fewer than {given.least} people")
+        heard.append(_EncryptedGroups(sizes, await lists.receive_changed(at, peer, Grouped, people, key.blind)))
 
     await gather(tell(), hear())
-    return _Swapped(order, own, heard[0])
+    return _Exchanged(order, own, heard[0])
 
 
-def _anew(channel: Channel, theirs: _List) -> _List:
+def _anew(channel: Channel, theirs: _EncryptedGroups) -> _EncryptedGroups:
     """A list in an order that its owner does not know, at both levels."""
     stream = channel.rng.child("generalize").stream("other order")
     order, sizes = laid_out(labels_of(theirs.sizes), len(theirs.sizes), stream)
-    return _List(sizes, theirs.points.take(order))
+    return _EncryptedGroups(sizes, theirs.points.take(order))
 
 
-def _cells(theirs: _List, back: _List) -> Cells:
+def _cells(theirs: _EncryptedGroups, back: _EncryptedGroups) -> Contingency:
     """The cells, people in the order of the other's list as it came. Raises Aborted where the lists differ."""
     place = matched(theirs.points, back.points)
     if place is None:
@@ -179,35 +179,35 @@ def _cells(theirs: _List, back: _List) -> Cells:
             "tables were not aligned",
             resumable=False,
         )
-    return Cells.of(labels_of(theirs.sizes), labels_of(back.sizes)[place])
+    return Contingency.of(labels_of(theirs.sizes), labels_of(back.sizes)[place])
 
 
-async def _return_both(channel: Channel, peer: str, theirs: _List, sizes: Longs) -> _List:
+async def _return_both(channel: Channel, peer: str, theirs: _EncryptedGroups, sizes: Longs) -> _EncryptedGroups:
     """Sends the other's list back while reading ours."""
     _, back = await gather(_send_back(channel, peer, theirs), _receive_back(channel, peer, sizes))
     return back
 
 
-async def _send_back(channel: Channel, to: str, theirs: _List) -> _List:
+async def _send_back(channel: Channel, to: str, theirs: _EncryptedGroups) -> _EncryptedGroups:
     await channel.send_all(to, Resized, Vector(theirs.sizes.astype(np.uint64)))
     await lists.send(channel, to, Regrouped, [theirs.points])
     return theirs
 
 
-async def _receive_back(channel: Channel, sender: str, mine: Longs) -> _List:
+async def _receive_back(channel: Channel, sender: str, mine: Longs) -> _EncryptedGroups:
     """Our own list under both keys. Raises `PeerError` where it does not have our groups' sizes."""
     people = int(mine.sum())
     sizes = await _receive_sizes(channel, sender, Resized, len(mine), people)
     if not np.array_equal(np.sort(mine), np.sort(sizes)):
-        raise PeerError(party=sender, step=channel.step, reason="our groups came back with other sizes")
+        raise channel.refusal(sender, "our groups came back with other sizes")
     [listed] = await lists.receive(channel, sender, Regrouped, due=people)
-    return _List(sizes, listed)
+    return _EncryptedGroups(sizes, listed)
 
 
 async def _receive_sizes(channel: Channel, sender: str, kind: type[Chunk[Vector]], groups: int, people: int) -> Longs:
     words = (await channel.receive_all(sender, kind, groups)).words
     if not len(words) or int(words.min()) < 1 or int(words.max()) > people or int(words.sum()) != people:
-        raise PeerError(party=sender, step=channel.step, reason=f"sizes of groups that are not of {people} people")
+        raise channel.refusal(sender, f"sizes of groups that are not of {people} people")
     return words.astype(np.int64)
 
 

@@ -1,6 +1,6 @@
-"""A round's comparison under encryption: both parties learn whether their groups fit together, and no count.
+"""A round's comparison under encryption: both parties learn if their groups fit together, and no count.
 
-Source    ours, after the note on the paper's counts: one-hot rows, added up by group; then one test for all pairs.
+Source    ours: one-hot rows, added up by group; then one test for all pairs.
 Roles     the encryptor, with fewer groups, and the adder.
 Steps     1. The encryptor sends for each person, in the order of the alignment, bits that say its group: ElGamal in the
              exponent under a key of this round. The last group needs no bit: it is what is left.
@@ -11,9 +11,10 @@ Steps     1. The encryptor sends for each person, in the order of the alignment,
           4. The encryptor opens everything: of each pair it finds one of the two points, at j = c, and random points
              else. It adds up what it found; the adder adds up what stands for `large enough`. A private comparison of
              the two sums (`secure.match`) says whether they are equal, and then no pair is too small.
-Security  the adder sees ciphertexts alone. The encryptor finds one point for each pair whatever its count is, and
-          cannot tell which of the two it is: how many pairs are too small, and which, stays hidden. Without
-          re-randomisation it could test a guess of who is in a group: it knows the randomness that it had put in.
+Security  the adder sees ciphertexts alone. The encryptor finds one point for each pair, whatever its count is, and
+          cannot tell which of the two it is. So it stays hidden how many pairs are too small, and which. Without
+          re-randomisation the encryptor could test a guess of who is in a group, since it knows the randomness that
+          it had put in.
 """
 
 from __future__ import annotations
@@ -24,8 +25,7 @@ from covey.arrays import Longs
 from covey.crypto.elgamal import Ciphertexts, KeyShare, encrypt, opened, rerandomise
 from covey.crypto.group import Point, Points, Scalars, generator_times
 from covey.crypto.rng import Rng
-from covey.errors import PeerError
-from covey.protocols.generalize.compare import Found, Hand
+from covey.protocols.generalize.compare import RoundInput, RoundOutcome
 from covey.secure import lists, match
 from covey.secure.lists import Elements
 from covey.wire import Channel, Message
@@ -53,39 +53,39 @@ class Marks(Elements, tag="generalize.marks"):
 
 
 def due_tests(people: int, encrypted: int, added: int) -> int:
-    """How many tests are returned: each of the adder's groups shares none to all of its people with each other."""
+    """The number of tests that are returned: a group of the adder shares none to all of its people with each other."""
     return encrypted * (people + added)
 
 
-async def encryptor(channel: Channel, adder: str, hand: Hand, k: int) -> Found:
+async def encryptor(channel: Channel, adder: str, given: RoundInput, k: int) -> RoundOutcome:
     """The side with fewer groups: sends encrypted bits, and adds up the marks that it finds in what comes back."""
     rng = channel.rng.child("hidden")
     share = KeyShare(rng.stream("key"))
-    hot = hand.label[:, np.newaxis] == np.arange(hand.groups - 1)
+    hot = given.label[:, np.newaxis] == np.arange(given.groups - 1)
     bits = encrypt(hot.astype(int).ravel().tolist(), share.public, rng.stream("bits"))
     await channel.at("key").send(adder, Key(share.public))
     await lists.send(channel.at("bits"), adder, Bits, [bits.first, bits.second])
-    due = due_tests(len(hand.ids), hand.groups, hand.theirs)
+    due = due_tests(len(given.ids), given.groups, given.theirs)
     first, second = await lists.receive(channel.at("tests"), adder, Tests, columns=HALVES, due=due)
-    pairs = hand.groups * hand.theirs
+    pairs = given.groups * given.theirs
     [marks] = await lists.receive(channel.at("marks"), adder, Marks, due=2 * pairs)
     tests = Ciphertexts(first, second)
     known = set(marks)
     found = {point for point in opened(tests, [share.unlock(tests)]) if point in known}
     if len(found) != pairs:
         reason = f"{len(found)} of its points are among the tests, expected one for each of {pairs} pairs of groups"
-        raise PeerError(party=adder, step=channel.at("tests").step, reason=reason)
+        raise channel.at("tests").refusal(adder, reason)
     return await _compare(channel.at("equal"), marks.take([place for place, own in enumerate(marks) if own in found]))
 
 
-async def adder(channel: Channel, encryptor: str, hand: Hand, k: int) -> Found:
+async def adder(channel: Channel, encryptor: str, given: RoundInput, k: int) -> RoundOutcome:
     """The other side: adds up by its own groups, and returns shuffled tests."""
     key = (await channel.at("key").receive(encryptor, Key)).public
-    width = hand.theirs - 1
-    due = len(hand.ids) * width
+    width = given.theirs - 1
+    due = len(given.ids) * width
     first, second = await lists.receive(channel.at("bits"), encryptor, Bits, columns=HALVES, due=due)
-    counts = added_up(Ciphertexts(first, second), hand.label, hand.groups, width)
-    sizes = np.repeat(np.bincount(hand.label, minlength=hand.groups), hand.theirs)
+    counts = added_up(Ciphertexts(first, second), given.label, given.groups, width)
+    sizes = np.repeat(np.bincount(given.label, minlength=given.groups), given.theirs)
     rng = channel.rng.child("hidden")
     large, small = (generator_times(Scalars.draw(rng.stream(name), len(counts))) for name in ("large", "small"))
     tests = tested(counts, sizes, large, small, key, k, rng)
@@ -96,12 +96,12 @@ async def adder(channel: Channel, encryptor: str, hand: Hand, k: int) -> Found:
     return await _compare(channel.at("equal"), large)
 
 
-async def _compare(channel: Channel, points: Points) -> Found:
-    """Whether both parties' points have the same sum: all that either learns."""
+async def _compare(channel: Channel, points: Points) -> RoundOutcome:
+    """Tests if both parties' points have the same sum: that is all that either learns."""
     equal = await match.matches(channel, [_total(points).data])
     if equal is None:
         raise TypeError("both parties learn the outcome")
-    return Found(bool(equal[0]))
+    return RoundOutcome(bool(equal[0]))
 
 
 def _total(points: Points) -> Points:

@@ -1,8 +1,8 @@
-"""One party's own columns: made k-anonymous by themselves, then one step more general at a time.
+"""A party's own columns: made k-anonymous by themselves, then generalized one step at a time.
 
-Datafly lifts whole columns. The other anonymizers recode locally, so that a column has nodes of several levels; one
-step more general is then the same where it matters: in the column with the most distinct values, the nodes of the
-lowest level rise by one. Groups only grow together, and after as many steps as there are levels all is at the roots.
+Datafly lifts whole columns. The other anonymizers recode locally, so that a column has nodes of several levels. Then a
+step lifts the nodes of the lowest level, in the column with the most distinct values. Groups only merge, and after as
+many steps as there are levels everything is at the roots.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from covey.anonymizers.problem import Partition
 from covey.arrays import Bits, Ints, Longs
 from covey.errors import Unmet
 from covey.hierarchy import Hierarchy
-from covey.protocols.generalize.terms import Terms
+from covey.protocols.generalize.parameters import Parameters
 from covey.table import Table, group
 
 MOST_DISTINCT = (1 << 47) - 1
-"""What a column without weight counts for, and none for more: it is lifted first."""
+"""The count of a column without weight, and the largest of all: it is lifted first."""
 
 
 @dataclass
-class Local:
-    """A party's people with their present levels, columns x people, and who is still in the pool."""
+class Generalization:
+    """The present levels of a party's people (columns x people), and the pool of those whose class is not finished."""
 
     trees: tuple[Hierarchy, ...]
     codes: Ints
@@ -37,16 +37,16 @@ class Local:
     pool: Bits
 
     @classmethod
-    def of(cls, table: Table, terms: Terms) -> Local:
+    def of(cls, table: Table, parameters: Parameters) -> Generalization:
         """The party's own columns, k-anonymous by themselves. Raises Unmet for fewer than k people."""
-        if table.rows < terms.k:
-            raise Unmet(f"the parties have fewer than k = {terms.k} people in common; nothing can be released")
+        if table.rows < parameters.k:
+            raise Unmet(f"the parties have fewer than k = {parameters.k} people in common; nothing can be released")
         return cls(
             trees=table.trees,
             codes=table.codes,
             weights=tuple(column.weight for column in table.quasi),
-            ties=terms.ties,
-            levels=anonymized(table, terms),
+            ties=parameters.ties,
+            levels=anonymized(table, parameters),
             pool=np.ones(table.rows, dtype=bool),
         )
 
@@ -62,7 +62,7 @@ class Local:
         return group([*nodes], nodes.shape[1])[0]
 
     def most_distinct(self) -> tuple[int, int]:
-        """The column to be lifted next and how many distinct values it counts for; (-1, 0) where all are at the root.
+        """The column to lift next and its weighted number of distinct values; (-1, 0) where all are at the root.
 
         Only people in the pool count; a column that matters twice as much counts for half.
         """
@@ -77,7 +77,7 @@ class Local:
         return int(tied[0] if self.ties == "first" else tied[-1]), int(score.max())
 
     def step(self) -> bool:
-        """One step more general; False where there is none."""
+        """Generalizes by one step. Returns False where there is none left."""
         column, _ = self.most_distinct()
         if column < 0:
             return False
@@ -87,33 +87,33 @@ class Local:
         return True
 
     def settle(self, done: Bits) -> None:
-        """These people of the pool keep their levels and leave it."""
+        """Takes these people out of the pool; they keep their levels."""
         self.pool[np.flatnonzero(self.pool)[done]] = False
 
 
 def _counts_for(distinct: int, weight: float) -> int:
-    """What so many distinct values count for, in 1,024ths; 0 is for a column at its root, whatever the weight."""
+    """A number of distinct values over the weight, in 1,024ths; at least 1, as 0 stands for a column at its root."""
     if not weight:
         return MOST_DISTINCT
     return max(1, int(min(distinct / weight * 1024, MOST_DISTINCT)))
 
 
-def anonymized(table: Table, terms: Terms) -> Longs:
+def anonymized(table: Table, parameters: Parameters) -> Longs:
     """The levels, columns x people, at which the party's own columns are k-anonymous.
 
-    Where none of them has weight they are at their roots, by which nothing is lost.
+    Columns without weight are at their roots, where nothing is lost.
     """
     if not any(column.weight for column in table.quasi):
         heights = np.array([tree.height for tree in table.trees], dtype=np.int64)
         return np.repeat(heights[:, np.newaxis], table.rows, axis=1)
     built = build(table)
     problem = replace(built.problem, suppression=1.0)
-    options: dict[str, object] = {"ties": terms.ties} if terms.local == "datafly" else {}
-    partition = anonymize(problem, terms.local, threads=1, options=options)
-    if terms.local == "datafly":
+    options: dict[str, object] = {"ties": parameters.ties} if parameters.local == "datafly" else {}
+    partition = anonymize(problem, parameters.local, threads=1, options=options)
+    if parameters.local == "datafly":
         levels = np.array(partition.notes["levels"], dtype=np.int64)
         return np.repeat(levels[:, np.newaxis], table.rows, axis=1)
-    own = _with_all(class_of_row(built, partition), partition, terms.k)
+    own = _with_all(class_of_row(built, partition), partition, parameters.k)
     roots = np.array([[tree.height for tree in table.trees]])
     lowest = [tree.level[partition.nodes[:, place]] for place, tree in enumerate(table.trees)]
     of_class = np.concatenate([np.stack(lowest, axis=1), roots])  # the last is what -1 stands for
@@ -121,9 +121,9 @@ def anonymized(table: Table, terms: Terms) -> Longs:
 
 
 def _with_all(own: Longs, partition: Partition, k: int) -> Longs:
-    """Each person's class; those whom the anonymizer withheld are suppressed, with the smallest classes (-1).
+    """Each person's class; -1 for those whom the anonymizer withheld, and for the smallest classes until k have it.
 
-    Nobody may be left out here: the other party does not know whom. They look like all that reached the roots.
+    Nobody may be left out here, because the other party does not know whom. Instead they are generalized to the roots.
     """
     out = int((own < 0).sum())
     sizes = partition.sizes()

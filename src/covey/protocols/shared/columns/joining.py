@@ -1,4 +1,4 @@
-"""The rows are put together: one join for each holder of exact columns, under keys of its own."""
+"""The joint rows: one join for each holder of exact columns, under keys of its own."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ import numpy as np
 
 from covey.arrays import Ints
 from covey.cells import MISSING
-from covey.errors import PeerError
 from covey.hierarchy import Hierarchy
 from covey.protocols.protocol import Figures, Proposal, Seat
 from covey.protocols.shared.columns.ownership import exact_columns, exact_holders, holders, quasi_columns
-from covey.protocols.shared.columns.release import Cells, Opened, opened, pairing
+from covey.protocols.shared.columns.release import Cells, ReleasedRows, pairing, released_rows
 from covey.schema import Column
 from covey.secure import join
 from covey.secure.declare import Leakage
@@ -34,12 +33,12 @@ async def join_rows(
     known: Figures | None = None,
     *,
     recipient: str | None = None,
-) -> Opened | None:
-    """The joint rows after everyone's approval, to the recipient, or to every holder; None where none are due.
+) -> ReleasedRows | None:
+    """The joint rows after everyone's approval, for the recipient or for every holder; None for a party that gets none.
 
-    All parties of the session are holders, but for the recipient, which gives no ids, no nodes and no table, and whose
-    role's name is "recipient". `nodes` are quasi columns x rows: the nodes of our own columns that each row is to show;
-    `table` has the same rows.
+    All parties of the session are holders, except the recipient: it brings no ids, no nodes and no table, and its
+    role's name is "recipient". `nodes` (quasi columns x rows) are what each row shows in our own columns; `table` has
+    the same rows.
     """
     study = seat.study
     exact = exact_holders(study)
@@ -58,11 +57,11 @@ async def join_rows(
         joined = await join.open_rows(at, blend, approved=True)
         if joined is not None:
             lanes.append(read_rows(at, study, joined, exact[lane] if exact else None))
-    return opened(study, lanes) if lanes else None
+    return released_rows(study, lanes) if lanes else None
 
 
 def packed(nodes: Ints, carried: Sequence[Values]) -> list[bytes]:
-    """Each row as it travels: its nodes and its exact cells."""
+    """Each row as it is sent: its nodes and its exact cells. Equal rows are encoded once."""
     number, first = group([*nodes, *(values.codes for values in carried)], nodes.shape[1])
     distinct = [
         msgspec.msgpack.encode((nodes[:, row].tolist(), [values.labels[values.codes[row]] for values in carried]))
@@ -107,12 +106,12 @@ def read_part(
     elif len(cells) != len(shown) or not all(map(fits, shown, cells)):
         reason = "a row's exact values are not those of its columns"
     if reason:
-        raise PeerError(party=holder, step=channel.step, reason=reason)
+        raise channel.refusal(holder, reason)
     return nodes, cells
 
 
 def fits(column: Column, cell: str) -> bool:
-    """Whether a cell may stand in an exact column."""
+    """Returns True if a cell may stand in an exact column."""
     if cell == MISSING:
         return column.missing == "value"
     return column.values is None or cell in column.values

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from covey.cells import MISSING
-from covey.errors import InputError, PeerError, Unmet
+from covey.errors import InputError, Unmet
 from covey.protocols.protocol import Seat
 from covey.protocols.shared.columns.ownership import holders
 from covey.secure import align
@@ -23,13 +23,13 @@ MET = Leakage(everyone=("that {common} records are common to all holders of colu
 
 
 class Complete(Message, tag="columns.complete"):
-    """Whether every holder has all of the sender's ids."""
+    """True if every holder has all of the sender's ids."""
 
     complete: bool
 
 
 class Met(Message, tag="columns.met"):
-    """How many records are common, for a party without columns: its ledger says the same as everyone's."""
+    """The number of common records, for a party without columns: its ledger says the same as everyone's."""
 
     common: Count
 
@@ -46,16 +46,17 @@ class Common:
 
 
 async def meet(seat: Seat, channel: Channel, *roles: str) -> Common | None:
-    """Our rows that all holders have; None at a party without columns, which is not asked.
+    """Our rows that all holders have; None at a party without columns, which takes no part.
 
-    `roles` are the names that the protocol has for holders of columns (default: holder). Raises InputError for a key
-    that repeats or is missing, and Unmet for fewer than k common records, or where the study wants all and one
+    `roles` are the protocol's names for holders of columns (default: holder). Raises InputError for a key that
+    repeats or is missing. Raises Unmet for fewer than k common records, or where the study wants all records and one
     holder lacks some.
     """
     study, names = seat.study, holders(seat.study)
-    seat.book.learns(meeting_of(roles), **meeting_numbers(study))
+    leakage, numbers = meeting_leakage(study, roles)
+    seat.book.learns(leakage, **numbers)
     if seat.party not in names:
-        seat.book.learns(MET, common=await _told(channel.at("met"), names))
+        seat.book.learns(MET, common=await _receive_common(channel.at("met"), names))
         return None
     ids = keys_of(seat.records, f"party {seat.party!r}")
     among = channel.among(*names)
@@ -74,24 +75,20 @@ async def meet(seat: Seat, channel: Channel, *roles: str) -> Common | None:
     return Common(tuple(ids[row] for row in aligned.rows.tolist()), seat.records.select(aligned.rows))
 
 
-async def _told(channel: Channel, names: Sequence[str]) -> int:
-    """What the holders say of the number of common records. Raises PeerError where they differ."""
+async def _receive_common(channel: Channel, names: Sequence[str]) -> int:
+    """The number of common records as all holders tell it. Raises PeerError where they differ."""
     told = [(await channel.receive(name, Met)).common for name in names]
     if len(set(told)) > 1:
         reason = f"the holders differ in how many records they have in common: {', '.join(map(str, told))}"
-        raise PeerError(party=names[-1], step=channel.step, reason=reason)
+        raise channel.refusal(names[-1], reason)
     return told[0]
 
 
-def meeting_of(roles: Sequence[str] = ()) -> Leakage:
-    """What meeting teaches the holders, whom the protocol calls by these names."""
-    return _to(roles, MEETING)
-
-
-def meeting_numbers(study: Study) -> dict[str, object]:
-    """What its sentences mention."""
+def meeting_leakage(study: Study, roles: Sequence[str] = ()) -> tuple[Leakage, dict[str, object]]:
+    """The leakage of meeting to holders in these roles, and the numbers that the sentences mention."""
     names = holders(study)
-    return {"holders": len(names), "leader": names[0]}
+    sentences = dict.fromkeys(roles or ("holder",), MEETING)
+    return Leakage(roles=sentences), {"holders": len(names), "leader": names[0]}
 
 
 def keys_of(table: Table, where: str) -> list[str]:
@@ -118,7 +115,7 @@ async def _require_all(channel: Channel, complete: bool) -> None:
 
 
 def require_all(complete: Mapping[str, bool]) -> None:
-    """Raises Unmet if a holder has ids that not all have: `complete` says by holder whether it has none."""
+    """Raises Unmet if a holder has ids that not all have; `complete` is False for such a holder."""
     more = sorted(name for name, answer in complete.items() if not answer)
     if more:
         raise Unmet(
@@ -126,7 +123,3 @@ def require_all(complete: Mapping[str, bool]) -> None:
             'all holders have, and the study says mismatch = "abort"; compare the key columns, or let '
             'mismatch = "intersect" leave those out'
         )
-
-
-def _to(roles: Sequence[str], sentences: tuple[str, ...]) -> Leakage:
-    return Leakage(roles=dict.fromkeys(roles or ("holder",), sentences))

@@ -1,4 +1,4 @@
-"""Who holds which columns, and which of them a release shows as they are."""
+"""The holders of columns, and the columns of each that a release shows generalized or exactly."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def holders(study: Study) -> tuple[str, ...]:
 
 
 def require_listed(study: Study) -> None:
-    """Parties agree only on domains that the study lists. Raises InputError with the first that it does not."""
+    """Raises InputError for a domain that the study does not list: parties agree on listed domains alone."""
     for column in study.quasi:
         if not column.closed:
             raise InputError(

@@ -1,35 +1,46 @@
-"""The open rows: their classes, the exact values paired anew within each, and what the release is like."""
+"""The released rows: their classes, and the exact values of different holders paired anew within each class."""
 
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import msgspec
 import numpy as np
-import pyarrow as pa
 
-from covey import measures
-from covey.anonymizers.constraints import diversity_of
 from covey.arrays import Ints, Longs
 from covey.crypto.rng import Rng
 from covey.crypto.secret import Secret
 from covey.errors import Aborted
-from covey.hierarchy import Hierarchy
-from covey.protocols.protocol import Figures
+from covey.protocols.protocol import Result
+from covey.protocols.shared import publish
 from covey.protocols.shared.columns.ownership import exact_columns, exact_holders
 from covey.study import Study
-from covey.table import group, labelled
+from covey.table import group
 
 Cells: TypeAlias = tuple[str, ...]
 """A row's exact values of one holder, in the study's order of its columns."""
+Lane: TypeAlias = tuple[Ints, Sequence[Cells]]
+"""The rows of one join: nodes in the study's quasi columns, and the exact cells of one holder."""
+
+
+@dataclass(frozen=True)
+class ReleasedRows:
+    """The released rows: each one's class, each class's nodes in the study's quasi columns, and the exact cells."""
+
+    klass: Longs
+    nodes: Ints  # classes x quasi columns, nodes of each column's own tree
+    cells: dict[str, list[str]]
+
+    @property
+    def sizes(self) -> Longs:
+        return np.bincount(self.klass, minlength=len(self.nodes)).astype(np.int64)
 
 
 def pairing(study: Study) -> str:
-    """What the ledger says of exact values of different holders; nothing where there is one such holder at most."""
+    """The ledger's words on exact values of different holders; empty where at most one holder has any."""
     names = exact_holders(study)
     if len(names) < 2:
         return ""
@@ -60,31 +71,10 @@ def paired(lanes: Sequence[tuple[Longs, Sequence[Cells]]]) -> tuple[Longs, list[
     return ordered[0][0], shuffled
 
 
-@dataclass(frozen=True)
-class Opened:
-    """The released rows: each one's class, each class's nodes in the study's quasi columns, and the exact cells."""
+def released_rows(study: Study, lanes: Sequence[Lane]) -> ReleasedRows:
+    """The released rows from all joins; rows with equal nodes are one class.
 
-    klass: Longs
-    nodes: Ints  # classes x quasi columns, nodes of each column's own tree
-    cells: dict[str, list[str]]
-
-    @property
-    def sizes(self) -> Longs:
-        return np.bincount(self.klass, minlength=len(self.nodes)).astype(np.int64)
-
-    def table(self, study: Study, trees: Sequence[Hierarchy]) -> pa.Table:
-        """The release."""
-        columns: dict[str, pa.Array] = {}
-        for place, (column, tree) in enumerate(zip(study.quasi, trees, strict=True)):
-            columns[column.name] = labelled(np.ascontiguousarray(self.nodes[self.klass, place]), tree.labels)
-        columns.update({name: pa.array(cells, pa.string()).dictionary_encode() for name, cells in self.cells.items()})
-        return pa.table({column.name: columns[column.name] for column in study.released})
-
-
-def opened(study: Study, lanes: Sequence[tuple[Ints, Sequence[Cells]]]) -> Opened:
-    """The released rows from each join's nodes (rows x the study's quasi columns) and exact cells.
-
-    Rows with equal nodes are one class. Raises Aborted where the joins do not have the same classes.
+    Raises Aborted where the joins do not have the same classes.
     """
     numbered = [group([*nodes.T], len(nodes)) for nodes, _ in lanes]
     shown = [nodes[first] for (nodes, _), (_, first) in zip(lanes, numbered, strict=True)]
@@ -100,38 +90,19 @@ def opened(study: Study, lanes: Sequence[tuple[Ints, Sequence[Cells]]]) -> Opene
     for holder, rows in zip(exact_holders(study), parts, strict=False):
         for place, column in enumerate(exact_columns(study, holder)):
             cells[column.name] = [row[place] for row in rows]
-    return Opened(klass, shown[0], cells)
+    return ReleasedRows(klass, shown[0], cells)
 
 
-def figures(study: Study, trees: Sequence[Hierarchy], opened: Opened) -> Figures:
-    """What the open release is like. Raises Aborted where a class has fewer than k rows: then nothing is published."""
-    sizes, nodes = opened.sizes, opened.nodes
-    rows, columns, k = int(sizes.sum()), len(trees), study.privacy.k
+def result(study: Study, rows: ReleasedRows, *, withheld: int = 0, approved: int | None = None) -> Result:
+    """The release and its figures; `approved` is the number of rows that everyone approved, where that was known.
+
+    Raises Aborted for another number of rows, and where a class has fewer than k. Raises Unmet where more records are
+    suppressed than the study allows. Then nothing is published.
+    """
+    trees, sizes, k = [column.tree() for column in study.quasi], rows.sizes, study.privacy.k
+    if approved is not None and len(rows.klass) != approved:
+        raise Aborted("the release has another number of rows than was approved", resumable=False)
     if sizes.min(initial=k) < k:
         raise Aborted(f"a class has fewer than k = {k} rows: a party did not keep to the protocol", resumable=False)
-    lost = sum(float(measures.lm(tree)[nodes[:, place]] @ sizes) for place, tree in enumerate(trees))
-    roots = np.array([tree.root if tree.nodes > 1 else -1 for tree in trees])
-    return Figures(
-        rows=rows,
-        classes=len(sizes),
-        k_reached=int(sizes.min()),
-        l_reached=diversity(study, opened),
-        suppressed_cells=int(((nodes == roots).sum(axis=1) * sizes).sum()),
-        loss={
-            "lm": lost / (rows * columns),
-            "em": None,
-            "dm": float(measures.discernibility(sizes)),
-            "c_avg": measures.average_class(sizes, k),
-        },
-    )
-
-
-def diversity(study: Study, opened: Opened) -> float | None:
-    """The l that every class reaches in every sensitive column; None where there is none."""
-    reached = math.inf
-    for column in study.sensitive:
-        values = np.unique(np.array(opened.cells[column.name], dtype=object).astype(str), return_inverse=True)[1]
-        counts = np.zeros((len(opened.nodes), int(values.max(initial=0)) + 1), dtype=np.int64)
-        np.add.at(counts, (opened.klass, values), 1)
-        reached = min([reached, *(diversity_of(row, study.privacy.diversity) for row in counts)])
-    return reached if study.sensitive else None
+    known = publish.figures(study, trees, rows.nodes, sizes, withheld=withheld)
+    return publish.result(study, trees, rows.nodes, rows.klass, rows.cells, known)

@@ -1,4 +1,4 @@
-"""What a trusted party would publish, whose random numbers all have their mean: positions in proportion to cells."""
+"""A trusted party's release: its random numbers all have their mean, so positions are in proportion to cells."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from covey.arrays import Ints, Longs
-from covey.hierarchy import Hierarchy
-from covey.protocols.collect.diverse import is_diverse
-from covey.protocols.collect.divide import cut_line, merge
-from covey.protocols.collect.terms import Terms, trees_of
+from covey.arrays import Longs
+from covey.protocols.collect.diversity import is_diverse
+from covey.protocols.collect.line import boxes, cut_line, merge
+from covey.protocols.collect.parameters import Parameters, trees_of
 from covey.protocols.protocol import Result
 from covey.protocols.shared.peeling.classes import PublishedClasses
 from covey.protocols.shared.rows import Rows, carried, domain
@@ -20,19 +19,19 @@ from covey.table import Table
 
 def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
     """The trusted party's release."""
-    terms = Terms.of(study)
+    parameters = Parameters.of(study)
     pooled = [tables[name] for name in sorted(tables)]
     codes = np.concatenate([table.codes for table in pooled], axis=1)
-    return release(study, pooled, terms.grid.rank(codes))
+    return release(study, pooled, parameters.grid.rank(codes))
 
 
 def release(study: Study, pooled: Sequence[Table], positions: Longs) -> Result:
-    """What follows from everyone's positions; respondents are numbered in the order of `pooled`, a row each or more."""
-    terms, trees = Terms.of(study), trees_of(study)
+    """The release that follows from these positions; respondents stand in the order of `pooled`, a row each or more."""
+    parameters, trees = Parameters.of(study), trees_of(study)
     codes = np.concatenate([table.codes for table in pooled], axis=1)
     cells = {column.name: _cells(pooled, column.name) for column in carried(study)}
     order = np.argsort(positions, kind="stable")
-    group = classes(terms, positions[order], [cells[column.name] for column in terms.watched], order)
+    group = classes(parameters, positions[order], [cells[column.name] for column in parameters.watched], order)
     nodes = boxes(trees, codes[:, order], group)
     published = PublishedClasses.of(len(trees), list(nodes), np.bincount(group).tolist())
     known = published.figures(study, trees, len(order))
@@ -40,12 +39,12 @@ def release(study: Study, pooled: Sequence[Table], positions: Longs) -> Result:
     return published.result(study, trees, known, Rows(published.number[group], sorted_cells))
 
 
-def classes(terms: Terms, places: Longs, watched: Sequence[Sequence[str]], order: Longs) -> Longs:
+def classes(parameters: Parameters, places: Longs, watched: Sequence[Sequence[str]], order: Longs) -> Longs:
     """The classes of a sorted line, merged until they are diverse."""
-    group = cut_line(places, terms.class_size(len(places)), terms.cut)
+    group = cut_line(places, parameters.class_size(len(places)), parameters.cut)
     untested = set(range(int(group.max()) + 1))
-    while terms.watched and untested:
-        failed = [own for own in sorted(untested) if not _diverse(terms, watched, order[group == own])]
+    while parameters.watched and untested:
+        failed = [own for own in sorted(untested) if not _diverse(parameters, watched, order[group == own])]
         if not failed:
             break
         before = group
@@ -54,20 +53,10 @@ def classes(terms: Terms, places: Longs, watched: Sequence[Sequence[str]], order
     return group
 
 
-def boxes(trees: Sequence[Hierarchy], codes: Ints, group: Longs) -> Ints:
-    """Each class's nodes, classes x columns; members stand beside each other."""
-    starts = np.searchsorted(group, np.arange(int(group.max()) + 1))
-    columns = [
-        tree.common_ancestor(np.minimum.reduceat(own, starts), np.maximum.reduceat(own, starts))
-        for tree, own in zip(trees, codes, strict=True)
-    ]
-    return np.stack(columns, axis=1)
-
-
-def _diverse(terms: Terms, watched: Sequence[Sequence[str]], members: Longs) -> bool:
-    for column, cells in zip(terms.watched, watched, strict=True):
+def _diverse(parameters: Parameters, watched: Sequence[Sequence[str]], members: Longs) -> bool:
+    for column, cells in zip(parameters.watched, watched, strict=True):
         own = [cells[row] for row in members.tolist()]
-        if not is_diverse(terms, [own.count(value) for value in domain(column)]):
+        if not is_diverse(parameters, [own.count(value) for value in domain(column)]):
             return False
     return True
 

@@ -1,8 +1,8 @@
-"""What a run with columns split teaches, step by step, in the ledger's sentences."""
+"""The ledger's sentences: what a run with columns split teaches, step by step."""
 
 from __future__ import annotations
 
-from covey.protocols.cluster_columns.terms import BLOCK, Terms
+from covey.protocols.cluster_columns.parameters import BLOCK, Parameters
 from covey.protocols.shared import columns
 from covey.secure.declare import Leakage
 
@@ -45,47 +45,47 @@ _EVALUATOR = (
 FIGURES = Leakage(everyone=("the release's figures before it is opened: rows, classes, k reached and loss",))
 
 
-def of_search(terms: Terms) -> Leakage:
-    """What the search for clusters teaches each role."""
+def of_search(parameters: Parameters) -> Leakage:
+    """The leakage of the search for clusters, by role."""
     common: tuple[str, ...] = _LABELS
-    if terms.fewest is not None:
+    if parameters.fewest is not None:
         common = (*_DIVISION, *common)
-    if terms.study.privacy.l is not None:
-        common = (*common, *(_REFUSED_CUTS if terms.fewest is not None else ()), *_DIVERSITY)
+    if parameters.study.privacy.l is not None:
+        common = (*common, *(_REFUSED_CUTS if parameters.fewest is not None else ()), *_DIVERSITY)
     roles: dict[str, tuple[str, ...]] = {"holder": common, "pivot": common}
-    if terms.evaluator is not None:
+    if parameters.evaluator is not None:
         roles["evaluator"] = _EVALUATOR
     else:
-        roles["pivot"] = (*common, *(_OPENED_OF_TWO if len(terms.holders) == 2 else _OPENED))
+        roles["pivot"] = (*common, *(_OPENED_OF_TWO if len(parameters.holders) == 2 else _OPENED))
     return Leakage(roles=roles)
 
 
-def numbers(terms: Terms) -> dict[str, object]:
-    """What the sentences mention."""
-    return {"k": terms.k, "block": BLOCK * terms.k, "others": len(terms.holders) - 1}
+def numbers(parameters: Parameters) -> dict[str, object]:
+    """The numbers that the sentences mention."""
+    return {"k": parameters.k, "block": BLOCK * parameters.k, "others": len(parameters.holders) - 1}
 
 
-def of_release(terms: Terms, rows: int) -> tuple[Leakage, dict[str, object]]:
-    """What the opening teaches: everyone the release, a holder also in which class each of its people is."""
+def of_release(parameters: Parameters, rows: int) -> tuple[Leakage, dict[str, object]]:
+    """The leakage of the opening: everyone learns the release, a holder also the class of each of its people."""
     both = Leakage(columns.LEAKAGE.everyone, dict.fromkeys(HOLDERS, _CLASSES))
-    return both, {"rows": rows, "pairing": columns.pairing(terms.study)}
+    return both, {"rows": rows, "pairing": columns.pairing(parameters.study)}
 
 
-def mind(terms: Terms) -> tuple[str, ...]:
-    """What to think of before a run."""
-    if terms.evaluator is not None:
+def mind(parameters: Parameters) -> tuple[str, ...]:
+    """Things to think of before a run."""
+    if parameters.evaluator is not None:
         return (
-            f"{terms.evaluator} must not put together what it sees with any holder: agree on that in writing, and "
+            f"{parameters.evaluator} must not put together what it sees with any holder: agree on that in writing, and "
             "choose a party that none of them controls",
         )
     return (
-        f"without an evaluator {terms.pivot} learns which people share the others' exact values; a party without data, "
-        'role = "evaluator", prevents that',
+        f"without an evaluator {parameters.pivot} learns which people share the others' exact values; a party without "
+        'data, role = "evaluator", prevents that',
     )
 
 
 def in_short() -> dict[str, tuple[str, ...]]:
-    """What each role learns in any study, for the comparison of protocols."""
+    """The lessons of each role in any study, for the comparison of protocols."""
     return {
         "each holder of columns": (*columns.MEETING, *_DIVISION, *_LABELS),
         "the pivot, where no evaluator is named": _OPENED,

@@ -1,7 +1,7 @@
-"""What a comparison computes: how many people each pair of groups shares, from lists without names.
+"""The contingency table of two partitions: the number of people that each pair of groups shares.
 
 Definition 3 of the paper calls two partitions equal if no pair of groups shares more than none but fewer than k people.
-That is no equivalence: here they are compatible.
+That is no equivalence relation, so here such partitions are called compatible.
 """
 
 from __future__ import annotations
@@ -16,37 +16,37 @@ from covey.crypto.rng import Stream
 
 
 @dataclass(frozen=True)
-class Cells:
-    """The pairs of groups that share people: how many each, and each person's pair, people in the given order."""
+class Contingency:
+    """The pairs of groups that share people: the number in each, and each person's pair, people in the given order."""
 
     counts: Longs
     of_person: Longs
 
     @classmethod
-    def of(cls, mine: Longs, theirs: Longs) -> Cells:
+    def of(cls, mine: Longs, theirs: Longs) -> Contingency:
         """From each person's two groups."""
         code = mine * (int(theirs.max(initial=0)) + 1) + theirs
         _, number, counts = np.unique(code, return_inverse=True, return_counts=True)
         return cls(counts.astype(np.int64), number.astype(np.int64))
 
     def bad(self, k: int) -> int:
-        """How many pairs share some people but fewer than k."""
+        """The number of pairs that share some people but fewer than k."""
         return int((self.counts < k).sum())
 
     def done(self, k: int) -> Bits:
-        """Whose pair shares k people or more."""
+        """Marks the people whose pair shares k people or more."""
         return np.asarray(self.counts[self.of_person] >= k)
 
     def spell(self) -> bytes:
-        """What both parties know of the counts: the numbers, in order of size."""
+        """The counts as both parties know them: in order of size."""
         return np.sort(self.counts).astype("<i8").tobytes()
 
 
 def laid_out(label: Longs, groups: int, stream: Stream) -> tuple[Longs, Longs]:
     """An order in which groups stand together, groups and people in them at random; and the groups' sizes in it.
 
-    Whoever encrypts a list second has to lay it out anew. In the old order its owner would know the ciphertext of each
-    of its people, and read the other's whole partition off the two lists.
+    The party that encrypts a list second has to lay it out anew. In the old order the list's owner would know the
+    ciphertext of each of its people, and read the other's whole partition off the two lists.
     """
     rank = stream.permutation(groups)
     shuffled = stream.permutation(len(label))

@@ -1,4 +1,4 @@
-"""What a study asks of `generalize`: its options, its parties' places, and the studies that it cannot run."""
+"""The parameters of `generalize`: the study's options, the parties' roles, and the studies that it cannot run."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from covey.protocols.shared import columns
 from covey.study import Study
 from covey.study.requirements import Requirements
 
-Leaking = Literal["matrix", "one-sided", "threshold"]
+Mode = Literal["matrix", "one-sided", "threshold"]
 Variant = Literal["paper", "datafly", "finished-cells"]
 
 MOST_ENCRYPTED = 100_000
-"""People times groups up to which `auto` hides the counts of a round."""
+"""The largest product of people and groups with which `auto` hides the counts of a round."""
 
 LEAKAGE = Choice(
     "leakage",
@@ -56,11 +56,11 @@ REQUIREMENTS = Requirements(
 
 
 @dataclass(frozen=True)
-class Terms:
+class Parameters:
     """The parameters of a run."""
 
     k: int
-    leakage: Literal["auto"] | Leaking
+    leakage: Literal["auto"] | Mode
     local: str
     variant: Variant
     ties: Ties
@@ -72,11 +72,10 @@ class Terms:
     """Rounds that no run exceeds: one more than all columns have levels to rise."""
 
     @classmethod
-    def of(cls, study: Study) -> Terms:
-        """A study's terms. Raises InputError, with what to change, if `generalize` cannot keep them."""
+    def of(cls, study: Study) -> Parameters:
+        """A study's parameters. Raises InputError, with what to change, for a study that `generalize` cannot run."""
         variant = cast("Variant", VARIANT.of(study.options))
-        leakage = cast("Leaking", LEAKAGE.of(study.options))
-        local = LOCAL.of(study.options)
+        leakage = cast("Mode", LEAKAGE.of(study.options))
         if variant == "finished-cells":
             if leakage not in ("auto", "matrix"):
                 raise InputError(
@@ -95,9 +94,9 @@ class Terms:
         return cls(
             k=study.privacy.k,
             leakage=leakage,
-            local=local,
+            local=LOCAL.of(study.options),
             variant=variant,
-            ties=cast("Ties", str(study.options.get("ties", "first"))),
+            ties=cast("Ties", TIES.of(study.options)),
             observer=observer,
             partner=partner,
             recipient=recipients[0] if recipients else None,
@@ -109,8 +108,22 @@ class Terms:
         """The two parties with columns, as the study names them."""
         return self.observer, self.partner
 
-    def leaking(self, people: int, groups: int) -> Leaking:
-        """How a round is compared, given the smaller number of groups: by what both parties know."""
+    def mode_of(self, people: int, groups: tuple[int, int]) -> Mode | None:
+        """The comparison of a round, by what both parties know; None where one group makes it needless."""
+        if min(groups) == 1 and self.variant != "finished-cells":
+            return None
         if self.leakage != "auto":
             return self.leakage
-        return "threshold" if people * groups <= MOST_ENCRYPTED else "one-sided"
+        return "threshold" if people * min(groups) <= MOST_ENCRYPTED else "one-sided"
+
+
+def role_name(study: Study, party: str) -> str:
+    """The name of a party's role."""
+    holders = [each.name for each in study.holders]
+    return "recipient" if party not in holders else "observer" if party == holders[0] else "partner"
+
+
+def receives(study: Study, party: str) -> bool:
+    """The recipient gets the release if there is one, else both owners."""
+    alone = any(each.role == "recipient" for each in study.parties)
+    return not alone or role_name(study, party) == "recipient"

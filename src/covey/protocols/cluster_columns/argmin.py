@@ -1,22 +1,23 @@
-"""Who costs least, in rows of sums: every holder has a share of each price, and one party adds them up.
+"""Secure argmin in rows of sums: every holder has a share of each price, one party adds up, all learn the cheapest.
 
 Source    Tassa & Gudes, Algorithm 4, steps 7 and 9, for many records at once; the evaluator is ours.
-Roles     the holders, who know what a row is about; and who adds up: the pivot, one of them, or an evaluator with no
-          data and no knowledge of rows.
-Security  semi-honest. A holder's shares go out under pairwise masks modulo 2^32, fresh at every step, which cancel out
-          in the sum: whoever adds up sees sums alone. To the pivot they are what they are. To the evaluator rows come
-          in an order, and in each row candidates in an order, that the holders draw from a seed of their own; each row
-          is scaled by a random factor, and less than one unit of noise is added to each price. It answers with a place
-          in each row; holders learn which candidate that is, and nothing about the others.
-Not       the pivot reads all prices: with two holders, the other's share of each (see `attack`). The evaluator sees how
-          many rows and candidates there are, and in each row the order of unnamed prices and about how far apart they
-          are. An evaluator that colludes with one holder is a pivot.
+Roles     the holders, who know what a row is about; and the party that adds up: the pivot, who is one of them, or an
+          evaluator, who has no data and does not know the rows.
+Security  semi-honest. A holder sends its shares under pairwise masks modulo 2^32, fresh at every step, which cancel
+          out in the sum: the party that adds up sees sums alone. The pivot sees the sums as they are. The evaluator
+          sees them disguised: rows, and candidates in each row, come in an order that the holders draw from a seed of
+          their own; each row is scaled by a random factor, and less than one unit of noise is added to each price. It
+          answers with a place in each row. Holders learn which candidate that is, and nothing about the others.
+Not       the pivot reads all prices: with two holders, the other's share of each (`covey bench columns` shows what
+          that tells). The evaluator sees the numbers of rows and candidates, and in each row the order of unnamed
+          prices and about how far apart they are. An evaluator that colludes with one holder is a pivot.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 
@@ -24,21 +25,20 @@ from covey.arrays import Longs
 from covey.compiled import jit
 from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import Secret
-from covey.errors import PeerError
-from covey.protocols.cluster_columns.asking import Totals, least_of
-from covey.protocols.cluster_columns.own import row_starts
-from covey.protocols.cluster_columns.terms import SCALE, Shares, Terms
+from covey.protocols.cluster_columns.own_columns import row_starts
+from covey.protocols.cluster_columns.parameters import SCALE, Parameters, Shares
+from covey.protocols.cluster_columns.questions import Totals, row_argmin
 from covey.secure.sum import mask_streams
-from covey.wire import FRAME_BYTES, Channel, Chunk, Message, chunks, gather
+from covey.wire import Channel, Chunk, Message, chunks, gather
 
-NUMBER_BYTES = 4
+CHUNK = chunks.per_message(4)
+"""Numbers of a message."""
 LARGEST = 1 << 26
 """Numbers that the evaluator is ready to add up at once."""
-MESSAGE_BYTES = FRAME_BYTES + 40
 
 
 class Rows(Message, tag="cluster.rows"):
-    """How many candidates each row has; none at all when the search is over."""
+    """The number of candidates of each row; no row when the search is over."""
 
     widths: bytes
 
@@ -55,48 +55,45 @@ class Chosen(Chunk[bytes], tag="cluster.least"):
     places: bytes
 
 
-async def least(channel: Channel, terms: Terms, seed: Secret | None, starts: Longs, shares: Shares) -> Longs:
-    """A holder's part: which place in each row costs least. The pivot adds up; with a seed, the evaluator does."""
-    among = channel.among(*terms.holders)
-    if seed is not None and terms.evaluator is not None:
+async def argmin(channel: Channel, parameters: Parameters, seed: Secret | None, starts: Longs, shares: Shares) -> Longs:
+    """A holder's part: the cheapest place of each row. The pivot adds up; with a seed, the evaluator does."""
+    among = channel.among(*parameters.holders)
+    if seed is not None and parameters.evaluator is not None:
         disguise = Disguise.draw(seed, starts)
-        worn = mask(among, disguise.wear(shares, noisy=channel.me == terms.pivot))
-        if channel.me == terms.pivot:
-            await send_rows(channel, terms.evaluator, disguise.widths)
-        await send(channel, terms.evaluator, Shared, worn)
-        places = await receive(channel, terms.evaluator, Chosen, len(starts) - 1)
-        return disguise.undo(checked(channel, terms.evaluator, places, disguise.widths))
+        worn = mask(among, disguise.wear(shares, noisy=channel.me == parameters.pivot))
+        if channel.me == parameters.pivot:
+            await send_rows(channel, parameters.evaluator, disguise.widths)
+        await send(channel, parameters.evaluator, Shared, worn)
+        places = await receive(channel, parameters.evaluator, Chosen, len(starts) - 1)
+        return disguise.undo(checked(channel, parameters.evaluator, places, disguise.widths))
     masked = mask(among, shares)
     widths = np.diff(starts)
-    if channel.me != terms.pivot:
-        await send(channel, terms.pivot, Shared, masked)
-        return checked(channel, terms.pivot, await receive(channel, terms.pivot, Chosen, len(widths)), widths)
+    if channel.me != parameters.pivot:
+        await send(channel, parameters.pivot, Shared, masked)
+        return checked(channel, parameters.pivot, await receive(channel, parameters.pivot, Chosen, len(widths)), widths)
     theirs = await gather(*(receive(among, peer, Shared, len(shares)) for peer in among.peers))
-    answer = least_of(starts, add_up([masked, *theirs]))
+    answer = row_argmin(starts, add_up([masked, *theirs]))
     await gather(*(send(among, peer, Chosen, answer) for peer in among.peers))
     return answer
 
 
-async def evaluate(channel: Channel, terms: Terms) -> AsyncIterator[int]:
-    """The evaluator's part, until the pivot says that it is over; yields how many rows were judged at each step."""
-    step = 0
-    while True:
+async def evaluate(channel: Channel, parameters: Parameters) -> None:
+    """The evaluator's part, until the pivot says that the search is over."""
+    for step in count():
         with channel.at(step) as at:
-            widths = await receive_rows(at, terms.pivot)
+            widths = await receive_rows(at, parameters.pivot)
             if not len(widths):
                 return
             starts = row_starts(widths.astype(np.int64))
-            parts = await gather(*(receive(at, name, Shared, int(starts[-1])) for name in terms.holders))
-            answer = least_of(starts, add_up(parts))
-            await gather(*(send(at, name, Chosen, answer) for name in terms.holders))
-        yield len(widths)
-        step += 1
+            parts = await gather(*(receive(at, name, Shared, int(starts[-1])) for name in parameters.holders))
+            answer = row_argmin(starts, add_up(parts))
+            await gather(*(send(at, name, Chosen, answer) for name in parameters.holders))
 
 
-async def dismiss(channel: Channel, terms: Terms) -> None:
+async def dismiss(channel: Channel, parameters: Parameters) -> None:
     """The pivot tells the evaluator that the search is over."""
-    if terms.evaluator is not None and channel.me == terms.pivot:
-        await channel.send(terms.evaluator, Rows(b""))
+    if parameters.evaluator is not None and channel.me == parameters.pivot:
+        await channel.send(parameters.evaluator, Rows(b""))
 
 
 def add_up(parts: Sequence[Shares]) -> Totals:
@@ -115,7 +112,7 @@ def mask(among: Channel, shares: Shares) -> Shares:
 
 @dataclass(frozen=True)
 class Disguise:
-    """How rows look to the evaluator: in another order, their candidates too, scaled, and with a little noise."""
+    """Rows as the evaluator sees them: rows and candidates in another order, scaled, and with a little noise."""
 
     starts: Longs
     order: Longs  # where each row of the disguise comes from
@@ -178,26 +175,25 @@ def seed_of(seed: Secret | None, step: int) -> Secret | None:
 def checked(channel: Channel, sender: str, places: Shares, widths: Longs) -> Longs:
     """The places as numbers. Raises PeerError for one that its row does not have."""
     if (places >= widths).any():
-        raise PeerError(party=sender, step=channel.step, reason="it names a place that a row does not have")
+        raise channel.refusal(sender, "it names a place that a row does not have")
     return places.astype(np.int64)
 
 
-async def send(channel: Channel, to: str, kind: type[Shared | Chosen], numbers: Longs | Shares) -> None:
+async def send(channel: Channel, to: str, kind: type[Chunk[bytes]], numbers: Longs | Shares) -> None:
     """Sends numbers, four bytes each."""
     await channel.send_all(to, kind, numbers.astype("<u4").tobytes())
 
 
-async def send_rows(channel: Channel, evaluator: str, widths: Longs) -> None:
-    """Says how wide the rows are; the last message is shorter than the others."""
-    step = chunks.per_message(NUMBER_BYTES)
-    for start in range(0, len(widths) + 1, step):
-        await channel.send(evaluator, Rows(widths[start : start + step].astype("<u4").tobytes()))
-
-
-async def receive(channel: Channel, sender: str, kind: type[Shared | Chosen], due: int) -> Shares:
-    """Numbers of which so many are due. Raises PeerError for more or fewer."""
-    raw = await channel.receive_all(sender, kind, NUMBER_BYTES * due)
+async def receive(channel: Channel, sender: str, kind: type[Chunk[bytes]], due: int) -> Shares:
+    """Receives `due` numbers. Raises PeerError for more or fewer."""
+    raw = await channel.receive_all(sender, kind, 4 * due)
     return np.frombuffer(raw, dtype="<u4").astype(np.uint32, copy=False)
+
+
+async def send_rows(channel: Channel, evaluator: str, widths: Longs) -> None:
+    """Sends the widths of the rows; the last message is shorter than the others."""
+    for start in range(0, len(widths) + 1, CHUNK):
+        await channel.send(evaluator, Rows(widths[start : start + CHUNK].astype("<u4").tobytes()))
 
 
 async def receive_rows(channel: Channel, pivot: str) -> Shares:
@@ -205,12 +201,12 @@ async def receive_rows(channel: Channel, pivot: str) -> Shares:
     parts: list[Shares] = []
     while True:
         raw = (await channel.receive(pivot, Rows)).widths
-        if len(raw) % NUMBER_BYTES or len(raw) > chunks.CHUNK_BYTES:
+        if len(raw) % 4 or len(raw) > 4 * CHUNK:
             raise channel.refusal(pivot, f"{len(raw)} bytes are no numbers of candidates")
         parts.append(np.frombuffer(raw, dtype="<u4").astype(np.uint32))
-        if len(raw) < chunks.CHUNK_BYTES:
+        if len(raw) < 4 * CHUNK:
             break
     widths = np.concatenate(parts)
     if len(widths) and (widths.min() < 1 or int(widths.astype(np.int64).sum()) > LARGEST):
-        raise PeerError(party=pivot, step=channel.step, reason="a row without candidates, or too many of them")
+        raise channel.refusal(pivot, "a row without candidates, or too many of them")
     return widths

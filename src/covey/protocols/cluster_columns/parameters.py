@@ -1,22 +1,18 @@
-"""What follows from the study alone: who plays what, how large a block is, and in which units costs are counted.
+"""The parameters that follow from the study alone: roles, the size of a block, and the units of prices.
 
-A price is a number of units below `CAP`; a holder's share of it is at most `CAP` over the number of holders, and what
-is forbidden costs another `CAP`. So a price stays below 2 CAP = 2^23, and below 2^32 once it is scaled by less than
+A price is a number of units below `CAP`: a holder's share of it is at most `CAP` over the number of holders. A
+forbidden move costs another `CAP`. So a price stays below 2 CAP = 2^23, and below 2^32 once it is scaled by less than
 `SCALE`.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from covey.arrays import Longs, Words32
-from covey.crypto.rng import Rng, derive, spell
-from covey.crypto.secret import Secret
 from covey.errors import InputError
 from covey.measures import node_costs
 from covey.option import Choice
@@ -43,8 +39,8 @@ REQUIREMENTS = Requirements(partition="vertical", holders=(2, None), roles=("eva
 
 
 @dataclass(frozen=True)
-class Terms:
-    """The study's terms, the same for everyone."""
+class Parameters:
+    """The parameters of a run, the same for everyone."""
 
     study: Study
     holders: tuple[str, ...]
@@ -54,8 +50,8 @@ class Terms:
     """A cell that is fully lost, in a column of weight 1, costs 2^bits units."""
 
     @classmethod
-    def of(cls, study: Study) -> Terms:
-        """The pivot is who keeps l, or else the first holder that the study names."""
+    def of(cls, study: Study) -> Parameters:
+        """A study's parameters. The pivot is the holder that keeps l, or else the first that the study names."""
         evaluator = next((party.name for party in study.parties if party.role == "evaluator"), None)
         pivot = keeper(study) or study.holders[0].name
         largest = 4 * study.privacy.k * sum(_dearest(study))
@@ -73,11 +69,11 @@ class Terms:
 
     @property
     def fewest(self) -> int | None:
-        """How many records a block has at the least; None where the table stays one block."""
+        """The fewest records of a block; None where the table stays one block."""
         return None if SCHEDULE.of(self.study.options) == "exact" else BLOCK * self.k
 
     def costs(self, table: Table) -> tuple[Longs, ...]:
-        """What each node of each own column costs, in units."""
+        """The cost of each node of each own column, in units."""
         weights = _weights(self.study)
         found = []
         for column, tree, codes in zip(table.quasi, table.trees, table.codes, strict=True):
@@ -88,7 +84,7 @@ class Terms:
 
 
 def keeper(study: Study) -> str | None:
-    """Who has the sensitive columns, where l is asked for. Raises InputError where several have."""
+    """The holder of the sensitive columns, where l is asked for. Raises InputError where several have some."""
     if study.privacy.l is None:
         return None
     names = {column.name for column in study.sensitive}
@@ -101,21 +97,21 @@ def keeper(study: Study) -> str | None:
     return owners[0] if owners else None
 
 
-def draws(ids: Sequence[str]) -> Rng:
-    """Draws that every holder makes alike: the order of records, and, where no l is kept, clusters and halves."""
-    content = hashlib.sha256(spell("covey columns/1", *(own.encode() for own in ids)))
-    return Rng(Secret(content.digest()))
+def role_name(study: Study, party: str) -> str:
+    """The name of a party's role."""
+    parameters = Parameters.of(study)
+    return "evaluator" if party == parameters.evaluator else "pivot" if party == parameters.pivot else "holder"
 
 
-def deals(lasting: Secret, ids: Sequence[str], places: Longs) -> Rng:
-    """The pivot's own draws of clusters and halves where it keeps l.
-
-    These are dealt out by sensitive values: whoever knew the draws would read the values from the labels. They follow
-    from the pivot's secret and its records: other records, other draws; the same ones, the same.
-    """
-    content = hashlib.sha256(spell("covey columns deals/1", *(own.encode() for own in ids)))
-    content.update(places.astype("<i8").tobytes())
-    return Rng(derive(lasting, "deals", content.digest()))
+def require_runnable(study: Study) -> None:
+    """Raises InputError, with what to change, for a study that cannot be run."""
+    columns.require_listed(study)
+    if not any(column.weight for column in study.quasi):
+        raise InputError("every quasi column has weight = 0: give one that matters a weight above 0")
+    if sum(party.role == "evaluator" for party in study.parties) > 1:
+        raise InputError('[parties] more than one has role = "evaluator"; one is enough')
+    if keeper(study) is not None and study.privacy.diversity != "frequency":
+        raise InputError("protocol 'cluster' keeps l by frequency; leave out diversity, or anonymize centrally")
 
 
 def _weights(study: Study) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""A holder's own columns: what each cluster's closure costs there, and what a change would."""
+"""A holder's own columns: the cost of each cluster's closure there, and of a change to it."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from covey.anonymizers.sequential import may_part
 from covey.anonymizers.sweeping import joining, move, stands
 from covey.arrays import Ints, Longs
 from covey.compiled import jit
-from covey.protocols.cluster_columns.terms import CAP, Shares, Terms
+from covey.errors import Unmet
+from covey.protocols.cluster_columns.parameters import CAP, Parameters, Shares
 from covey.table import Table
 
 
 @dataclass
-class Own:
-    """A holder's records in its own columns; with `keeps`, the one who sees to it that every cluster is l-diverse."""
+class OwnColumns:
+    """A holder's records in its own columns; `keeps` marks the holder that keeps every cluster l-diverse."""
 
-    terms: Terms
+    parameters: Parameters
     table: Table
     trees: Forest
     limits: Limits
@@ -36,13 +37,13 @@ class Own:
     state: Clusters | None = None
 
     @classmethod
-    def of(cls, terms: Terms, table: Table, party: str) -> Own:
-        """The holder's part. A holder without quasi columns has one that costs nothing."""
-        study, trees, codes, costs = terms.study, table.trees, table.codes, terms.costs(table)
+    def of(cls, parameters: Parameters, table: Table, party: str) -> OwnColumns:
+        """The columns of one holder. A holder without quasi columns gets one that costs nothing."""
+        study, trees, codes, costs = parameters.study, table.trees, table.codes, parameters.costs(table)
         if not trees:
             trees, codes = (study.quasi[0].tree(),), np.zeros((1, table.rows), dtype=np.int32)
             costs = (np.zeros(trees[0].nodes, dtype=np.int64),)
-        keeps = study.privacy.l is not None and party == terms.pivot
+        keeps = study.privacy.l is not None and party == parameters.pivot
         sensitive = tuple(
             Sensitive(values.codes, len(values.labels))
             for values in (table.values(column.name) for column in (study.sensitive if keeps else ()))
@@ -54,8 +55,8 @@ class Own:
         )  # fmt: skip
         places = flat_codes(problem)
         return cls(
-            terms, table, forest(problem), limits_of(problem), np.ascontiguousarray(codes), places, keeps,
-            party == terms.pivot,
+            parameters, table, forest(problem), limits_of(problem), np.ascontiguousarray(codes), places, keeps,
+            party == parameters.pivot,
         )  # fmt: skip
 
     @property
@@ -63,21 +64,32 @@ class Own:
         return int(self.codes.shape[1])
 
     def group(self, label: Longs) -> None:
-        """The clusters that these labels make."""
+        """Forms the clusters of these labels."""
         self.state = clusters_of(self.trees, self.limits, self.codes, self.places, label)
 
+    def require_diverse(self) -> None:
+        """Raises Unmet, with what would be feasible, if all common records as one class do not keep l."""
+        if self.keeps_diversity(np.zeros(self.records, dtype=np.int64), 1):
+            return
+        study = self.parameters.study
+        reached = min(self.records / int(self.table.values(each.name).counts().max()) for each in study.sensitive)
+        raise Unmet(
+            f"l = {study.privacy.l:g} cannot be kept: all common records together reach "
+            f"{np.floor(reached * 100) / 100:g}; lower l to that, or merge sensitive values"
+        )
+
     def move(self, record: int, target: int) -> None:
-        """A record goes to another cluster."""
+        """Moves a record to another cluster."""
         state, source = self._clusters, int(self._clusters.label[record])
         move(state, self.trees, record, target)
         if state.size[source] > 0:
             state.cost[source] = close(state, self.trees, source, -1, state.box[source])
 
     def prices(self, records: Longs, starts: Longs, candidates: Longs) -> Shares:
-        """Our share of what each record would cost each of its candidates, its own cluster taken without it."""
+        """Our share of the price of each record in each of its candidates, its own cluster taken without it."""
         shares = np.zeros(len(candidates), dtype=np.uint32)
         state = self._clusters
-        price_rows(state, self.trees, records, starts, candidates, self.terms.share - 1, shares)
+        price_rows(state, self.trees, records, starts, candidates, self.parameters.share - 1, shares)
         if self.keeps:
             forbid_rows(state, self.limits, records, starts, candidates, CAP, shares)
         elif self.pivot:  # a cluster of one is always dissolved
@@ -86,9 +98,9 @@ class Own:
         return shares
 
     def distances(self, rows: Longs, starts: Longs, candidates: Longs) -> Shares:
-        """Our share of what merging each row's cluster with each of its candidates would add."""
+        """Our share of the cost that merging each row's cluster with each of its candidates would add."""
         shares = np.zeros(len(candidates), dtype=np.uint32)
-        distance_rows(self._clusters, self.trees, rows, starts, candidates, self.terms.share - 1, shares)
+        distance_rows(self._clusters, self.trees, rows, starts, candidates, self.parameters.share - 1, shares)
         return shares
 
     def nodes(self, label: Longs) -> Ints:
@@ -98,15 +110,15 @@ class Own:
         return boxes[:, : len(self.table.trees)]
 
     def keeps_diversity(self, label: Longs, clusters: int) -> bool:
-        """Whether all clusters of these labels keep l; of a part of the records where their places are given."""
+        """Returns True if all clusters of these labels keep l."""
         return not self.keeps or holds_diversity(self.limits, self.places, label, clusters)
 
     def part_keeps_diversity(self, rows: Longs, part: Longs, parts: int) -> bool:
-        """Whether each of the parts of these records keeps l."""
+        """Returns True if each part of these records keeps l."""
         return not self.keeps or holds_diversity(self.limits, self.places[rows], part, parts)
 
     def may_part(self, members: Longs, leaving: Longs) -> bool:
-        """Whether a cluster may be split so."""
+        """Returns True if a cluster keeps l on both sides of this split."""
         return may_part(self.limits, self.places, members, leaving)
 
     @property
@@ -114,8 +126,10 @@ class Own:
         return cast("Clusters", self.state)
 
     def best_cut(self, rows: Longs, fewest: int) -> tuple[float, Longs | None]:
-        """The own column whose nodes divide these records best: how much of a record's cost it saves, and each
-        record's part. Children with fewer than the fewest records are put together, if need be with one that is not."""
+        """The best cut of these records by one own column: what it saves of a record's cost, and each record's part.
+
+        The parts are the children of the records' lowest common node; children with too few records are put together.
+        """
         best: tuple[float, Longs | None] = (0.0, None)
         for column, tree in enumerate(self.table.trees):
             cost = self.trees.cost[self.trees.offsets[column] :]
@@ -132,6 +146,7 @@ class Own:
                 continue
             own = part[child]
             parts = int(own.max()) + 1
+            # the lowest and highest code of each part: their common ancestor is what the part would be published as
             low, high = np.full(parts, 2**31 - 1, np.int32), np.full(parts, -1, np.int32)
             np.minimum.at(low, own, codes)
             np.maximum.at(high, own, codes)
@@ -162,7 +177,7 @@ def parts_of(counts: Longs, fewest: int) -> Longs | None:
 def price_rows(
     state: Clusters, trees: Forest, records: Longs, starts: Longs, candidates: Longs, most: int, out: Shares
 ) -> None:
-    """What each record costs each candidate; the own cluster stands first in a row."""
+    """Writes the price of each record in each candidate; the own cluster stands first in a row."""
     without = np.zeros(state.box.shape[1], np.int32)
     first, last, parent, cost = trees.first, trees.last, trees.parent, trees.cost
     for row in range(len(records)):
@@ -198,12 +213,12 @@ def forbid_rows(
 def distance_rows(
     state: Clusters, trees: Forest, rows: Longs, starts: Longs, candidates: Longs, most: int, out: Shares
 ) -> None:
-    """What merging adds to the total cost."""
+    """Writes the cost that each merger adds to the total."""
     for row in range(len(rows)):
         for place in range(starts[row], starts[row + 1]):
             out[place] = min(max(distance(state, trees, rows[row], candidates[place]), 0), most)
 
 
 def row_starts(widths: Sequence[int] | Longs) -> Longs:
-    """Where each row begins, and where the last one ends."""
+    """The place where each row begins, and where the last one ends."""
     return np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)

@@ -1,10 +1,10 @@
-"""Tests on encrypted numbers: is it zero? Nothing else of a number is opened.
+"""Zero tests on encrypted numbers: nothing else of a number is opened.
 
-Source    the note's thermometer-OR. Each helper among the trustees multiplies a ciphertext by a random factor of its
-          own and re-randomises it; the collector adds the helpers' up, so that the factor is a sum that nobody knows;
-          then the sum is opened. Zero stays zero, and any other number becomes a random one.
-Order     where even *which* of several numbers is zero must not be seen, the helpers do this one after the other, and
-          each brings the numbers of a group into random order: then only how many of a group are zero is opened.
+Source    ours. Each helper among the trustees multiplies a ciphertext by a random factor of its own and
+          re-randomises it. The collector adds the helpers' ciphertexts up, so that the factor is a sum that nobody
+          knows; then the sum is opened. Zero stays zero, and any other number becomes a random one.
+Order     where nobody may see *which* of several numbers are zero, the helpers do this one after the other, and each
+          brings the numbers of a group into random order. Then only the number of zeros in a group is opened.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from covey.arrays import Bits
 from covey.crypto.elgamal import Ciphertexts, opened, rerandomise
 from covey.crypto.group import Points, Scalars
 from covey.crypto.threshold_key import Trustee
-from covey.errors import PeerError, Unmet
+from covey.errors import Unmet
 from covey.protocols.collect import committee, roll
 from covey.protocols.collect.keys import Opening
 from covey.protocols.protocol import EVERYONE, Attendance
@@ -35,7 +35,7 @@ LARGEST = 1 << 24
 
 
 class Task(Message, tag="collect.task"):
-    """What the collector asks a helper for next; `sizes` are the groups that are to be brought into random order."""
+    """The next task of a helper; `sizes` are the groups that are to be brought into random order."""
 
     what: Literal["blind", "open", "done"]
     number: Annotated[int, Meta(ge=0, le=LARGEST)]
@@ -47,7 +47,7 @@ class Numbers(Elements, tag="collect.to-blind"):
 
 
 class Blinded(Elements, tag="collect.blinded"):
-    """The same, multiplied by random factors and re-randomised."""
+    """Blinded ciphertexts: multiplied by random factors and re-randomised."""
 
 
 class Tester:
@@ -63,7 +63,7 @@ class Tester:
         self._there = list(opening.trustees)
 
     async def open(self, ciphertexts: Ciphertexts) -> Points:
-        """What the ciphertexts hold, as multiples of the generator. Raises Unmet below a majority of trustees."""
+        """Opens ciphertexts, as multiples of the generator. Raises Unmet below a majority of trustees."""
         opening = self._opening
 
         async def ask(helper: str) -> Points:
@@ -76,7 +76,7 @@ class Tester:
         return opened(ciphertexts, [theirs, opening.own.unlock(ciphertexts)])
 
     async def zeros(self, ciphertexts: Ciphertexts) -> Bits:
-        """Which of them are zero."""
+        """Marks the ciphertexts that are zero."""
         if not len(ciphertexts):
             return np.zeros(0, dtype=bool)
         first, *others = (await self._majority(lambda helper: self._blind(helper, ciphertexts, ()))).values()
@@ -86,7 +86,7 @@ class Tester:
         return (await self.open(total)).identities()
 
     async def zeros_in(self, ciphertexts: Ciphertexts, sizes: Sequence[int]) -> list[int]:
-        """How many of each group (so many, one group after the other) are zero."""
+        """The number of zeros in each group; `sizes` are those of the groups, one after the other."""
         done: set[str] = set()
         while len(done) < self._opening.committee.threshold:
             helper = self._next(done)
@@ -105,7 +105,7 @@ class Tester:
         await gather(*(self._task(name, Task("done", 0, [])) for name in self._there))
 
     async def _majority(self, work: Callable[[str], Awaitable[T]]) -> dict[str, T]:
-        """What a majority of the trustees answers; spares are asked for those who leave, until there are none."""
+        """The answers of a majority of the trustees; spares are asked for those who leave, until there are none."""
         found: dict[str, T] = {}
         while (lacking := self._opening.committee.threshold - len(found)) > 0:
             self._next(set(found))
@@ -142,7 +142,7 @@ class Tester:
 
 @dataclass(frozen=True)
 class Helper:
-    """A trustee's way through its tasks; a spare has none but the last, unless another trustee leaves."""
+    """A trustee's side of all tasks; a spare has none but the last, unless another trustee leaves."""
 
     trustee: Trustee
     key: Points
@@ -161,9 +161,7 @@ class Helper:
             if task.what == "done":
                 return
             if step == 0 and positions is not None and (task.what != "open" or task.number not in positions):
-                raise PeerError(
-                    party=self.hub, step=at.step, reason="it did not ask for every position once, and first"
-                )
+                raise at.refusal(self.hub, "it did not ask for every position once, and first")
             if task.what == "open":
                 await committee.serve(at.at("open"), self.trustee, self.hub, task.number)
             else:
@@ -172,7 +170,7 @@ class Helper:
     async def _blind(self, channel: Channel, task: Task) -> None:
         first, second = await lists.receive(channel, self.hub, Numbers, columns=2, due=task.number, distinct=False)
         if task.sizes and sum(task.sizes) != task.number:
-            raise PeerError(party=self.hub, step=channel.step, reason="the groups are not the numbers to blind")
+            raise channel.refusal(self.hub, "the groups are not the numbers to blind")
         made = blind(Ciphertexts(first, second), self.key, task.sizes, channel)
         await lists.send(channel, self.hub, Blinded, [made.first, made.second])
 

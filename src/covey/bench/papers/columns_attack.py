@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from covey.arrays import Longs
-from covey.protocols.cluster_columns.terms import Shares
+from covey.protocols.cluster_columns.parameters import Shares
 
 Pairs = set[tuple[int, int]]
 

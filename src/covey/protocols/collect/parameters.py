@@ -1,4 +1,4 @@
-"""What a study asks of `collect`: its options, and the studies that it cannot run."""
+"""The parameters of `collect`: the study's options, and the studies that it cannot run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BROADCAST_CELLS = 1 << 14
 ELGAMAL_BYTES = 64
 DEALT_BITS = 3072
 OPEN_CELL_BYTES = 48
-"""What a carried cell may take whose values the study does not list."""
+"""The most bytes of a carried cell whose values the study does not list."""
 
 GRID = WholeOrWord(
     "grid",
@@ -95,7 +95,7 @@ REQUIREMENTS = Requirements(
 
 
 @dataclass(frozen=True)
-class Terms:
+class Parameters:
     """The parameters of a run."""
 
     k: int
@@ -112,13 +112,13 @@ class Terms:
     watched: tuple[Column, ...]
     """The sensitive columns, where diversity is asked for."""
     row_bytes: int
-    """What every submitted row is padded to."""
+    """The length that every submitted row is padded to."""
     spare: int = 0
-    """How many members above k the line is cut for."""
+    """The number of members above k that the line is cut for."""
 
     @classmethod
-    def of(cls, study: Study) -> Terms:
-        """A study's terms. Raises InputError, with what to change, if `collect` cannot keep them.
+    def of(cls, study: Study) -> Parameters:
+        """A study's parameters. Raises InputError, with what to change, if `collect` cannot keep them.
 
         The last study's are remembered: thousands of respondents in one process ask for the same.
         """
@@ -127,7 +127,7 @@ class Terms:
         return _LAST[0][1]
 
     @classmethod
-    def _read(cls, study: Study) -> Terms:
+    def _read(cls, study: Study) -> Parameters:
         _require_listed(study)
         options = study.options
         low, high = RHO.of(options)
@@ -154,17 +154,17 @@ class Terms:
         )
 
     def class_size(self, respondents: int) -> int:
-        """How many members a class is cut for at least: k and the spare ones, if there are so many respondents."""
+        """The fewest members that a class is cut for: k and the spare ones, if there are so many respondents."""
         return max(self.k, min(self.k + self.spare, respondents))
 
     @property
     def mean(self) -> float:
-        """Of one random number."""
+        """The mean of one random number."""
         return (self.low + self.high) / 2
 
     @property
     def variance(self) -> float:
-        """Of one random number: uniform on the whole numbers from low to high."""
+        """The variance of one random number: uniform on the whole numbers from low to high."""
         return ((self.high - self.low + 1) ** 2 - 1) / 12
 
     @property
@@ -174,26 +174,26 @@ class Terms:
 
     @property
     def dealt(self) -> bool:
-        """Whether positions are under a dealt Paillier key."""
+        """True if positions are under a dealt Paillier key."""
         return self.scheme == "paillier"
 
     @property
     def entry_bytes(self) -> int:
-        """Of an entry of the index."""
+        """The size of an entry of the index."""
         return self.bits // 4 if self.dealt else ELGAMAL_BYTES
 
     @property
     def bits(self) -> int:
-        """Of a dealt key."""
+        """The size of a dealt key."""
         return DEALT_BITS
 
     @property
     def private_retrieval(self) -> bool:
-        """Whether the index is too long to be sent to everyone."""
+        """True if the index is too long to be sent to everyone."""
         return self.grid.cells > BROADCAST_CELLS
 
 
-_LAST: list[tuple[Study, Terms]] = []
+_LAST: list[tuple[Study, Parameters]] = []
 
 
 def trees_of(study: Study) -> tuple[Hierarchy, ...]:

@@ -1,4 +1,4 @@
-"""The public course of a search: who is in which cluster, who is examined next, and which moves are made."""
+"""The public state of a search: each record's cluster, the records to examine next, and the moves that are made."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from covey.arrays import Bits, Longs
 from covey.crypto.rng import Rng
-from covey.protocols.cluster_columns.own import row_starts
+from covey.protocols.cluster_columns.own_columns import row_starts
 
 MOST = 1 << 21
 """Prices of one batch at the most: eight mebibytes of each holder."""
@@ -18,17 +18,21 @@ _FEW, _MANY = 0.25, 0.5
 
 @dataclass(frozen=True)
 class Batch:
-    """Records to be examined, and for each its own cluster and the others that it is compared with."""
+    """Records to examine, and for each its candidates: its own cluster and the others that it is compared with."""
 
     records: Longs
     starts: Longs
     candidates: Longs
     share: dict[int, int]
-    """How many of the records each block has."""
+    """The number of these records in each block."""
 
 
-class Course:
-    """All holders have one, and all are the same."""
+class Clustering:
+    """The clusters so far; all holders have the same.
+
+    A clock counts changes. `changed` has the time of each cluster's last change, `seen` the time at which each record
+    was last examined: a record needs another look only at clusters that changed since.
+    """
 
     def __init__(self, label: Longs, blocks: Longs, k: int, order: Longs) -> None:
         self.label, self.k, self.order = label, k, order
@@ -47,8 +51,8 @@ class Course:
         self.waiting: list[Longs] = []
 
     @classmethod
-    def of(cls, label: Longs, blocks: Longs, k: int, draws: Rng) -> Course:
-        """The course from first labels; records are examined in a drawn order."""
+    def of(cls, label: Longs, blocks: Longs, k: int, draws: Rng) -> Clustering:
+        """The state after the first labels; records are examined in a drawn order."""
         return cls(label.copy(), blocks, k, draws.stream("order").permutation(len(label)))
 
     @property
@@ -56,11 +60,11 @@ class Course:
         return len(self.label)
 
     def alive(self, block: int) -> Longs:
-        """A block's clusters, in their order."""
+        """The clusters of a block that have records, in their order."""
         return np.flatnonzero((self.block == block) & (self.size > 0))
 
     def begin(self) -> None:
-        """A sweep begins: every record of an active block waits."""
+        """Begins a sweep: every record of an active block waits."""
         self.compact()
         own = self.record_block[self.order]
         self.waiting = [
@@ -95,9 +99,9 @@ class Course:
         return Batch(records, row_starts(widths), candidates, share)
 
     def compare(self, records: Longs, alive: Longs) -> tuple[Longs, Longs]:
-        """For each record how many candidates it has, and these: its own cluster first, then those that matter."""
+        """The number of each record's candidates, and these: its own cluster first, then those that changed."""
         own, seen = self.label[records], self.seen[records]
-        since = np.where(self.changed[own] > seen, -1, seen)
+        since = np.where(self.changed[own] > seen, -1, seen)  # whose own cluster changed is compared with all
         wanted = self.changed[alive][np.newaxis, :] > since[:, np.newaxis]
         wanted[np.arange(len(records)), np.searchsorted(alive, own)] = False
         row, column = np.nonzero(wanted)
@@ -111,7 +115,7 @@ class Course:
         return widths, candidates
 
     def accept(self, batch: Batch, target: Longs) -> Iterator[tuple[int, int]]:
-        """Makes the moves of a batch that can be made, in its order, and says them; the others wait again."""
+        """Makes the moves of a batch that can be made, in its order, and yields them; the other records wait again."""
         began = self.clock
         touched: set[int] = set()
         late: dict[int, list[int]] = {}
@@ -130,7 +134,7 @@ class Course:
                 self.changed[[own, to]] = self.clock
                 self.seen[record] = began
                 yield record, to
-        for block, examined in batch.share.items():
+        for block, examined in batch.share.items():  # wide batches save rounds, narrow ones save put-off moves
             again = late.get(block, [])
             self.waiting[block] = np.concatenate([np.array(again, dtype=np.int64), self.waiting[block]])
             if len(again) > _MANY * examined:
@@ -143,7 +147,7 @@ class Course:
         return np.flatnonzero((2 * self.size > 3 * self.k) & self.active[self.block])
 
     def split(self, large: Longs, leaving: Longs) -> list[int]:
-        """Of each large cluster the records that leave become a new one; the blocks of those that were split."""
+        """Splits large clusters: records that leave become a new one. Returns the blocks of those that were split."""
         found = []
         fresh: list[tuple[int, Bits]] = []
         for cluster in large.tolist():
@@ -163,19 +167,19 @@ class Course:
         return found
 
     def settle_blocks(self, moved: Longs, splits: Longs, tail: int) -> None:
-        """Blocks where nothing was split and next to nothing moved are done."""
+        """Ends the search in blocks where nothing was split and next to nothing moved."""
         sizes = np.bincount(self.record_block, minlength=self.blocks)
         self.active &= (splits > 0) | (moved * tail >= np.maximum(sizes, 1))
 
     def compact(self) -> None:
-        """The clusters without the empty ones, in their order."""
+        """Renumbers the clusters without the empty ones, in their order."""
         alive = self.size > 0
         number = np.cumsum(alive) - 1
         self.label = number[self.label]
         self.size, self.block, self.changed = self.size[alive], self.block[alive], self.changed[alive]
 
     def small_ones(self) -> tuple[Longs, Longs, Longs]:
-        """The clusters below k, and with whom each may be merged: small ones of its block, or any if it is alone."""
+        """The clusters below k, and the candidates of each: small ones of its block, or any cluster if it is alone."""
         rows, widths, candidates = [], [], []
         for block in range(self.blocks):
             alive = self.alive(block)

@@ -1,11 +1,12 @@
-"""What a run of `generalize` teaches each party, in sentences."""
+"""The ledger's sentences: what a run of `generalize` teaches each party."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
-from covey.protocols.generalize.rounds import Course
-from covey.protocols.generalize.terms import MOST_ENCRYPTED, Terms
+from covey.protocols.generalize.parameters import MOST_ENCRYPTED, Parameters
+from covey.protocols.generalize.rounds import Round
 from covey.secure.declare import Leakage
 
 OWNERS = ("observer", "partner")
@@ -57,31 +58,33 @@ COUNTED = _both("in numbers: {rounds}; groups of {observer} and {partner}: {grou
 LEFT = Leakage(everyone=("that {withheld} of the common records are left over and withheld",))
 
 LEAKAGE = AUTO
-"""Of a run with default options."""
+"""The leakage of a run with default options."""
 
 
-def before(terms: Terms) -> list[tuple[Leakage, dict[str, object]]]:
-    """What the rounds will teach."""
-    kind = {"auto": AUTO, "matrix": MATRIX, "one-sided": ONE_SIDED, "threshold": THRESHOLD}[terms.leakage]
-    finishing = terms.variant == "finished-cells"
-    small = "; in later rounds of those who were left, so also of few" if finishing else f", all of {terms.k} or more"
+def before(parameters: Parameters) -> list[tuple[Leakage, dict[str, object]]]:
+    """The leakage of the rounds, and the numbers that the sentences mention."""
+    kind = {"auto": AUTO, "matrix": MATRIX, "one-sided": ONE_SIDED, "threshold": THRESHOLD}[parameters.leakage]
+    finishing = parameters.variant == "finished-cells"
+    small = (
+        "; in later rounds of those who were left, so also of few" if finishing else f", all of {parameters.k} or more"
+    )
     lines: list[tuple[Leakage, dict[str, object]]] = [(kind, {"small": small})]
-    if terms.variant == "datafly":
+    if parameters.variant == "datafly":
         lines.append((DATAFLY, {}))
     if finishing:
-        lines.append((FINISHED, {"k": terms.k}))
+        lines.append((FINISHED, {"k": parameters.k}))
     return lines
 
 
-def after(terms: Terms, course: Course, withheld: int) -> tuple[Leakage, dict[str, object]]:
-    """The same in numbers, which both owners know."""
-    how = Counter(found.leaking or "decided by a single group" for found in course.rounds)
-    number = len(course.rounds)
+def after(parameters: Parameters, played: Sequence[Round], withheld: int) -> tuple[Leakage, dict[str, object]]:
+    """The rounds in numbers, which both owners know."""
+    how = Counter(found.mode or "decided by a single group" for found in played)
+    number = len(played)
     said = ", ".join(f"{count} {name}" for name, count in how.items())
     return COUNTED, {
         "rounds": f"{number} round{'s' if number > 1 else ''} ({said})",
-        "observer": terms.observer,
-        "partner": terms.partner,
-        "groups": ", then ".join(f"{first} and {second}" for first, second in (r.groups for r in course.rounds)),
+        "observer": parameters.observer,
+        "partner": parameters.partner,
+        "groups": ", then ".join(f"{first} and {second}" for first, second in (r.groups for r in played)),
         "withheld": f"; {withheld} of its people are left over and withheld" if withheld else "",
     }

@@ -1,4 +1,4 @@
-"""Where the collector cuts the line: classes of k or more neighbours, as near to each other as can be.
+"""The cut of the line into classes: k or more neighbours each, as near to each other as can be.
 
 Source    Xue and others, section 4.4: FALL's and Hansen and Mukherjee's costs, both cut in O(k x) after sorting
           (`covey.anonymizers.line`). Positions may be shifted and scaled without changing the cut.
@@ -13,7 +13,7 @@ import numpy as np
 
 from covey.anonymizers.hilbert import Cost, cut
 from covey.anonymizers.problem import Problem
-from covey.arrays import Longs
+from covey.arrays import Ints, Longs
 from covey.errors import Unmet
 from covey.hierarchy import Hierarchy
 from covey.measures import integer_costs
@@ -41,8 +41,7 @@ def merge(places: Longs, group: Longs, failed: Sequence[int]) -> Longs:
         raise Unmet("not even the whole table is as diverse as the study asks for; lower l")
     starts = np.searchsorted(group, np.arange(classes))
     ends = np.append(starts[1:], len(group)) - 1
-    joined = np.zeros(classes, dtype=bool)
-    """Whether a class and the one before it are one."""
+    joined = np.zeros(classes, dtype=bool)  # marks the classes that are one with the class before them
     for own in failed:
         before = places[starts[own]] - places[ends[own - 1]] if own else None
         after = places[starts[own + 1]] - places[ends[own]] if own + 1 < classes else None
@@ -52,3 +51,13 @@ def merge(places: Longs, group: Longs, failed: Sequence[int]) -> Longs:
             joined[own + 1] = True
     number = np.cumsum(~joined) - 1
     return number[group].astype(np.int64)
+
+
+def boxes(trees: Sequence[Hierarchy], codes: Ints, group: Longs) -> Ints:
+    """Each class's nodes, classes x columns; members stand beside each other."""
+    starts = np.searchsorted(group, np.arange(int(group.max()) + 1))
+    columns = [
+        tree.common_ancestor(np.minimum.reduceat(own, starts), np.maximum.reduceat(own, starts))
+        for tree, own in zip(trees, codes, strict=True)
+    ]
+    return np.stack(columns, axis=1)

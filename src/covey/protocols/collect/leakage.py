@@ -1,0 +1,116 @@
+"""The ledger's sentences: what a run of `collect` teaches the collector and each respondent."""
+
+from __future__ import annotations
+
+from covey.protocols.collect.attack import Success
+from covey.protocols.collect.parameters import Parameters
+from covey.secure.declare import Leakage
+
+
+def _collector(*sentences: str) -> Leakage:
+    return Leakage(roles={"collector": sentences})
+
+
+def _respondent(*sentences: str) -> Leakage:
+    return Leakage(roles={"respondent": sentences})
+
+
+ENROLMENT = Leakage(
+    everyone=("that {respondents} respondents took part",),
+    roles={
+        "respondent": (
+            "those who were among the {trustees} trustees: the other trustees' names, and ciphertexts to blind and to "
+            "open for the collector, which say nothing to them",
+        ),
+    },
+)
+POSITIONS = _collector(
+    "each respondent's position on a line through {cells} cells, by name: who stands before whom, and about "
+    "how far apart",
+    "{ties}",
+)
+TIES = "which respondents stand in the same cell, exactly"
+JITTERED = "about which respondents stand in the same cell: positions there differ by less than {jitter}"
+
+CHANCE = _collector(
+    "so much that in a simulation of this study it guessed the exact cell of {all} of the respondents from all "
+    "positions and classes together, of {both} from each position and its class, and of {alone} from the class "
+    "alone; next to someone whose cell it knows it guessed {near} right",
+)
+DIVERSE = _collector(
+    "of each class, and of each that was merged from classes, how many values of a sensitive column too many "
+    "of its members share, never which values",
+)
+DISTINCT = _collector(
+    "of each class, and of each that was merged from classes, how many different values of a sensitive column "
+    "its members have, never which",
+)
+MERGED = _collector("that {short} classes were not diverse enough and were merged with a neighbour")
+BOXES = _collector(
+    "of each class and column what is needed to find the published node: at most the members' lowest and highest value",
+)
+ROWS = Leakage(
+    roles={
+        "collector": (
+            "the release, and by name which of its classes each respondent is in; which of the class's rows is whose "
+            "stays hidden",
+        ),
+        "respondent": ("how many respondents share one's class, and nothing of what they answered",),
+    }
+)
+LEFT = _collector("who left before the end ({left} of them), by handle, and what they had sent until then")
+SMALLER = _collector(
+    "of each class that lost a member, whether the others are diverse enough without it; where they are not, "
+    "that tells something of the value of the one who left",
+)
+WITHHELD = _respondent("that its class was withheld, because too few of its members stayed")
+
+LEAKAGE = Leakage(
+    everyone=ENROLMENT.everyone,
+    roles={
+        "collector": (
+            *POSITIONS.by_role["collector"][:1],
+            *BOXES.by_role["collector"],
+            *ROWS.by_role["collector"],
+        ),
+        "respondent": (*ENROLMENT.by_role["respondent"], *ROWS.by_role["respondent"]),
+    },
+)
+"""The leakage of a run without further constraints, before its numbers are known."""
+
+
+DEALT = _respondent(
+    "the one of them who dealt the key of positions: enough to open every position that it would get to see",
+)
+
+
+def before(parameters: Parameters, respondents: int) -> list[tuple[Leakage, dict[str, object]]]:
+    """The leakage of a run, as far as the study and the number of respondents tell."""
+    lines = [enrolment(parameters, respondents), *([(DEALT, {})] if parameters.dealt else []), positions(parameters)]
+    if parameters.watched:
+        lines.append((DISTINCT if parameters.diversity == "distinct" else DIVERSE, {}))
+    return [*lines, (BOXES, {}), (ROWS, {})]
+
+
+def enrolment(parameters: Parameters, respondents: int) -> tuple[Leakage, dict[str, object]]:
+    """The leakage of enrolling."""
+    trustees = min(parameters.committee, respondents)
+    return ENROLMENT, {"respondents": f"{respondents:,}", "trustees": trustees}
+
+
+def positions(parameters: Parameters) -> tuple[Leakage, dict[str, object]]:
+    """The leakage of opening the positions."""
+    ties = JITTERED.format(jitter=f"{2 * parameters.low:,}") if parameters.jitter else TIES
+    return POSITIONS, {"cells": f"{parameters.grid.cells:,}", "ties": ties}
+
+
+def chance(success: Success) -> tuple[Leakage, dict[str, object]]:
+    """The leakage of positions and classes together, in figures."""
+    near = success.anchors[min(success.anchors)]
+    shown = {"all": success.all, "both": success.both, "alone": success.alone, "near": near}
+    return CHANCE, {name: percent(value) for name, value in shown.items()}
+
+
+def percent(part: float) -> str:
+    """A part as a reader likes it: two digits that mean something."""
+    return f"{100 * part:.2g}%" if part < 0.995 else f"{100 * part:.0f}%"
