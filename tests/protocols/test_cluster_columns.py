@@ -343,7 +343,7 @@ def test_more_or_fewer_numbers_than_are_due_are_refused_by_name(raw: bytes) -> N
     error = said_by(role)
     assert isinstance(error, PeerError)
     assert error.party == "clinic"
-    assert "bytes of numbers, expected 2" in str(error)
+    assert "bytes, expected 2" in str(error)
 
 
 KNOWN = Figures(rows=4, classes=2, k_reached=2)
