@@ -1,4 +1,4 @@
-"""What a run will cost and teach, from the protocol's declaration and the parties' numbers of rows."""
+"""The plan of a run: its cost and what it teaches, from the protocol's declaration and the parties' numbers of rows."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def bars(lines: Iterable[Bar], heads: tuple[str, str], *, track: bool = False) -
 
 
 def legend(before: str, after: str) -> Markup:
-    """What hatched and what solid means."""
+    """The meaning of hatched and solid bars."""
     hatched = _swatch(tag("rect", x=0.5, y=0.5, width=17, height=10, fill="url(#hatched)", stroke="#333"))
     solid = _swatch(tag("rect", width=18, height=11, fill="#1f4e79"))
     return tag("p", hatched, f" {before} ", solid, f" {after}", class_="legend")

@@ -1,4 +1,4 @@
-"""How to check it: what the release is known by, who signed what, and the commands that trust nothing of this page."""
+"""The section on checks: the release's hash, the signatures, and commands that trust nothing of this page."""
 
 from __future__ import annotations
 

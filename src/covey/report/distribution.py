@@ -73,7 +73,7 @@ def compare(records: Table, released: Released, release: Data) -> tuple[Compared
 
 
 def _counted(cells: Cells, table: Tuples) -> dict[str, int]:
-    """How often each label of a column occurs."""
+    """The number of rows with each label of a column."""
     often = np.bincount(cells.codes, weights=table.counts, minlength=len(cells.labels))
     return {label: int(rows) for label, rows in zip(cells.labels, often, strict=True)}
 

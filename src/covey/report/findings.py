@@ -1,4 +1,4 @@
-"""What a release is like, from it and the study alone: the judge's verdict, each column's loss, the classes."""
+"""Findings on a release, from it and the study alone: the judge's verdict, each column's loss, the classes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from covey.table import Table
 
 @dataclass(frozen=True)
 class ColumnLoss:
-    """What became of one quasi column: LM, and the parts of the rows that keep their value or have none left."""
+    """The loss of one quasi column: LM, and the shares of rows that keep their value or have none left."""
 
     name: str
     loss: float
@@ -39,7 +39,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Findings:
-    """What was found."""
+    """The findings on a release."""
 
     verdict: Verdict
     released: Released

@@ -1,4 +1,4 @@
-"""What the others could learn from us, in the ledger's own sentences, said once where they hold for all."""
+"""The section on what was learned, in the ledger's own sentences, said once where they hold for all."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _earlier(earlier: Learned) -> Markup:
 
 
 def _grouped(by_party: Mapping[str, Sequence[str]], everyone: str) -> Markup:
-    """What holds for all comes first; then what only some could learn."""
+    """Sentences that hold for all parties first, then those that hold for some."""
     fragments = {name: _fragments(name, sentences) for name, sentences in by_party.items()}
     common = [each for each in next(iter(fragments.values()), []) if all(each in own for own in fragments.values())]
     parts = [tag("h3", everyone), listed(common)] if common else []

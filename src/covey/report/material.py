@@ -40,10 +40,10 @@ class Signatures:
     release: tuple[str, ...]
     """The parties that signed the release."""
     fingerprints: Mapping[str, str]
-    """Of the certificates that the signatures were checked with."""
+    """The fingerprints of the certificates that the signatures were checked with."""
     wrong: tuple[str, ...]
     unchecked: str = ""
-    """Why they could not be checked, if they could not."""
+    """The reason why they could not be checked, if they could not."""
 
 
 @dataclass(frozen=True)

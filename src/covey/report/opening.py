@@ -107,7 +107,7 @@ def _study(material: Material) -> str:
 
 
 def _scene(material: Material) -> str:
-    """Who did this, in a sentence."""
+    """The maker of the release, in a sentence."""
     summary = material.summary
     party = summary.party if summary is not None else material.ledger.party if material.ledger is not None else None
     if party is not None:
@@ -167,7 +167,7 @@ def _tile(name: str, value: str, more: str) -> Markup:
 
 
 def _facts(material: Material) -> Markup:
-    """Who, how, and what it is known by."""
+    """The participants, the protocol, and the hashes of study and release."""
     summary, ledger = material.summary, material.ledger
     facts: list[tuple[str, str]] = []
     if summary is not None:

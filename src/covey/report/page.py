@@ -31,7 +31,7 @@ _CAUTION = (
 
 @dataclass(frozen=True)
 class _Looked:
-    """What the judge found, or why there is no verdict."""
+    """The judge's findings, or the reason why there is no verdict."""
 
     findings: Findings | None = None
     unreadable: str | None = None
@@ -88,7 +88,7 @@ def _pictures(material: Material, summary: Summary, findings: Findings) -> list[
 
 
 def _left_out(material: Material, summary: Summary, has_other_k: bool) -> Iterator[str]:
-    """What could be on the page and is not, and why."""
+    """The contents that the page lacks, and why."""
     if material.records is None:
         yield "Each column before and after, and the risks before: " + _WITHOUT[_kind(summary)]
     if summary.parties:

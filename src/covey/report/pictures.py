@@ -16,7 +16,7 @@ _SHOWN = 24
 
 
 def losses(columns: Sequence[ColumnLoss]) -> Markup:
-    """What each quasi column lost."""
+    """The loss of each quasi column."""
     lines = [Bar(each.name, each.loss, f"{spelling.loss(each.loss)}; {spelling.share(each.exact)}") for each in columns]
     note = "LM: the part of the column's domain that a released cell stands for, on average."
     return join([
@@ -27,7 +27,7 @@ def losses(columns: Sequence[ColumnLoss]) -> Markup:
 
 
 def classes(sizes: Sequence[Sizes], k: int) -> Markup:
-    """How many rows hide in classes of which size."""
+    """The number of rows in classes of each size."""
     rows = sum(each.rows for each in sizes)
     lines = [Bar(_range(each, k), each.rows / rows, _in_classes(each)) for each in sizes]
     return join([
@@ -81,7 +81,7 @@ def _change(column: Compared) -> Markup:
 
 
 def risks(after: Risks, before: Risks | None, k: int) -> Markup:
-    """How likely three strangers are to find a person."""
+    """The chances of three kinds of strangers to find a person."""
     rows = [
         ("prosecutor, at worst", after.prosecutor.highest, None if before is None else before.prosecutor.highest),
         ("journalist, at worst", after.journalist.highest, None if before is None else before.journalist.highest),

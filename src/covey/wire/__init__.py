@@ -1,4 +1,4 @@
-"""How parties speak: typed messages, bounded frames, channels, and the links that carry them."""
+"""The wire between parties: typed messages, bounded frames, channels, and the links that carry them."""
 
 from __future__ import annotations
 

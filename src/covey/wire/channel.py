@@ -38,7 +38,7 @@ _LAST_WORD_SECONDS = 5.0
 
 @dataclass
 class Session:
-    """What all steps of one session have in common."""
+    """The state that all steps of one session share."""
 
     link: Link
     session: bytes
@@ -261,7 +261,7 @@ class Channel(LongLists):
         session.tally.count(letter)
 
     async def _reason(self, peer: str, gone: Aborted) -> CoveyError:
-        """Why a peer took its line down: a refusal that it sent before explains more than the line's silence."""
+        """The reason why a peer took its line down: a refusal that it sent before explains more than silence."""
         try:
             async with asyncio.timeout(_LAST_WORD_SECONDS):
                 return await self._session.inboxes[peer].last_word()

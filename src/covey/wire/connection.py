@@ -40,7 +40,7 @@ class PeerConnection:
 
     @property
     def is_over(self) -> bool:
-        """Whether the peer has left or the connection is down."""
+        """True if the peer has left or the connection is down."""
         return self._over.is_set()
 
     async def wait_over(self) -> None:

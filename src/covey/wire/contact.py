@@ -82,7 +82,7 @@ def fingerprint(certificate: bytes) -> str:
 
 
 def dials(caller: Contact, called: Contact) -> bool:
-    """Whether the first of a pair dials the second: the later name dials, unless only the caller's side can.
+    """True if the first of a pair dials the second: the later name dials, unless only the other can be reached.
 
     Raises `InputError` if neither has an address.
     """

@@ -8,7 +8,8 @@ read; `gather` says so. A plain `asyncio.TaskGroup` in role code would forget it
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
@@ -62,6 +63,21 @@ async def while_sending(sending: Coroutine[object, object, None], reading: Corou
 
     await gather(sending, read())
     return answers[0]
+
+
+@asynccontextmanager
+async def beside(*work: Coroutine[object, object, None]) -> AsyncIterator[None]:
+    """Runs coroutines beside the block, and ends them with it; the first failure ends all, and is raised as itself."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(piece) for piece in work]
+            try:
+                yield
+            finally:
+                for task in tasks:
+                    task.cancel()
+    except BaseExceptionGroup as failures:
+        raise first_cause(failures) from None
 
 
 def first_cause(failures: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -38,10 +38,10 @@ Small = Annotated[int, Meta(ge=0, lt=1 << 32)]
 
 
 class Header(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """Who says what to whom, at which step. `number` counts the sender's frames to this recipient at this step.
+    """The address of a message: sender, recipient and step.
 
-    It depends on the protocol alone, not on the order of arrival or on interruptions. `depth` is the length
-    of the longest chain of messages that ends in this one.
+    `number` counts the sender's frames to this recipient at this step. It depends on the protocol alone, not on the
+    order of arrival or on interruptions. `depth` is the length of the longest chain of messages that ends in this one.
     """
 
     version: Small
@@ -98,13 +98,13 @@ def read(raw: bytes | memoryview) -> Letter:
 
 
 def _body_at(head: int) -> int:
-    """Where the payload begins in a letter whose header takes that many bytes."""
+    """The place of the payload in a letter whose header takes that many bytes."""
     filled = 2 + head + SALT_BYTES + _PREAMBLE
     return max(FRAME_BYTES, filled + -filled % _GRAIN) - _PREAMBLE
 
 
 def digest(raw: bytes | memoryview) -> bytes:
-    """What stands for a letter in transcripts: SHA-256 of its bytes."""
+    """SHA-256 of a letter's bytes, which stands for it in transcripts."""
     return hashlib.sha256(raw).digest()
 
 

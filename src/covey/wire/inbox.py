@@ -30,7 +30,7 @@ class Stopped(Message, tag="covey.stopped"):
 
 
 class Inbox:
-    """What one peer has sent and the role has not read yet."""
+    """The letters of one peer that the role has not read yet."""
 
     def __init__(self, link: Link, peer: str, session: bytes) -> None:
         self._link, self._peer, self._session = link, peer, session
@@ -72,7 +72,7 @@ class Inbox:
         return next(iter(self._held), None)
 
     async def last_word(self) -> CoveyError:
-        """Why the peer is gone, once its line is down: what it said when it stopped, if it did."""
+        """The reason why the peer is gone, once its line is down: what it said when it stopped, if it did."""
         while self._failure is None:
             if self._pulling:
                 await self._sleep()

@@ -13,7 +13,7 @@ from typing import Protocol
 from covey.errors import CoveyError
 
 QUEUE_BYTES = 32 << 20
-"""How much a peer can have sent that nobody has asked for yet; then its sending waits."""
+"""Bytes that a peer can have sent before anyone asks for them; then its sending waits."""
 
 
 class Link(Protocol):
@@ -44,7 +44,7 @@ class Link(Protocol):
         ...
 
     def heard(self, peer: str) -> float:
-        """When the peer last gave a sign of life, on the event loop's clock."""
+        """The time of the peer's last sign of life, on the event loop's clock."""
         ...
 
     async def close(self) -> None:

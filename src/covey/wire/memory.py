@@ -19,7 +19,7 @@ class MemoryNetwork:
         self._queues = {(a, b): FrameQueue(limit) for a in self.names for b in self.names if a != b}
 
     def peers_of(self, name: str) -> tuple[str, ...]:
-        """Whom that party has a line to, sorted."""
+        """The parties to which that party has a line, sorted."""
         return tuple(other for other in self.names if other != name)
 
     def link(self, name: str) -> MemoryLink:

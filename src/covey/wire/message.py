@@ -34,7 +34,7 @@ class _Frozen(msgspec.StructMeta):
 
 
 class Message(msgspec.Struct, metaclass=_Frozen, frozen=True, forbid_unknown_fields=True, tag_field="type"):
-    """What one party says to another in one step. Subclasses give their tag: `class Deal(Message, tag="and.deal")`."""
+    """A message of one party to another in a step. Subclasses give their tag: `class Deal(Message, tag="and.deal")`."""
 
 
 M = TypeVar("M", bound=Message)

@@ -1,4 +1,4 @@
-"""What passes through a channel can be written down: by a transcript, by a journal, or by a test.
+"""Recorders write down what passes through a channel: a transcript, a journal, or a test's notebook.
 
 A recorder is told of each message at the two moments that matter: before it leaves, and before the role
 sees it. A journal that is on disk when `received` returns has therefore seen everything on which a later

@@ -51,7 +51,7 @@ class ResumedLink:
         return frames.place(self._reread[peer] + sequence, live)
 
     def heard(self, peer: str) -> float:
-        """When the line last gave a sign of life."""
+        """The time of the line's last sign of life."""
         return self._link.heard(peer)
 
     async def close(self) -> None:

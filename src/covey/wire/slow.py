@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from covey.errors import CoveyError, InputError
-from covey.wire.depth import first_cause
+from covey.wire.depth import beside
 from covey.wire.link import Link
 
 _UNDER_WAY = 1024
@@ -32,18 +32,10 @@ def parse_bandwidth(text: str) -> float:
 @asynccontextmanager
 async def slowed(link: Link, *, latency: float = 0.0, bandwidth: float = float("inf")) -> AsyncIterator[Link]:
     """The link with that many seconds on the way and that many bytes a second, for each peer in each direction."""
-    try:
-        async with asyncio.TaskGroup() as group:
-            slow = _Slowed(link, latency, bandwidth)
-            couriers = [group.create_task(slow.deliver(peer)) for peer in link.peers]
-            try:
-                yield slow
-                await slow.settle()
-            finally:
-                for courier in couriers:
-                    courier.cancel()
-    except BaseExceptionGroup as failures:
-        raise first_cause(failures) from None
+    slow = _Slowed(link, latency, bandwidth)
+    async with beside(*(slow.deliver(peer) for peer in link.peers)):
+        yield slow
+        await slow.settle()
 
 
 class _Slowed:
@@ -69,7 +61,7 @@ class _Slowed:
         return await self._link.receive(peer)
 
     def heard(self, peer: str) -> float:
-        """When the line last gave a sign of life."""
+        """The time of the line's last sign of life."""
         return self._link.heard(peer)
 
     async def close(self) -> None:

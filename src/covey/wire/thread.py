@@ -126,7 +126,7 @@ class _Threaded:
         return frame
 
     def heard(self, peer: str) -> float:
-        """When the line last gave a sign of life: both loops read the machine's monotonic clock."""
+        """The time of the line's last sign of life: both loops read the machine's monotonic clock."""
         return self._link.heard(peer)
 
     async def close(self) -> None:

@@ -44,7 +44,7 @@ class TlsLink:
         return await self._lines[peer].receive()
 
     def heard(self, peer: str) -> float:
-        """When anything came from that peer, a heartbeat included."""
+        """The time at which anything came from that peer, a heartbeat included."""
         return self._lines[peer].heard
 
     async def close(self, linger: float = LINGER_SECONDS) -> None:

@@ -54,7 +54,7 @@ def identify(tls: ssl.SSLObject, contacts: dict[str, Contact]) -> str:
 
 
 def explain(error: ssl.SSLError) -> str:
-    """Why TLS failed, in words; `it` is the other side."""
+    """The reason why TLS failed, in words; `it` is the other side."""
     if isinstance(error, ssl.SSLCertVerificationError):
         if error.verify_code == _EXPIRED:
             return "its certificate has expired"

@@ -42,12 +42,12 @@ class Case:
 
     @property
     def party(self) -> str:
-        """Whose folder it is."""
+        """The party whose folder it is."""
         return self.read.session.party
 
     @property
     def finished(self) -> bool:
-        """Whether the run reached its end."""
+        """True if the run reached its end."""
         return self.read.files.outcome.startswith(_FINISHED)
 
     @property
@@ -69,7 +69,7 @@ def open_case(folder: Path) -> Case:
 
 
 def look_into(case: Case) -> list[str]:
-    """What is wrong with one folder by itself, whose transcript is the one that its party signed."""
+    """The faults of one folder by itself, whose transcript is the one that its party signed."""
     wrong = _session(case) + _chains(case)
     messages = [row.entry for row in case.read.said]
     wrong += strays(case.study, case.protocol, messages, finished=case.finished)
@@ -81,7 +81,7 @@ def look_into(case: Case) -> list[str]:
 
 
 def forgeries(case: Case) -> list[str]:
-    """Whether the transcript is the one that its party signed; if not, whatever else differs is a consequence."""
+    """The reason why the transcript is not the one that its party signed, if so; other faults then follow from it."""
     read = case.read
     own = case.certificates.get(case.party)
     if own is None:
@@ -141,7 +141,7 @@ def _chains(case: Case) -> list[str]:
 
 
 def _is_respondent(case: Case, name: str) -> bool:
-    """Whether it is someone who enrolled without a certificate, and so has nothing to sign with."""
+    """True for a respondent, who has no certificate in the study and so nothing to sign with."""
     return case.study.partition == "respondents" and all(party.name != name for party in case.study.parties)
 
 
@@ -234,7 +234,7 @@ def _certificate(case: Case) -> list[str]:
 
 
 def sentences_of(ledger: Mapping[str, object], party: str) -> list[str]:
-    """What a ledger says that a party learned, be it the ledger's own or another."""
+    """The sentences of a ledger on what a party learned, be it the ledger's own or another."""
     if ledger.get("party") == party:
         lines = ledger.get("learned")
     else:

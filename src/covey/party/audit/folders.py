@@ -28,7 +28,7 @@ class Audited:
     messages: int
     wrong: tuple[str, ...]
     scripted: bool
-    """Whether the protocol declares its messages; if not, only a replay tells whether they are the right ones."""
+    """True if the protocol declares its messages; if not, only a replay tells whether they are the right ones."""
     signers: Mapping[str, str]
     """The certificates' fingerprints that the signatures were checked with."""
 
@@ -67,7 +67,7 @@ def audit(paths: Sequence[Path]) -> list[Audited]:
 
 
 def _disagreements(cases: Sequence[Case]) -> list[tuple[Case, str]]:
-    """Where two folders of one run tell different things."""
+    """The places where two folders of one run contradict each other."""
     found: list[tuple[Case, str]] = []
     seen: dict[Pair, tuple[Case, Transcript]] = {}
     for case in cases:
@@ -86,7 +86,7 @@ def _disagreements(cases: Sequence[Case]) -> list[tuple[Case, str]]:
 
 
 def _ledgers_apart(cases: Sequence[Case]) -> list[tuple[Case, str]]:
-    """What others could learn of a party's data, and what they did learn, are told alike."""
+    """The places where two ledgers do not say the same of what a party learned."""
     found = []
     ledgers = {case.party: json_object(case.folder / LEDGER) for case in cases if case.finished}
     for case in cases:

@@ -32,7 +32,7 @@ from covey.table import Table
 
 
 def replay(folder: Path, keys: Path | None = None, data: str | None = None) -> list[str]:
-    """Where this party's messages are not as prescribed, in sentences; none if all are.
+    """The places, in sentences, where this party's messages are not as prescribed; none if all are.
 
     The keys are those in the folder, unless others are named; the data are where they were at the run. Raises
     InputError where the journal, the keys or the data are missing, Unmet for a transcript that was altered.

@@ -19,7 +19,7 @@ Place = tuple[str, str, str]
 
 
 def strays(study: Study, protocol: Protocol, messages: Iterable[Message], *, finished: bool) -> list[str]:
-    """Where the messages of some directed pairs are not as declared, in sentences.
+    """The places, in sentences, where the messages of some directed pairs are not as declared.
 
     In a run that ended early, messages may be missing, but none may be too many or out of place.
     """

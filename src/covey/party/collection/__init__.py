@@ -2,16 +2,14 @@
 
 invitation   single-use tokens that carry the collector's address and fingerprint
 register     who enrolled, who is ready, which sessions there were: on the disk before anyone is told
-speech       what is said on a connection besides the letters of the protocol
-standing     a line of letters that outlives its connections
-gate         how many may call, from where, how often
 enrolment    an invitation and a key of one's own for a handle
-hub          the collector's port: connections, one line for each respondent
 collecting   from the first enrolment to the release, over as many attempts as it takes
+status       the state of a collection, for `covey collect status`
 questions    a record, asked for or read, held to the study's columns
 statement    what leaves the machine, and what the collector could learn at worst
-calling      how a respondent's machine reaches the collector, and nobody else
+home         a respondent's folder
 playing      a respondent's role in one session
 responding   a respondent's machine: enrols, takes part, reconnects, goes on
-status       how a collection stands
+
+The lines between them are `covey.wire.standing`.
 """

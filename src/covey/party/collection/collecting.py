@@ -13,8 +13,7 @@ import contextlib
 import resource
 import signal
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -48,7 +47,7 @@ from covey.study.study import Party
 from covey.summary import Summary
 from covey.wire import Address, Channel, Session, Several
 from covey.wire.contact import fingerprint
-from covey.wire.depth import first_cause
+from covey.wire.depth import beside
 from covey.wire.standing.hub import Hub
 from covey.wire.standing.words import Over
 
@@ -61,18 +60,18 @@ AGREED = Leakage(roles={"collector": ("which respondents agreed to hand in their
 
 @dataclass(frozen=True)
 class Service:
-    """What a collector is asked to do."""
+    """The task of a collector."""
 
     study: Path
     keys: Path
     out: Path
     listen: Address | None = None
     quorum: int | None = None
-    """How many must be ready; k unless said otherwise."""
+    """The number of respondents that must be ready; k unless given."""
     closes: int | None = None
     """The second since 1970 at which it begins; None: as soon as the quorum is there."""
     phase_seconds: float = PHASE_SECONDS
-    """How long anyone who is asked may take to answer."""
+    """Seconds that a respondent that is asked has to answer."""
     listener: Listener = lambda snapshot: None
     notice: Callable[[str], None] = lambda sentence: None
 
@@ -180,12 +179,6 @@ class Collection:
 
     async def run(self) -> Finished:
         """Listens, waits until it is time, and collects."""
-        try:
-            return await self._run()
-        except BaseExceptionGroup as failures:
-            raise first_cause(failures) from None
-
-    async def _run(self) -> Finished:
         held = self.register.held
         opened = held.opened
         if opened is None:
@@ -300,7 +293,7 @@ class Collection:
             for name in await refusals(channel, collector.attendance):
                 hub.expel(name, "refused to hand in its row")
 
-        async with self._watching(hub, channel, board):
+        async with beside(self._watch(hub, channel, board)):
             finished = await collector.play(channel, approve)
         self.journal.finish()
         gone = {**self.register.held.left, **self.journal.gone}
@@ -313,21 +306,11 @@ class Collection:
         self._note("the collection is finished")
         return finished
 
-    @asynccontextmanager
-    async def _watching(self, hub: Hub, channel: Channel, board: Board) -> AsyncIterator[None]:
-        """While the block runs, whoever is asked and does not answer in time is taken to have left."""
-        try:
-            async with asyncio.TaskGroup() as group:
-                watcher = group.create_task(self._watch(hub, channel, board))
-                try:
-                    yield
-                finally:
-                    watcher.cancel()
-        except BaseExceptionGroup as failures:
-            raise first_cause(failures) from None
-
     async def _watch(self, hub: Hub, channel: Channel, board: Board) -> None:
-        """Counts the time in which this collector was awake: what came while it was stalled has yet to be read."""
+        """Expels respondents that are asked and do not answer in time.
+
+        Only the time in which this collector was awake counts: what came while it was stalled has yet to be read.
+        """
         loop, allowed = asyncio.get_running_loop(), self.service.phase_seconds
         tick = min(1.0, allowed / 10)
         awake, last = 0.0, loop.time()

@@ -66,7 +66,7 @@ class Home:
         self._write(ENROLMENT, {"handle": handle, "collector": invitation.fingerprint.hex()})
 
     def receipt(self) -> dict[str, object] | None:
-        """How it ended, if it has."""
+        """The receipt of a collection that has ended; None before."""
         return self._read(RECEIPT)
 
     def keep_receipt(self, handle: str, how: str, sentence: str) -> None:

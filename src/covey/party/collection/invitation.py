@@ -44,7 +44,7 @@ class _Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Invitation:
-    """What one line of text says."""
+    """The content of one invitation."""
 
     address: Address
     fingerprint: bytes
@@ -96,7 +96,7 @@ class Invitation:
 
 
 def digest(secret: bytes) -> str:
-    """What the collector keeps of a secret; sixteen random bytes cannot be guessed from it."""
+    """The hash that the collector keeps of a secret; sixteen random bytes cannot be guessed from it."""
     return hashlib.sha256(b"covey invitation/1 " + secret).hexdigest()
 
 
@@ -129,7 +129,7 @@ class Invitations:
         self._expires: dict[str, int] = {}
 
     def expiry(self, secret: bytes) -> int | None:
-        """When the invitation with that secret expires; None if there is none."""
+        """The second at which the invitation with that secret expires; None if there is none."""
         known = digest(secret)
         if known not in self._expires:
             self._refresh()

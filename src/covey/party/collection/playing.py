@@ -36,7 +36,7 @@ How = Literal["released", "withheld", "waiting"]
 
 
 class Quiet:
-    """Whom the role tells how far it is."""
+    """The progress of a respondent's role, in sentences."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
@@ -71,11 +71,11 @@ class Visit:
     line: StandingLine
     task: asyncio.Task[None]
     outcome: How | CoveyError | None = None
-    """How the role ended, once it has."""
+    """The end of the role, once it has ended."""
 
     @property
     def done(self) -> bool:
-        """Whether nothing is left to do: the role has ended, and the collector has all that it said."""
+        """True if nothing is left to do: the role has ended, and the collector has all that it said."""
         return isinstance(self.outcome, CoveyError) or (self.outcome is not None and self.line.settled)
 
 

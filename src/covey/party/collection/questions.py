@@ -27,7 +27,7 @@ Ask = Callable[[str], str]
 
 @dataclass(frozen=True)
 class Question:
-    """What a column asks for, and what may be answered."""
+    """The question of a column, and its allowed answers."""
 
     column: Column
 
@@ -40,7 +40,7 @@ class Question:
 
     @property
     def allowed(self) -> str:
-        """What may be answered, in words."""
+        """The allowed answers, in words."""
         values = self.values
         if values is None:
             return "any text"
@@ -79,7 +79,7 @@ class Question:
 
 
 def questions(study: Study) -> list[Question]:
-    """What a respondent is asked: every column that matters to the release."""
+    """The questions to a respondent: every column that matters to the release."""
     return [Question(column) for column in study.columns if column.role is not Role.IDENTIFIER]
 
 

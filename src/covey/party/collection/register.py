@@ -1,11 +1,6 @@
 """The register: what a collector must never lose, a line each, on the disk before anyone is told of it.
 
-opened     the study that this folder is for
-enrolled   a handle, the certificate that it stands for, and the invitation that was used up
-ready      this respondent has answered and agreed, and takes part
-started    a session begins among these handles
-dropped    it was given up before anything was opened, and who had left
-ended      how it all ended
+A collector that was killed goes on from this file, and from the journal of the session that was under way.
 """
 
 from __future__ import annotations
@@ -33,6 +28,8 @@ class _Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="l
 
 
 class Opened(_Row, frozen=True, tag="opened"):
+    """The collection for which the folder was opened."""
+
     study_hash: str
     quorum: int
     closes: int
@@ -41,6 +38,8 @@ class Opened(_Row, frozen=True, tag="opened"):
 
 
 class Enrolled(_Row, frozen=True, tag="enrolled"):
+    """A respondent's handle, its certificate, and the invitation that it used up."""
+
     handle: str
     invitation: str
     """The hash of its secret."""
@@ -50,11 +49,15 @@ class Enrolled(_Row, frozen=True, tag="enrolled"):
 
 
 class Ready(_Row, frozen=True, tag="ready"):
+    """A respondent that has answered and agreed, and takes part."""
+
     handle: str
     time: str
 
 
 class Started(_Row, frozen=True, tag="started"):
+    """A session that begins among these members."""
+
     attempt: int
     session: str
     members: list[str]
@@ -62,12 +65,16 @@ class Started(_Row, frozen=True, tag="started"):
 
 
 class Dropped(_Row, frozen=True, tag="dropped"):
+    """An attempt that was given up before anything was opened, and the respondents that had left."""
+
     attempt: int
     left: dict[str, str]
     time: str
 
 
 class Ended(_Row, frozen=True, tag="ended"):
+    """The end of the collection."""
+
     how: str
     released: bool
     time: str
@@ -79,7 +86,7 @@ _ENCODER, _DECODER = msgspec.json.Encoder(), msgspec.json.Decoder(Row)
 
 @dataclass
 class Held:
-    """What the lines say together."""
+    """The state of a collection, from all lines of its register."""
 
     opened: Opened | None = None
     enrolled: dict[str, Enrolled] = field(default_factory=dict)
@@ -90,7 +97,7 @@ class Held:
     started: Started | None = None
     """The attempt that is under way, or was the last."""
     left: dict[str, str] = field(default_factory=dict)
-    """Who left in an attempt that was given up, and why."""
+    """Respondents that left in an attempt that was given up, and why."""
     dropped: int = 0
     """The last attempt that was given up."""
     ended: Ended | None = None
@@ -183,7 +190,7 @@ class Register:
 
 
 def read(folder: Path) -> tuple[Held, bool]:
-    """What a folder's register says, and whether a collector is running there. Raises InputError if there is none."""
+    """The state in a folder's register, and whether a collector runs there. Raises InputError if there is none."""
     path = folder / FILE
     if not path.is_file():
         raise InputError(f"{folder}: holds no collection; name the folder that `covey collect serve` was given")

@@ -31,13 +31,13 @@ from covey.protocols import Protocol, of_study
 from covey.study import Study
 from covey.table import Table
 from covey.version import __version__
-from covey.wire.depth import first_cause
+from covey.wire.depth import beside, first_cause
 from covey.wire.standing import StandingLine, words
 from covey.wire.standing.connection import BEAT_SECONDS, Connection, Garbled
 from covey.wire.standing.dialing import Dialer, Later
 
 IDLE_SECONDS = 2.0
-"""How long nothing must be due before a respondent that wants to leave does."""
+"""Seconds without anything due after which a respondent that wants to leave does."""
 
 
 @dataclass
@@ -53,7 +53,7 @@ class Respondent:
     table: Table
     say: Callable[[str], None] = lambda sentence: None
     leave: bool = False
-    """Whether it goes as soon as nothing is due, to come back later."""
+    """True if it goes as soon as nothing is due, to come back later."""
     _visit: Visit | None = field(default=None, repr=False)
     _moved: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
     _given: Connection | None = field(default=None, repr=False)
@@ -101,17 +101,8 @@ class Respondent:
             await connection.say(words.Ready(self.invitation.study, __version__))
             connection.enlarge()
             self.dialer.reached = True
-            async with asyncio.TaskGroup() as group:
-                work = [
-                    group.create_task(self._listen(handle, connection)),
-                    group.create_task(self._beat(connection)),
-                ]
-                how = await self._speak(connection)
-                for task in work:
-                    task.cancel()
-                return how
-        except BaseExceptionGroup as failures:
-            raise first_cause(failures) from None
+            async with beside(self._listen(handle, connection), self._beat(connection)):
+                return await self._speak(connection)
         finally:
             await connection.close()
 
@@ -182,10 +173,8 @@ class Respondent:
                 await asyncio.sleep(0.5)
                 visit.line.nudge()
 
-        async with asyncio.TaskGroup() as group:
-            nudger = group.create_task(nudging())
+        async with beside(nudging()):
             await visit.line.carry(connection, over)
-            nudger.cancel()
 
     async def _beat(self, connection: Connection) -> None:
         while True:
@@ -260,7 +249,7 @@ class Respondent:
 
 
 def outcome(how: How, k: int) -> str:
-    """How a respondent's part ended, in a sentence."""
+    """The end of a respondent's part, in a sentence."""
     return {
         "released": f"You are done. Your answers are part of the release, in a group of at least {k}.",
         "withheld": "You are done. Too few of your group stayed: your answers were not published.",
@@ -288,7 +277,7 @@ async def _run(respondent: Respondent) -> How:
 
 
 def prepare(study_file: Path, token: str, folder: Path | None, now: float) -> tuple[Study, str, Home, Invitation]:
-    """What is known before anything is asked. Raises InputError for a wrong study, token or folder."""
+    """The study, the collector, the folder and the invitation. Raises InputError for a wrong study, token or folder."""
     study, hub = collected(study_file)
     invitation = Invitation.parse(token)
     home = Home(folder or Path(_folder_name(study)))

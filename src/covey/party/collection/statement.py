@@ -1,4 +1,4 @@
-"""What a respondent is told before anything leaves the machine: what leaves it, and what could be learned at worst."""
+"""The statement that a respondent reads first: what leaves the machine, and the worst that could be learned."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def statement(study: Study, collector: str, where: str) -> str:
 
 
 def worst(study: Study, parameters: Parameters) -> str:
-    """What the collector could find out at worst, from the attack that `covey plan` carries out."""
+    """The worst that the collector could find out, from the attack that `covey plan` carries out."""
     success = cost.simulated(parameters, study, max(SIMULATED, study.privacy.k))
     if success is None:
         return "At worst: nobody has computed it for so few respondents."

@@ -1,12 +1,12 @@
-"""How a collection stands: written beside the register whenever it changes, and read by `covey collect status`."""
+"""The status of a collection: written beside the register whenever it changes, and read by `covey collect status`."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from covey.files import as_json, json_object, write_atomically
 from covey.party.collection import register as registers
 from covey.party.collection.register import Held
 from covey.party.session.progress import Progress
+from covey.wire.depth import beside
 from covey.wire.standing.hub import Hub
 
 FILE = "status.json"
@@ -23,7 +24,7 @@ TICK_SECONDS = 1.0
 
 @dataclass
 class Board:
-    """What the collector shows of itself."""
+    """The status that a collector shows."""
 
     folder: Path
     hub: Hub
@@ -34,18 +35,12 @@ class Board:
     _written: bytes = b""
 
     def due(self, due: Mapping[str, float]) -> None:
-        """Who has to answer, and until when on the event loop's clock."""
+        """Notes the respondents that have to answer, and until when on the event loop's clock."""
         self._due = dict(due)
 
-    @asynccontextmanager
-    async def kept(self) -> AsyncIterator[None]:
-        """Writes how things stand every second, while the block runs."""
-        async with asyncio.TaskGroup() as group:
-            keeper = group.create_task(self._keep())
-            try:
-                yield
-            finally:
-                keeper.cancel()
+    def kept(self) -> AbstractAsyncContextManager[None]:
+        """Writes the status every second, while the block runs."""
+        return beside(self._keep())
 
     async def _keep(self) -> None:
         while True:
@@ -83,7 +78,7 @@ class Board:
 
 
 def read(folder: Path) -> dict[str, object]:
-    """How the collection in a folder stands. Raises InputError if there is none."""
+    """The status of the collection in a folder. Raises InputError if there is none."""
     held, running = registers.read(folder)
     found: dict[str, object] = {
         "phase": "enrolment",

@@ -1,1 +1,1 @@
-"""Who a party is: its keys, its certificate, and the roster of everyone who takes part."""
+"""Identity: a party's keys and certificate, and the roster of everyone who takes part."""

@@ -24,7 +24,7 @@ _LARGEST = 1 << 16
 
 @dataclass(frozen=True)
 class Certificate:
-    """Who a party is to the others. Two certificates are the same if their bytes are."""
+    """A party's identity. Two certificates are the same if their bytes are."""
 
     party: str
     der: bytes
@@ -72,7 +72,7 @@ class Certificate:
         return spelled(hashlib.sha256(self.der).hexdigest())
 
     def verifies(self, signature: bytes, content: bytes) -> bool:
-        """Whether this party signed that content."""
+        """True if this party signed that content."""
         try:
             Ed25519PublicKey.from_public_bytes(self.signing_key).verify(signature, content)
         except InvalidSignature:
@@ -86,7 +86,7 @@ def spelled(digest: str) -> str:
 
 
 def _name(certificate: x509.Certificate) -> str:
-    """Whose certificate it says to be; nobody's where it does not say so in one way."""
+    """The name in a certificate; empty unless there is exactly one."""
     try:
         names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
     except ValueError:

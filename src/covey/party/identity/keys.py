@@ -40,7 +40,7 @@ _TLS, _SIGNING, _JOURNAL, _DUMMY = "tls.key", "signing.key", "journal.key", "dum
 
 @dataclass(frozen=True)
 class Keys:
-    """What one party proves itself with, and what only it can read. Nothing of it prints."""
+    """The keys of one party. None of them is ever printed."""
 
     party: str
     certificate: Certificate
@@ -189,5 +189,5 @@ def _secret(path: Path) -> Secret:
 
 
 def files(folder: Path, party: str) -> tuple[Path, Path]:
-    """Where the certificate and the private TLS key lie, for the TLS library, which reads files only."""
+    """The files of the certificate and the private TLS key, for the TLS library, which reads files only."""
     return folder / f"{party}.pem", folder / _TLS

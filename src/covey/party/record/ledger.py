@@ -41,7 +41,7 @@ class Ledger:
     session: str = ""
     """The session that taught it, once there is one: a later run of the folder tells it from another by this."""
     earlier: list[dict[str, object]] = field(default_factory=list)
-    """What sessions taught that were given up for this one."""
+    """The ledgers of sessions that were given up for this one."""
     listener: Callable[[], None] = lambda: None
     """Told of every new sentence, before the step that teaches it."""
 
@@ -84,12 +84,12 @@ class Ledger:
 
     @property
     def own(self) -> list[str]:
-        """What this party learned."""
+        """The sentences on what this party learned."""
         return list(self.lines.get(self.party, ()))
 
     @property
     def others(self) -> dict[str, list[str]]:
-        """What each other party could learn."""
+        """The sentences on what each other party could learn."""
         return {name: list(lines) for name, lines in self.lines.items() if name != self.party}
 
     def describe(self, outcome: str) -> dict[str, object]:

@@ -73,7 +73,7 @@ class RunCertificate:
 
 
 def statement_a(study: Study, session: bytes, heads: Heads) -> Statement:
-    """What every party signs."""
+    """The statement that every party signs."""
     spelled: dict[str, dict[str, Json]] = {}
     for (sender, recipient), head in sorted(heads.items()):
         spelled.setdefault(sender, {})[recipient] = head.hex()
@@ -91,7 +91,7 @@ def statement_a(study: Study, session: bytes, heads: Heads) -> Statement:
 
 
 def statement_b(study: Study, a: Statement, release: bytes, figures: Figures) -> Statement:
-    """What every holder of the release signs."""
+    """The statement that every holder of the release signs."""
     loss: dict[str, Json] = {
         name: None if value is None else round(value, _DIGITS) for name, value in sorted(figures.loss.items())
     }
@@ -116,7 +116,7 @@ def to_sign(statement: Statement) -> bytes:
 def check(
     certified: RunCertificate, study: Study, certificates: Mapping[str, Certificate], receives: Mapping[str, bool]
 ) -> list[str]:
-    """What is wrong with a certificate, in sentences; an empty list if nothing is.
+    """The faults of a certificate, in sentences; none if it holds.
 
     `certificates` are the parties' own; `receives` says who gets the release.
     """

@@ -57,7 +57,7 @@ class Closed:
 
     traffic: dict[str, Traffic]
     heads: dict[Pair, Head]
-    """Of the directed pairs that this party is in."""
+    """The heads of the directed pairs that this party is in."""
     signatures: dict[Pair, bytes]
     """Each sender's signature on its head."""
     certificate: RunCertificate
@@ -65,7 +65,7 @@ class Closed:
 
 @dataclass
 class RunRecord:
-    """What has happened so far; it is written down however the run ends."""
+    """The record of a run so far; it is written down however the run ends."""
 
     agreement: Agreement | None = None
     transcript: Transcript = field(default_factory=Transcript)

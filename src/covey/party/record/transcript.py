@@ -59,13 +59,13 @@ class Head:
     digest: bytes
 
     def statement(self, session: bytes, study_hash: str, pair: Pair) -> bytes:
-        """What the sender signs."""
+        """The bytes that the sender signs."""
         return spell("covey transcript/1", session, study_hash, *pair, self.messages, self.size, self.digest)
 
 
 @dataclass
 class Transcript:
-    """What one party sent and read in a session; a recorder."""
+    """The messages that one party sent and read in a session; a recorder."""
 
     entries: dict[Pair, list[Entry]] = field(default_factory=dict)
 

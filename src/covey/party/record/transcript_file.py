@@ -34,7 +34,7 @@ class _Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="l
 
 
 class Session(_Row, frozen=True, tag="session"):
-    """What the session follows from."""
+    """The values that the session follows from."""
 
     party: str
     study: str
@@ -79,7 +79,7 @@ class PairHead(_Row, frozen=True, tag="head"):
 
 
 class Files(_Row, frozen=True, tag="files"):
-    """What else the run left, and how it ended."""
+    """The other files of the run, and how it ended."""
 
     outcome: str
     sha256: dict[str, Hex32]
@@ -154,7 +154,7 @@ def spell(
 
 
 def statement(body: bytes) -> bytes:
-    """What the party signs."""
+    """The bytes that the party signs."""
     return b"covey transcript file/1 " + hashlib.sha256(body).digest()
 
 

@@ -29,7 +29,7 @@ async def approve_always(shown: str) -> bool:
 
 
 def describe(study: Study, proposal: Proposal, ledger: Ledger) -> str:
-    """What a person is shown before deciding."""
+    """The text that a person is shown before deciding."""
     lines = [f"Study {study.name!r} is about to be released.", f"  k asked for: {study.privacy.k}"]
     if study.privacy.l is not None:
         lines.append(f"  l asked for: {study.privacy.l:g}")

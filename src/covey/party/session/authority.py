@@ -35,7 +35,7 @@ ENDED = "ended"
 
 @dataclass(frozen=True)
 class Service:
-    """What an authority is asked to do."""
+    """The task of an authority."""
 
     study: Path
     keys: Path
@@ -44,7 +44,7 @@ class Service:
     wait: float = 24 * 3600.0
     """Seconds that it waits for the parties of one session, before it waits anew."""
     once: bool = False
-    """Whether it ends with the first session that comes to its end."""
+    """True if it ends with the first session that comes to its end."""
     listener: Callable[[Snapshot], None] = lambda snapshot: None
     notice: Callable[[str], None] = lambda sentence: None
 

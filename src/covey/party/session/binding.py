@@ -1,4 +1,4 @@
-"""What a session is bound to: go on with anything else, and a mask would be used with other data."""
+"""The inputs that a session is bound to: with any other, a mask would be used a second time, with other data."""
 
 from __future__ import annotations
 

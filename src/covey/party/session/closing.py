@@ -51,7 +51,7 @@ class Seal(Message, tag="covey.seal"):
 
 @dataclass(frozen=True)
 class Closing:
-    """What a party brings to the end of its session."""
+    """All that a party brings to the end of its session."""
 
     study: Study
     protocol: Protocol
@@ -141,7 +141,7 @@ class Closing:
 
 
 def traffic_of(channel: Channel) -> Traffic:
-    """What this party has sent so far, and the rounds that it has seen."""
+    """The traffic that this party has sent so far, and the rounds that it has seen."""
     tally = channel.tally
     messages = sum(count for (sender, _), count in tally.messages.items() if sender == channel.me)
     size = sum(count for (sender, _), count in tally.bytes.items() if sender == channel.me)

@@ -44,7 +44,7 @@ PartHash = Annotated[bytes, Meta(min_length=PART_BYTES, max_length=PART_BYTES)]
 
 
 class Hello(Message, tag="handshake.hello"):
-    """What the sender believes the agreement to be, and its commitment."""
+    """The agreement as the sender has it, and the sender's commitment."""
 
     software: Name
     wire: int
@@ -144,7 +144,7 @@ async def _agree(
 
 
 async def _compare_journals(channel: Channel, journal: Journal | NoJournal) -> dict[str, frozenset[bytes]]:
-    """Which of our messages each peer has read."""
+    """The hashes of our messages that each peer has read."""
 
     async def tell() -> frozenset[bytes]:
         for peer in channel.peers:
@@ -168,7 +168,7 @@ async def _compare_journals(channel: Channel, journal: Journal | NoJournal) -> d
 
 
 def hello(study: Study, roster: Roster, me: str, commitment: bytes, clock: int, resume: bytes | None = None) -> Hello:
-    """What this party says first."""
+    """The first message of this party."""
     return Hello(
         software=__version__,
         wire=VERSION,
@@ -189,7 +189,7 @@ def commit(seed: Secret) -> bytes:
 
 
 def session_digest(study_hash: str, commitments: dict[str, bytes], nonces: dict[str, bytes]) -> bytes:
-    """What the session is called: everything that everyone said, in the order of names."""
+    """The name of the session: a hash of everything that everyone said, in the order of names."""
     said = [part for name in sorted(nonces) for part in (name, commitments[name], nonces[name])]
     return hashlib.sha256(spell("covey session/1", study_hash, *said)).digest()
 
@@ -240,5 +240,5 @@ async def _confirm(channel: Channel, session: bytes, roster: Roster, keys: Keys)
 
 
 def statement(session: bytes, roster_hash: str, party: str) -> bytes:
-    """What a party signs to confirm a session."""
+    """The bytes that a party signs to confirm a session."""
     return spell("covey handshake/1", session, roster_hash, party)

@@ -38,7 +38,7 @@ class Read:
 
 @dataclass
 class _Held:
-    """What a journal has of one session."""
+    """The content of a journal for one session."""
 
     begun: Begun | None = None
     decisions: list[bool] = field(default_factory=list)
@@ -95,17 +95,17 @@ class Journal:
 
     @property
     def decisions(self) -> tuple[bool, ...]:
-        """What the person here has answered so far."""
+        """The answers of the person here so far."""
         return tuple(self._held.decisions)
 
     @property
     def complete(self) -> bool:
-        """Whether this party has read everything that it was to read."""
+        """True if this party has read everything that it was to read."""
         return self._held.complete
 
     @property
     def kept(self) -> bool:
-        """Whether the run's files have all been written."""
+        """True if the run's files have all been written."""
         return self._held.kept
 
     def give_up(self) -> None:
@@ -181,12 +181,12 @@ class Journal:
 
     @property
     def senders(self) -> tuple[str, ...]:
-        """Who has said anything, sorted."""
+        """The peers that have said anything, sorted."""
         return tuple(sorted(self._held.by_sender))
 
     @property
     def gone(self) -> dict[str, str]:
-        """Who has left, and why."""
+        """The peers that have left, and why."""
         return dict(self._held.gone)
 
     def digests(self, sender: str) -> list[bytes]:
@@ -195,7 +195,7 @@ class Journal:
 
     @property
     def messages(self) -> int:
-        """How many letters have been read so far."""
+        """The number of letters that have been read so far."""
         return len(self._held.heard)
 
     @property

@@ -1,4 +1,4 @@
-"""What a journal is made of: one record for each thing that a resumed run has to know."""
+"""The records of a journal: one for each thing that a resumed run has to know."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Begun(msgspec.Struct, frozen=True, tag="begun"):
     roster_hash: str
     data: bytes
     source: str
-    """Where the data came from, for a later replay."""
+    """The place of the data, for a later replay."""
     seed: bytes
     session: bytes
     commitments: dict[str, bytes]
@@ -78,7 +78,7 @@ class Sent(msgspec.Struct, frozen=True, tag="sent"):
 
 
 class Decided(msgspec.Struct, frozen=True, tag="decided"):
-    """What the person here answered when asked."""
+    """The answer of the person here to the question whether to release."""
 
     approve: bool
 

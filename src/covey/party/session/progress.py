@@ -1,17 +1,18 @@
-"""How far a run is: the phase, rounds and bytes so far, and whom this party waits for."""
+"""The progress of a run: the phase, rounds and bytes so far, and the parties that are waited for."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 
 import msgspec
 
 from covey.summary import Phase
 from covey.wire import Channel
+from covey.wire.depth import beside
 
 TICK_SECONDS = 1.0
 
@@ -37,7 +38,7 @@ Listener = Callable[[Snapshot], None]
 
 @dataclass
 class Progress:
-    """What a role reports to, and a display reads from."""
+    """The progress that a role reports, and a display shows."""
 
     party: str
     phases: tuple[str, ...]
@@ -46,7 +47,7 @@ class Progress:
     done: int = 0
     of: int = 1
     awaited: tuple[str, ...] = ()
-    """Who has not come yet, while the parties meet."""
+    """The parties that have not come yet, while they meet."""
     channel: Channel | None = field(default=None, repr=False)
     spent: dict[str, Phase] = field(default_factory=dict)
     """By phase of the protocol that has ended."""
@@ -95,15 +96,9 @@ class Progress:
             waiting=self.awaited if channel is None else channel.waiting,
         )
 
-    @asynccontextmanager
-    async def ticking(self) -> AsyncIterator[None]:
+    def ticking(self) -> AbstractAsyncContextManager[None]:
         """Tells the listener how things stand every second, while the block runs."""
-        async with asyncio.TaskGroup() as group:
-            ticker = group.create_task(self._tick())
-            try:
-                yield
-            finally:
-                ticker.cancel()
+        return beside(self._tick())
 
     async def _tick(self) -> None:
         while True:

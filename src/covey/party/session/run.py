@@ -42,7 +42,7 @@ INTERRUPTED = "interrupted; run the same command again to go on"
 
 @dataclass(frozen=True)
 class Job:
-    """What one party is asked to do."""
+    """The task of one party."""
 
     study: Path
     party: str
@@ -98,7 +98,7 @@ def run_party(job: Job) -> Summary:
 
 
 def source_of(data: str | None) -> str:
-    """Where the data lies, as a later replay finds it from any folder; empty for a party without data."""
+    """The place of the data, as a later replay finds it from any folder; empty for a party without data."""
     if data is None:
         return ""
     return data if "://" in data else str(Path(data).absolute())

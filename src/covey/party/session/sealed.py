@@ -38,7 +38,7 @@ _LENGTH, _PREFIX, _SALT, _TAG = 4, 16, 32, 16
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a record lies."""
+    """The place of a record in the file."""
 
     segment: int
     counter: int

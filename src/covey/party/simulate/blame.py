@@ -1,4 +1,4 @@
-"""Of several parties' failures, the one that explains the others."""
+"""Failures of several parties: the choice of the one that explains the others."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def clear(out: Path) -> None:
 
 
 def check(demo: Demo, out: Path) -> str:
-    """What was established about the release, in a sentence. Raises Unmet if it falls short."""
+    """The result of a check of the release, in a sentence. Raises Unmet if it falls short."""
     protocol = of_study(demo.study)
     if protocol.release == "records":
         from covey.judge import verify

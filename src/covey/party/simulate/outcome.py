@@ -1,4 +1,4 @@
-"""What a simulation gives back in Python: the release, its figures, the ledger, and a way to keep them."""
+"""The result of a simulation in Python: the release, its figures, the ledger, and a way to keep them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class JointRelease:
 
     @property
     def ledger(self) -> dict[str, list[str]]:
-        """What each party learned, in sentences."""
+        """Sentences on what each party learned."""
         return {name: outcome.ledger.own for name, outcome in self.outcomes.items()}
 
     @property

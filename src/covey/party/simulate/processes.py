@@ -35,12 +35,12 @@ from covey.summary import Summary
 
 WAIT_SECONDS = 120.0
 GRACE_SECONDS = 5.0
-"""How long the others may take to end by themselves once a party has failed."""
+"""Seconds that the others have to end by themselves once a party has failed."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """How a simulation is to run."""
+    """The setting of a simulation."""
 
     seed: Secret | None = None
     latency: float = 0.0

@@ -33,7 +33,7 @@ class Order(msgspec.Struct, frozen=True):
 
 
 class Event(msgspec.Struct, frozen=True):
-    """What a party tells its parent: how far it is, what was noticed, or how it ended."""
+    """A message of a party to its parent: its progress, a notice, or its end."""
 
     snapshot: Snapshot | None = None
     notice: str | None = None

@@ -21,7 +21,7 @@ BEAT_SECONDS = 30.0
 SILENCE = 100.0
 FRAME_SECONDS = 120.0
 SLOW_SECONDS = 60.0
-"""How long a peer may take to read a piece of what it is sent before it is hung up on."""
+"""Seconds that a peer has to read a piece of what it is sent before it is hung up on."""
 
 SMALL, LARGE = 1 << 13, 1 << 20
 """Bytes of a word before enrolment, and after."""

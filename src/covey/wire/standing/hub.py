@@ -21,6 +21,7 @@ from covey.crypto.rng import fresh_seed
 from covey.errors import CoveyError
 from covey.version import __version__
 from covey.wire.contact import Address
+from covey.wire.depth import beside
 from covey.wire.standing import port as ports
 from covey.wire.standing import words
 from covey.wire.standing.connection import BEAT_SECONDS, Connection, Garbled
@@ -184,12 +185,10 @@ class Hub:
     @asynccontextmanager
     async def listening(self, where: Address) -> AsyncIterator[Address]:
         """Takes calls while the block runs; gives the address it listens at. Raises InputError if it cannot listen."""
-        async with asyncio.TaskGroup() as group, self._port.listening(where, self._serve) as address:
-            beating = group.create_task(self._beat())
+        async with beside(self._beat()), self._port.listening(where, self._serve) as address:
             try:
                 yield address
             finally:
-                beating.cancel()
                 for guest in list(self._guests.values()):
                     guest.connection.drop()
 

@@ -75,7 +75,7 @@ class Shelf:
 
     @property
     def bytes(self) -> int:
-        """How much lies here."""
+        """The number of bytes that are kept."""
         return sum(len(content) for content, _ in self._held.values())
 
 
@@ -91,7 +91,7 @@ class StandingLine:
     heard: Callable[[], None] = lambda: None
     """Told of every letter that is new."""
     on_record: bool = True
-    """Whether a letter's hash is on the disk before it leaves, so that even after a power cut we know that it was said.
+    """True if a letter's hash is on the disk before the letter leaves: even after a power cut we know that it was said.
 
     A respondent must: it answers once. A collector need not: it says the same again from what it has read.
     """
@@ -108,7 +108,7 @@ class StandingLine:
 
     @property
     def settled(self) -> bool:
-        """Whether the peer has everything that was said, and has been told of everything that came."""
+        """True if the peer has everything that was said, and has been told of everything that came."""
         return not self._out and not self._unacknowledged
 
     @property
