@@ -17,7 +17,7 @@ from pathlib import Path
 from tests.collection.town import Town
 
 from covey.errors import CoveyError
-from covey.party.collection.collecting import Service, serve
+from covey.party.collection.collecting import CollectorTask, serve
 from covey.party.collection.responding import prepare, respond, seated
 from covey.party.session.progress import Snapshot
 
@@ -60,7 +60,7 @@ def collect(folder: Path, quorum: int, phase_seconds: float, dies_at: str | None
             threading.Timer(after, os.kill, (os.getpid(), signal.SIGKILL)).start()
 
     armed: list[bool] = []
-    service = Service(
+    service = CollectorTask(
         study=folder / "study.toml",
         keys=folder / "keys",
         out=folder / "out",

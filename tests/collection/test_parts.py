@@ -19,7 +19,7 @@ from covey.cli import main
 from covey.crypto.rng import fresh_seed
 from covey.errors import Aborted, InputError, Left
 from covey.party.collection import questions, register, times
-from covey.party.collection.collecting import Collection, Service
+from covey.party.collection.deadlines import expel_late
 from covey.party.collection.invitation import Invitation
 from covey.party.collection.register import Opened, Register
 from covey.party.collection.statement import statement
@@ -170,8 +170,7 @@ def test_only_who_is_asked_and_silent_for_the_whole_deadline_has_left() -> None:
         hub = SimpleNamespace(last_letter={}, expel=lambda name, why: expelled.append((name, loop.time())))
         channel = SimpleNamespace(waiting=waiting)
         board = SimpleNamespace(due=lambda due: None)
-        service = Service(Path(), Path(), Path(), phase_seconds=3600.0)
-        task = asyncio.create_task(Collection._watch(SimpleNamespace(service=service), hub, channel, board))  # type: ignore[arg-type]
+        task = asyncio.create_task(expel_late(hub, channel, board, 3600.0))  # type: ignore[arg-type]
         waiting.update({"silent", "slow", "busy"})
         await asyncio.sleep(3000)
         hub.last_letter["busy"] = loop.time()  # it has said something: its time begins anew
@@ -197,15 +196,8 @@ def test_a_collector_that_was_stalled_blames_nobody_for_it() -> None:
     async def watch() -> None:
         loop = asyncio.get_running_loop()
         hub = SimpleNamespace(last_letter={}, expel=lambda name, why: expelled.append(name))
-        service = Service(Path(), Path(), Path(), phase_seconds=60.0)
-        task = asyncio.create_task(
-            Collection._watch(
-                SimpleNamespace(service=service),  # type: ignore[arg-type]
-                hub,  # type: ignore[arg-type]
-                SimpleNamespace(waiting={"one", "two"}),  # type: ignore[arg-type]
-                SimpleNamespace(due=lambda due: None),  # type: ignore[arg-type]
-            )
-        )
+        channel, board = SimpleNamespace(waiting={"one", "two"}), SimpleNamespace(due=lambda due: None)
+        task = asyncio.create_task(expel_late(hub, channel, board, 60.0))  # type: ignore[arg-type]
         await asyncio.sleep(10)
         loop._jumping.now += 3600.0  # type: ignore[attr-defined] - the machine was suspended for an hour
         await asyncio.sleep(40)

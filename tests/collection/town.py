@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from covey.judge import verify
-from covey.party.collection.collecting import Collection, Service
+from covey.party.collection.collecting import Collection, CollectorTask
 from covey.party.collection.invitation import issue
 from covey.party.collection.responding import How, Respondent, prepare, seated
 from covey.party.identity import keys as keyring
@@ -131,8 +131,8 @@ class Town:
         kept = [json.loads((self.home(place) / "enrolment.json").read_text()) for place in range(count)]
         return [str(each["handle"]) for each in kept]
 
-    def service(self, quorum: int, *, phase_seconds: float = 30.0) -> Service:
-        return Service(
+    def service(self, quorum: int, *, phase_seconds: float = 30.0) -> CollectorTask:
+        return CollectorTask(
             study=self.path, keys=self.folder / "keys", out=self.out, quorum=quorum, phase_seconds=phase_seconds
         )
 

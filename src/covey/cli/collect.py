@@ -39,7 +39,7 @@ def invite(
 
     Example: covey collect invite study.toml --out collection --count 200 > invitations.txt
     """
-    from covey.party.collection.collecting import collected
+    from covey.party.collection.eligibility import collected
     from covey.party.collection.invitation import issue
     from covey.party.identity.roster import Roster
     from covey.wire.contact import Address, fingerprint
@@ -100,7 +100,7 @@ def serve(
     from covey.cli.display import Display
     from covey.cli.outcome import render
     from covey.party.collection import times
-    from covey.party.collection.collecting import Service
+    from covey.party.collection.collecting import CollectorTask
     from covey.party.collection.collecting import serve as collect
     from covey.wire.contact import Address
 
@@ -108,7 +108,7 @@ def serve(
         raise InputError("say when to begin: --quorum N, --closes TIME, or both")
     with Display() as display:
         summary = collect(
-            Service(
+            CollectorTask(
                 study=study,
                 keys=keys,
                 out=out,

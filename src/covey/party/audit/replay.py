@@ -15,18 +15,14 @@ from covey.party.audit.evidence import Case, open_case
 from covey.party.identity import keys as keyring
 from covey.party.identity.keys import Keys
 from covey.party.identity.roster import Roster
-from covey.party.record.ledger import Ledger
-from covey.party.record.log import Silence
 from covey.party.record.names import JOURNAL
 from covey.party.record.transcript import Entry, Transcript
-from covey.party.session.approval import approve_always
 from covey.party.session.binding import bind
 from covey.party.session.data import load_table
 from covey.party.session.handshake import commit
 from covey.party.session.journal import Journal
 from covey.party.session.journal_records import Begun
 from covey.party.session.playing import Participant
-from covey.party.session.progress import Progress
 from covey.party.session.replay import play_again
 from covey.table import Table
 
@@ -66,19 +62,9 @@ def _bound(case: Case, begun: Begun, table: Table | None, keys: Keys) -> list[st
 
 
 def _deviations(case: Case, begun: Begun, table: Table | None, keys: Keys, journal: Journal) -> list[str]:
-    participant = Participant(
-        study=case.study,
-        protocol=case.protocol,
-        party=case.party,
-        table=table,
-        keys=keys,
-        roster=Roster(case.certificates, {}, begun.roster_hash),
-        seed=keys.journal,  # never drawn from: the session's seed is the journal's
-        decide=approve_always,
-        progress=Progress(case.party, case.protocol.phases),
-        ledger=Ledger(case.study, case.protocol, case.party),
-        log=Silence(),
-    )
+    roster = Roster(case.certificates, {}, begun.roster_hash)
+    seed = keys.journal  # never drawn from: the session's seed is the journal's
+    participant = Participant.of(case.study, case.party, table, keys, roster, seed)
     with asyncio.Runner() as runner:
         prescribed = runner.run(play_again(participant, journal))
     sent = [row.entry for row in case.read.said if row.sender == case.party]

@@ -2,8 +2,10 @@
 
 invitation   single-use tokens that carry the collector's address and fingerprint
 register     who enrolled, who is ready, which sessions there were: on the disk before anyone is told
+eligibility  studies that can be collected from people
 enrolment    an invitation and a key of one's own for a handle
 collecting   from the first enrolment to the release, over as many attempts as it takes
+deadlines    a respondent that is asked and does not answer in time has left
 status       the state of a collection, for `covey collect status`
 questions    a record, asked for or read, held to the study's columns
 statement    what leaves the machine, and what the collector could learn at worst

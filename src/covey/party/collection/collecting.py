@@ -19,6 +19,8 @@ from pathlib import Path
 
 from covey.crypto.rng import fresh_seed
 from covey.errors import Aborted, CoveyError, InputError, Left, PeerError, Unmet
+from covey.party.collection.deadlines import expel_late
+from covey.party.collection.eligibility import address_of, collected
 from covey.party.collection.enrolment import EnrolmentDesk
 from covey.party.collection.invitation import Invitations
 from covey.party.collection.register import Dropped, Ended, Opened, Register, Started, moment
@@ -40,7 +42,6 @@ from covey.party.session.progress import Listener, Progress
 from covey.party.session.respondents import RESPONDENTS, Collector, agree, refusals
 from covey.party.session.run import INTERRUPTED, cancel_on
 from covey.protocols import Proposal, Protocol, of_study
-from covey.protocols.collect.parameters import Parameters, hub_of
 from covey.secure.declare import Leakage
 from covey.study import Study
 from covey.study.study import Party
@@ -59,7 +60,7 @@ AGREED = Leakage(roles={"collector": ("which respondents agreed to hand in their
 
 
 @dataclass(frozen=True)
-class Service:
+class CollectorTask:
     """The task of a collector."""
 
     study: Path
@@ -91,7 +92,7 @@ class Lenient:
         self.hub.expel(error.party, f"broke the protocol at {error.step}")
 
 
-def serve(service: Service) -> Summary:
+def serve(service: CollectorTask) -> Summary:
     """Collects to the end and writes the collector's folder, or goes on with what was cut off; returns the summary.
 
     Raises Unmet if too few came or stayed, Aborted (resumable) when interrupted, InputError for what is wrong here.
@@ -122,7 +123,7 @@ class Collection:
     keys: Keys
     files: tuple[Path, Path]
     where: Address
-    service: Service
+    service: CollectorTask
     register: Register
     journal: Journal
     ledger: Ledger
@@ -135,12 +136,12 @@ class Collection:
     """The summary of the collection, once it has reached its end."""
 
     @staticmethod
-    def prepare(service: Service) -> Collection:
+    def prepare(service: CollectorTask) -> Collection:
         """Finds everything that can be wrong on this machine before anyone is listened to."""
         study, party = collected(service.study)
         keys = keyring.load(service.keys)
         Roster.of(study).require(keys, party)
-        where = service.listen or _address_of(study, party)
+        where = service.listen or address_of(study, party)
         quorum = service.quorum or study.privacy.k
         if quorum < study.privacy.k:
             raise InputError(f"--quorum {quorum}: a release needs k = {study.privacy.k} respondents")
@@ -293,7 +294,7 @@ class Collection:
             for name in await refusals(channel, collector.attendance):
                 hub.expel(name, "refused to hand in its row")
 
-        async with beside(self._watch(hub, channel, board)):
+        async with beside(expel_late(hub, channel, board, self.service.phase_seconds)):
             finished = await collector.play(channel, approve)
         self.journal.finish()
         gone = {**self.register.held.left, **self.journal.gone}
@@ -305,31 +306,6 @@ class Collection:
         self.register.add(Ended("the collection is finished", released=True, time=moment()))
         self._note("the collection is finished")
         return finished
-
-    async def _watch(self, hub: Hub, channel: Channel, board: Board) -> None:
-        """Expels respondents that are asked and do not answer in time.
-
-        Only the time in which this collector was awake counts: what came while it was stalled has yet to be read.
-        """
-        loop, allowed = asyncio.get_running_loop(), self.service.phase_seconds
-        tick = min(1.0, allowed / 10)
-        awake, last = 0.0, loop.time()
-        since: dict[str, tuple[float, float]] = {}
-        """For each who is asked: since when, and when its last letter had come by then."""
-        while True:
-            now = loop.time()
-            awake, last = awake + min(now - last, 2 * tick), now
-            before, since = since, {}
-            for name in channel.waiting:
-                heard = hub.last_letter.get(name, 0.0)
-                begun, known = before.get(name, (awake, heard))
-                since[name] = (begun if known == heard else awake, heard)
-            due = {name: begun + allowed - awake for name, (begun, _) in since.items()}
-            for name, left in due.items():
-                if left <= 0:
-                    hub.expel(name, "did not answer in time")
-            board.due({name: now + left for name, left in due.items()})
-            await asyncio.sleep(tick)
 
     async def _fail(self, hub: Hub, error: CoveyError) -> None:
         """Writes down how it ended, where it will not go on, and tells those who are here."""
@@ -346,26 +322,6 @@ class Collection:
     def _note(self, sentence: str) -> None:
         self.log.note(sentence)
         self.service.notice(sentence)
-
-
-def collected(path: Path) -> tuple[Study, str]:
-    """A study that can be collected from people, and its collector's name. Raises InputError for any other."""
-    study = Study.load(path)
-    protocol = of_study(study)
-    if protocol.name != "collect":
-        raise InputError(f"{path}: has protocol {protocol.name!r}; only collect has a collector and respondents")
-    if any(party.holds_data for party in study.parties):
-        raise InputError(f"{path}: lists respondents as parties; they enrol by invitation: list the collector alone")
-    if Parameters.of(study).dealt:
-        raise InputError(f'{path}: scheme = "paillier" is for simulations; leave it out to collect from people')
-    return study, hub_of(study)
-
-
-def _address_of(study: Study, party: str) -> Address:
-    address = study.party(party).address
-    if address is None:
-        raise InputError(f"the study gives no address for {party!r}; add one, or say where with --listen")
-    return Address.parse(address)
 
 
 def _allow_files() -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from covey.errors import Aborted, CoveyError, InputError, PeerError, Unmet
 from covey.files import erase
 from covey.party.collection import questions
-from covey.party.collection.collecting import collected
+from covey.party.collection.eligibility import collected
 from covey.party.collection.enrolment import enrol
 from covey.party.collection.home import KEYS, Home
 from covey.party.collection.invitation import Invitation

@@ -32,4 +32,5 @@ class Silence:
         """Forgets it."""
 
 
+SILENCE = Silence()
 Log = RunLog | Silence

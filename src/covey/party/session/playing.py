@@ -21,16 +21,16 @@ from covey.errors import Aborted, CoveyError, Unmet
 from covey.party.identity.keys import Keys
 from covey.party.identity.roster import Roster
 from covey.party.record.ledger import Ledger
-from covey.party.record.log import Log
+from covey.party.record.log import SILENCE, Log
 from covey.party.record.run_record import Agreement, Finished, RunRecord
-from covey.party.session.approval import Decide, describe
+from covey.party.session.approval import Decide, approve_always, describe
 from covey.party.session.binding import bind
 from covey.party.session.closing import Closing
 from covey.party.session.handshake import shake_hands
-from covey.party.session.journal import Journal, NoJournal
+from covey.party.session.journal import NO_JOURNAL, Journal, NoJournal
 from covey.party.session.journal_records import Begun
-from covey.party.session.progress import Progress
-from covey.protocols import Proposal, Protocol, Result, Seat
+from covey.party.session.progress import Listener, Progress
+from covey.protocols import Proposal, Protocol, Result, Seat, of_study
 from covey.protocols.protocol import EVERYONE, Attendance, Book, Pace
 from covey.secure import approval
 from covey.sources.release import arrange, canonical_csv
@@ -60,6 +60,28 @@ class Participant:
     patience: float = PATIENCE
     journal: Journal | NoJournal = field(default_factory=NoJournal)
     record: RunRecord = field(default_factory=RunRecord)
+
+    @staticmethod
+    def of(
+        study: Study,
+        party: str,
+        table: Table | None,
+        keys: Keys,
+        roster: Roster,
+        seed: Secret,
+        *,
+        decide: Decide = approve_always,
+        listener: Listener = lambda snapshot: None,
+        log: Log = SILENCE,
+        patience: float = PATIENCE,
+        journal: Journal | NoJournal = NO_JOURNAL,
+    ) -> Participant:
+        """A party of the study that has learned nothing yet; without more, one of a simulation."""
+        protocol = of_study(study)
+        progress, ledger = Progress(party, protocol.phases, listener), Ledger(study, protocol, party)
+        return Participant(
+            study, protocol, party, table, keys, roster, seed, decide, progress, ledger, log, patience, journal
+        )
 
 
 async def play_role(

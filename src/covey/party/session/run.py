@@ -17,14 +17,13 @@ from covey.errors import Aborted
 from covey.party.identity import keys as keyring
 from covey.party.identity.roster import Roster
 from covey.party.record.folder import RunFolder
-from covey.party.record.ledger import Ledger
 from covey.party.record.log import RunLog
 from covey.party.record.names import JOURNAL, LOG
 from covey.party.session.approval import Decide, within
 from covey.party.session.data import load_table
 from covey.party.session.journal import Journal
 from covey.party.session.playing import PATIENCE, Participant
-from covey.party.session.progress import Listener, Progress
+from covey.party.session.progress import Listener
 from covey.party.session.resume import Run
 from covey.protocols import of_study
 from covey.study import Study
@@ -74,17 +73,15 @@ def run_party(job: Job) -> Summary:
     roster.require(keys, job.party)
     table = load_table(study, job.party, job.data)
     with contextlib.closing(Journal.resume(job.out / JOURNAL, keys.journal, source_of(job.data))) as journal:
-        participant = Participant(
-            study=study,
-            protocol=protocol,
-            party=job.party,
-            table=table,
-            keys=keys,
-            roster=roster,
-            seed=job.seed or fresh_seed(),
+        participant = Participant.of(
+            study,
+            job.party,
+            table,
+            keys,
+            roster,
+            job.seed or fresh_seed(),
             decide=within(job.decide, job.wait),
-            progress=Progress(job.party, protocol.phases, job.listener),
-            ledger=Ledger(study, protocol, job.party),
+            listener=job.listener,
             log=RunLog(job.out / LOG),
             patience=max(PATIENCE, job.wait),
             journal=journal,

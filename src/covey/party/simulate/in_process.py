@@ -12,20 +12,17 @@ from covey.errors import CoveyError, InputError
 from covey.party.identity import keys as keyring
 from covey.party.identity.roster import Roster
 from covey.party.record.folder import RunFolder
-from covey.party.record.ledger import Ledger
-from covey.party.record.log import Silence
 from covey.party.record.run_record import Finished
-from covey.party.session.approval import approve_always
 from covey.party.session.data import load_table
 from covey.party.session.playing import Participant, take_part
-from covey.party.session.progress import Listener, Progress
+from covey.party.session.progress import Listener
 from covey.party.session.respondents import RESPONDENTS
 from covey.party.simulate import respondents
 from covey.party.simulate.blame import most_telling
 from covey.party.simulate.deal import seed_of
 from covey.party.simulate.outcome import JointRelease, Outcome, as_text, released
 from covey.party.simulate.stage import require_data, to_its_end, with_certificates
-from covey.protocols import Protocol, of_study
+from covey.protocols import of_study
 from covey.sources.frames import like
 from covey.sources.source import Data
 from covey.study import Study
@@ -53,13 +50,13 @@ def simulate(
     if study.partition == "respondents":
         return _survey(study, data, seed, latency, bandwidth, listener, out)
     require_data(study, data)
-    protocol = of_study(study)
+    of_study(study)
     if out is not None:
         RunFolder(out).prepare()
     tables = {party.name: load_table(study, party.name, data.get(party.name)) for party in study.parties}
     if isinstance(seed, int):
         seed = seed_of(seed)
-    participants = _participants(study, protocol, tables, seed or fresh_seed(), listener)
+    participants = _participants(study, tables, seed or fresh_seed(), listener)
     try:
         finished = to_its_end(_play_all(participants, latency, bandwidth))
     except CoveyError as error:
@@ -98,24 +95,13 @@ def _survey(
 
 
 def _participants(
-    study: Study, protocol: Protocol, tables: Mapping[str, Table | None], seed: Secret, listener: Listener
+    study: Study, tables: Mapping[str, Table | None], seed: Secret, listener: Listener
 ) -> dict[str, Participant]:
     keys = {party.name: keyring.make(party.name, seed=derive(seed, "keys", party.name)) for party in study.parties}
     certified = with_certificates(study, keys)
+    roster = Roster.of(certified)
     return {
-        name: Participant(
-            study=certified,
-            protocol=protocol,
-            party=name,
-            table=tables[name],
-            keys=own,
-            roster=Roster.of(certified),
-            seed=derive(seed, "party", name),
-            decide=approve_always,
-            progress=Progress(name, protocol.phases, listener),
-            ledger=Ledger(certified, protocol, name),
-            log=Silence(),
-        )
+        name: Participant.of(certified, name, tables[name], own, roster, derive(seed, "party", name), listener=listener)
         for name, own in keys.items()
     }
 

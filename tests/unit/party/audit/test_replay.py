@@ -131,6 +131,7 @@ def test_a_party_that_deviates_by_one_bit_is_found_by_its_replay(
         patch.setattr(count, "PROTOCOL", bending)
         protocols.named.cache_clear()
         ends = run_together(jobs(sites))
+    protocols.named.cache_clear()
     assert all(isinstance(end, Summary) for end in ends.values()), ends
     assert replay(sites["north"].out, sites["north"].keys) == []
     sentences = replay(sites["south"].out, sites["south"].keys)
