@@ -7,24 +7,19 @@ Run it where nothing else runs: `python -m benchmarks anonymize`.
 
 from __future__ import annotations
 
-import csv
-import json
 import os
 import time
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 import numpy as np
 
+from benchmarks import _adult
+from benchmarks._measuring import keep
 from covey.anonymizers import anonymize
 from covey.anonymizers.problem import Problem
 from covey.hierarchy import read
 from covey.measures import integer_costs
 
-ROOT = Path(__file__).resolve().parent.parent
-ADULT = ROOT.parent / "shared" / "data" / "adult"
-RESULTS = ROOT / "benchmarks" / "results"
-COLUMNS = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")
 SIZES = (5, 10, 50, 100)
 PEERS: dict[str, tuple[tuple[float | None, ...], str]] = {
     "ARX, global recoding, 5% suppression": ((0.262, 0.332, 0.487, 0.543), "2.4"),
@@ -40,7 +35,7 @@ OURS = ("peel", "sequential", "mondrian", "hilbert", "datafly")
 
 @dataclass(frozen=True)
 class Reached:
-    """What one algorithm reached at one k."""
+    """The result of one algorithm at one k."""
 
     algorithm: str
     k: int
@@ -51,12 +46,12 @@ class Reached:
 
 
 def adult(k: int) -> Problem:
-    """The table as items. Raises FileNotFoundError where the data is absent."""
-    with (ADULT / "adult.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file, delimiter=";"))
-    trees = tuple(read(ADULT / f"{name}.csv") for name in COLUMNS)
+    """Returns the table as items."""
+    table = _adult.people()
+    trees = tuple(read(_adult.FOLDER / f"{name}.csv") for name in _adult.QUASI)
     encoded = np.array(
-        [tree.encode([row[name] for row in rows]) for name, tree in zip(COLUMNS, trees, strict=True)], dtype=np.int32
+        [tree.encode(table.column(name).to_pylist()) for name, tree in zip(_adult.QUASI, trees, strict=True)],
+        dtype=np.int32,
     )
     codes, counts = np.unique(encoded, axis=1, return_counts=True)
     costs, scale = integer_costs(trees)
@@ -64,7 +59,7 @@ def adult(k: int) -> Problem:
 
 
 def measure(algorithm: str, k: int, times: int = 3) -> Reached:
-    """The best time of several runs; their losses are the same."""
+    """Measures the best time of several runs; their losses are the same."""
     problem, best = adult(k), float("inf")
     for _ in range(times):
         start = time.perf_counter()
@@ -75,19 +70,13 @@ def measure(algorithm: str, k: int, times: int = 3) -> Reached:
 
 
 def run(arguments: list[str]) -> None:
-    """Prints the table and writes it to results/anonymize.json."""
-    if not ADULT.is_dir():
-        print("the Adult data is not beside the project; nothing measured")
+    """Prints the table and keeps it in results/anonymize.json."""
+    if not _adult.is_here():
         return
-    found = []
     print(f"{'':40}" + "".join(f"LM k={k:<7}" for k in SIZES) + "seconds")
     for name, (losses, seconds) in PEERS.items():
         print(f"{name:40}" + "".join("-         " if x is None else f"{x:<10.4f}" for x in losses) + seconds)
-    for name in OURS:
+    for name in arguments or OURS:
         anonymize(adult(200), name)
-        rows = [measure(name, k, 1 if name == "sequential" else 3) for k in SIZES]
-        found += rows
-        line = "".join(f"{row.lm:<10.4f}" for row in rows) + " / ".join(f"{row.seconds:.1f}" for row in rows)
-        print(f"covey {name:34}" + line, flush=True)
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "anonymize.json").write_text(json.dumps([asdict(row) for row in found], indent=1) + "\n")
+        for k in SIZES:
+            keep("anonymize", "losses", asdict(measure(name, k, 1 if name == "sequential" else 3)), ("algorithm", "k"))

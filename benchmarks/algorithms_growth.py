@@ -10,23 +10,18 @@ whose seconds (grouping the rows into items included, compiling not) are noted. 
 
 from __future__ import annotations
 
-import json
-import resource
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import altair as alt
 import numpy as np
 
+from benchmarks._measuring import RESULTS, Row, apart, keep, peak_megabytes
 from covey.anonymizers import anonymize
 from covey.anonymizers.problem import Problem
 from covey.errors import InputError
 from covey.hierarchy import Hierarchy
 from covey.measures import integer_costs
 
-RESULTS = Path(__file__).resolve().parent / "results"
 VALUES = (2, 100, 5, 7, 16, 41, 8, 14)
 STEPS: tuple[tuple[int, ...], ...] = ((), (5, 10, 20), (), (3,), (4, 8), (6,), (3,), (4,))
 ROWS = (10_000, 100_000, 1_000_000, 10_000_000)
@@ -59,35 +54,22 @@ def rows(number: int, seed: int = 1) -> Problem:
     return Problem(trees, codes, counts.astype(np.int64), costs, scale, K)
 
 
-def one(algorithm: str, number: int) -> dict[str, object]:
+def one(algorithm: str, number: int) -> Row:
     """One run in this process."""
     anonymize(rows(2_000), algorithm)
     start = time.perf_counter()
     problem = rows(number)
-    found: dict[str, object] = {"algorithm": algorithm, "rows": number, "items": problem.items}
+    found: Row = {"algorithm": algorithm, "rows": number, "items": problem.items}
     try:
         partition = anonymize(problem, algorithm, longest=LONGEST)
     except InputError as refusal:
         return {**found, "refused": str(refusal)}
     seconds = time.perf_counter() - start
-    megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {
-        **found,
-        "seconds": round(seconds, 2),
-        "megabytes": round(megabytes),
-        "lm": round(partition.loss(problem), 4),
-    }
+    lost = round(partition.loss(problem), 4)
+    return {**found, "seconds": round(seconds, 2), "megabytes": peak_megabytes(), "lm": lost}
 
 
-def apart(algorithm: str, number: int) -> dict[str, object]:
-    """One run in a process of its own."""
-    code = f"import json; from benchmarks.algorithms_growth import one; print(json.dumps(one({algorithm!r}, {number})))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    answer: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
-    return answer
-
-
-def plot(found: list[dict[str, object]]) -> None:
+def plot(found: list[Row]) -> None:
     """Seconds over rows, both by decades, one line for each algorithm."""
     points = [row for row in found if "seconds" in row]
     base = alt.Chart(alt.Data(values=points)).encode(
@@ -101,17 +83,9 @@ def plot(found: list[dict[str, object]]) -> None:
 
 def run(arguments: list[str]) -> None:
     """Measures, prints, writes."""
-    RESULTS.mkdir(exist_ok=True)
     found = []
-    print(f"{'algorithm':12}{'rows':>12}{'items':>12}{'seconds':>10}{'MB':>8}{'LM':>9}")
     for algorithm in arguments or ALGORITHMS:
         for number in ROWS:
-            row = apart(algorithm, number)
-            found.append(row)
-            if "refused" in row:
-                print(f"{algorithm:12}{number:12,}{row['items']:12,}  refused: {row['refused']}", flush=True)
-            else:
-                shown = f"{row['items']:12,}{row['seconds']:10.1f}{row['megabytes']:8,}{row['lm']:9.4f}"
-                print(f"{algorithm:12}{number:12,}{shown}", flush=True)
-    (RESULTS / "growth.json").write_text(json.dumps(found, indent=1) + "\n")
+            found.append(apart(one, algorithm, number))
+            keep("growth", "growth", found[-1], ("algorithm", "rows"))
     plot(found)

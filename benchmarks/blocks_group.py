@@ -7,18 +7,14 @@ made once) runs client and server in one process, exact (`RAW`), for the size al
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from itertools import chain
 
 from tests.harness.network import seed_of
-from tests.harness.parties import Role, run_parties
-from tests.harness.spent import spent
+from tests.harness.parties import Role
 
+from benchmarks._measuring import MEGABYTE, ask_peer, measured, print_figures
 from covey.crypto.elgamal import KeyShare, encrypt
 from covey.crypto.group import Points, Scalars, generator_times, hash_to_group
 from covey.crypto.rng import Rng
@@ -27,13 +23,11 @@ from covey.protocols.federate import cardinality
 from covey.secure import align, join, shuffle
 from covey.wire import Channel
 
-ROOT = Path(__file__).resolve().parent.parent
 PEER = ("openmined.psi==2.0.6",)
 BATCH = 10_000
 SET = 100_000
 ROWS = 30_000
 ROW_BYTES = 100
-MEGABYTE = 1 << 20
 
 PEER_SCRIPT = """
 import json, sys, time
@@ -54,20 +48,12 @@ print(json.dumps({**times, "bytes": volume, "number": number}))
 """
 
 
-def run(arguments: list[str]) -> list[dict[str, str]]:
+def run(arguments: list[str]) -> None:
     """Measures everything and prints a table."""
-    rows = []
-    for row in (*_operations(), *_cardinality(), *_peer(), *_shuffles(), *_alignments(), *_joins()):
-        print(f"{row['what']:<72}{row['figure']}", flush=True)
-        rows.append(row)
-    return rows
+    print_figures(chain(_operations(), _cardinality(), _peer(), _shuffles(), _alignments(), _joins()))
 
 
-def _row(what: str, figure: str) -> dict[str, str]:
-    return {"what": what, "figure": figure}
-
-
-def _operations() -> Iterator[dict[str, str]]:
+def _operations() -> Iterator[tuple[str, str]]:
     stream = Rng(seed_of(1)).stream("bench")
     texts = [f"id {number}".encode() for number in range(BATCH)]
     points, factors = hash_to_group(texts, "bench"), Scalars.draw(stream, BATCH)
@@ -85,24 +71,14 @@ def _operations() -> Iterator[dict[str, str]]:
         work()
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         figure = f"{1e6 * cpu / BATCH:.1f} us of one core; {BATCH / wall:,.0f} a second on {cores()}"
-        yield _row(f"{BATCH:,} {name}", figure)
-
-
-def _measured(roles: dict[str, Role[object]]) -> str:
-    cpu, wall = time.process_time(), time.perf_counter()
-    outcomes = run_parties(roles)
-    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-    for outcome in outcomes.values():
-        outcome.unwrap()
-    cost = spent(outcomes)
-    return f"{cpu:.1f} CPU s, {wall:.1f} s wall, {cost.rounds} rounds, {cost.bytes / MEGABYTE:,.1f} MB"
+        yield f"{BATCH:,} {name}", figure
 
 
 def _ids(first: int, size: int) -> list[str]:
     return [f"id {number}" for number in range(first, first + size)]
 
 
-def _cardinality() -> Iterator[dict[str, str]]:
+def _cardinality() -> Iterator[tuple[str, str]]:
     sets = {"a": _ids(0, SET), "b": _ids(SET // 2, SET)}
 
     async def role(channel: Channel) -> object:
@@ -110,28 +86,22 @@ def _cardinality() -> Iterator[dict[str, str]]:
         assert number == SET // 2
         return number
 
-    yield _row(f"cardinality of {SET:,} x {SET:,}", _measured(dict.fromkeys("ab", role)))
+    yield f"cardinality of {SET:,} x {SET:,}", measured(dict.fromkeys("ab", role))
 
 
-def _peer() -> Iterator[dict[str, str]]:
+def _peer() -> Iterator[tuple[str, str]]:
     what = f"openmined.psi, cardinality of {SET:,} x {SET:,}"
-    command = [str(ROOT / "scripts" / "make-venv.sh"), "psi", *PEER]
-    made = subprocess.run(command, env={**os.environ, "PYTHON": sys.executable}, capture_output=True, text=True)
-    if made.returncode != 0:
-        yield _row(what, f"cannot be installed here: {made.stderr.strip().splitlines()[-1:]}")
+    answer = ask_peer("psi", PEER, PEER_SCRIPT, str(SET))
+    if isinstance(answer, str):
+        yield what, answer
         return
-    python = str(ROOT / ".venvs" / "psi" / "bin" / "python")
-    ended = subprocess.run([python, "-c", PEER_SCRIPT, str(SET)], capture_output=True, text=True, timeout=600)
-    if ended.returncode != 0:
-        yield _row(what, f"failed: {ended.stderr.strip().splitlines()[-1:]}")
-        return
-    found = json.loads(ended.stdout)
+    found = {name: float(str(value)) for name, value in answer[0].items()}
     assert found["number"] == SET // 2
     figure = f"{found['cpu']:.1f} CPU s, {found['wall']:.1f} s wall, {found['bytes'] / MEGABYTE:,.1f} MB"
-    yield _row(what, figure)
+    yield what, figure
 
 
-def _shuffles() -> Iterator[dict[str, str]]:
+def _shuffles() -> Iterator[tuple[str, str]]:
     own = ROWS // 3
 
     def rows(party: str) -> Sequence[bytes]:
@@ -147,23 +117,23 @@ def _shuffles() -> Iterator[dict[str, str]]:
 
         return play
 
-    plain = _measured(dict.fromkeys("abc", role(own)))
-    yield _row(f"shuffle of {ROWS:,} rows of {ROW_BYTES} bytes among 3, sizes public", plain)
-    padded = _measured(dict.fromkeys("abc", role(ROWS)))
-    yield _row(f"shuffle of {ROWS:,} rows of {ROW_BYTES} bytes among 3, each submits {ROWS:,}", padded)
+    plain = measured(dict.fromkeys("abc", role(own)))
+    yield f"shuffle of {ROWS:,} rows of {ROW_BYTES} bytes among 3, sizes public", plain
+    padded = measured(dict.fromkeys("abc", role(ROWS)))
+    yield f"shuffle of {ROWS:,} rows of {ROW_BYTES} bytes among 3, each submits {ROWS:,}", padded
 
 
-def _alignments() -> Iterator[dict[str, str]]:
+def _alignments() -> Iterator[tuple[str, str]]:
     for names in ("ab", "abc"):
         sets = {name: _ids(1000 * place, ROWS) for place, name in enumerate(names)}
 
         async def role(channel: Channel, sets: dict[str, list[str]] = sets) -> object:
             return await align.align(channel, sets[channel.me])
 
-        yield _row(f"alignment of {ROWS:,} ids each among {len(names)}", _measured(dict.fromkeys(names, role)))
+        yield f"alignment of {ROWS:,} ids each among {len(names)}", measured(dict.fromkeys(names, role))
 
 
-def _joins() -> Iterator[dict[str, str]]:
+def _joins() -> Iterator[tuple[str, str]]:
     ids = _ids(0, ROWS)
     rows = {name: [f"{name}: class {number % 500}".encode() for number in range(ROWS)] for name in "ab"}
 
@@ -172,4 +142,4 @@ def _joins() -> Iterator[dict[str, str]]:
         blended = await join.blend(channel, ids if table else [], table, recipient="c")
         return await join.open_rows(channel.at("open"), blended, approved=True)
 
-    yield _row(f"join of {ROWS:,} rows of 2 owners at a recipient", _measured(dict.fromkeys("abc", role)))
+    yield f"join of {ROWS:,} rows of 2 owners at a recipient", measured(dict.fromkeys("abc", role))

@@ -11,7 +11,6 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -22,9 +21,9 @@ from pathlib import Path
 
 import numpy as np
 from tests.harness.network import seed_of
-from tests.harness.parties import Role, run_parties
-from tests.harness.spent import spent
+from tests.harness.parties import Role
 
+from benchmarks._measuring import measured, peer_python, print_figures
 from covey.arrays import Bits, Ints
 from covey.crypto import sharing
 from covey.crypto.field import F31, F61
@@ -34,14 +33,12 @@ from covey.protocols.cluster_rows import ancestor, rings
 from covey.secure import conjunction
 from covey.wire import Channel
 
-ROOT = Path(__file__).resolve().parent.parent
 MPYC = ("mpyc==0.11", "numpy", "gmpy2")
 WIDTH = 300_000
 SMALL = 30_000
 PAIR = 10_000
 PATIENCE = 300.0
 CLUSTERS = 1200
-MEGABYTE = 1 << 20
 
 MPYC_SCRIPT = """
 import functools, operator, pathlib, sys, time
@@ -63,17 +60,9 @@ mpc.run(main())
 """
 
 
-def run(arguments: list[str]) -> list[dict[str, str]]:
+def run(arguments: list[str]) -> None:
     """Measures everything and prints a table."""
-    rows = []
-    for row in chain(_fields(), _shares(), _ands(), _rings(), _pairs(), _ancestors(), _mpyc()):
-        print(f"{row['what']:<72}{row['figure']}", flush=True)
-        rows.append(row)
-    return rows
-
-
-def _row(what: str, figure: str) -> dict[str, str]:
-    return {"what": what, "figure": figure}
+    print_figures(chain(_fields(), _shares(), _ands(), _rings(), _pairs(), _ancestors(), _mpyc()))
 
 
 def _best(work: Callable[[], object], repeat: int = 7) -> float:
@@ -87,7 +76,7 @@ def _best(work: Callable[[], object], repeat: int = 7) -> float:
     return min(times)
 
 
-def _fields() -> Iterator[dict[str, str]]:
+def _fields() -> Iterator[tuple[str, str]]:
     for field in (F31, F61):
         stream = Rng(seed_of(1)).stream("bench", field.bits)
         a, b = field.draw(stream, WIDTH), field.elements([1, 2, 3]).repeat(WIDTH // 3)
@@ -100,59 +89,49 @@ def _fields() -> Iterator[dict[str, str]]:
         for name, work in works.items():
             seconds = _best(work)
             figure = f"{1000 * seconds:.2f} ms, {WIDTH / seconds / 1e6:,.0f} M/s"
-            yield _row(f"{WIDTH:,} {name} modulo 2^{field.bits} - 1", figure)
+            yield f"{WIDTH:,} {name} modulo 2^{field.bits} - 1", figure
 
 
-def _shares() -> Iterator[dict[str, str]]:
+def _shares() -> Iterator[tuple[str, str]]:
     stream = Rng(seed_of(2)).stream("bench")
     secrets = F61.draw(stream, WIDTH)
     for parties in (3, 5, 9):
         degree = sharing.threshold(parties)
         seconds = _best(partial(sharing.share, secrets, degree, parties, stream), 3)
-        yield _row(f"sharing {WIDTH:,} secrets among {parties}", f"{1000 * seconds:.1f} ms")
-
-
-def _measured(roles: dict[str, Role[object]]) -> str:
-    cpu, wall = time.process_time(), time.perf_counter()
-    outcomes = run_parties(roles)
-    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
-    for outcome in outcomes.values():
-        outcome.unwrap()
-    cost = spent(outcomes)
-    return f"{cpu:.2f} CPU s, {wall:.2f} s wall, {cost.rounds} rounds, {cost.bytes / MEGABYTE:,.1f} MB"
+        yield f"sharing {WIDTH:,} secrets among {parties}", f"{1000 * seconds:.1f} ms"
 
 
 def _bits(width: int) -> Callable[[Channel], Bits]:
     return lambda channel: np.random.default_rng(ord(channel.me)).random(width) < 0.8
 
 
-def _ands() -> Iterator[dict[str, str]]:
+def _ands() -> Iterator[tuple[str, str]]:
     def role(width: int) -> Role[object]:
         return lambda channel: conjunction.conjoin(channel, _bits(width)(channel))
 
     for width in (WIDTH, SMALL):
         for parties in (3, 5, 9):
-            figure = _measured(dict.fromkeys("abcdefghi"[:parties], role(width)))
-            yield _row(f"AND of {width:,} bits among {parties}", figure)
+            figure = measured(dict.fromkeys("abcdefghi"[:parties], role(width)))
+            yield f"AND of {width:,} bits among {parties}", figure
 
 
-def _rings() -> Iterator[dict[str, str]]:
+def _rings() -> Iterator[tuple[str, str]]:
     async def role(channel: Channel) -> object:
         return await rings.conjoin(channel, _bits(SMALL)(channel))
 
     for parties in (3, 5, 9):
-        figure = _measured(dict.fromkeys("abcdefghi"[:parties], role))
-        yield _row(f"AND of {SMALL:,} bits among {parties}, the paper's ring", figure)
+        figure = measured(dict.fromkeys("abcdefghi"[:parties], role))
+        yield f"AND of {SMALL:,} bits among {parties}, the paper's ring", figure
 
 
-def _pairs() -> Iterator[dict[str, str]]:
+def _pairs() -> Iterator[tuple[str, str]]:
     async def role(channel: Channel) -> object:
         return await conjunction.conjoin(channel, _bits(PAIR)(channel))
 
-    yield _row(f"AND of {PAIR:,} bits between 2", _measured(dict.fromkeys("ab", role)))
+    yield f"AND of {PAIR:,} bits between 2", measured(dict.fromkeys("ab", role))
 
 
-def _ancestors() -> Iterator[dict[str, str]]:
+def _ancestors() -> Iterator[tuple[str, str]]:
     trees = _trees()
     generator = np.random.default_rng(4)
     closures = {name: _closures(trees, generator) for name in "abcde"}
@@ -164,7 +143,7 @@ def _ancestors() -> Iterator[dict[str, str]]:
     for parties in (2, 3, 5):
         places = ancestor.places(trees, bounds, parties)
         what = f"ancestors of {CLUSTERS:,} clusters x {len(trees)} columns ({places:,} places) among {parties}"
-        yield _row(what, _measured(dict.fromkeys("abcde"[:parties], role)))
+        yield what, measured(dict.fromkeys("abcde"[:parties], role))
 
 
 def _trees() -> list[Hierarchy]:
@@ -182,13 +161,11 @@ def _closures(trees: list[Hierarchy], generator: np.random.Generator) -> Ints:
     return np.stack(columns, axis=1)
 
 
-def _mpyc() -> Iterator[dict[str, str]]:
-    command = [str(ROOT / "scripts" / "make-venv.sh"), "mpyc", *MPYC]
-    made = subprocess.run(command, env={**os.environ, "PYTHON": sys.executable}, capture_output=True, text=True)
-    if made.returncode != 0:
-        yield _row("MPyC", f"cannot be installed here: {made.stderr.strip().splitlines()[-1:]}")
+def _mpyc() -> Iterator[tuple[str, str]]:
+    python = peer_python("mpyc", MPYC)
+    if isinstance(python, str):
+        yield "MPyC", python
         return
-    python = ROOT / ".venvs" / "mpyc" / "bin" / "python"
     for parties in (3, 5, 9):
         what = f"MPyC, AND of {SMALL:,} bits among {parties}"
         with tempfile.TemporaryDirectory(prefix="covey-bench-") as folder:
@@ -196,10 +173,10 @@ def _mpyc() -> Iterator[dict[str, str]]:
             script.write_text(MPYC_SCRIPT.format(width=SMALL, folder=folder))
             reports = _played([str(python), str(script), f"-M{parties}", "--no-log"], Path(folder), parties)
         if len(reports) < parties:
-            yield _row(what, "did not end well")
+            yield what, "did not end well"
             return
         cpu, wall = sum(cpu for cpu, _ in reports), max(wall for _, wall in reports)
-        yield _row(what, f"{cpu:.2f} CPU s, {wall:.2f} s wall")
+        yield what, f"{cpu:.2f} CPU s, {wall:.2f} s wall"
 
 
 def _played(command: list[str], folder: Path, parties: int) -> list[tuple[float, float]]:

@@ -193,7 +193,7 @@ async def _index(folder: Path) -> dict[str, object]:
     }
 
 
-def run(arguments: list[str]) -> list[dict[str, object]]:
+def run(arguments: list[str]) -> None:
     """Measures, prints a table, and writes results/collection.json."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 1 << 16), hard))
@@ -206,4 +206,3 @@ def run(arguments: list[str]) -> list[dict[str, object]]:
     load = [round(each, 1) for each in psutil.getloadavg()]
     machine = {"cores": psutil.cpu_count(), "python": platform.python_version(), "load_average": load}
     RESULT.write_text(json.dumps({"machine": machine, "rows": rows}, indent=2) + "\n")
-    return rows

@@ -34,15 +34,11 @@ hierarchy = { min = 0, max = 99, steps = [10] }
 """
 
 
-def run(arguments: list[str]) -> list[dict[str, str]]:
-    """Measures everything and prints a table."""
-    rows = [row for size in SIZES for row in _measure(size)]
-    columns = list(rows[0])
-    widths = {name: max(len(name), *(len(row[name]) for row in rows)) for name in columns}
-    print("  ".join(f"{name:>{widths[name]}}" for name in columns))
-    for row in rows:
-        print("  ".join(f"{row[name]:>{widths[name]}}" for name in columns))
-    return rows
+def run(arguments: list[str]) -> None:
+    """Measures everything and prints it, a line for each run."""
+    for size in map(int, arguments or SIZES):
+        for row in _measure(size):
+            print("; ".join(f"{name}: {figure}" for name, figure in row.items()), flush=True)
 
 
 def _measure(size: int) -> Iterator[dict[str, str]]:
@@ -52,7 +48,7 @@ def _measure(size: int) -> Iterator[dict[str, str]]:
         summary = covey.simulate(study, data).summary
         yield _row(study, size, "one process", time.perf_counter() - begun, summary)
         begun = time.perf_counter()
-        summary = simulate(study, data, Path(scratch, "out"), Setting())
+        summary = simulate(study, data, Path(scratch, "out"), Setting()).describe()
         yield _row(study, size, "processes over TLS", time.perf_counter() - begun, summary)
 
 

@@ -12,26 +12,18 @@ the other.
 
 from __future__ import annotations
 
-import json
 import os
 import resource
-import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
-
-from covey.party.record.folder import RunFolder
-from covey.party.simulate.deal import deal, seed_of, write_hands
-from covey.party.simulate.processes import Setting, simulate
+from benchmarks import _adult
+from benchmarks._measuring import Row, keep, over_tls, peak_megabytes
+from covey.party.simulate.deal import deal, seed_of
 from covey.study import Study
 from covey.wire import parse_latency
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult"
-RESULTS = Path(__file__).parent / "results" / "cluster.json"
-QUASI = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")
 ALONE = {
     (3, 10): 0.1126, (3, 50): 0.2140, (5, 10): 0.1351, (5, 50): 0.2541, (10, 10): 0.1728, (10, 50): 0.3179,
 }  # fmt: skip
@@ -43,7 +35,7 @@ DEFAULT = ",".join(
         *("guarded:10:3:l=2", "guarded:10:3:l=3", "guarded:10:3:k_insider=5"),
     ]
 )
-SALARY = '[columns.salary-class]\nrole = "sensitive"\nvalues = ["<=50K", ">50K"]\n'
+KEYS = ("schedule", "k", "parties", "extra", "latency")
 
 
 @dataclass(frozen=True)
@@ -67,97 +59,44 @@ class Run:
 
     def study(self, folder: Path) -> Study:
         """Adult with this run's parameters, in a folder of its own."""
-        shutil.copytree(DATA, folder, dirs_exist_ok=True)
         diverse = self.extra.startswith("l=")
-        quasi = [name for name in QUASI if not (diverse and name == "occupation")]
-        columns = "".join(f'[columns.{name}]\nrole = "quasi"\nhierarchy = "{name}.csv"\n' for name in quasi)
-        columns += self.occupation() if diverse else SALARY
+        quasi = [name for name in _adult.QUASI if not (diverse and name == "occupation")]
         asked = self.extra.replace("=", " = ") if self.extra and self.rows is None else ""
-        parties = "".join(f"[parties.p{number:02d}]\n" for number in range(self.parties))
-        (folder / "study.toml").write_text(
-            '[study]\nname = "adult"\nprotocol = "cluster"\npartition = "horizontal"\n'
-            f'[privacy]\nk = {self.k}\n{asked}\n[protocol]\nschedule = "{self.schedule}"\n{columns}{parties}'
-        )
-        return Study.load(folder / "study.toml")
+        head = _adult.head("cluster", "horizontal", self.k, f'schedule = "{self.schedule}"')
+        head = head.replace("[protocol]", f"{asked}\n[protocol]")
+        sensitive = self.occupation() if diverse else _adult.SALARY
+        return _adult.save_study(head + _adult.quasi_columns(quasi) + sensitive + _adult.parties(self.parties), folder)
 
     def occupation(self) -> str:
         """Occupation as the sensitive column, its values listed."""
-        lines = (DATA / "occupation.csv").read_text(encoding="utf-8").splitlines()
+        lines = (_adult.FOLDER / "occupation.csv").read_text(encoding="utf-8").splitlines()
         values = ", ".join(f'"{line.split(";")[0]}"' for line in lines)
         return f'[columns.occupation]\nrole = "sensitive"\nvalues = [{values}]\n'
 
-    def measure(self, latency: float) -> dict[str, object]:
-        """The run's summary, shortened."""
+    def measure(self, latency: float) -> Row:
+        """Runs the parties and shortens the summary."""
         with tempfile.TemporaryDirectory(prefix="covey-bench-") as folder:
             home = Path(folder)
             study = self.study(home / "study")
-            out = home / "run"
-            RunFolder(out).prepare()
-            dealt = deal(study, str(DATA / "adult.csv"), seed=seed_of(1))
+            data = deal(study, str(_adult.TABLE), seed=seed_of(1))
             if self.rows is not None:
-                dealt = {name: resample(hand, self.rows // self.parties) for name, hand in dealt.items()}
-            hands = write_hands(dealt, out)
-            summary = simulate(study, hands, out, Setting(seed=seed_of(1), latency=latency))
-        ledger = summary["ledger"]
-        opened = [line for line in ledger if "learned in all" in str(line)] if isinstance(ledger, list) else []
-        loss = summary["loss"]
+                each = self.rows // self.parties
+                data = {name: _adult.resampled(own, each, (), own.num_rows) for name, own in data.items()}
+            done = over_tls(study, data, home / "run", latency)
         return {
-            "schedule": self.schedule,
-            "k": self.k,
-            "parties": self.parties,
-            "extra": self.extra,
-            "latency": latency,
-            "lm": round(float(loss["lm"]), 4) if isinstance(loss, dict) else None,
-            "alone": None if self.extra else ALONE.get((self.parties, self.k)),
-            "opened": str(opened[0]).split("in all: ")[1] if opened else "",
-            "MB of memory": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1000,
-            **{
-                key: summary[key]
-                for key in ("rows", "k_reached", "l_reached", "classes", "seconds", "rounds", "messages", "bytes")
-            },
-        }
-
-
-def resample(hand: pa.Table, rows: int) -> pa.Table:
-    """So many rows drawn from a party's own with repetition, of which each cell is drawn anew with chance a tenth."""
-    random = np.random.default_rng(hand.num_rows)
-    columns = {}
-    drawn = random.integers(0, hand.num_rows, rows)
-    for name in hand.column_names:
-        anew = random.random(rows) < 0.1
-        columns[name] = hand.column(name).take(np.where(anew, random.integers(0, hand.num_rows, rows), drawn))
-    return pa.table(columns)
+            "schedule": self.schedule, "k": self.k, "parties": self.parties, "extra": self.extra, "latency": latency,
+            "lm": done.lm, "alone": None if self.extra else ALONE.get((self.parties, self.k)),
+            "opened": done.ledger_line("in all: "),
+            "MB of memory": peak_megabytes(resource.RUSAGE_CHILDREN),
+            "hops : rounds": PAPERS_CALLS * 2 * self.parties // int(str(done.summary["rounds"])),
+            **done.figures("rows", "k_reached", "l_reached", "classes", "seconds", "rounds", "messages", "bytes"),
+        }  # fmt: skip
 
 
 def run(arguments: list[str]) -> None:
     """Measures and prints; keeps the figures in results/cluster.json."""
-    if not (DATA / "adult.csv").exists():
-        print("the Adult data (shared/data/adult) is not on this machine")
+    if not _adult.is_here():
         return
-    wanted = [Run.parse(text) for text in os.environ.get("COVEY_BENCH_CLUSTER", DEFAULT).split(",")]
     latency = parse_latency(os.environ.get("COVEY_BENCH_LATENCY", "0ms"))
-    print("schedule    k   m     LM   alone  seconds  rounds   hops/rounds      MB")
-    for each in wanted:
-        found = each.measure(latency)
-        known = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
-        known = [old for old in known if not same(old, found)] + [found]
-        RESULTS.parent.mkdir(exist_ok=True)
-        RESULTS.write_text(json.dumps(known, indent=1) + "\n")
-        print(line(found), flush=True)
-
-
-def same(one: dict[str, object], other: dict[str, object]) -> bool:
-    """Whether two results are of the same run."""
-    return all(one.get(key, "") == other.get(key) for key in ("schedule", "k", "parties", "extra", "latency"))
-
-
-def line(found: dict[str, object]) -> str:
-    """One row of the table."""
-    rounds, parties, size = (int(str(found[key])) for key in ("rounds", "parties", "bytes"))
-    hops = PAPERS_CALLS * 2 * parties // rounds
-    alone = f"{found['alone']:.4f}" if isinstance(found["alone"], float) else "     -"
-    return (
-        f"{found['schedule']:8} {found['k']!s:>4} {parties:>3}  {found['lm']:.4f}  {alone}  "
-        f"{float(str(found['seconds'])):>7.1f} {rounds:>7} {hops:>13,} {size / 1e6:>7.0f}  {found['extra']}\n"
-        f"    {found['opened']}"
-    )
+    for text in arguments or os.environ.get("COVEY_BENCH_CLUSTER", DEFAULT).split(","):
+        keep("cluster", "runs", Run.parse(text).measure(latency), KEYS)

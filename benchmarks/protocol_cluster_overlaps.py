@@ -10,7 +10,6 @@ whose they are.
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from dataclasses import dataclass, field
@@ -19,17 +18,17 @@ from unittest import mock
 
 import numpy as np
 
-from benchmarks.protocol_cluster import DATA, Run
+from benchmarks import _adult
+from benchmarks._measuring import Row, keep
+from benchmarks.protocol_cluster import Run
 from covey.anonymizers.kernels import Forest
-from covey.arrays import Bits, Ints, Longs
+from covey.arrays import Bits, Floats, Ints, Longs
 from covey.compiled import jit
 from covey.party.session.data import load_table
 from covey.party.simulate.deal import deal, seed_of
 from covey.protocols.cluster_rows import clear, divide, guarded
 from covey.protocols.cluster_rows.ground import Clusters, Ground, lay_ground
 from covey.protocols.cluster_rows.kernels import Children, child_place, count_below
-
-RESULTS = Path(__file__).parent / "results" / "cluster_overlaps.json"
 
 
 @jit
@@ -67,7 +66,7 @@ class Recorder:
 
     def scores(
         self, ground: Ground, rows: divide.Asked, apart: Bits, count: Longs, sizes: Longs, boxes: Ints
-    ) -> divide.Floats:
+    ) -> Floats:
         """Scores as the protocol does, and remembers what was opened for it, unless the counts are rough."""
         if not self.strict:
             self._remember(apart)
@@ -87,11 +86,11 @@ class Recorder:
 SCORES, CARRY_OUT = divide.scores, divide.carry_out
 
 
-def measure(rows: int, k: int, regroupings: int, *, strict: bool = False) -> dict[str, object]:
+def measure(rows: int, k: int, regroupings: int, *, strict: bool = False) -> Row:
     """Opened counts, sets of fewer than k that one subtraction shows, and those that all equations determine."""
     with tempfile.TemporaryDirectory(prefix="covey-bench-") as folder:
         study = Run("guarded", k, 3).study(Path(folder))
-        hands = deal(study, str(DATA / "adult.csv"), seed=seed_of(1))
+        hands = deal(study, str(_adult.TABLE), seed=seed_of(1))
         tables = [load_table(study, name, hand.slice(0, rows // 3)) for name, hand in hands.items()]
     codes = np.concatenate([table.codes for table in tables if table is not None], axis=1)
     ground = lay_ground(study, [column.tree() for column in study.quasi], None)
@@ -145,14 +144,10 @@ def determined(atoms: Bits) -> Bits:
 
 def run(arguments: list[str]) -> None:
     """Measures and prints; keeps the figures in results/cluster_overlaps.json."""
-    if not (DATA / "adult.csv").exists():
-        print("the Adult data (shared/data/adult) is not on this machine")
+    if not _adult.is_here():
         return
-    results = []
     for rows in map(int, os.environ.get("COVEY_BENCH_ROWS", "1500").split(",")):
         for k in (10, 50):
             for regroupings, strict in ((0, True), (0, False), (guarded.REGROUPINGS, False)):
-                results.append(measure(rows, k, regroupings, strict=strict))
-                print(results[-1], flush=True)
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+                row = measure(rows, k, regroupings, strict=strict)
+                keep("cluster_overlaps", "overlaps", row, ("rows", "k", "schedule", "regroupings"))

@@ -7,12 +7,9 @@ runs a part; what was measured before is kept beside it in benchmarks/results/co
 
 from __future__ import annotations
 
-import json
-import resource
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -21,6 +18,7 @@ from tests.harness.parties import run_parties
 from tests.harness.spent import spent
 from tests.unit.crypto import core_svp
 
+from benchmarks._measuring import MEGABYTE, Row, keep, peak_megabytes
 from covey.crypto import gentry_ramzan, pir
 from covey.crypto.asmuth_bloom import deal_asmuth_bloom
 from covey.crypto.elgamal import Logarithms, encrypt, opened, rerandomise
@@ -32,32 +30,21 @@ from covey.crypto.threshold_paillier import Primes, deal_shamir
 from covey.protocols.collect import committee
 from covey.wire import Channel
 
-RESULTS = Path(__file__).parent / "results" / "collect_crypto.json"
 BATCH = 10_000
 ENTRY = 64
 CELLS = (1 << 14, 432_000, 1 << 21)
 CLIENTS = 64
 COMMITTEES = ((3, 5), (5, 9), (11, 21))
 GENTRY_CELLS = 1024
-MEGABYTE = 1 << 20
 OPENED = 2000
 T = TypeVar("T")
-Row = dict[str, object]
 
 
-def run(parts: list[str] | None = None) -> list[Row]:
-    """Measures the parts, prints their rows and keeps them, after each part, beside what was measured before."""
-    kept: list[Row] = []
-    for part in parts or list(PARTS):
-        rows: list[Row] = []
+def run(arguments: list[str]) -> None:
+    """Measures the parts named, or all, and keeps the rows in results/collect_crypto.json."""
+    for part in arguments or PARTS:
         for row in PARTS[part]():
-            print("; ".join(f"{name}: {value}" for name, value in row.items()), flush=True)
-            rows.append({"part": part, **row})
-        before: list[Row] = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
-        kept = [row for row in before if row["part"] != part] + rows
-        kept.sort(key=lambda row: list(PARTS).index(str(row["part"])))
-        RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
-    return kept
+            keep("collect_crypto", part, row, ("what",))
 
 
 def timed(work: Callable[[], T], rounds: int = 1) -> tuple[T, float]:
@@ -177,7 +164,7 @@ def _pir() -> Iterator[Row]:
                 f"{count} answered, GMAC a core second": round(work / answer_cpu / 1e9, 1),
                 f"{count} read, CPU ms": round(1000 * read_cpu, 1),
             }
-        row["peak MB of this process"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        row["peak MB of this process"] = peak_megabytes()
         yield row
 
 

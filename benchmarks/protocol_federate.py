@@ -11,10 +11,8 @@ some points of it; what was measured before is kept beside it.
 from __future__ import annotations
 
 import json
-import os
 import resource
-import subprocess
-import sys
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -26,6 +24,8 @@ import pyarrow.csv
 from tests.harness.parties import run_parties
 
 import covey
+from benchmarks import _adult
+from benchmarks._measuring import Row, apart, ask_peer, load, over_tls, peak_megabytes, run_parts
 from covey import samples
 from covey.bench import dataset as datasets
 from covey.crypto.paillier import SecretKey
@@ -34,17 +34,14 @@ from covey.crypto.rng import Rng, derive
 from covey.party.identity import keys as keyring
 from covey.party.session.data import load_table
 from covey.party.simulate.deal import seed_of
-from covey.party.simulate.processes import Setting, simulate
 from covey.protocols import federate
 from covey.protocols.federate import comparison
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
 from covey.wire import Channel
 
-ROOT = Path(__file__).resolve().parent.parent
-ADULT = ROOT.parent / "shared" / "data" / "adult"
-RESULTS = Path(__file__).parent / "results" / "federate.json"
 FIRST, SECOND = ("age", "sex", "race", "marital-status"), ("education", "native-country", "workclass", "occupation")
+PARTS_OF = {"gym": FIRST, "bank": (*SECOND, "salary-class")}
 TLS = "30162:1200:2400:0.5,30162:1200:2400:1"
 GROWTH = "3000:300:600:0.5,10000:400:800:0.5,30000:1200:2400:0.5,100000:4000:8000:0.5"
 SCHEDULES = "200:40:40:level,200:40:40:paper,600:80:100:level,600:80:100:paper"
@@ -57,31 +54,25 @@ PEERS = {
         "gmpy2==2.3.2",
     ),
 }
-Row = dict[str, object]
 
 
 def study_text(alpha: float, schedule: str) -> str:
-    head = '[study]\nname = "adult"\nprotocol = "federate"\npartition = "vertical"\n[privacy]\nk = 2\ndelta = 0.75\n'
-    options = f'[protocol]\npopulation = "population.csv"\nalpha = {alpha}\nschedule = "{schedule}"\n'
-    columns = "".join(
-        f'[columns.{name}]\nrole = "quasi"\nmissing = "error"\nhierarchy = "{name}.csv"\n' for name in (*FIRST, *SECOND)
-    )
-    rest = '[columns.salary-class]\nrole = "sensitive"\nmissing = "error"\nvalues = ["<=50K", ">50K"]\n'
-    has = {"gym": FIRST, "bank": (*SECOND, "salary-class")}
-    named = "".join(f"[parties.{name}]\ncolumns = {json.dumps(columns)}\n" for name, columns in has.items())
-    key = '[columns.uid]\nrole = "key"\n'
-    return f'{head}{options}{key}{columns}{rest}{named}[parties.researcher]\nrole = "recipient"\n'
+    """Two providers with four columns each, and a recipient."""
+    options = f'population = "population.csv"\nalpha = {alpha}\nschedule = "{schedule}"\n'
+    head = _adult.head("federate", "vertical", 2, options).replace("[protocol]", "delta = 0.75\n[protocol]")
+    columns = _adult.quasi_columns((*FIRST, *SECOND), 'missing = "error"\n') + _adult.SALARY + 'missing = "error"\n'
+    named = "".join(f"[parties.{name}]\ncolumns = {json.dumps(own)}\n" for name, own in PARTS_OF.items())
+    return f'{head}{columns}[columns.uid]\nrole = "key"\n{named}[parties.researcher]\nrole = "recipient"\n'
 
 
 def lay_out(folder: Path, population: int, common: int, extra: int, alpha: float, schedule: str = "level") -> Study:
     """A study and both providers' tables; people beyond Adult's rows repeat them."""
-    for path in ADULT.glob("*.csv"):
-        (folder / path.name).write_bytes(path.read_bytes())
+    shutil.copytree(_adult.FOLDER, folder, dirs_exist_ok=True)
     (folder / "population.csv").write_text("".join(f"u{number}\n" for number in range(population)))
-    raw = pyarrow.csv.read_csv(ADULT / "adult.csv", parse_options=pyarrow.csv.ParseOptions(delimiter=";"))
+    raw = _adult.people()
     order = Rng(seed_of(1)).stream("users").permutation(population)
     has = {"gym": order[: common + extra], "bank": np.concatenate([order[:common], order[common + extra :][:extra]])}
-    for name, columns in (("gym", FIRST), ("bank", (*SECOND, "salary-class"))):
+    for name, columns in PARTS_OF.items():
         own = np.sort(has[name])
         hand = raw.take(pa.array(own % raw.num_rows)).select(columns)
         hand = hand.add_column(0, "uid", pa.array([f"u{number}" for number in own.tolist()]))
@@ -99,55 +90,28 @@ def one_run(text: str) -> Row:
         study = lay_out(Path(scratch), int(population), int(common), int(extra), alpha, schedule)
         data = {name: str(Path(scratch, f"{name}.csv")) for name in ("gym", "bank")}
         due = federate.PROTOCOL.foresee(study, dict.fromkeys(data, int(common) + int(extra)))
-        before = os.getloadavg()[0]
-        summary = simulate(study, data, Path(scratch, "out"), Setting(seed=seed_of(1)))
-        released = Path(scratch, "out", "release.csv").read_bytes()
+        before = load()
+        done = over_tls(study, data, Path(scratch, "out"))
         lasting = {
             name: derive(keyring.load(Path(scratch, "out", name, "keys")).dummy, "lasting", "federate") for name in data
         }
         tables = {name: table for name in data if (table := load_table(study, name, data[name])) is not None}
-    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
-    ideal = federate.ideal(study, tables, lasting)
-    loss = summary["loss"]
+    ideal, loss = federate.ideal(study, tables, lasting), done.summary["loss"]
+    wanted = None if ideal.release is None else arrange(ideal.release, frozenset(each.name for each in study.quasi))
     return {
         "population": int(population), "common": int(common), "more at each": int(extra), "alpha": alpha,
-        "schedule": schedule, "classes": summary["classes"], "lm": round(float(loss["lm"]), 4),  # type: ignore[index]
+        "schedule": schedule, "classes": done.summary["classes"], "lm": done.lm,
         "dm": loss["dm"],  # type: ignore[index]
-        "as the trusted party's": ideal.release is not None
-        and canonical_csv(arrange(ideal.release, frozenset(column.name for column in study.quasi))) == released,
-        "rounds": summary["rounds"], "messages": summary["messages"], "s foreseen": round(due.seconds, 1),
-        "MB, all parties": round(int(str(summary["bytes"])) / 1e6, 1), "s": summary["seconds"],
-        "CPU s, all parties": round(spent.ru_utime + spent.ru_stime, 1),
-        "MB of memory, the largest party": round(spent.ru_maxrss / 1e3), "load before": round(before, 1),
+        "as the trusted party's": wanted is not None and canonical_csv(wanted) == done.release,
+        **done.figures("rounds", "messages"), "s foreseen": round(due.seconds, 1), "MB, all parties": done.megabytes,
+        "s": done.summary["seconds"], "CPU s, all parties": round(done.cpu, 1),
+        "MB of memory, the largest party": peak_megabytes(resource.RUSAGE_CHILDREN), "load before": before,
     }  # fmt: skip
 
 
-def measure_runs(asked: list[str]) -> Iterator[Row]:
-    """Each point in a process of its own."""
-    for text in asked:
-        answer = subprocess.run(
-            [sys.executable, "-m", "benchmarks.protocol_federate", "one", text],
-            capture_output=True,
-            text=True,
-            cwd=ROOT,
-        )
-        if answer.returncode:
-            raise RuntimeError(answer.stderr[-2000:])
-        yield json.loads(answer.stdout)
-
-
-def measure_plan(asked: list[str]) -> Iterator[Row]:
-    """Foreseen and measured: the sample that ships, and the hospitals' columns split as `covey bench` splits them."""
-    for text in asked:
-        answer = subprocess.run(
-            [sys.executable, "-m", "benchmarks.protocol_federate", "foreseen", text],
-            capture_output=True,
-            text=True,
-            cwd=ROOT,
-        )
-        if answer.returncode:
-            raise RuntimeError(answer.stderr[-2000:])
-        yield json.loads(answer.stdout)
+def measure(one: Callable[[str], Row], every: str) -> Callable[[list[str]], Iterator[Row]]:
+    """The part that measures each of these points in a process of its own, or those that are asked for."""
+    return lambda asked: (apart(one, text) for text in asked or every.split(","))
 
 
 def foreseen(text: str) -> Row:
@@ -159,10 +123,10 @@ def foreseen(text: str) -> Row:
         data: Mapping[str, object] = {party.name: str(folder / f"{party.name}.csv") for party in study.holders}
         rows = {party.name: _lines(folder / f"{party.name}.csv") for party in study.holders}
         if k:
-            whole = datasets.stage(study, {name: str(path) for name, path in data.items()})
-            ready = datasets.split(whole, "federate", "vertical", int(k), Path(scratch))
-            study, data, rows = ready.study, ready.data, datasets.rows_of(ready)
-        due, before = federate.PROTOCOL.foresee(study, rows), os.getloadavg()[0]
+            whole = datasets.of_parties(study, {name: str(path) for name, path in data.items()})
+            ready = datasets.partition_for(whole, federate.PROTOCOL, int(k))
+            study, data, rows = ready.study, ready.data, ready.rows
+        due, before = federate.PROTOCOL.foresee(study, rows), load()
         begun = time.process_time()
         summary = covey.simulate(study, data, seed=1).summary
         spent = time.process_time() - begun
@@ -172,7 +136,7 @@ def foreseen(text: str) -> Row:
         "rounds foreseen": due.rounds, "rounds": summary["rounds"],
         "messages foreseen": due.messages, "messages": summary["messages"],
         "MB foreseen": round(due.bytes / 1e6, 1), "MB, all parties": round(int(str(summary["bytes"])) / 1e6, 1),
-        "load before": round(before, 1),
+        "load before": before,
     }  # fmt: skip
 
 
@@ -187,13 +151,14 @@ def rate(work: Callable[[int], object], count: int) -> int:
     return round(count / (time.process_time() - begun))
 
 
-def measure_crypto() -> Iterator[Row]:
+def measure_crypto(asked: list[str]) -> Iterator[Row]:
     """Operations a second on one core; a comparison is of ten bits and both sides together."""
     for bits in (2048, 3072):
         yield own_rates(bits)
-    yield {"who": "covey", "bits": 2048, "compare/s": comparisons()}
+    yield {"who": "covey, comparisons", "bits": 2048, "compare/s": comparisons()}
     for name, packages in PEERS.items():
-        yield from ask(name, packages)
+        answer = ask_peer(name, packages, ASK[name])
+        yield from [{"who": name, "bits": None, "note": answer}] if isinstance(answer, str) else answer
 
 
 def own_rates(bits: int) -> Row:
@@ -265,61 +230,17 @@ for bits in (2048, 3072):
 }
 
 
-def ask(name: str, packages: tuple[str, ...]) -> Iterator[Row]:
-    """The same of a peer, in a Python of its own."""
-    made = subprocess.run(
-        [str(ROOT / "scripts" / "make-venv.sh"), name, *packages],
-        env={**os.environ, "PYTHON": sys.executable},
-        capture_output=True,
-        text=True,
-    )
-    if made.returncode:
-        yield {"who": name, "bits": None, "note": f"cannot be installed here: {made.stderr.strip().splitlines()[-1:]}"}
-        return
-    answer = subprocess.run(
-        [str(ROOT / ".venvs" / name / "bin" / "python"), "-c", ASK[name]], capture_output=True, text=True
-    )
-    if answer.returncode:
-        yield {"who": name, "bits": None, "note": answer.stderr.strip().splitlines()[-1][:200]}
-    for line in answer.stdout.splitlines():
-        yield json.loads(line)
-
-
-PARTS: dict[str, Callable[[list[str]], Iterator[Row]]] = {
-    "crypto": lambda asked: measure_crypto(),
-    "tls": lambda asked: measure_runs(asked or TLS.split(",")),
-    "growth": lambda asked: measure_runs(asked or GROWTH.split(",")),
-    "plan": lambda asked: measure_plan(asked or PLANS.split(",")),
-    "schedules": lambda asked: measure_runs(asked or SCHEDULES.split(",")),
+PARTS = {
+    "crypto": measure_crypto,
+    "tls": measure(one_run, TLS),
+    "growth": measure(one_run, GROWTH),
+    "plan": measure(foreseen, PLANS),
+    "schedules": measure(one_run, SCHEDULES),
 }
 KEYS = ("what", "who", "bits", "population", "common", "more at each", "alpha", "schedule")
 
 
 def run(arguments: list[str]) -> None:
-    """Measures the parts, prints each row as it is done, and keeps all in the results."""
-    for part in arguments[:1] or list(PARTS):
-        for row in PARTS[part](arguments[1:]):
-            print(part, json.dumps(row), flush=True)
-            keep(part, row)
-
-
-def keep(part: str, row: Row) -> None:
-    """Writes a row to the results; one of the same point is replaced."""
-    known: dict[str, list[Row]] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-
-    def point(each: Row) -> tuple[object, ...]:
-        return (*(each.get(key) for key in KEYS), "compare/s" in each)
-
-    rows = [each for each in known.get(part, []) if point(each) != point(row)]
-    known[part] = [*rows, row]
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(known, indent=2) + "\n")
-
-
-if __name__ == "__main__":
-    if sys.argv[1:2] == ["one"]:
-        print(json.dumps(one_run(sys.argv[2])))
-    elif sys.argv[1:2] == ["foreseen"]:
-        print(json.dumps(foreseen(sys.argv[2])))
-    else:
-        run(sys.argv[1:])
+    """Measures a part, or some points of it, or all; results/federate.json keeps the rows."""
+    if _adult.is_here():
+        run_parts("federate", PARTS, KEYS, arguments)

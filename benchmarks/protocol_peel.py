@@ -8,12 +8,7 @@ tls 10:3:wave:0` one point of it (k, parties, mode, latency in ms); what was mea
 
 from __future__ import annotations
 
-import json
-import os
 import resource
-import shutil
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -21,17 +16,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.csv
 
 import covey
+from benchmarks import _adult
+from benchmarks._measuring import Row, apart, load, over_tls, peak_megabytes, run_parts
 from covey.arrays import Ints
+from covey.bench.dataset import load as load_all
 from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import Secret
 from covey.measures import lm
-from covey.party.session.data import load_table
-from covey.party.simulate.deal import deal, seed_of, write_hands
-from covey.party.simulate.processes import Setting, simulate
+from covey.party.simulate.deal import deal, seed_of
+from covey.party.simulate.outcome import JointRelease
 from covey.protocols import find
 from covey.protocols.peel.ideal import admits
 from covey.protocols.peel.ideal import ideal as trusted
@@ -45,10 +40,6 @@ from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
 from covey.table import Table
 
-ROOT = Path(__file__).resolve().parent.parent
-ADULT = ROOT.parent / "shared" / "data" / "adult"
-RESULTS = Path(__file__).parent / "results" / "peel.json"
-QUASI = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")
 CANDIDATES = 20_000
 ARX_POOLED = {10: 0.0744, 50: 0.1439}
 """ARX's local recoding of all rows, which needs somebody to trust: measured once, elsewhere, not by this benchmark."""
@@ -60,25 +51,22 @@ DEFAULT = ",".join(f"{k}:{m}:wave:{ms}" for m in (3, 5, 10) for k in (10, 50) fo
 GROWTH = "30000:10:wave,100000:10:wave,300000:10:wave,1000000:10:wave,30000:50:wave,100000:50:wave,300000:50:wave"
 KEYS = ("k", "parties", "dealt", "mode", "latency ms", "rows", "buckets per record")
 """What a row is of; a second measurement of the same replaces the first."""
-Row = dict[str, object]
 
 
 def study_text(k: int, parties: int, options: str = "") -> str:
-    columns = "".join(f'[columns.{name}]\nrole = "quasi"\nhierarchy = "{name}.csv"\n' for name in QUASI)
-    head = f'[study]\nname = "adult"\nprotocol = "peel"\npartition = "horizontal"\n[privacy]\nk = {k}\n'
-    rest = '[columns.salary-class]\nrole = "sensitive"\nvalues = ["<=50K", ">50K"]\n'
-    named = "".join(f"[parties.p{place}]\n" for place in range(parties))
-    return f"{head}[protocol]\n{options}\n{columns}{rest}{named}"
+    """Adult among so many parties, as a study file."""
+    head = _adult.head("peel", "horizontal", k, options)
+    return head + _adult.quasi_columns() + _adult.SALARY + _adult.parties(parties)
 
 
 def study_of(k: int, parties: int, options: str = "") -> Study:
-    return Study.parse(study_text(k, parties, options), ADULT)
+    """The same as a study."""
+    return Study.parse(study_text(k, parties, options), _adult.FOLDER)
 
 
-def hands(study: Study, skew: str | None = None) -> dict[str, Table]:
-    dealt = deal(study, str(ADULT / "adult.csv"), skew=skew, seed=seed_of(1))
-    tables = {name: load_table(study, name, frame) for name, frame in dealt.items()}
-    return {name: table for name, table in tables.items() if table is not None}
+def tables_of(study: Study, skew: str | None = None) -> dict[str, Table]:
+    """The parties' tables, as their roles read them."""
+    return load_all(study, deal(study, str(_adult.TABLE), skew=skew, seed=seed_of(1)))
 
 
 def loss_of(tables: list[Table], k: int, study: Study) -> tuple[float, int]:
@@ -87,7 +75,7 @@ def loss_of(tables: list[Table], k: int, study: Study) -> tuple[float, int]:
     listed = list_nodes(study, tables[0].trees, marginals.ideal(study, tables), params.nodes)
     codes = np.concatenate([table.codes for table in tables], axis=1)
     boxes, sizes, _ = peel(tables[0].trees, listed, codes, params.k, admits(params, tables))
-    per_class = sum(lm(tree)[np.stack(boxes)[:, c]] for c, tree in enumerate(tables[0].trees)) / len(QUASI)
+    per_class = sum(lm(tree)[np.stack(boxes)[:, c]] for c, tree in enumerate(tables[0].trees)) / len(_adult.QUASI)
     records = sum(table.rows for table in tables)
     return float(np.dot(per_class, sizes)) + records - sum(sizes), records
 
@@ -102,7 +90,7 @@ def measure_loss(asked: list[str]) -> Iterator[Row]:
         k, parties, dealt = int(text.split(":")[0]), int(text.split(":")[1]), text.split(":")[2]
         skew = None if dealt == "random" else dealt
         study = study_of(k, parties)
-        tables = hands(study, skew)
+        tables = tables_of(study, skew)
         joint, records = loss_of(list(tables.values()), k, study)
         alone = sum(loss_of([table], k, study)[0] for table in tables.values())
         clustered = find("cluster", "horizontal").ideal(replace(study, protocol="cluster", options={}), tables).figures
@@ -115,111 +103,62 @@ def measure_loss(asked: list[str]) -> Iterator[Row]:
         }  # fmt: skip
 
 
-def measure_tls(asked: list[str]) -> Iterator[Row]:
-    """Processes over TLS on this machine: k, parties, mode and latency in ms, as in `10:3:wave:0`."""
-    for text in asked or DEFAULT.split(","):
-        yield _in_process_of_its_own("one-tls", text)
-
-
 def one_tls(text: str) -> Row:
     """One run; CPU of all parties' processes, divided, and the largest one's memory."""
     k, parties, mode, latency = text.split(":")
+    before = load()
     with tempfile.TemporaryDirectory(prefix="covey-benchmark-") as scratch:
-        shutil.copytree(ADULT, Path(scratch, "study"))
-        Path(scratch, "study", "study.toml").write_text(study_text(int(k), int(parties), f'mode = "{mode}"'))
-        study = Study.load(Path(scratch, "study", "study.toml"))
-        dealt = deal(study, str(ADULT / "adult.csv"), seed=seed_of(1))
-        paths = write_hands(dealt, Path(scratch, "hands"))
-        summary = simulate(study, paths, Path(scratch, "out"), Setting(seed=seed_of(1), latency=float(latency) / 1000))
-        released = Path(scratch, "out", "release.csv").read_bytes()
-    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
-    tables = {name: table for name, hand in dealt.items() if (table := load_table(study, name, hand)) is not None}
-    ideal, loss, ledger = trusted(study, tables), summary["loss"], summary["ledger"]
-    numbers = next(str(line) for line in ledger if "in numbers" in str(line)) if isinstance(ledger, list) else ""
+        study = _adult.save_study(study_text(int(k), int(parties), f'mode = "{mode}"'), Path(scratch, "study"))
+        dealt = deal(study, str(_adult.TABLE), seed=seed_of(1))
+        done = over_tls(study, dealt, Path(scratch, "out"), float(latency) / 1000)
+    ideal = trusted(study, load_all(study, dealt))
     return {
-        "k": int(k), "parties": int(parties), "mode": mode, "latency ms": int(latency),
-        "lm": round(float(loss["lm"]), 4) if isinstance(loss, dict) else None,
-        "as the trusted party's": ideal.release is not None and canonical_csv(arrange(ideal.release)) == released,
-        "rounds": summary["rounds"], "MB a party": round(int(str(summary["bytes"])) / int(parties) / 1e6),
-        "s": summary["seconds"], "CPU s a party": round((spent.ru_utime + spent.ru_stime) / int(parties), 1),
-        "MB of memory, the largest party": round(spent.ru_maxrss / 1e3),
-        "opened": numbers.partition("in numbers: ")[2], "load before": _load(),
+        "k": int(k), "parties": int(parties), "mode": mode, "latency ms": int(latency), "lm": done.lm,
+        "as the trusted party's": ideal.release is not None and canonical_csv(arrange(ideal.release)) == done.release,
+        "rounds": done.summary["rounds"], "MB a party": round(done.megabytes / int(parties)),
+        "s": done.summary["seconds"], "CPU s a party": round(done.cpu / int(parties), 1),
+        "MB of memory, the largest party": peak_megabytes(resource.RUSAGE_CHILDREN),
+        "opened": done.ledger_line("in numbers: "), "load before": before,
     }  # fmt: skip
 
 
-def measure_growth(asked: list[str]) -> Iterator[Row]:
-    """Adult resampled with a tenth of its cells redrawn, three parties in one process: rows, k, mode."""
-    for text in asked or GROWTH.split(","):
-        yield _in_process_of_its_own("one-growth", text)
+def in_process(study: Study, rows: int) -> tuple[JointRelease, Row]:
+    """Runs all parties in this process on Adult resampled to so many rows; the release, and what the run took."""
+    data = deal(study, _adult.resampled(_adult.people(), rows), seed=seed_of(1))
+    before, held = load(), peak_megabytes()
+    begun, worked = time.perf_counter(), time.process_time()
+    release = covey.simulate(study, data, seed=1)
+    seconds, work = time.perf_counter() - begun, time.process_time() - worked
+    numbers = next(line for line in release.ledger["p00"] if "in numbers" in line)
+    return release, {
+        "tests": int(numbers.partition("in numbers: ")[2].split()[0]), "s, all in one process": round(seconds, 1),
+        "CPU s a party": round(work / 3, 1), "MB of memory, all parties": peak_megabytes(),
+        "MB of these before the run": held, "load before": before,
+    }  # fmt: skip
 
 
 def one_growth(text: str) -> Row:
-    """One run of all parties in this process; CPU and memory divided by their number."""
+    """One run of three parties in this process: rows, k and mode; CPU is divided by the number of parties."""
     rows, k, mode = text.split(":")
-    study = study_of(int(k), 3, f'mode = "{mode}"')
-    data = deal(study, resampled(int(rows)), seed=seed_of(1))
-    begun, worked = time.perf_counter(), time.process_time()
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    release = covey.simulate(study, data, seed=1)
-    seconds, work = time.perf_counter() - begun, time.process_time() - worked
-    numbers = next(line for line in release.ledger["p0"] if "in numbers" in line)
-    tests = int(numbers.partition("in numbers: ")[2].split()[0])
+    release, took = in_process(study_of(int(k), 3, f'mode = "{mode}"'), int(rows))
     return {
         "rows": int(rows), "k": int(k), "parties": 3, "mode": mode, "lm": round(release.loss.lm or 0.0, 4),
-        "tests": tests, "rounds": release.summary["rounds"],
-        "MB a party": round(int(str(release.summary["bytes"])) / 3e6), "CPU s a party": round(work / 3, 1),
-        "s, all in one process": round(seconds, 1),
-        "MB of memory, all parties": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3),
-        "MB of these before the run": round(before / 1e3), "load before": _load(),
+        "rounds": release.summary["rounds"], "MB a party": round(int(str(release.summary["bytes"])) / 3e6), **took,
     }  # fmt: skip
-
-
-def measure_memory(asked: list[str]) -> Iterator[Row]:
-    """The same table with more and more buckets: what grows is the number of tests alone."""
-    for text in asked or ["1", "4", "16", "64"]:
-        yield _in_process_of_its_own("one-memory", text)
 
 
 def one_memory(text: str) -> Row:
-    """One run of three parties in this process on 10,000 rows."""
-    study = study_of(10, 3, f'mode = "wave"\nbuckets = {text}')
-    data = deal(study, resampled(10_000), seed=seed_of(1))
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    release = covey.simulate(study, data, seed=1)
-    numbers = next(line for line in release.ledger["p0"] if "in numbers" in line)
-    return {
-        "k": 10, "parties": 3, "mode": "wave", "rows": 10_000, "buckets per record": int(text),
-        "tests": int(numbers.partition("in numbers: ")[2].split()[0]),
-        "MB of memory, all parties": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3),
-        "MB of these before the run": round(before / 1e3),
-    }  # fmt: skip
+    """One run of three parties in this process on 10,000 rows, with so many buckets per record: more tests alone."""
+    _, took = in_process(study_of(10, 3, f'mode = "wave"\nbuckets = {text}'), 10_000)
+    return {"k": 10, "parties": 3, "mode": "wave", "rows": 10_000, "buckets per record": int(text), **took}
 
 
-def resampled(rows: int) -> pa.Table:
-    """Rows of Adult drawn anew, a tenth of the cells each from its column alone."""
-    whole = pyarrow.csv.read_csv(ADULT / "adult.csv", parse_options=pyarrow.csv.ParseOptions(delimiter=";"))
-    random = np.random.default_rng(1)
-    drawn = random.integers(whole.num_rows, size=rows)
-    columns = {}
-    for name in (*QUASI, "salary-class"):
-        column = whole.column(name).cast(pa.string()).combine_chunks()
-        elsewhere = random.random(rows) < (0.0 if name == "salary-class" else 0.1)
-        columns[name] = column.take(pa.array(np.where(elsewhere, random.integers(whole.num_rows, size=rows), drawn)))
-    return pa.table(columns)
+def measure(one: Callable[[str], Row], every: str) -> Callable[[list[str]], Iterator[Row]]:
+    """The part that measures each of these points in a process of its own, or those that are asked for."""
+    return lambda asked: (apart(one, text) for text in asked or every.split(","))
 
 
-def _in_process_of_its_own(what: str, text: str) -> Row:
-    call = [sys.executable, "-m", "benchmarks.protocol_peel", what, text]
-    done = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=True)
-    return dict(json.loads(done.stdout.splitlines()[-1]))
-
-
-def _load() -> float:
-    """How many processes waited for this machine's cores before and during the run."""
-    return round(os.getloadavg()[1], 1)
-
-
-def measure_insider() -> Iterator[Row]:
+def measure_insider(asked: list[str]) -> Iterator[Row]:
     """An insider's attack: where it has k - 1 records of a light bucket, nobody else has one left there.
 
     The insider has half of the records, as with two parties: the larger its part, the more it learns. A fifth of the
@@ -227,7 +166,7 @@ def measure_insider() -> Iterator[Row]:
     """
     for k in (10, 50):
         study = study_of(k, 3)
-        tables = hands(study)
+        tables = tables_of(study)
         nodes = list_nodes(study, tables["p0"].trees, marginals.ideal(study, list(tables.values())), 2000)
         for per_record in (1, 4, 16, None):
             found, wrong = rule_out(study, tables, nodes, per_record)
@@ -284,37 +223,16 @@ def _relatives(own: Ints, domains: list[int], number: int, seed: Secret) -> Ints
     return people
 
 
-PARTS: dict[str, Callable[[list[str]], Iterator[Row]]] = {
+PARTS = {
     "loss": measure_loss,
-    "tls": measure_tls,
-    "growth": measure_growth,
-    "memory": measure_memory,
-    "insider": lambda asked: measure_insider(),
+    "tls": measure(one_tls, DEFAULT),
+    "growth": measure(one_growth, GROWTH),
+    "memory": measure(one_memory, "1,4,16,64"),
+    "insider": measure_insider,
 }
 
 
-def run(asked: list[str] | None = None) -> None:
-    """Measures, prints and keeps the figures; a part may be followed by the points that are wanted of it."""
-    if not (ADULT / "adult.csv").exists():
-        print("the Adult table (shared/data/adult beside the project) is not on this machine: nothing measured")
-        return
-    for name in [asked[0]] if asked else list(PARTS):
-        for row in PARTS[name](asked[1:] if asked else []):
-            print(row, flush=True)
-            _keep(name, row)
-
-
-def _keep(part: str, row: Row) -> None:
-    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    others = [old for old in kept.get(part, []) if any(old.get(key) != row.get(key) for key in KEYS)]
-    kept[part] = [*others, row]
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    ONE = {"one-tls": one_tls, "one-growth": one_growth, "one-memory": one_memory}
-    if sys.argv[1:] and sys.argv[1] in ONE:
-        print(json.dumps(ONE[sys.argv[1]](sys.argv[2])))
-    else:
-        run(sys.argv[1:])
+def run(arguments: list[str]) -> None:
+    """Measures a part, or some points of it, or all; results/peel.json keeps the rows."""
+    if _adult.is_here():
+        run_parts("peel", PARTS, KEYS, arguments)

@@ -7,81 +7,68 @@ before is kept. The table Adult is looked for beside the project (shared/data/ad
 
 from __future__ import annotations
 
-import json
 import os
-import resource
 import tempfile
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from covey.party.simulate.deal import deal, seed_of, write_hands
-from covey.party.simulate.processes import Setting, simulate
+import pyarrow as pa
+
+from benchmarks import _adult
+from benchmarks._measuring import Row, load, over_tls, run_parts
+from covey.party.simulate.deal import deal, seed_of
 from covey.protocols.suppress.bounds import Bounds
 from covey.protocols.suppress.terms import Terms
 from covey.study import Study
 
-ROOT = Path(__file__).resolve().parent.parent
-ADULT = ROOT.parent / "shared" / "data" / "adult"
-RESULTS = Path(__file__).parent / "results" / "suppress.json"
 K = 10
-QUASI = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass", "occupation")
 SUBSETS = (
     ("sex", "race"),
     ("sex", "age"),
     ("sex", "race", "marital-status", "workclass"),
     ("sex", "age", "race"),
-    QUASI,
+    _adult.QUASI,
 )
 _TICK = 0.2
 
 
+PARTIES = "[parties.north]\n[parties.south]\n"
+
+
 def head(encryption: str, k: int) -> str:
-    return (
-        f'[study]\nname = "bench"\nprotocol = "suppress"\n[privacy]\nk = {k}\n[protocol]\nencryption = "{encryption}"\n'
-    )
+    """The sections of the study before its columns."""
+    return _adult.head("suppress", "horizontal", k, f'encryption = "{encryption}"')
 
 
-def measure_cost(encryption: str, rows: int) -> dict[str, object]:
+def measure_cost(encryption: str, rows: int) -> Row:
     """One run over TLS with so many rare rows at each party."""
-    text = head(encryption, K) + '[columns.x]\nrole = "quasi"\nhierarchy = "flat"\n[parties.north]\n[parties.south]\n'
+    data = {
+        name: pa.table({"x": [f"v{first + place}" for place in range(rows)]})
+        for name, first in (("north", 0), ("south", rows // 2))
+    }
+    before = load()
     with tempfile.TemporaryDirectory(prefix="covey-benchmark-") as scratch:
-        folder = Path(scratch)
-        (folder / "study.toml").write_text(text)
-        for name, first in (("north", 0), ("south", rows // 2)):
-            (folder / f"{name}.csv").write_text("x\n" + "".join(f"v{first + place}\n" for place in range(rows)))
-        study = Study.load(folder / "study.toml")
-        data = {name: str(folder / f"{name}.csv") for name in ("north", "south")}
-        with Watch() as watch:
-            begun = time.perf_counter()
-            summary = simulate(study, data, folder / "out", Setting())
-            seconds = time.perf_counter() - begun
+        path = Path(scratch, "study.toml")
+        path.write_text(head(encryption, K) + '[columns.x]\nrole = "quasi"\nhierarchy = "flat"\n' + PARTIES)
+        study = Study.load(path)
+        with MemoryWatch() as watch:
+            done = over_tls(study, data, Path(scratch, "out"))
     bounds = Bounds.of(Terms.of(study), (rows, rows), (0, 0))
     return {
-        "encryption": encryption,
-        "rare rows a side": rows,
-        "k": K,
-        "comparisons": bounds.layout.comparisons,
-        "seconds": round(seconds, 1),
-        "seconds without start": summary["seconds"],
-        "cpu seconds": round(watch.cpu, 1),
-        "bytes": summary["bytes"],
-        "rounds": summary["rounds"],
-        "messages": summary["messages"],
-        "largest process MB": round(watch.largest / 2**20),
-        "all processes MB": round(watch.together / 2**20),
-        "load before": watch.load,
-    }
+        "encryption": encryption, "rare rows a side": rows, "k": K, "comparisons": bounds.layout.comparisons,
+        "seconds": round(done.seconds, 1), "seconds without start": done.summary["seconds"],
+        "cpu seconds": round(done.cpu, 1), **done.figures("bytes", "rounds", "messages"),
+        "largest process MB": round(watch.largest / 2**20), "all processes MB": round(watch.together / 2**20),
+        "load before": before,
+    }  # fmt: skip
 
 
-class Watch:
-    """The memory of all processes below this one, looked at now and then, and their CPU time."""
+class MemoryWatch:
+    """Looks now and then at the memory of all processes below this one."""
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> MemoryWatch:
         self.largest = self.together = 0
-        self.cpu = -_children()
-        self.load = round(os.getloadavg()[0], 1)
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._look)
         self._thread.start()
@@ -90,18 +77,12 @@ class Watch:
     def __exit__(self, *_: object) -> None:
         self._end.set()
         self._thread.join()
-        self.cpu += _children()
 
     def _look(self) -> None:
         while not self._end.wait(_TICK):
             sizes = list(_resident(os.getpid()))
             self.largest = max(self.largest, *sizes, 0)
             self.together = max(self.together, sum(sizes))
-
-
-def _children() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def _resident(parent: int) -> Iterator[int]:
@@ -122,56 +103,36 @@ def _resident(parent: int) -> Iterator[int]:
         pending += below.get(process, [])
 
 
-def measure_adult(k: int, quasi: tuple[str, ...], encryption: str = "elgamal") -> dict[str, object]:
+def measure_adult(k: int, quasi: tuple[str, ...], encryption: str = "elgamal") -> Row:
     """Adult's rows dealt to two parties at random, by so many of its columns."""
-    columns = "".join(f'[columns.{name}]\nrole = "quasi"\nhierarchy = "{name}.csv"\n' for name in quasi)
-    rest = '[columns.salary-class]\nrole = "sensitive"\nvalues = ["<=50K", ">50K"]\n'
-    text = head(encryption, k) + columns + rest + "[parties.north]\n[parties.south]\n"
+    before = load()
     with tempfile.TemporaryDirectory(prefix="covey-benchmark-") as scratch:
-        folder = Path(scratch)
-        for name in quasi:
-            (folder / f"{name}.csv").write_bytes((ADULT / f"{name}.csv").read_bytes())
-        (folder / "study.toml").write_text(text)
-        study = Study.load(folder / "study.toml")
-        data = write_hands(deal(study, str(ADULT / "adult.csv"), seed=seed_of(1)), folder / "hands")
-        begun = time.perf_counter()
-        summary = simulate(study, data, folder / "out", Setting())
-        seconds = time.perf_counter() - begun
-    rows, cells = int(str(summary["rows"])), int(str(summary["suppressed_cells"]))
+        text = head(encryption, k) + _adult.quasi_columns(quasi) + _adult.SALARY + PARTIES
+        study = _adult.save_study(text, Path(scratch, "study"))
+        done = over_tls(study, deal(study, str(_adult.TABLE), seed=seed_of(1)), Path(scratch, "out"))
+    rows, cells = int(str(done.summary["rows"])), int(str(done.summary["suppressed_cells"]))
     return {
-        "columns": " ".join(quasi),
-        "k": k,
-        "encryption": encryption,
-        "rows": rows,
-        "suppressed rows": cells // len(quasi),
-        "suppressed share": round(cells / len(quasi) / rows, 4),
-        "classes": summary["classes"],
-        "lm": summary["loss"]["lm"] if isinstance(summary["loss"], dict) else None,
-        "seconds": round(seconds, 1),
-        "bytes": summary["bytes"],
-        "load before": round(os.getloadavg()[0], 1),
-    }
+        "columns": " ".join(quasi), "k": k, "encryption": encryption, "rows": rows,
+        "suppressed rows": cells // len(quasi), "suppressed share": round(cells / len(quasi) / rows, 4), "lm": done.lm,
+        "seconds": round(done.seconds, 1), **done.figures("classes", "bytes"), "load before": before,
+    }  # fmt: skip
 
 
-def keep(part: str, row: dict[str, object], same: tuple[str, ...]) -> None:
-    """Adds a measurement to the results, in the place of an earlier one of the same."""
-    found = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    others = [old for old in found.get(part, []) if any(old[name] != row[name] for name in same)]
-    found[part] = sorted([*others, row], key=lambda each: [str(each[same[0]]), each[same[1]]])
-    RESULTS.write_text(json.dumps(found, indent=2) + "\n")
-    print(json.dumps(row), flush=True)
+def measure_costs(asked: list[str]) -> Iterator[Row]:
+    """Costs of an encryption at these numbers of rare rows, or of both at all."""
+    for encryption in asked[:1] or ("waters", "elgamal"):
+        for rows in map(int, asked[1:] or ("100", "300", "1000", "10000")):
+            yield measure_cost(encryption, rows)
+
+
+def measure_adults(asked: list[str]) -> Iterator[Row]:
+    """Losses on Adult, by columns and k."""
+    for k in (5, 10) if _adult.is_here() else ():
+        for quasi in SUBSETS:
+            yield measure_adult(k, quasi)
 
 
 def run(arguments: list[str]) -> None:
-    """Measures what is asked for, and writes it down."""
-    if arguments[:1] == ["cost"]:
-        for rows in map(int, arguments[2:]):
-            keep("cost", measure_cost(arguments[1], rows), ("encryption", "rare rows a side"))
-    elif arguments[:1] == ["adult"]:
-        for k in (5, 10):
-            for quasi in SUBSETS:
-                keep("adult", measure_adult(k, quasi), ("columns", "k"))
-    else:
-        for encryption in ("waters", "elgamal"):
-            run(["cost", encryption, "100", "300", "1000", "10000"])
-        run(["adult"])
+    """Measures what is asked for, and keeps it in results/suppress.json."""
+    keys = ("encryption", "rare rows a side", "columns", "k")
+    run_parts("suppress", {"cost": measure_costs, "adult": measure_adults}, keys, arguments)

@@ -20,6 +20,7 @@ from tests.harness.doom import Doom
 from tests.harness.harness import End, Meet, over_memory, play
 from tests.harness.trial import Trial, of_block
 
+from benchmarks._measuring import print_figures
 from covey.arrays import Words
 from covey.party.record.names import JOURNAL
 from covey.secure import sum as secure_sum
@@ -31,16 +32,12 @@ WIDTH = 2000
 LATENCY = 0.015
 
 
-def run(arguments: list[str]) -> list[dict[str, str]]:
+def run(arguments: list[str]) -> None:
     """Measures everything and prints a table."""
-    rows = [*_rows("15 ms links", LATENCY), *_rows("without delay", 0.0)]
-    width = max(len(row["what"]) for row in rows)
-    for row in rows:
-        print(f"{row['what']:<{width}}  {row['figure']}")
-    return rows
+    print_figures([*_rows("15 ms links", LATENCY), *_rows("without delay", 0.0)])
 
 
-def _rows(what: str, latency: float) -> list[dict[str, str]]:
+def _rows(what: str, latency: float) -> list[tuple[str, str]]:
     trial = long_run()
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
@@ -53,10 +50,10 @@ def _rows(what: str, latency: float) -> list[dict[str, str]]:
     read = 2 * ROUNDS * (8 * WIDTH + secure_sum.MESSAGE_BYTES)
     name = f"{ROUNDS} rounds among 3, {what}"
     return [
-        {"what": f"{name}: without a journal", "figure": f"{bare:.2f} s"},
-        {"what": f"{name}: with a journal", "figure": f"{whole:.2f} s ({whole / bare - 1:+.0%})"},
-        {"what": f"{name}: cut at 9/10, resumed", "figure": f"{again:.2f} s ({again / whole:.0%} of starting again)"},
-        {"what": f"{name}: journal", "figure": f"{size / 1e6:.1f} MB for {read / 1e6:.1f} MB read ({size / read:.2f})"},
+        (f"{name}: without a journal", f"{bare:.2f} s"),
+        (f"{name}: with a journal", f"{whole:.2f} s ({whole / bare - 1:+.0%})"),
+        (f"{name}: cut at 9/10, resumed", f"{again:.2f} s ({again / whole:.0%} of starting again)"),
+        (f"{name}: journal", f"{size / 1e6:.1f} MB for {read / 1e6:.1f} MB read ({size / read:.2f})"),
     ]
 
 

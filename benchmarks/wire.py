@@ -8,13 +8,12 @@ row says that they share one process. The big vector is made, masked, sent, rece
 from __future__ import annotations
 
 import asyncio
-import json
 import resource
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -22,12 +21,11 @@ import psutil
 from tests.harness.network import seed_of
 from tests.harness.town import Town
 
+from benchmarks._measuring import Row, apart, load_roster, print_figures, save_roster
 from covey.crypto.rng import Rng, derive, fresh_seed
 from covey.secure.sum import total
 from covey.wire import (
-    Address,
     Channel,
-    Contact,
     Link,
     MemoryNetwork,
     Nothing,
@@ -42,20 +40,12 @@ MEGABYTE = 1 << 20
 SMALL, TURNS = 1000, 500
 
 
-def run(arguments: list[str]) -> list[dict[str, str]]:
+def run(arguments: list[str]) -> None:
     """Measures everything and prints a table."""
-    rows = [*_carriers(), *_many(), *_big()]
-    width = max(len(row["what"]) for row in rows)
-    for row in rows:
-        print(f"{row['what']:<{width}}  {row['figure']}")
-    return rows
+    print_figures(chain(_carriers(), _many(), _big()))
 
 
-def _row(what: str, figure: str) -> dict[str, str]:
-    return {"what": what, "figure": figure}
-
-
-def _carriers() -> Iterator[dict[str, str]]:
+def _carriers() -> Iterator[tuple[str, str]]:
     """The same role over both carriers, three parties in one process."""
 
     async def large(channel: Channel) -> None:
@@ -68,28 +58,29 @@ def _carriers() -> Iterator[dict[str, str]]:
     for what, role in ((f"{TURNS} sums of {SMALL} words among 3", small), ("one sum of 8 MiB among 3", large)):
         memory = asyncio.run(_over_memory(role))
         tls = asyncio.run(_over_tls(role))
-        yield _row(f"{what}, one process, memory", f"{memory:.2f} s")
-        yield _row(f"{what}, one process, tls", f"{tls:.2f} s, {tls / memory:.1f} times memory")
+        yield f"{what}, one process, memory", f"{memory:.2f} s"
+        yield f"{what}, one process, tls", f"{tls:.2f} s, {tls / memory:.1f} times memory"
 
 
-def _many() -> Iterator[dict[str, str]]:
+def _many() -> Iterator[tuple[str, str]]:
     reports = _processes(16, SMALL, turns=20)
     met = max(report["met"] for report in reports)
     seconds = max(report["seconds"] for report in reports)
-    yield _row("16 parties, 16 processes: from start until all have met", f"{met:.1f} s")
-    yield _row(f"16 parties, 20 sums of {SMALL} words", f"{seconds:.2f} s, {1000 * seconds / 20:.0f} ms each")
+    yield "16 parties, 16 processes: from start until all have met", f"{met:.1f} s"
+    yield f"16 parties, 20 sums of {SMALL} words", f"{seconds:.2f} s, {1000 * seconds / 20:.0f} ms each"
 
 
-def _big() -> Iterator[dict[str, str]]:
+def _big() -> Iterator[tuple[str, str]]:
     words = 500 * 1000 * 1000 // 8
     reports = _processes(3, words, turns=1)
     seconds = max(report["seconds"] for report in reports)
     extra = max(report["extra"] for report in reports) / 1e6
     peak = max(report["peak"] for report in reports) / 1e6
-    yield _row(
-        "500 MB vector summed among 3 processes over tls", f"{seconds:.1f} s, {2 * 3 * 500 / seconds:.0f} MB/s in all"
+    yield (
+        "500 MB vector summed among 3 processes over tls",
+        f"{seconds:.1f} s, {2 * 3 * 500 / seconds:.0f} MB/s in all",
     )
-    yield _row("its peak memory per process", f"{peak:.0f} MB, of which {extra:.0f} MB extra")
+    yield "its peak memory per process", f"{peak:.0f} MB, of which {extra:.0f} MB extra"
 
 
 async def _play(link: Link, role: Callable[[Channel], Awaitable[None]]) -> float:
@@ -122,24 +113,20 @@ def _processes(parties: int, words: int, turns: int) -> list[dict[str, float]]:
     with tempfile.TemporaryDirectory() as folder:
         names = [f"party-{index:02}" for index in range(parties)]
         town = Town.found(names, Path(folder))
-        roster = {name: str(contact.address) for name, contact in town.roster.items()}
-        (Path(folder) / "roster.json").write_text(json.dumps(roster))
-        started = [
-            subprocess.Popen(
-                [sys.executable, "-m", "benchmarks.wire", name, folder, str(words), str(turns)], stdout=subprocess.PIPE
-            )
-            for name in names
-        ]
-        return [json.loads(process.communicate()[0]) for process in started]
+        save_roster(town.roster, Path(folder))
+        with ThreadPoolExecutor(parties) as pool:
+            started = [pool.submit(apart, party, name, folder, words, turns) for name in names]
+            return [{key: float(str(value)) for key, value in each.result().items()} for each in started]
 
 
-async def _party(name: str, folder: Path, words: int, turns: int) -> dict[str, float]:
-    """One party in a process of its own."""
+def party(name: str, folder: str, words: int, turns: int) -> Row:
+    """Plays one party in a process of its own."""
+    return asyncio.run(_party(name, Path(folder), words, turns))
+
+
+async def _party(name: str, folder: Path, words: int, turns: int) -> Row:
     begun = time.perf_counter()
-    roster = {
-        other: Contact.from_pem(other, (folder / f"{other}.pem").read_bytes(), Address.parse(address))
-        for other, address in json.loads((folder / "roster.json").read_text()).items()
-    }
+    roster = load_roster(folder)
     keys = {"certificate": folder / f"{name}.pem", "key": folder / f"{name}.key"}
     async with on_own_thread(lambda: connect(name, roster, wait=120, **keys)) as link:
         channel = await open_channel(link, Rng(fresh_seed()), session=SESSION, recorder=Nothing())
@@ -153,7 +140,3 @@ async def _party(name: str, folder: Path, words: int, turns: int) -> dict[str, f
         channel.finish()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return {"met": met, "seconds": seconds, "peak": peak, "extra": peak - before}
-
-
-if __name__ == "__main__":
-    print(json.dumps(asyncio.run(_party(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])))))

@@ -1,6 +1,6 @@
-"""Is a party's data fit for the study? What does not fit, what identifies, and how exposed the records are.
+"""Checks a party's data against the study: what does not fit, what identifies, and how exposed the records are.
 
-All of it is computed where the data is, and shown to its owner only.
+Everything is computed on the owner's machine and shown to the owner only.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NEARLY_UNIQUE = 0.5  # a plain column identifies if this part of its rows, or mo
 
 @dataclass(frozen=True)
 class ColumnFit:
-    """What the data has in one column."""
+    """The result of the check of one column."""
 
     name: str
     role: str
@@ -33,7 +33,7 @@ class ColumnFit:
 
 @dataclass(frozen=True)
 class Risk:
-    """How exposed the records are before anything is generalized, to someone who knows the quasi columns."""
+    """The exposure of the original records to somebody who knows the quasi columns."""
 
     tuples: int
     unique: int  # records that nobody else shares their quasi columns with
@@ -43,7 +43,7 @@ class Risk:
 
 @dataclass(frozen=True)
 class Fitness:
-    """The answer of a check."""
+    """The result of a check."""
 
     source: str
     rows: int
@@ -55,11 +55,16 @@ class Fitness:
 
     @property
     def fit(self) -> bool:
+        """True if no column has a problem."""
         return not any(column.problem for column in self.columns)
 
 
 def check(study: Study, source: Source, party: str | None = None) -> Fitness:
-    """Compare a source with the study. Raises InputError for a missing column, no rows, NaN or infinities."""
+    """Compares a source with the study. Raises InputError for a missing column, no rows, NaN or infinities."""
+    if party is not None:
+        study.party(party)
+    elif study.partition == "vertical":
+        raise InputError("say whose data it is with --as PARTY: each party holds other columns in a vertical study")
     columns = study.held_by(party)
     if not columns:
         raise InputError(f"party {party!r} holds no columns in this study: it has no data to check")

@@ -1,4 +1,4 @@
-"""Is this machine fit to run a party? Each check says what it found and, if it fell short, what to do.
+"""Examines whether this machine can run a party. Each check says what it found and, if that is not enough, what to do.
 
 Nothing here changes the machine: probes write only files that they remove again, and numba's own cache.
 """
@@ -32,7 +32,7 @@ IMPORTED_AS = {"ibis-framework": "ibis"}
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing looked at: what was found, and what to do if it is unfit."""
+    """The result of one check, with advice if the machine is unfit."""
 
     name: str
     fit: bool
@@ -41,7 +41,7 @@ class Finding:
 
 
 def examine(out: Path) -> list[Finding]:
-    """Everything that a run needs of this machine, with `out` as the folder that the run would write to."""
+    """Checks everything that a run needs of this machine; `out` is the folder to which the run would write."""
     return [
         python(),
         *dependencies(),
@@ -57,21 +57,21 @@ def examine(out: Path) -> list[Finding]:
 
 
 def python() -> Finding:
-    """Covey needs the Python that its types and syntax are written for."""
+    """Checks the version of Python."""
     fit = sys.version_info >= OLDEST_PYTHON
     wanted = ".".join(map(str, OLDEST_PYTHON))
     return Finding("python", fit, platform.python_version(), "" if fit else f"install Python {wanted} or newer")
 
 
 def dependencies() -> Iterator[Finding]:
-    """Each package that the install declares, imported for real: a wheel for another machine fails only then."""
+    """Imports each package that the install declares: a wheel for another machine fails only then."""
     for line in importlib.metadata.requires("covey") or []:
         if "extra ==" not in line:
             yield package(line)
 
 
 def package(requirement: str) -> Finding:
-    """One package, as `name>=1.2,<2` asks for it: there, of a fit version, and it imports."""
+    """Checks that a package, required as `name>=1.2,<2`, is installed in a fit version and can be imported."""
     stated = requirement.partition(";")[0].replace(" ", "")
     name = re.split(r"[\[<>=!~]", stated, maxsplit=1)[0]
     advice = f'pip install "{stated}"'
@@ -94,13 +94,13 @@ def package(requirement: str) -> Finding:
 
 
 def processors() -> Finding:
-    """How many processors this process may use; one is enough, more are faster."""
+    """Counts the processors that this process may use; one is enough, more are faster."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return Finding("processors", True, str(usable))
 
 
 def memory() -> Finding:
-    """The memory that this process may use: the machine's, or its container's if that is less."""
+    """Checks the memory that this process may use: the machine's, or its container's if that is less."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     limit = Path("/sys/fs/cgroup/memory.max")
     if limit.is_file() and (text := limit.read_text().strip()).isdigit():
@@ -110,20 +110,20 @@ def memory() -> Finding:
 
 
 def tls() -> Finding:
-    """Parties speak TLS 1.3 and nothing older."""
+    """Checks for TLS 1.3: parties use nothing older."""
     advice = "" if ssl.HAS_TLSv1_3 else "use a Python built with OpenSSL 1.1.1 or newer"
     return Finding("TLS 1.3", ssl.HAS_TLSv1_3, ssl.OPENSSL_VERSION, advice)
 
 
 def drift() -> float:
-    """By how many seconds the wall clock departs from time's own pace while it is watched."""
+    """Measures by how many seconds the wall clock departs from the steady clock within a moment."""
     wall, steady = time.time(), time.monotonic()
     time.sleep(0.05)
     return (time.time() - wall) - (time.monotonic() - steady)
 
 
 def clock(now: datetime, drifted: float) -> Finding:
-    """Certificates have dates and receives have deadlines: the wall clock must be true, and run as time does."""
+    """Checks that the wall clock is right and steady: certificates have dates, and receives have deadlines."""
     advice = "set the clock (timedatectl set-ntp true)"
     if now < WRITTEN:
         return Finding("clock", False, f"{now:%Y-%m-%d %H:%M} UTC, before Covey was written", advice)
@@ -133,7 +133,7 @@ def clock(now: datetime, drifted: float) -> Finding:
 
 
 def time_zone() -> Finding:
-    """Logs carry the offset from UTC, so the machine must know its own."""
+    """Checks that the machine knows its offset from UTC, which logs carry."""
     here = datetime.now(UTC).astimezone()
     offset = here.utcoffset()
     if offset is None:
@@ -142,7 +142,7 @@ def time_zone() -> Finding:
 
 
 def folder(out: Path) -> Iterator[Finding]:
-    """The folder that a run writes to: it can be written, has room, and its clock is this machine's."""
+    """Checks that the folder of a run can be written, has room, and has this machine's time."""
     place = out.absolute()
     while not place.exists():
         place = place.parent
@@ -163,19 +163,19 @@ def folder(out: Path) -> Iterator[Finding]:
 
 
 def space(place: Path, free: int) -> Finding:
-    """A run needs room for its journal, its transcript and the release."""
+    """Checks that there is room for a journal, a transcript and a release."""
     fit = free >= LEAST_SPACE
     return Finding("free space", fit, _size(free), "" if fit else f"free {_size(LEAST_SPACE)} in {place}")
 
 
 def file_clock(place: Path, skew: float) -> Finding:
-    """A folder on another machine carries that machine's time; what is newer must be told by it."""
+    """Checks the clock of the file system: a folder on another machine has that machine's time."""
     fit = abs(skew) <= MOST_SKEW
     return Finding("file clock", fit, f"{skew:+.1f} s", "" if fit else f"set the clock of the server of {place}")
 
 
 def compiler() -> Finding:
-    """Numba compiles a small kernel and finds a place to keep it, so that the next run need not."""
+    """Checks that numba compiles a kernel and can keep it for the next run."""
     try:
         import numba
 
@@ -192,7 +192,7 @@ def compiler() -> Finding:
 
 
 def loopback() -> Finding:
-    """A port on 127.0.0.1 can be opened and reached: simulations and demos talk through it."""
+    """Checks that a port on 127.0.0.1 can be opened and reached: simulations and demos use such ports."""
     try:
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]

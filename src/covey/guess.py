@@ -1,7 +1,7 @@
-"""A first study file from a look at the data: guessed roles and hierarchies, each with its reason.
+"""Drafts a first study file from a look at the data: guessed roles and hierarchies, each with its reason.
 
-A guess is a starting point for a person who knows the data. It prefers to call a column quasi: what is
-wrongly generalized costs utility, what is wrongly published costs people.
+A guess is a starting point for a person who knows the data. In doubt a column is quasi: a column that is generalized by
+mistake costs utility, one that is published by mistake harms people.
 """
 
 from __future__ import annotations
@@ -11,13 +11,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 
 from covey import cells
+from covey.errors import InputError
+from covey.files import write_atomically
 from covey.hierarchy import Hierarchy, write
+from covey.plain import slug
 from covey.schema import Role
-from covey.sources import Source
+from covey.sources import Source, connect
 
 _IDENTIFIER = re.compile(
     r"(^|[_\s-])(id|uid|uuid|name|surname|firstname|lastname|ssn|mrn|nhs|email|e-mail|phone|mobile|passport|iban|url|ip)([_\s-]|$)",
@@ -34,8 +38,8 @@ MANY = 200  # more categories than this are not listed one by one
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What a look at one column found."""
+class ColumnValues:
+    """The values of one column, counted."""
 
     name: str
     rows: int
@@ -45,12 +49,13 @@ class Seen:
 
     @property
     def share_unique(self) -> float:
+        """The share of rows whose value no other row has."""
         return self.unique / max(self.rows - self.missing, 1)
 
 
 @dataclass(frozen=True)
 class Guess:
-    """A column's role and hierarchy as the study file will have them, and why."""
+    """The role and hierarchy that the study file will have for a column, and the reason."""
 
     name: str
     role: Role
@@ -59,8 +64,8 @@ class Guess:
     file: tuple[str, str] | None = None  # a hierarchy file to write: its path and its text
 
 
-def look(source: Source) -> list[Seen]:
-    """Each column's distinct values, counted in the engine."""
+def look(source: Source) -> list[ColumnValues]:
+    """Counts the distinct values of each column, in the engine that has the data."""
     seen = []
     for name in source.columns:
         found, counts = source.distinct([name])
@@ -70,12 +75,12 @@ def look(source: Source) -> list[Seen]:
             total[text] = total.get(text, 0) + int(count)
         lacking = total.pop("", 0)
         unique = sum(count == 1 for count in total.values())
-        seen.append(Seen(name, source.rows, tuple(sorted(total)), lacking, unique))
+        seen.append(ColumnValues(name, source.rows, tuple(sorted(total)), lacking, unique))
     return seen
 
 
-def guess(column: Seen) -> Guess:
-    """The role and hierarchy that the column's name and values suggest."""
+def guess(column: ColumnValues) -> Guess:
+    """Guesses the role and hierarchy from the column's name and values."""
     name = column.name
     if not column.values:
         return Guess(name, Role.PLAIN, None, "it is empty")
@@ -96,22 +101,22 @@ def guess(column: Seen) -> Guess:
     return Guess(name, Role.QUASI, '"flat"', f"it has {len(column.values):,} values of no order: a value or *")
 
 
-def _is_date(column: Seen) -> bool:
+def _is_date(column: ColumnValues) -> bool:
     return all(len(value) >= 8 and cells.day(value) is not None for value in column.values[:1000])
 
 
-def _is_measure(column: Seen) -> bool:
+def _is_measure(column: ColumnValues) -> bool:
     numbers = _numbers(column)
     return numbers is not None and any(value != value.to_integral_value() for value in numbers)
 
 
-def _numbers(column: Seen) -> list[Decimal] | None:
+def _numbers(column: ColumnValues) -> list[Decimal] | None:
     found = [cells.number(value) for value in column.values]
     leading_zero = any(len(value) > 1 and value[0] == "0" and value[1].isdigit() for value in column.values)
     return None if leading_zero or any(value is None for value in found) else sorted(v for v in found if v is not None)
 
 
-def _date_tree(column: Seen) -> str:
+def _date_tree(column: ColumnValues) -> str:
     days = [found for value in column.values if (found := cells.day(value)) is not None]
     first, last = date(min(days).year, 1, 1), date(max(days).year, 12, 31)
     units = ["month", "quarter", "year"] if last.year - first.year < 20 else ["month", "year", "decade"]
@@ -119,7 +124,7 @@ def _date_tree(column: Seen) -> str:
     return f"{{ date = [{listed}], min = {first}, max = {last} }}"
 
 
-def _prefix(column: Seen) -> str | None:
+def _prefix(column: ColumnValues) -> str | None:
     lengths = {len(value) for value in column.values}
     longest = max(lengths)
     if not 3 <= longest <= 12 or longest - min(lengths) > 4:
@@ -128,7 +133,7 @@ def _prefix(column: Seen) -> str | None:
     return f"{{ prefix = {keep} }}"
 
 
-def _number(column: Seen, numbers: Sequence[Decimal]) -> Guess:
+def _number(column: ColumnValues, numbers: Sequence[Decimal]) -> Guess:
     low, high = numbers[0], numbers[-1]
     whole = all(value == value.to_integral_value() for value in numbers)
     if not whole or high - low > 1000:
@@ -143,7 +148,7 @@ def _number(column: Seen, numbers: Sequence[Decimal]) -> Guess:
     )
 
 
-def _category(column: Seen) -> Guess:
+def _category(column: ColumnValues) -> Guess:
     """A file with each value below the root, for a person to put levels in."""
     tree = Hierarchy.from_paths([(value, cells.SUPPRESSED) for value in column.values if value != cells.SUPPRESSED])
     path = f"hierarchies/{_safe(column.name)}.csv"
@@ -152,7 +157,7 @@ def _category(column: Seen) -> Guess:
 
 
 def _safe(name: str) -> str:
-    """A column's name as a file's."""
+    """Turns a column's name into the name of a file."""
     return re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-").lower() or "column"
 
 
@@ -167,11 +172,34 @@ class Draft:
 
     @property
     def files(self) -> dict[str, str]:
+        """The text of each hierarchy file, by its path below the study's folder."""
         return dict(guess.file for guess in self.guesses if guess.file is not None)
 
 
+def write_draft(data: Sequence[str], out: Path, k: int) -> Draft:
+    """Drafts a study over these tables and writes it. Raises InputError rather than overwrite a file."""
+    sources = [(_party(path, data), connect(path)) for path in data]
+    for _, source in sources:
+        source.require(())
+    made = draft(slug(Path(data[0]).stem, "study"), sources, k)
+    files = {**{out.parent / path: text for path, text in made.files.items()}, out: made.text}
+    taken = [path for path in (out, *files) if path.exists()]
+    if taken:
+        raise InputError(f"{taken[0]}: is there already; choose another --out, or remove it first")
+    for path, text in files.items():
+        write_atomically(path, text.encode())
+    return made
+
+
+def _party(path: str, every: Sequence[str]) -> str:
+    """A party's name from its file's name; two files of one name are told apart by their place."""
+    stems = [slug(Path(each.split("?", maxsplit=1)[0]).stem, "party") for each in every]
+    place = every.index(path)
+    return stems[place] if stems.count(stems[place]) == 1 else f"{stems[place]}-{place + 1}"
+
+
 def draft(name: str, sources: Sequence[tuple[str, Source]], k: int = 10) -> Draft:
-    """A study over one table, or over several that share their columns (rows split) or just a key (columns split)."""
+    """Drafts a study over one table, or several that share their columns (rows split) or only a key (columns split)."""
     shared = set(sources[0][1].columns).intersection(*(source.columns for _, source in sources[1:]))
     alike = all(set(source.columns) == shared for _, source in sources)
     partition = None if len(sources) == 1 else "horizontal" if alike else "vertical"
@@ -193,8 +221,8 @@ def _keyed(found: Guess) -> Guess:
     return Guess(found.name, Role.KEY, None, "the tables share it, so it joins their rows")
 
 
-def _listed(found: Guess, column: Seen) -> Guess:
-    """Parties compute jointly only over domains that the study lists: a file of the values, one a line."""
+def _listed(found: Guess, column: ColumnValues) -> Guess:
+    """Adds a file of the values, one on each line: parties compute jointly only over domains that the study lists."""
     if (
         found.role is not Role.QUASI
         or found.file is not None
@@ -206,14 +234,14 @@ def _listed(found: Guess, column: Seen) -> Guess:
     return Guess(found.name, found.role, hierarchy, found.why, (path, "\n".join(column.values) + "\n"))
 
 
-def _combined(sources: Sequence[tuple[str, Source]]) -> list[Seen]:
-    columns: dict[str, Seen] = {}
+def _combined(sources: Sequence[tuple[str, Source]]) -> list[ColumnValues]:
+    columns: dict[str, ColumnValues] = {}
     for _, source in sources:
         for seen in look(source):
             if seen.name in columns:
                 known = columns[seen.name]
                 values = tuple(sorted({*known.values, *seen.values}))
-                seen = Seen(  # noqa: PLW2901 - the column as all sources have it
+                seen = ColumnValues(  # noqa: PLW2901 - the column as all sources have it
                     seen.name, known.rows + seen.rows, values, known.missing + seen.missing, known.unique + seen.unique
                 )
             columns[seen.name] = seen

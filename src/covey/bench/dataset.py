@@ -1,193 +1,275 @@
-"""One table on which everyone is tried: pooled, or split among parties as each protocol needs it.
+"""One table on which all contenders are tried, and the study of each protocol over it.
 
-Only a comparison on one machine does this; what parties may not pool is never asked for here.
+Only a comparison on one machine pools a table. It never asks parties for what they may not pool.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
-from dataclasses import dataclass
+import tempfile
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+import covey
 from covey import samples
+from covey.crypto.rng import Rng
 from covey.errors import InputError
+from covey.party.session.data import load_table
 from covey.party.session.respondents import RESPONDENTS
 from covey.party.simulate import document
 from covey.party.simulate.deal import deal, seed_of
 from covey.party.simulate.document import Document
-from covey.protocols import find
+from covey.party.simulate.outcome import JointRelease
+from covey.party.simulate.respondents import load_rows
+from covey.protocols import Protocol, of_study
+from covey.protocols.protocol import Result
 from covey.sources.source import connect
 from covey.study import Study
+from covey.table import Table
 
-_KEY = "record"
+KEY = "record"
 _SAMPLE = "hospitals"
 
 
 @dataclass(frozen=True)
-class Stage:
-    """A study's columns and people; `sites` is how its rows lie with different owners."""
+class MeasuredRun:
+    """A run of all parties in this process, and the time that it took."""
+
+    release: JointRelease
+    seconds: float
+
+    @property
+    def lm(self) -> float:
+        """The loss of the release."""
+        return float(self.release.loss.lm or 0.0)
+
+    @property
+    def megabytes(self) -> float:
+        """The traffic of all parties together."""
+        return int(str(self.release.summary["bytes"])) / 1e6
+
+    @property
+    def rounds(self) -> int:
+        """The longest chain of messages that depend on each other."""
+        return int(str(self.release.summary["rounds"]))
+
+
+@dataclass(frozen=True)
+class PartitionedStudy:
+    """A study for one protocol, and the table of each party."""
+
+    study: Study
+    data: Mapping[str, pa.Table]
+
+    @property
+    def rows(self) -> dict[str, int]:
+        """The number of rows of each party."""
+        return {name: part.num_rows for name, part in self.data.items()}
+
+    @property
+    def tables(self) -> dict[str, Table]:
+        """Each party's table as its role reads it; that of all respondents together."""
+        return load(self.study, self.data)
+
+    def ideal(self) -> Result:
+        """Returns what a trusted party would answer."""
+        return of_study(self.study).ideal(self.study, self.tables)
+
+    def run(self, seed: int = 1) -> MeasuredRun:
+        """Runs all parties over memory and measures the time."""
+        begun = time.perf_counter()
+        release = covey.simulate(self.study, self.data, seed=seed)
+        return MeasuredRun(release, time.perf_counter() - begun)
+
+
+def load(study: Study, data: Mapping[str, pa.Table]) -> dict[str, Table]:
+    """Reads each holder's table as its role would."""
+    read = {
+        name: load_rows(study, own) if name == RESPONDENTS else load_table(study, name, own)
+        for name, own in data.items()
+    }
+    return {name: table for name, table in read.items() if table is not None}
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A pooled table, the columns' sections of a study file, and the owners among whom the rows are divided."""
 
     name: str
     columns: Document
     files: Mapping[str, bytes]
     pooled: pa.Table
-    sites: Mapping[str, pa.Table]
-    k: int
+    sites: Mapping[str, pa.Table] = field(default_factory=dict)
+    k: int = 5
+    about: str = ""
 
     @property
     def quasi(self) -> list[str]:
-        return [name for name, column in self.columns.items() if _role(column) == "quasi"]
+        """The names of the quasi-identifiers."""
+        return self._named("quasi")
+
+    @property
+    def exact(self) -> list[str]:
+        """The names of the columns that are released as they are."""
+        return self._named("sensitive", "plain")
+
+    def _named(self, *roles: str) -> list[str]:
+        return [name for name, column in self.columns.items() if _role(column) in roles]
+
+    def released(self) -> Document:
+        """Returns a copy of the sections of all columns that reach a release."""
+        return copy.deepcopy({name: self.columns[name] for name in self.columns if name in {*self.quasi, *self.exact}})
+
+    def study(
+        self, k: int, parties: Document | None = None, *, protocol: str | None = None, partition: str = "horizontal",
+        columns: Document | None = None, options: Document | None = None, files: Mapping[str, bytes] | None = None,
+    ) -> Study:  # fmt: skip
+        """Makes a study of these columns; without a protocol it is the study of somebody who holds everything."""
+        head: Document = {"name": self.name, "partition": partition}
+        if protocol is not None:
+            head["protocol"] = protocol
+        content: Document = {"study": head, "privacy": {"k": k}, "protocol": options or {}}
+        content |= {"columns": columns or self.released(), "parties": parties or {}}
+        return save_study(content, {**self.files, **(files or {})})
+
+    def whole(self, k: int, rows: int | None = None) -> Table:
+        """Reads the first rows, or all, as one owner would."""
+        return load_rows(self.study(k), self.pooled.slice(0, rows))
+
+    def split_rows(
+        self, protocol: str, k: int, parts: Mapping[str, pa.Table], options: Document | None = None
+    ) -> PartitionedStudy:
+        """Makes a study of parties that hold these rows."""
+        study = self.study(k, {name: {} for name in parts}, protocol=protocol, options=options)
+        return PartitionedStudy(study, parts)
+
+    def deal_rows(self, parties: int, rows: int, order: Sequence[int] | None = None) -> dict[str, pa.Table]:
+        """Deals the first rows evenly to parties p00, p01 and so on, in the given order."""
+        shares = np.array_split(np.arange(rows) if order is None else np.asarray(order), parties)
+        return {f"p{place:02d}": self.pooled.take(pa.array(np.sort(share))) for place, share in enumerate(shares)}
+
+    def split_columns(
+        self, protocol: str, k: int, parts: Mapping[str, Iterable[str]], rows: int | None = None, *,
+        parties: Document | None = None, columns: Document | None = None, options: Document | None = None,
+        files: Mapping[str, bytes] | None = None,
+    ) -> PartitionedStudy:  # fmt: skip
+        """Makes a study of parties that hold these columns and a key; `parties` are those without columns."""
+        held: Document = {name: {"columns": list(own)} for name, own in parts.items()}
+        described: Document = {KEY: {"role": "key"}, **(columns or self.released())}
+        for column in described.values():
+            if isinstance(column, dict):
+                column.pop("site", None)  # it tells whose a row is; here everybody has a part of every row
+        study = self.study(
+            k, {**held, **(parties or {})}, protocol=protocol, partition="vertical", columns=described,
+            options=options, files=files,
+        )  # fmt: skip
+        people = self.pooled.slice(0, rows)
+        people = people.append_column(KEY, pa.array(identifiers(people.num_rows)))
+        return PartitionedStudy(study, {name: people.select([KEY, *own]) for name, own in parts.items()})
 
 
-@dataclass(frozen=True)
-class Split:
-    """A study of the stage's people for one protocol, and what each party holds."""
-
-    study: Study
-    data: Mapping[str, pa.Table]
+def identifiers(rows: int) -> list[str]:
+    """Returns a made-up key for each row."""
+    return [f"{place:08d}" for place in range(rows)]
 
 
-def sample() -> Stage:
-    """The stage that ships: three hospitals."""
+def save_study(content: Document, files: Mapping[str, bytes]) -> Study:
+    """Reads a study from a document and its files, as if they lay in a folder."""
+    with tempfile.TemporaryDirectory(prefix="covey-bench-") as folder:
+        return document.save(content, files, Path(folder))
+
+
+def sample() -> Dataset:
+    """The dataset that ships: three hospitals."""
     folder = samples.path(_SAMPLE)
     study = Study.load(folder / "study.toml")
-    return stage(study, {party.name: str(folder / f"{party.name}.csv") for party in study.holders})
+    return of_parties(study, {party.name: str(folder / f"{party.name}.csv") for party in study.holders})
 
 
-def stage(study: Study, data: Mapping[str, str]) -> Stage:
-    """The stage of a study whose parties' tables are at hand."""
-    if study.path is None:
-        raise InputError("a comparison needs a study file")
-    frames = {name: _text(study, path, [column.name for column in study.held_by(name)]) for name, path in data.items()}
+def of_parties(study: Study, data: Mapping[str, str]) -> Dataset:
+    """Builds the dataset of a study whose parties' tables are all on this machine."""
+    parts = {name: read_text(path, [column.name for column in study.held_by(name)]) for name, path in data.items()}
     if study.partition == "vertical":
-        return of_table(study, _join(study, frames))
-    return _stage(study, pa.concat_tables(frames.values()), frames)
+        return of_table(study, _join(study, parts))
+    return _of_study(study, pa.concat_tables(parts.values()), parts)
 
 
-def of_table(study: Study, table: pa.Table | str, seed: int = 1) -> Stage:
-    """The stage of one whole table, dealt at random to the study's parties, or to three."""
-    whole = table if isinstance(table, pa.Table) else _text(study, table, [column.name for column in study.columns])
-    holders = [party.name for party in study.holders]
-    if study.partition == "horizontal" and len(holders) > 1:
-        return _stage(study, whole, deal(study, whole, seed=seed_of(seed)))
+def of_table(study: Study, table: pa.Table | str, seed: int = 1) -> Dataset:
+    """Builds the dataset of one whole table, dealt at random to the study's parties, or to three."""
+    whole = table if isinstance(table, pa.Table) else read_text(table, [column.name for column in study.columns])
+    if study.partition == "horizontal" and len(study.holders) > 1:
+        return _of_study(study, whole, deal(study, whole, seed=seed_of(seed)))
     third = -(-whole.num_rows // 3)
-    order = _shuffled(whole, seed)
+    order = shuffled(whole, seed, "deal")
     sites = {name: order.slice(place * third, third) for place, name in enumerate(("first", "second", "third"))}
-    return _stage(study, whole, sites)
+    return _of_study(study, whole, sites)
 
 
-def one_owner(stage: Stage, k: int, scratch: Path) -> Study:
-    """The study of someone who holds everything."""
-    return document.save(_document(stage, None, "horizontal", k, _columns(stage)), stage.files, scratch)
-
-
-def split(stage: Stage, protocol: str, partition: str, k: int, scratch: Path) -> Split:
-    """The people under a protocol: rows to the sites (or to two, or one each), or columns to two, with a key."""
-    needed = find(protocol, partition).requirements
-    if partition == "horizontal":
-        sites = dict(stage.sites)
+def partition_for(data: Dataset, contender: Protocol, k: int) -> PartitionedStudy:
+    """Divides the people as a protocol needs them: rows to the sites, to two, or one each; or columns to two."""
+    protocol, needed = contender.name, contender.requirements
+    if needed.partition == "respondents":
+        collector: Document = {"collector": {"role": "collector"}}
+        return PartitionedStudy(
+            data.study(k, collector, protocol=protocol, partition="respondents"), {RESPONDENTS: data.pooled}
+        )
+    if needed.partition == "horizontal":
+        sites = dict(data.sites)
         if needed.holders[1] == 2 and len(sites) != 2:
-            half = -(-stage.pooled.num_rows // 2)
-            order = _shuffled(stage.pooled, 1)
+            half = -(-data.pooled.num_rows // 2)
+            order = shuffled(data.pooled, 1, "deal")
             sites = {"first": order.slice(0, half), "second": order.slice(half)}
-        content = _document(stage, protocol, partition, k, _columns(stage))
-        for name in sites:
-            document.table(content, "parties", name)
-        return Split(document.save(content, stage.files, scratch), sites)
-    if partition == "respondents":
-        content = _document(stage, protocol, partition, k, _columns(stage))
-        document.table(content, "parties", "collector")["role"] = "collector"
-        return Split(document.save(content, stage.files, scratch), {RESPONDENTS: stage.pooled})
-    return _by_columns(stage, protocol, k, scratch)
-
-
-def _by_columns(stage: Stage, protocol: str, k: int, scratch: Path) -> Split:
-    """Half of the quasi-identifiers to one party, the others and all that is exact to another."""
-    needed = find(protocol, "vertical").requirements
-    half = len(stage.quasi) // 2
-    exact = [name for name, column in stage.columns.items() if _role(column) in ("sensitive", "plain")]
-    parts = {"first": stage.quasi[:half], "second": [*stage.quasi[half:], *exact]}
-    columns: Document = {_KEY: {"role": "key"}, **_columns(stage)}
-    content = _document(stage, protocol, "vertical", k, columns)
-    for name, held in parts.items():
-        document.table(content, "parties", name)["columns"] = list(held)
-    files = dict(stage.files)
-    keys = pa.array([f"{place:08d}" for place in range(stage.pooled.num_rows)])
-    if "recipient" in needed.needs:
-        document.table(content, "parties", "reader")["role"] = "recipient"
-    if needed.option("population") is not None:
-        _list_values(stage, columns, exact)
-        document.table(content, "protocol")["population"] = "population.csv"
-        files["population.csv"] = ("\n".join(keys.to_pylist()) + "\n").encode()
-    whole = stage.pooled.append_column(_KEY, keys)
-    return Split(
-        document.save(content, files, scratch), {name: whole.select([_KEY, *held]) for name, held in parts.items()}
+        return data.split_rows(protocol, k, sites)
+    half = len(data.quasi) // 2
+    parts = {"first": data.quasi[:half], "second": [*data.quasi[half:], *data.exact]}
+    parties: Document = {"reader": {"role": "recipient"}} if "recipient" in needed.needs else {}
+    if needed.option("population") is None:
+        return data.split_columns(protocol, k, parts, parties=parties)
+    columns = data.released()
+    for name in data.exact:  # the protocol counts the values of these columns jointly, so they must be listed
+        held = sorted({str(cell) for cell in data.pooled.column(name).to_pylist() if cell})
+        document.table(columns, name).setdefault("values", list(held))
+    files = {"population.csv": ("\n".join(identifiers(data.pooled.num_rows)) + "\n").encode()}
+    return data.split_columns(
+        protocol, k, parts, parties=parties, columns=columns, options={"population": "population.csv"}, files=files
     )
 
 
-def _list_values(stage: Stage, columns: Document, names: list[str]) -> None:
-    """Lists what these columns hold, for a protocol that counts their values jointly."""
-    for name in names:
-        held = sorted({str(cell) for cell in stage.pooled.column(name).to_pylist() if cell})
-        document.table(columns, name).setdefault("values", list(held))
+def read_text(path: str | Path, names: Sequence[str] | None = None) -> pa.Table:
+    """Reads a table's cells as text: the named columns, or all."""
+    source = connect(path)
+    wanted = list(source.columns if names is None else names)
+    whole = pa.Table.from_batches(source.batches(wanted)).rename_columns(wanted)
+    return pa.table({name: whole.column(name).cast(pa.string()) for name in wanted})
 
 
-def _document(stage: Stage, protocol: str | None, partition: str, k: int, columns: Document) -> Document:
-    head: Document = {"name": stage.name, "partition": partition}
-    if protocol is not None:
-        head["protocol"] = protocol
-    return {"study": head, "privacy": {"k": k}, "columns": columns}
+def shuffled(table: pa.Table, seed: int, label: str) -> pa.Table:
+    """Returns the table's rows in an order that the seed and the label determine."""
+    return table.take(pa.array(Rng(seed_of(seed)).stream(label).permutation(table.num_rows)))
 
 
-def _columns(stage: Stage) -> Document:
-    """The columns that reach a release."""
-    kept = {name: column for name, column in stage.columns.items() if _role(column) not in ("identifier", "key")}
-    return copy.deepcopy(kept)
-
-
-def _stage(study: Study, pooled: pa.Table, sites: Mapping[str, pa.Table]) -> Stage:
+def _of_study(study: Study, pooled: pa.Table, sites: Mapping[str, pa.Table]) -> Dataset:
     if study.path is None:
         raise InputError("a comparison needs a study file")
-    content = document.read(study.path)
     certificates = {party.certificate.as_posix() for party in study.parties if party.certificate is not None}
     files = {name: file for name, file in study.files.items() if name not in certificates}
-    return Stage(study.name, document.table(content, "columns"), files, pooled, sites, study.privacy.k)
+    columns = document.table(document.read(study.path), "columns")
+    return Dataset(study.name, columns, files, pooled, sites, study.privacy.k)
 
 
-def _join(study: Study, frames: Mapping[str, pa.Table]) -> pa.Table:
-    """One table of the people whom every party knows."""
+def _join(study: Study, parts: Mapping[str, pa.Table]) -> pa.Table:
+    """Joins the parties' columns of the people whom every party knows."""
     key = next(column.name for column in study.columns if column.role.value == "key")
-    first, *others = frames.values()
+    first, *others = parts.values()
     for other in others:
         first = first.join(other, keys=key, join_type="inner")
     return first.sort_by(key)
 
 
-def _text(study: Study, data: str, names: list[str]) -> pa.Table:
-    return pa.Table.from_batches(connect(data).batches(names)).rename_columns(names)
-
-
-def _shuffled(table: pa.Table, seed: int) -> pa.Table:
-    from covey.crypto.rng import Rng
-
-    return table.take(pa.array(Rng(seed_of(seed)).stream("deal").permutation(table.num_rows)))
-
-
 def _role(column: document.Value) -> str:
     return str(column.get("role", "plain")) if isinstance(column, dict) else "plain"
-
-
-def rows_of(split: Split) -> dict[str, int]:
-    """How many rows each party holds."""
-    return {name: frame.num_rows for name, frame in split.data.items()}
-
-
-def concatenated(tables: list[pa.Table]) -> pa.Table:
-    """Tables of equal columns one below the other, as text."""
-    return pa.concat_tables(
-        [pa.table({name: pc.cast(table.column(name), pa.string()) for name in table.column_names}) for table in tables]
-    )

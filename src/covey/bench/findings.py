@@ -1,12 +1,13 @@
-"""What an experiment of `covey bench` is: it measures, and gives back tables, pictures and judged claims.
+"""The findings of an experiment: result tables, plots and judged claims.
 
-An experiment prints nothing, draws nothing and writes no file: whoever shows the findings does (terminal, page, JSON).
+An experiment prints nothing, draws nothing and writes no file; the command line and `page` show its findings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Literal
 
@@ -16,32 +17,47 @@ Holds = Literal["yes", "in part", "no", "not tried"]
 
 @dataclass(frozen=True)
 class Setting:
-    """How an experiment is to be done."""
+    """The circumstances of an experiment."""
 
     quick: bool
-    """Smaller tables and fewer points: within two minutes or so instead of as long as it takes."""
+    """True for smaller tables and fewer points: about two minutes instead of as long as it takes."""
     adult: Path | None
-    """The folder with Adult as `covey data fetch adult` leaves it; None where it is not to be had."""
+    """The folder with Adult as `covey data fetch adult` leaves it; None where there is none."""
     tell: Callable[[str], None] = lambda sentence: None
-    """Whom to tell what is being measured now."""
+    """Receives a sentence about each measurement before it starts."""
     seed: int = 1
 
 
 @dataclass(frozen=True)
-class Grid:
-    """A table: a head, and rows of as many cells; a cell that was not measured is None."""
+class ResultTable:
+    """A table of results; every row has as many cells as the head. None stands for a cell that was not measured."""
 
     title: str
     head: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     note: str = ""
     long: bool = False
-    """Whether it is too long or wide for a terminal; the page and the JSON have it all the same."""
+    """True if it is too long or wide for a terminal; the page and the JSON have it in any case."""
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The headings of the columns that have numbers."""
+        columns = zip(self.head, zip(*self.rows, strict=True), strict=True) if self.rows else ()
+        return tuple(heading for heading, cells in columns if any(isinstance(cell, int | float) for cell in cells))
+
+    @staticmethod
+    def of(
+        title: str, records: Iterable[object], columns: Mapping[str, str], note: str = "", long: bool = False
+    ) -> ResultTable:
+        """Builds a table with one row for each record; `columns` maps each heading to an attribute of the records."""
+        cells = [attrgetter(attribute) for attribute in columns.values()]
+        rows = tuple(tuple(cell(record) for cell in cells) for record in records)
+        return ResultTable(title, tuple(columns), rows, note, long)
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A line of a plot, by its points from left to right."""
+    """One curve of a plot, with its points from left to right."""
 
     label: str
     points: tuple[tuple[float, float], ...]
@@ -49,7 +65,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Plot:
-    """A picture: some quantity against another."""
+    """A plot of one quantity against another."""
 
     title: str
     x: str
@@ -60,22 +76,37 @@ class Plot:
     note: str = ""
 
 
+def curves(points: Iterable[tuple[str, float, float | None]]) -> tuple[Curve, ...]:
+    """Collects points, each a label, x and y, into one curve for each label; a point without y is left out."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for label, x, y in points:
+        if y is not None:
+            found.setdefault(label, []).append((float(x), float(y)))
+    return tuple(Curve(label, tuple(sorted(own))) for label, own in found.items())
+
+
 @dataclass(frozen=True)
 class Claim:
-    """What a paper (or a note of ours) claims, in our words, and what was found."""
+    """A claim of a paper (or of a note of ours) in our words, and what was found."""
 
     where: str
-    """The source's figure, table or section."""
+    """The figure, table or section of the source."""
     says: str
     found: str
     holds: Holds
 
+    @staticmethod
+    def counted(where: str, says: str, held: int, cases: int, found: str = "") -> Claim:
+        """Judges a claim by the number of cases in which it held: all, some or none."""
+        holds: Holds = "yes" if held == cases else "in part" if held else "no"
+        return Claim(where, says, found or f"in {held} of {cases} cases", holds)
+
 
 @dataclass(frozen=True)
 class Findings:
-    """What an experiment found. `notes` say on which data, and what was left out."""
+    """All results of an experiment. The notes name the data, and what was left out."""
 
-    tables: tuple[Grid, ...] = ()
+    tables: tuple[ResultTable, ...] = ()
     plots: tuple[Plot, ...] = ()
     claims: tuple[Claim, ...] = ()
     notes: tuple[str, ...] = ()
@@ -83,18 +114,18 @@ class Findings:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One name that `covey bench NAME` knows."""
+    """The experiment behind one name of `covey bench NAME`."""
 
     name: str
     about: str
     source: str
-    """The paper whose figures it puts to the test; empty where it is our own comparison."""
+    """The paper whose figures are put to the test; empty for a comparison of our own."""
     run: Callable[[Setting], Findings]
 
 
 @dataclass(frozen=True)
 class Chapter:
-    """One experiment's findings under its name."""
+    """The findings of one experiment under its name."""
 
     name: str
     about: str

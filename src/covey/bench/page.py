@@ -1,4 +1,4 @@
-"""Findings as one page that loads nothing, and as JSON."""
+"""Findings as one HTML page that loads nothing from elsewhere, and as JSON."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from covey.bench.findings import Cell, Chapter, Claim, Grid
+from covey.bench.findings import Cell, Chapter, Claim, ResultTable
 from covey.bench.plotting import draw
 from covey.files import write_atomically
 from covey.report.markup import Markup, join, listed, tag
@@ -37,13 +37,13 @@ def save(folder: Path, title: str, chapters: Sequence[Chapter]) -> None:
 
 
 def as_json(chapters: Sequence[Chapter]) -> str:
-    """All findings for programs; a figure that is not finite is null."""
+    """Returns all findings for programs; a figure that is not finite is null."""
     content = json.loads(msgspec.json.encode({chapter.name: msgspec.to_builtins(chapter) for chapter in chapters}))
     return json.dumps(content, indent=2, ensure_ascii=False)
 
 
 def render(title: str, chapters: Sequence[Chapter]) -> str:
-    """The page: the claims first where a source was put to the test, then pictures, then tables."""
+    """Renders the page: of each chapter the claims first, then the plots, then the tables."""
     parts = [tag("h1", title)]
     if len(chapters) > 1:
         parts.append(_overview(chapters))
@@ -53,13 +53,13 @@ def render(title: str, chapters: Sequence[Chapter]) -> str:
 
 
 def _overview(chapters: Sequence[Chapter]) -> Markup:
-    """How many claims of each source hold."""
+    """A table with the number of claims of each source that hold."""
     rows = []
     for chapter in chapters:
         held = [claim.holds for claim in chapter.findings.claims]
         counted = ", ".join(f"{held.count(word)} {_SENTENCES[word]}" for word in _SENTENCES if word in held)
         rows.append((chapter.name, chapter.source, counted or "no claim to judge", round(chapter.seconds, 1)))
-    return _table(Grid("Which claims hold", ("experiment", "source", "claims", "seconds"), tuple(rows)))
+    return _table(ResultTable("Which claims hold", ("experiment", "source", "claims", "seconds"), tuple(rows)))
 
 
 def _chapter(chapter: Chapter) -> Iterator[Markup]:
@@ -71,8 +71,8 @@ def _chapter(chapter: Chapter) -> Iterator[Markup]:
         yield _claim(claim)
     for plot in chapter.findings.plots:
         yield draw(plot)
-    for grid in chapter.findings.tables:
-        yield _table(grid)
+    for table in chapter.findings.tables:
+        yield _table(table)
     if chapter.findings.notes:
         yield join([tag("h3", "On what, and what was left out"), listed(chapter.findings.notes)])
 
@@ -86,16 +86,16 @@ def _claim(claim: Claim) -> Markup:
     )
 
 
-def _table(grid: Grid) -> Markup:
-    numeric = [any(isinstance(row[place], int | float) for row in grid.rows) for place in range(len(grid.head))]
-    head = tag("thead", tag("tr", *(_cell("th", name, right) for name, right in zip(grid.head, numeric, strict=True))))
+def _table(table: ResultTable) -> Markup:
+    numeric = [heading in table.numbers for heading in table.head]
+    head = tag("thead", tag("tr", *(_cell("th", name, right) for name, right in zip(table.head, numeric, strict=True))))
     rows = (
         tag("tr", *(_cell("td", spell(cell), right) for cell, right in zip(row, numeric, strict=True)))
-        for row in grid.rows
+        for row in table.rows
     )
     body = tag("tbody", *rows)
-    parts = [tag("h3", grid.title), tag("div", tag("table", head, body, class_="cells"), class_="scroll")]
-    return join([*parts, tag("p", grid.note, class_="note")] if grid.note else parts)
+    parts = [tag("h3", table.title), tag("div", tag("table", head, body, class_="cells"), class_="scroll")]
+    return join([*parts, tag("p", table.note, class_="note")] if table.note else parts)
 
 
 def _cell(name: str, said: str, right: bool) -> Markup:
@@ -103,7 +103,7 @@ def _cell(name: str, said: str, right: bool) -> Markup:
 
 
 def spell(cell: Cell) -> str:
-    """A cell for people: four digits that count, thousands apart, a dash where nothing was measured."""
+    """Formats a cell for people: four significant digits, thousands separated, a dash for nothing measured."""
     if cell is None:
         return "–"
     if isinstance(cell, bool | str):

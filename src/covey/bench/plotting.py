@@ -1,6 +1,6 @@
-"""Several curves in one picture, as inline SVG: each has a dash and a mark of its own, so that no colour is needed.
+"""Plots as inline SVG. Each curve has a dash pattern and a marker of its own, so that nobody needs to see colours.
 
-Positions are percentages and text is text, as in the report: a phone shows the same words as paper does.
+Positions are percentages and labels are text, as in the report: a phone and a printer show the same words.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ _COLOURS = ("#1f4e79", "#a33b20", "#2f6b3a", "#6b3fa0", "#7a5c00", "#333333", "#
 
 @dataclass(frozen=True)
 class _Axis:
-    """Where a value lies between the ends of an axis, from 0 to 1, and which values to print there."""
+    """An axis: maps a value to its place from 0 to 1, and chooses the values to print."""
 
     low: float
     high: float
     log: bool
 
     @classmethod
-    def over(cls, values: Sequence[float], *, log: bool, from_nought: bool) -> _Axis:
+    def over(cls, values: Sequence[float], *, log: bool, from_zero: bool) -> _Axis:
         if log:
             positive = [value for value in values if value > 0] or [1.0]
             return cls(min(positive), max(positive), True)
-        return cls(0.0 if from_nought else min(values), _ceiling(max(values)) if from_nought else max(values), False)
+        return cls(0.0 if from_zero else min(values), _ceiling(max(values)) if from_zero else max(values), False)
 
     def place(self, value: float) -> float:
         if self.log:
@@ -57,12 +57,12 @@ class _Axis:
 
 
 def draw(plot: Plot) -> Markup:
-    """The picture with its title and a legend below it; nothing for a plot without points."""
+    """Draws the plot with its title and a legend; a plot without points gives nothing."""
     points = [point for curve in plot.curves for point in curve.points if all(map(math.isfinite, point))]
     if not points:
         return Markup("")
-    across = _Axis.over([x for x, _ in points], log=plot.log_x, from_nought=False)
-    up = _Axis.over([y for _, y in points], log=plot.log_y, from_nought=True)
+    across = _Axis.over([x for x, _ in points], log=plot.log_x, from_zero=False)
+    up = _Axis.over([y for _, y in points], log=plot.log_y, from_zero=True)
     parts = [*_grid(across, up)]
     for number, curve in enumerate(plot.curves):
         drawable = [point for point in curve.points if all(map(math.isfinite, point))]
@@ -91,7 +91,7 @@ def _curve(number: int, places: Sequence[tuple[float, float]]) -> list[Markup]:
 
 
 def _mark(number: int) -> Markup:
-    """A shape of its own; the second time round it is hollow."""
+    """The marker of a curve; the second time round the shapes are hollow."""
     colour = _COLOURS[number % len(_COLOURS)]
     hollow = (number // len(_MARKS)) % 2 == 1
     return tag(
@@ -139,7 +139,7 @@ def _figure(value: float) -> str:
 
 
 def _ceiling(value: float) -> float:
-    """A round number a little above."""
+    """Returns a round number at or a little above the value."""
     if value <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(value))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from covey.cli import complete
+from covey.cli.options import Data, Json, StudyFile
+from covey.cli.output import console, print_json, table
 from covey.errors import Aborted, InputError
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 
 
 def anonymize(
-    study: Annotated[str, typer.Argument(metavar="STUDY", help="The study file.")],
-    data: Annotated[str, typer.Option("--data", metavar="DATA", help="A CSV or Parquet file, or postgres://…")],
+    study: StudyFile,
+    data: Data,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder for the release.")],
     algorithm: Annotated[
         str,
@@ -32,21 +33,23 @@ def anonymize(
         ),
     ] = "peel",
     explain: Annotated[
-        bool, typer.Option("--explain", help="Say what cost most, and what asking for less would buy.")
+        bool, typer.Option("--explain", help="Show what cost most, and what a weaker request would save.")
     ] = False,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Equal seeds give equal releases.")] = 0,
     budget: Annotated[
-        int | None, typer.Option("--budget", min=1, help="Work units for the search; more is never worse.")
+        int | None,
+        typer.Option("--budget", min=1, help="Units of work for the search; more never makes the release worse."),
     ] = None,
     threads: Annotated[
-        int | None, typer.Option("--threads", min=1, help="Cores to use; the release does not depend on it.")
+        int | None,
+        typer.Option("--threads", min=1, help="The number of cores to use; the release does not depend on it."),
     ] = None,
     option: Annotated[
-        list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="An option of the algorithm's own.")
+        list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="An option of the algorithm.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result for programs.")] = False,
+    as_json: Json = False,
 ) -> None:
-    """Anonymizes a table that one owner holds: release.csv, report.html, summary.json and the study, in DIR.
+    """Anonymizes a table that one owner holds; DIR gets release.csv, report.html, summary.json and the study.
 
     Example: covey anonymize study.toml --data clinic.csv --out out --algorithm mondrian
     """
@@ -66,13 +69,13 @@ def anonymize(
     except KeyboardInterrupt:
         raise Aborted("cancelled; nothing was written", resumable=False) from None
     if as_json:
-        typer.echo(_as_json(release))
+        print_json(_described(release))
     else:
         _render(release, out)
 
 
 def read_options(algorithm: str, given: list[str]) -> dict[str, object]:
-    """`NAME=VALUE` texts as the algorithm's own options. Raises InputError that names the one that is wrong."""
+    """Reads NAME=VALUE texts as options of the algorithm. Raises InputError that names the one that is wrong."""
     from covey.anonymizers import find
 
     known = find(algorithm).options
@@ -86,62 +89,55 @@ def read_options(algorithm: str, given: list[str]) -> dict[str, object]:
     return found
 
 
-def _as_json(release: Release) -> str:
+def _described(release: Release) -> dict[str, object]:
     import msgspec
 
     answer = dict(release.summary)
     if release.explanation is not None:
         answer["explanation"] = msgspec.to_builtins(release.explanation)
-    return json.dumps(answer, indent=2, ensure_ascii=False)
+    return answer
 
 
 def _render(release: Release, out: Path) -> None:
-    from rich.console import Console
-
-    console, said = Console(highlight=False), release.summary
+    shown, said = console(), release.summary
     asked = release.study.privacy
     diverse = f", l = {said['l_reached']:.3g}" if asked.l is not None else ""
-    console.print(
+    shown.print(
         f"{said['rows']:,} rows in {said['classes']:,} classes; the smallest has {said['k_reached']:,} (k = {asked.k})"
         f"{diverse}; {said['withheld']:,} rows withheld, {said['suppressed_cells']:,} cells suppressed",
         soft_wrap=True,
     )
     loss = release.loss
-    console.print(f"loss: lm {loss.lm:.4f}, em {loss.em:.4f}, dm {loss.dm:,}, c_avg {loss.c_avg:.3f}")
-    console.print(f"{said['algorithm']} took {said['seconds']:.1f} s")
+    shown.print(f"loss: lm {loss.lm:.4f}, em {loss.em:.4f}, dm {loss.dm:,}, c_avg {loss.c_avg:.3f}")
+    shown.print(f"{said['algorithm']} took {said['seconds']:.1f} s")
     for warning in cast("list[str]", said["warnings"]):
-        console.print(f"note: {warning}", markup=False, soft_wrap=True)
+        shown.print(f"note: {warning}", markup=False, soft_wrap=True)
     if release.explanation is not None:
-        _render_explanation(console, release.explanation, [column.name for column in release.study.quasi])
-    console.print(f"\nwrote {out / 'release.csv'}, report.html, summary.json, study.toml", markup=False)
+        _render_explanation(shown, release.explanation, [column.name for column in release.study.quasi])
+    shown.print(f"\nwrote {out / 'release.csv'}, report.html, summary.json, study.toml", markup=False)
 
 
-def _render_explanation(console: Console, why: Explanation, names: list[str]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    columns = Table(title="what the columns cost", title_justify="left", box=None, pad_edge=False, header_style="bold")
-    columns.add_column("column")
-    for heading in ("loss", "of all", "exact", "suppressed"):
-        columns.add_column(heading, justify="right")
-    for each in why.columns:
-        columns.add_row(
-            Text(each.name), f"{each.loss:.4f}", f"{each.part:.1%}", f"{each.exact:.1%}", f"{each.suppressed:.1%}"
-        )
-    largest = Table(title="the largest classes", title_justify="left", box=None, pad_edge=False, header_style="bold")
-    largest.add_column("records", justify="right")
-    largest.add_column("of all loss", justify="right")
-    for name in names:
-        largest.add_column(Text(name))
-    for own in why.largest:
-        largest.add_row(f"{own.records:,}", f"{own.part:.1%}", *(Text(label) for label in own.labels))
-    less = Table(title="what asking for less would buy", title_justify="left", box=None, pad_edge=False)
-    less.add_column("request")
-    less.add_column("loss", justify="right")
-    less.add_column("saves", justify="right")
-    less.add_row("as it is, by the same little effort", f"{why.trial:.4f}", "")
-    for other in why.alternatives:
-        less.add_row(Text(other.request), f"{other.loss:.4f}", f"{other.saves:+.4f}")
-    for part in (columns, largest, less):
-        console.print()
-        console.print(part)
+def _render_explanation(shown: Console, why: Explanation, names: list[str]) -> None:
+    numbers = ("loss", "of all", "exact", "suppressed")
+    costs = table(
+        ("column", *numbers),
+        (
+            (each.name, f"{each.loss:.4f}", f"{each.part:.1%}", f"{each.exact:.1%}", f"{each.suppressed:.1%}")
+            for each in why.columns
+        ),
+        right=numbers, title="what the columns cost",
+    )  # fmt: skip
+    largest = table(
+        ("records", "of all loss", *names),
+        ((f"{own.records:,}", f"{own.part:.1%}", *own.labels) for own in why.largest),
+        right=("records", "of all loss"), title="the largest classes",
+    )  # fmt: skip
+    weaker = [(other.request, f"{other.loss:.4f}", f"{other.saves:+.4f}") for other in why.alternatives]
+    less = table(
+        ("request", "loss", "saves"),
+        [("as it is, by the same little effort", f"{why.trial:.4f}", ""), *weaker],
+        right=("loss", "saves"), title="what asking for less would buy",
+    )  # fmt: skip
+    for part in (costs, largest, less):
+        shown.print()
+        shown.print(part)

@@ -1,13 +1,14 @@
-"""`covey audit`: do the folders of a run hold what the parties signed, and does it follow from what was said?"""
+"""`covey audit`: checks that a run's folders hold what the parties signed, and that it follows from the messages."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from covey.cli.options import Json
+from covey.cli.output import print_json
 from covey.errors import InputError, Unmet
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 def audit(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR…", help="Folders of runs, or of a simulation.")],
     replay: Annotated[
-        bool, typer.Option("--replay", help="Also re-run the party from its journal, seed and data.")
+        bool, typer.Option("--replay", help="Also run the party again from its journal, seed and data.")
     ] = False,
     keys: Annotated[
         Path | None, typer.Option("--keys", metavar="DIR", help="For --replay: the party's keys (default: DIR/keys).")
@@ -25,9 +26,9 @@ def audit(
     data: Annotated[
         str | None, typer.Option("--data", metavar="DATA", help="For --replay: the data, if they have moved.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result for programs.")] = False,
+    as_json: Json = False,
 ) -> None:
-    """Checks transcripts against the protocol, the other files, and each other; exit 1 if anything is amiss.
+    """Checks transcripts against the protocol, the other files, and each other; exit 1 if anything is wrong.
 
     Example: covey audit out --replay --keys keys
     """
@@ -44,7 +45,7 @@ def audit(
             if not each.wrong:
                 wrong[str(each.folder)] += play_again(each.folder, keys, data)
     if as_json:
-        typer.echo(json.dumps([_spelled(each, wrong, replay) for each in audited], indent=2, ensure_ascii=False))
+        print_json([_spelled(each, wrong, replay) for each in audited])
     else:
         for each in audited:
             _render(each, wrong[str(each.folder)], replay)

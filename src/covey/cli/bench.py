@@ -1,4 +1,4 @@
-"""`covey bench`: the comparison that a sceptic wants, and the papers' figures."""
+"""`covey bench`: compares protocols and algorithms on one table, and judges the papers' claims."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from covey.cli import complete
+from covey.cli.options import Json, PartyTables, WholeTable, by_party, require_one_kind
+from covey.cli.output import console
+from covey.cli.output import table as show_table
 from covey.errors import Aborted, InputError
 
 if TYPE_CHECKING:
-    from covey.bench.dataset import Stage
+    from covey.bench.dataset import Dataset
     from covey.bench.findings import Chapter, Setting
 
 
@@ -27,29 +30,26 @@ def bench(
         typer.Argument(
             metavar="[NAME]",
             autocompletion=complete.experiments,
-            help="cluster, columns, peel, generalize, suppress, federate, collect: a paper's figures; or papers: all.",
+            help="An experiment: cluster, columns, peel, generalize, suppress, federate, collect; or papers, for all.",
         ),
     ] = None,
     study: Annotated[
-        Path | None, typer.Option("--study", metavar="STUDY", help="Compare on this study's data, not on the sample.")
+        Path | None,
+        typer.Option("--study", metavar="STUDY", help="Compare on this study's data instead of the sample."),
     ] = None,
-    data: Annotated[
-        list[str] | None, typer.Option("--data", metavar="PARTY=DATA", help="A party's data; once per party.")
-    ] = None,
-    table: Annotated[
-        str | None, typer.Option("--table", metavar="DATA", help="One table, dealt to the study's parties.")
-    ] = None,
-    k: Annotated[list[int] | None, typer.Option("--k", min=2, help="A k to try; may be given again.")] = None,
+    data: PartyTables = None,
+    table: WholeTable = None,
+    k: Annotated[list[int] | None, typer.Option("--k", min=2, help="A k to try; may be given several times.")] = None,
     adult: Annotated[
         Path | None,
-        typer.Option("--adult", metavar="DIR", help="Adult, as `covey data fetch adult` leaves it."),
+        typer.Option("--adult", metavar="DIR", help="The folder with Adult, as `covey data fetch adult` leaves it."),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Smaller tables, fewer points.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="Run every protocol at every k, however long.")] = False,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="For bench.html and bench.json.")] = Path(
+    quick: Annotated[bool, typer.Option("--quick", help="Use smaller tables and fewer points.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Run every protocol at every k, however long it takes.")] = False,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder for bench.html and bench.json.")] = Path(
         "bench-out"
     ),
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result for programs.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Compares every protocol, every centralized algorithm, and each owner alone, on one table.
 
@@ -57,7 +57,7 @@ def bench(
 
     Examples: covey bench; covey bench papers --quick; covey bench --study study.toml --table all.csv --k 5 --k 11
     """
-    from covey.bench import page
+    from covey.bench import page, papers
 
     given = study is not None or bool(data) or table is not None or bool(k) or full
     if name is not None and given:
@@ -69,12 +69,12 @@ def bench(
 
     try:
         if name is None:
-            stage = _stage(study, data or [], table)
-            found = [_compared(stage, tuple(k or ()), quick, full, tell)]
-            title = f"{stage.name}: what each way of anonymizing loses"
+            dataset = _dataset(study, data or [], table)
+            found = [_compared(dataset, tuple(k or ()), quick, full, tell)]
+            title = f"{dataset.name}: what each way of anonymizing loses"
         else:
-            found = _papers(name, _setting(adult, quick, tell))
-            title = "What the papers claim, and what we found" if name == "papers" else f"{name}: claims and figures"
+            found = list(papers.chapters(name, _setting(adult, quick, tell)))
+            title = "What the papers claim, and what we found" if name == papers.ALL else f"{name}: claims and figures"
     except KeyboardInterrupt:
         raise Aborted("interrupted; nothing was written", resumable=False) from None
     page.save(out, title, found)
@@ -84,9 +84,8 @@ def bench(
         _render(found, out)
 
 
-def _stage(study: Path | None, data: list[str], table: str | None) -> Stage:
+def _dataset(study: Path | None, data: list[str], table: str | None) -> Dataset:
     from covey.bench import dataset as datasets
-    from covey.cli.simulate import parties_data
     from covey.study import Study
 
     if study is None:
@@ -94,19 +93,18 @@ def _stage(study: Path | None, data: list[str], table: str | None) -> Stage:
             raise InputError("--data and --table need the study that they belong to: add --study STUDY")
         return datasets.sample()
     agreed = Study.load(study)
-    if (table is None) == (not data):
-        raise InputError("give either --data PARTY=DATA for each party, or --table DATA to deal one table to them")
-    return datasets.stage(agreed, parties_data(data)) if table is None else datasets.of_table(agreed, table)
+    require_one_kind(data, table)
+    return datasets.of_table(agreed, table) if table else datasets.of_parties(agreed, by_party("--data", data))
 
 
-def _compared(stage: Stage, ks: Sequence[int], quick: bool, full: bool, tell: Callable[[str], None]) -> Chapter:
+def _compared(data: Dataset, ks: Sequence[int], quick: bool, full: bool, tell: Callable[[str], None]) -> Chapter:
     from covey.bench import compare
     from covey.bench.findings import Chapter
 
     begun = time.perf_counter()
     allowance = float("inf") if full else _QUICK_ALLOWANCE if quick else _ALLOWANCE
     asked = tuple(sorted(set(ks))) or (compare.QUICK_KS if quick else compare.KS)
-    findings = compare.compare(stage, asked, allowance=allowance, tell=tell)
+    findings = compare.compare(data, asked, allowance=allowance, tell=tell)
     about = "Every protocol, every centralized algorithm, and each owner alone, on the same people."
     return Chapter("compare", about, "", findings, time.perf_counter() - begun)
 
@@ -120,32 +118,20 @@ def _setting(adult: Path | None, quick: bool, tell: Callable[[str], None]) -> Se
     return Setting(quick, next((place for place in places if (place / "adult.csv").is_file()), None), tell)
 
 
-def _papers(name: str, setting: Setting) -> list[Chapter]:
-    from covey.bench import papers
-
-    return list(papers.chapters(name, setting))
-
-
 def _render(found: Sequence[Chapter], out: Path) -> None:
-    from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
     from covey.bench.page import FIGURES, PAGE, spell
 
-    console = Console(highlight=False)
+    shown = console()
     for chapter in found:
-        console.print(f"\n[bold]{chapter.name}[/bold], {chapter.seconds:.0f} s")
-        for grid in (each for each in chapter.findings.tables if not each.long):
-            shown = Table(title=Text(grid.title), title_justify="left", box=None, pad_edge=False, header_style="bold")
-            for place, head in enumerate(grid.head):
-                numeric = any(isinstance(row[place], int | float) for row in grid.rows)
-                shown.add_column(Text(head), justify="right" if numeric else "left")
-            for row in grid.rows:
-                shown.add_row(*(Text(spell(cell)) for cell in row))
-            console.print(shown)
+        shown.print(f"\n[bold]{chapter.name}[/bold], {chapter.seconds:.0f} s")
+        for each in chapter.findings.tables:
+            if not each.long:
+                rows = [[spell(cell) for cell in row] for row in each.rows]
+                shown.print(show_table(each.head, rows, right=each.numbers, title=each.title))
         for claim in chapter.findings.claims:
-            console.print(Text(f"{claim.holds:>9}  {claim.where}: {claim.says} Found: {claim.found}"))
+            shown.print(Text(f"{claim.holds:>9}  {claim.where}: {claim.says} Found: {claim.found}"))
         for note in chapter.findings.notes:
-            console.print(Text(f"note: {note}"), soft_wrap=True)
-    console.print(f"\nwrote {out / PAGE}, with pictures, and {out / FIGURES}", markup=False)
+            shown.print(Text(f"note: {note}"), soft_wrap=True)
+    shown.print(f"\nwrote {out / PAGE}, with plots, and {out / FIGURES}", markup=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from datetime import UTC, datetime
@@ -11,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from covey.cli.options import KEYS, Json, Keys, Listen, RunFolder, listen_address
+from covey.cli.output import print_json
 from covey.errors import InputError, Unmet
 
 if TYPE_CHECKING:
@@ -31,11 +32,13 @@ def root() -> None:
 def invite(
     study: Annotated[Path, _STUDY],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The collector's folder, as for serve.")],
-    count: Annotated[int, typer.Option("--count", metavar="N", help="How many invitations.")] = 1,
-    valid: Annotated[float, typer.Option("--valid", metavar="DAYS", help="How long they can be used.")] = 14.0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result for programs.")] = False,
+    count: Annotated[int, typer.Option("--count", metavar="N", help="The number of invitations.")] = 1,
+    valid: Annotated[
+        float, typer.Option("--valid", metavar="DAYS", help="The number of days for which they can be used.")
+    ] = 14.0,
+    as_json: Json = False,
 ) -> None:
-    """Prints invitations, a line each, of which each lets one person enrol once; the folder keeps only their hashes.
+    """Prints invitations, one on each line. Each lets one person enrol once; the folder keeps only their hashes.
 
     Example: covey collect invite study.toml --out collection --count 200 > invitations.txt
     """
@@ -63,7 +66,7 @@ def invite(
     lines = [each.spell() for each in made]
     if as_json:
         until = datetime.fromtimestamp(expires, UTC).isoformat()
-        typer.echo(json.dumps({"invitations": lines, "expires": until, "address": address}, indent=2))
+        print_json({"invitations": lines, "expires": until, "address": address})
         return
     for line in lines:
         typer.echo(line)
@@ -74,22 +77,24 @@ def invite(
 @app.command()
 def serve(
     study: Annotated[Path, _STUDY],
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder for what the collection leaves.")],
-    keys: Annotated[Path, typer.Option("--keys", metavar="DIR", help="The collector's keys.")] = Path("keys"),
-    listen: Annotated[
-        str | None, typer.Option("--listen", metavar="HOST:PORT", help="Where to listen, if not at its address.")
-    ] = None,
+    out: RunFolder,
+    keys: Keys = KEYS,
+    listen: Listen = None,
     quorum: Annotated[
-        int | None, typer.Option("--quorum", metavar="N", help="How many must be ready (default: k).")
+        int | None, typer.Option("--quorum", metavar="N", help="The number of people who must be ready (default: k).")
     ] = None,
     closes: Annotated[
         str | None,
-        typer.Option("--closes", metavar="TIME", help="When it begins: 7d, 2026-12-01T18:00; else with the quorum."),
+        typer.Option(
+            "--closes",
+            metavar="TIME",
+            help="When it begins: 7d or 2026-12-01T18:00 (default: as soon as the quorum is ready).",
+        ),
     ] = None,
     phase_deadline: Annotated[
-        str, typer.Option("--phase-deadline", metavar="TIME", help="How long anyone may take to answer.")
+        str, typer.Option("--phase-deadline", metavar="TIME", help="The longest time that anybody may take to answer.")
     ] = "1h",
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result for programs.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Collects: takes enrolments until it begins, then leads everyone through the phases to the release.
 
@@ -102,7 +107,6 @@ def serve(
     from covey.party.collection import times
     from covey.party.collection.collecting import CollectorTask
     from covey.party.collection.collecting import serve as collect
-    from covey.wire.contact import Address
 
     if quorum is None and closes is None:
         raise InputError("say when to begin: --quorum N, --closes TIME, or both")
@@ -112,7 +116,7 @@ def serve(
                 study=study,
                 keys=keys,
                 out=out,
-                listen=None if listen is None else Address.parse(listen),
+                listen=listen_address(listen),
                 quorum=quorum,
                 closes=None if closes is None else times.moment(closes, "--closes", time.time()),
                 phase_seconds=times.duration(phase_deadline, "--phase-deadline"),
@@ -131,12 +135,14 @@ def respond(
         Path | None, typer.Option("--record", metavar="FILE.json", help="Your answers, instead of being asked.")
     ] = None,
     folder: Annotated[
-        Path | None, typer.Option("--folder", metavar="DIR", help="Where your key and answers are kept.")
+        Path | None, typer.Option("--folder", metavar="DIR", help="The folder that keeps your key and answers.")
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Agree without being asked.")] = False,
-    leave: Annotated[bool, typer.Option("--leave", help="Do what is due now, then leave; come back later.")] = False,
+    leave: Annotated[
+        bool, typer.Option("--leave", help="Do what is due now, then stop; run the command again later.")
+    ] = False,
 ) -> None:
-    """Takes part in a collection: asks, says what leaves this machine, asks for consent, and stays until it is done.
+    """Takes part in a collection: asks you, shows what leaves this machine, asks for consent, and stays on.
 
     Ctrl-C is harmless: the same command goes on.
 
@@ -190,9 +196,9 @@ def _agrees() -> bool:
 @app.command()
 def status(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The collector's folder.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result for programs.")] = False,
+    as_json: Json = False,
 ) -> None:
-    """Says how a collection stands: the phase, who is here, who is missing, until when.
+    """Shows the state of a collection: the phase, who is connected, who is missing, and the deadline.
 
     Example: covey collect status collection
     """
@@ -201,7 +207,7 @@ def status(
 
     found = boards.read(folder)
     if as_json:
-        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        print_json(found)
         return
     running = "" if found["running"] else "; the collector is not running"
     typer.echo(f"phase     {found['phase']}{running}")

@@ -1,23 +1,20 @@
-"""`covey data`: what ships, copied out; what is public, fetched."""
+"""`covey data`: copies out the samples that ship, and fetches public data sets."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from covey import samples
 from covey.cli import complete
+from covey.cli.options import Json
+from covey.cli.output import console, print_json, table
 from covey.samples.fetch import PUBLIC, known
 from covey.samples.fetch import fetch as fetch_public
 
 app = typer.Typer(no_args_is_help=True, help="Sample data that ships with Covey, and public data to fetch.")
-
-Json = Annotated[bool, typer.Option("--json", help="Print the result for programs.")]
 
 
 @app.command("list")
@@ -26,15 +23,11 @@ def list_(as_json: Json = False) -> None:
     entries = [("sample", name, samples.describe(name)) for name in samples.names()]
     entries += [("public", name, public.about) for name, public in PUBLIC.items()]
     if as_json:
-        typer.echo(json.dumps([{"kind": k, "name": n, "about": about} for k, n, about in entries], indent=2))
+        print_json([{"kind": k, "name": n, "about": about} for k, n, about in entries])
         return
     commands = {"sample": "covey data sample", "public": "covey data fetch"}
-    table = Table(box=None, pad_edge=False)
-    for heading in ("get it with", "what it is"):
-        table.add_column(heading)
-    for kind, name, about in entries:
-        table.add_row(f"{commands[kind]} {name}", about)
-    Console().print(table)
+    rows = [(f"{commands[kind]} {name}", about) for kind, name, about in entries]
+    console().print(table(("get it with", "what it is"), rows))
 
 
 @app.command()
@@ -61,7 +54,7 @@ def fetch(
 def _say(name: str, folder: Path, as_json: bool) -> None:
     files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     if as_json:
-        typer.echo(json.dumps({"name": name, "folder": str(folder), "files": files}, indent=2))
+        print_json({"name": name, "folder": str(folder), "files": files})
         return
     typer.echo(f"{name} is in {folder}: {', '.join(files)}")
     typer.echo(f"Begin with the comments in {folder / 'study.toml'}")

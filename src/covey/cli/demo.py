@@ -1,15 +1,17 @@
-"""`covey demo`: the main job, on what ships with the package."""
+"""`covey demo`: the main job, on sample data that ships with the package."""
 
 from __future__ import annotations
 
 import csv
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from covey.cli import complete
+from covey.cli.options import Json
+from covey.cli.outcome import render
+from covey.cli.output import console, print_json, table
 from covey.errors import Aborted
 
 if TYPE_CHECKING:
@@ -25,14 +27,14 @@ def demo(
         typer.Option(
             "--protocol",
             metavar="NAME",
-            help="Which protocol to show; see `covey protocols`.",
+            help="The protocol to show; see `covey protocols`.",
             autocompletion=complete.protocols,
         ),
     ] = None,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A new folder, or an earlier demo's.")] = Path(
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A new folder, or that of an earlier demo.")] = Path(
         "covey-demo"
     ),
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result for programs.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Shows the main job: parties as separate processes, with real certificates and TLS, publish one table.
 
@@ -52,7 +54,7 @@ def demo(
         raise Aborted("interrupted; nothing was released", resumable=False) from None
     verified = check(ready, out)
     if as_json:
-        typer.echo(json.dumps({**summary.describe(), "verified": verified}, indent=2, ensure_ascii=False))
+        print_json({**summary.describe(), "verified": verified})
     else:
         _conclude(summary, verified, out)
 
@@ -75,8 +77,6 @@ def _introduce(ready: Demo) -> None:
 
 
 def _conclude(summary: Summary, verified: str, run: Path) -> None:
-    from covey.cli.outcome import render
-
     typer.echo("")
     _excerpt(run / "release.csv")
     typer.echo("")
@@ -86,18 +86,9 @@ def _conclude(summary: Summary, verified: str, run: Path) -> None:
 
 
 def _excerpt(release: Path) -> None:
-    """A dozen rows from all over the release: it is sorted, and its beginning is not typical."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
+    """Prints a dozen rows from all over the release: it is sorted, so that its beginning is not typical."""
     with release.open(newline="", encoding="utf-8") as stream:
         header, *rows = list(csv.reader(stream))
     shown = rows if len(rows) <= _SHOWN else [rows[place * len(rows) // _SHOWN] for place in range(_SHOWN)]
     title = "release.csv" if shown is rows else f"release.csv: {_SHOWN} of its {len(rows):,} rows"
-    table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
-    for name in header:
-        table.add_column(Text(name))
-    for row in shown:
-        table.add_row(*map(Text, row))
-    Console().print(table)
+    console().print(table(header, shown, title=title))

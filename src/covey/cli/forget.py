@@ -1,20 +1,22 @@
-"""`covey forget`: erases what a finished run keeps secret."""
+"""`covey forget`: erases the secrets that a finished run keeps."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from covey.cli.options import Json
+from covey.cli.output import print_json
+
 
 def forget(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run or of a simulation.")],
     unfinished: Annotated[
-        bool, typer.Option("--unfinished", help="Also where a run has not ended; it can then not go on.")
+        bool, typer.Option("--unfinished", help="Also erase a run that has not ended; it can then not go on.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result for programs.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Erases the journals of a finished run, with their seeds and session keys, and leaves what may be kept.
 
@@ -24,7 +26,7 @@ def forget(
 
     gone = erase(folder, unfinished=unfinished)
     if as_json:
-        typer.echo(json.dumps({"erased": [str(path) for path in gone]}, indent=2))
+        print_json({"erased": [str(path) for path in gone]})
         return
     for path in gone:
         typer.echo(f"erased {path}")

@@ -1,13 +1,14 @@
-"""`covey hierarchy check` and `covey hierarchy show`: a hierarchy file, looked at and tested."""
+"""`covey hierarchy check` and `covey hierarchy show`: tests and shows a hierarchy file."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from covey.cli.options import Json
+from covey.cli.output import console, print_json
 from covey.errors import InputError, Unmet
 from covey.plain import plain
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from covey.hierarchy import Hierarchy
 
-app = typer.Typer(help="Hierarchies looked at and tested.", no_args_is_help=True)
+app = typer.Typer(help="Shows and tests hierarchy files.", no_args_is_help=True)
 
 _DEPTH_COLOURS = ("bold", "cyan", "green", "yellow", "magenta")
 
@@ -25,15 +26,15 @@ _DEPTH_COLOURS = ("bold", "cyan", "green", "yellow", "magenta")
 def check(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A hierarchy in ARX's format: leaf;parent;…;*")],
     data: Annotated[
-        str | None, typer.Option("--data", metavar="DATA", help="Also look for this data's values.")
+        str | None, typer.Option("--data", metavar="DATA", help="Also look for the values of this data.")
     ] = None,
-    column: Annotated[str | None, typer.Option("--column", metavar="C", help="The data's column.")] = None,
+    column: Annotated[str | None, typer.Option("--column", metavar="COLUMN", help="The column of the data.")] = None,
     number: Annotated[
         bool, typer.Option("--number", help="The leaves are numbers: 37, 37.0 and ' 37' are one.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result for programs.")] = False,
+    as_json: Json = False,
 ) -> None:
-    """Is the file a tree, and does it have every value of the data?
+    """Checks that the file is a tree, and that it has every value of the data.
 
     Example: covey hierarchy check region.csv --data north.csv --column region
     """
@@ -51,7 +52,7 @@ def check(
         "unknown": lacking,
     }
     if as_json:
-        typer.echo(json.dumps(report, indent=2, ensure_ascii=False))
+        print_json(report)
     else:
         typer.echo(f"{file}: a tree of {tree.leaves:,} leaves, {tree.levels} levels, {tree.nodes:,} nodes")
         for value, rows in lacking.items():
@@ -76,13 +77,12 @@ def _lacking(tree: Hierarchy, data: str, column: str) -> dict[str, int]:
 @app.command()
 def show(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A hierarchy in ARX's format: leaf;parent;…;*")],
-    leaves: Annotated[int, typer.Option("--leaves", min=0, help="How many leaves to show below each node.")] = 8,
+    leaves: Annotated[int, typer.Option("--leaves", min=0, help="The number of leaves to show below each node.")] = 8,
 ) -> None:
-    """The file as a tree, in colour.
+    """Shows the file as a tree, in colour.
 
     Example: covey hierarchy show hierarchies/occupation.csv --leaves 3
     """
-    from rich.console import Console
     from rich.tree import Tree
 
     from covey.hierarchy import read
@@ -90,7 +90,7 @@ def show(
     tree = read(file)
     shown = Tree(_label(tree, tree.root))
     _grow(shown, tree, tree.root, _children(tree), leaves)
-    Console(highlight=False).print(shown)
+    console().print(shown)
 
 
 def _children(tree: Hierarchy) -> dict[int, list[int]]:

@@ -1,29 +1,31 @@
-"""`covey keys`: what a party proves itself with."""
+"""`covey keys`: makes and shows the keys with which a party proves its identity."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from covey.cli.options import KEYS, Json
+from covey.cli.output import print_json
 from covey.plain import plain
 
 if TYPE_CHECKING:
     from covey.party.identity.certificate import Certificate
 
-app = typer.Typer(no_args_is_help=True, help="A party's keys and certificate: made, shown.")
+app = typer.Typer(no_args_is_help=True, help="Makes and shows a party's keys and certificate.")
 
-Json = Annotated[bool, typer.Option("--json", help="Print the result for programs.")]
 _DAYS = 730
 
 
 @app.command()
 def new(
     party: Annotated[str, typer.Argument(metavar="PARTY", help="The party's name in the study.")],
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A folder without keys in it.")] = Path("keys"),
-    days: Annotated[int, typer.Option("--days", min=1, max=3650, help="How long the certificate is valid.")] = _DAYS,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A folder without keys in it.")] = KEYS,
+    days: Annotated[
+        int, typer.Option("--days", min=1, max=3650, help="The number of days for which the certificate is valid.")
+    ] = _DAYS,
     as_json: Json = False,
 ) -> None:
     """Makes a party's keys and certificate, readable by their owner alone, and prints the fingerprint.
@@ -42,12 +44,10 @@ def new(
 
 @app.command()
 def show(
-    path: Annotated[Path, typer.Argument(metavar="[DIR|PEM]", help="A folder with keys, or a certificate.")] = Path(
-        "keys"
-    ),
+    path: Annotated[Path, typer.Argument(metavar="[DIR|PEM]", help="A folder with keys, or a certificate.")] = KEYS,
     as_json: Json = False,
 ) -> None:
-    """Shows a certificate's party, days and fingerprint: yours, or one that you were given.
+    """Shows the party, the dates and the fingerprint of your certificate, or of one that you were given.
 
     Example: covey keys show certs/south.pem
     """
@@ -71,7 +71,7 @@ def _show(certificate: Certificate, path: Path, as_json: bool) -> None:
             "begins": certificate.begins.isoformat(),
             "ends": certificate.ends.isoformat(),
         }
-        typer.echo(json.dumps(content, indent=2))
+        print_json(content)
         return
     typer.echo(f"party        {plain(certificate.party)}")
     typer.echo(f"certificate  {path}")

@@ -1,13 +1,13 @@
-"""`covey plan`: before anything runs, what it will cost and what each party will learn."""
+"""`covey plan`: shows, before anything runs, what a run will cost and what each party will learn."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from covey.cli.options import Json, StudyFile
+from covey.cli.output import print_json
 from covey.errors import InputError
 
 if TYPE_CHECKING:
@@ -16,17 +16,19 @@ if TYPE_CHECKING:
 
 
 def plan(
-    study: Annotated[Path, typer.Argument(metavar="STUDY", help="The study file.")],
+    study: StudyFile,
     rows: Annotated[
         list[str] | None,
-        typer.Option("--rows", metavar="N…", help="Rows of every party, of each in the study's order, or PARTY=N."),
+        typer.Option(
+            "--rows", metavar="N…", help="The rows of every party, or of each in the study's order, or PARTY=N."
+        ),
     ] = None,
     more: Annotated[list[str] | None, typer.Argument(hidden=True, metavar="[N…]")] = None,
-    latency: Annotated[str, typer.Option("--latency", help="Between the parties.")] = "30ms",
-    bandwidth: Annotated[str, typer.Option("--bandwidth", help="Between the parties.")] = "100mbit",
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result for programs.")] = False,
+    latency: Annotated[str, typer.Option("--latency", help="The latency between the parties.")] = "30ms",
+    bandwidth: Annotated[str, typer.Option("--bandwidth", help="The bandwidth between the parties.")] = "100mbit",
+    as_json: Json = False,
 ) -> None:
-    """Says what a run will cost and what each party will learn, before anything runs.
+    """Shows what a run will cost and what each party will learn, before anything runs.
 
     Example: covey plan study.toml --rows 1000 2000 500, or --rows north=1000 --rows south=2000
     """
@@ -41,13 +43,13 @@ def plan(
         agreed, _rows(agreed, [*(rows or []), *(more or [])]), parse_latency(latency), parse_bandwidth(bandwidth)
     )
     if as_json:
-        typer.echo(json.dumps(made.describe(), indent=2, ensure_ascii=False))
+        print_json(made.describe())
     else:
         _render(made, latency, bandwidth)
 
 
 def _rows(study: Study, given: list[str]) -> dict[str, int]:
-    """Each holder's rows: one number for all, one for each in the study's order, or PARTY=N."""
+    """Reads each holder's rows: one number for all, one for each in the study's order, or PARTY=N."""
     holders = [party.name for party in study.holders]
     if study.partition == "respondents" and not holders:
         holders = ["respondents"]

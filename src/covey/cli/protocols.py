@@ -1,13 +1,14 @@
-"""`covey protocols`: the protocols compared, or one explained."""
+"""`covey protocols`: compares the protocols, or explains one."""
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from covey.cli import complete
+from covey.cli.options import Json
+from covey.cli.output import console, print_json
 
 if TYPE_CHECKING:
     from covey.protocols import Protocol
@@ -16,9 +17,11 @@ if TYPE_CHECKING:
 def protocols(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="One of them, with its options.", autocompletion=complete.protocols),
+        typer.Argument(
+            metavar="[NAME]", help="Explain this protocol, with its options.", autocompletion=complete.protocols
+        ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result for programs.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Compares the protocols: what they need, guarantee and leak; with a name, one of them in full.
 
@@ -28,7 +31,7 @@ def protocols(
 
     chosen = named(name) if name is not None else all_protocols()
     if as_json:
-        typer.echo(json.dumps([describe(protocol) for protocol in chosen], indent=2, ensure_ascii=False))
+        print_json([describe(protocol) for protocol in chosen])
     elif name is not None:
         for protocol in chosen:
             _explain(protocol)
@@ -37,7 +40,7 @@ def protocols(
 
 
 def describe(protocol: Protocol) -> dict[str, object]:
-    """A protocol for programs."""
+    """Describes a protocol for programs."""
     return {
         "name": protocol.name,
         "about": protocol.about,
@@ -53,7 +56,7 @@ def describe(protocol: Protocol) -> dict[str, object]:
 
 
 def leaks(protocol: Protocol) -> dict[str, list[str]]:
-    """What each role learns, with the run's numbers left open."""
+    """Returns what each role learns, with the numbers of a run left open."""
     found = {"everyone": list(protocol.leakage.everyone)}
     for role, sentences in protocol.leakage.by_role.items():
         found[role] = list(sentences)
@@ -69,22 +72,21 @@ _SPLITS = {"horizontal": "rows split", "vertical": "columns split", "respondents
 
 
 def _compare(chosen: tuple[Protocol, ...]) -> None:
-    """A few lines for each, so that eighty columns are enough."""
-    from rich.console import Console
+    """Prints a few lines for each, so that eighty columns are enough."""
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(highlight=False)
+    shown = console()
     for each in chosen:
         split = _SPLITS[each.requirements.partition]
-        console.print(Text.assemble((each.name, "bold"), f": {split}; the release goes to {each.released_to}"))
+        shown.print(Text.assemble((each.name, "bold"), f": {split}; the release goes to {each.released_to}"))
         lines = Table.grid(padding=(0, 1))
         for heading, text in (("does", each.about), ("needs", each.needs), ("keeps", each.guarantees)):
             lines.add_row(Text(heading, "dim"), Text(text))
-        console.print(Padding(lines, (0, 0, 0, 2)))
-        console.print()
-    console.print("covey protocols NAME tells what one leaks, and its options.")
+        shown.print(Padding(lines, (0, 0, 0, 2)))
+        shown.print()
+    shown.print("covey protocols NAME tells what one leaks, and its options.")
 
 
 def _explain(protocol: Protocol) -> None:

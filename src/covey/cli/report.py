@@ -1,12 +1,14 @@
-"""`covey report`: the page of a run or a release, made again."""
+"""`covey report`: makes the page of a run or a release again."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from covey.cli.options import Json
+from covey.cli.output import print_json
 
 
 def report(
@@ -15,7 +17,7 @@ def report(
         str | None,
         typer.Option("--data", metavar="DATA", help="Your own data, to show each column before and after."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result for programs.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Makes report.html again from the files in a folder; without --data it shows nothing of the original.
 
@@ -24,4 +26,7 @@ def report(
     from covey.party.record.reporting import write
 
     path = write(folder, data=data)
-    typer.echo(json.dumps({"report": str(path)}) if as_json else f"wrote {path}")
+    if as_json:
+        print_json({"report": str(path)})
+    else:
+        typer.echo(f"wrote {path}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from covey.cli.options import Json, PartyTables, WholeTable, by_party, require_one_kind
 from covey.errors import Aborted, InputError, Unmet
 
 if TYPE_CHECKING:
@@ -15,22 +16,28 @@ if TYPE_CHECKING:
 
 def simulate(
     study: Annotated[Path, typer.Argument(metavar="STUDY", help="The study file; it needs no addresses.")],
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A new folder, with one below it per party.")],
-    data: Annotated[
-        list[str] | None, typer.Option("--data", metavar="PARTY=DATA", help="A party's data; once per party.")
-    ] = None,
-    table: Annotated[
-        str | None, typer.Option("--table", metavar="DATA", help="One table, to be dealt to the parties first.")
-    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="A new folder, which gets a folder for each party.")
+    ],
+    data: PartyTables = None,
+    table: WholeTable = None,
     skew: Annotated[
         str | None, typer.Option("--skew", metavar="COLUMN", help="Deal each party a range of this column's values.")
     ] = None,
-    deal_seed: Annotated[int | None, typer.Option("--deal-seed", min=0, help="Repeats the dealing alone.")] = None,
-    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Repeats the whole run.")] = None,
-    in_process: Annotated[bool, typer.Option("--in-process", help="One process, no TLS: faster.")] = False,
-    latency: Annotated[str | None, typer.Option("--latency", help="Of every line, for instance 30ms.")] = None,
-    bandwidth: Annotated[str | None, typer.Option("--bandwidth", help="Of every line, for instance 10mbit.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result for programs.")] = False,
+    deal_seed: Annotated[
+        int | None, typer.Option("--deal-seed", min=0, help="Makes the dealing of the table repeatable.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Makes the whole run repeatable.")] = None,
+    in_process: Annotated[
+        bool, typer.Option("--in-process", help="Run all parties in one process, without TLS: faster.")
+    ] = False,
+    latency: Annotated[
+        str | None, typer.Option("--latency", help="The latency of every connection, for instance 30ms.")
+    ] = None,
+    bandwidth: Annotated[
+        str | None, typer.Option("--bandwidth", help="The bandwidth of every connection, for instance 10mbit.")
+    ] = None,
+    as_json: Json = False,
 ) -> None:
     """Runs all parties of a study on this machine, each as a process with its own keys, over TLS.
 
@@ -47,11 +54,10 @@ def simulate(
     agreed = Study.load(study)
     late = 0.0 if latency is None else parse_latency(latency)
     wide = None if bandwidth is None else parse_bandwidth(bandwidth)
-    if (table is None) == (not data):
-        raise InputError("give either --data PARTY=DATA for each party, or --table DATA to deal one table to them")
+    require_one_kind(data, table)
     if table is None and (skew is not None or deal_seed is not None):
         raise InputError("--skew and --deal-seed say how --table is dealt; there is no --table")
-    given = parties_data(data or [])
+    given = by_party("--data", data or [])
     try:
         if table is not None:
             given = _deal(agreed, table, out, skew, deal_seed if deal_seed is not None else seed)
@@ -72,7 +78,7 @@ def simulate(
 
 
 def _explained(study: Study, data: dict[str, str], error: Unmet) -> Unmet:
-    """What a trusted party would say, where it says more: a simulation has everyone's data, and no secrets."""
+    """Returns the trusted party's error where it says more: a simulation has everyone's data, and no secrets."""
     from covey.party.session.data import load_table
     from covey.protocols import of_study
 
@@ -86,19 +92,6 @@ def _explained(study: Study, data: dict[str, str], error: Unmet) -> Unmet:
         parts = (told, told.partition(": ")[2])
         return more if any(part and str(more).startswith(part) for part in parts) else error
     return error
-
-
-def parties_data(given: list[str]) -> dict[str, str]:
-    """`PARTY=DATA` texts by party. Raises InputError that names the one that is wrong."""
-    found: dict[str, str] = {}
-    for text in given:
-        party, equals, path = text.partition("=")
-        if not equals or not party or not path:
-            raise InputError(f"--data {text}: write it as PARTY=DATA")
-        if party in found:
-            raise InputError(f"--data {party}=… is given twice; a party has one table")
-        found[party] = path
-    return found
 
 
 def _deal(study: Study, table: str, out: Path, skew: str | None, seed: int | None) -> dict[str, str]:

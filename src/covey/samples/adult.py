@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
-from collections.abc import Iterable, Sequence
+import io
+from collections.abc import Iterable, Mapping, Sequence
 
 from covey.errors import InputError
-from covey.samples.sets import Files, sheet
-from covey.samples.trees import grouped, lines
 
 # UCI's file has no header; these are its fields, in its order.
 FIELDS = (
@@ -20,6 +20,7 @@ COLUMNS = (
 _UNKNOWN = "?"
 _KEPT = tuple(FIELDS.index(column) for column in COLUMNS)
 
+Files = dict[str, bytes]
 Groups = dict[str, dict[str, tuple[str, ...]]]  # realm -> group -> values
 
 WORKCLASS = {
@@ -135,7 +136,7 @@ Row = tuple[str, ...]
 
 
 def parse(raw: bytes) -> list[Row]:
-    """The complete rows of UCI's file, with our nine columns; rows with an unknown field are dropped, as is customary.
+    """Returns the complete rows of UCI's file with our nine columns; rows with an unknown field are dropped, as usual.
 
     Raises InputError, naming the line, if a line does not have fifteen fields.
     """
@@ -163,19 +164,39 @@ def digest(rows: Sequence[Row]) -> str:
 
 
 def files(rows: Iterable[Row]) -> Files:
-    """The data set as it is written: the table, its hierarchies, its study."""
+    """Returns the files of the data set: the table, its hierarchies, its study."""
     return {
         "adult.csv": sheet(COLUMNS, rows),
         "study.toml": STUDY.encode(),
         "hierarchies/marital-status.csv": grouped(MARITAL),
         "hierarchies/workclass.csv": grouped(WORKCLASS),
-        "hierarchies/education.csv": _nested(EDUCATION),
-        "hierarchies/native-country.csv": _nested(COUNTRY),
-        "hierarchies/occupation.csv": _nested(OCCUPATION),
+        "hierarchies/education.csv": nested(EDUCATION),
+        "hierarchies/native-country.csv": nested(COUNTRY),
+        "hierarchies/occupation.csv": nested(OCCUPATION),
     }
 
 
-def _nested(realms: Groups) -> bytes:
+def sheet(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
+    """Writes a CSV file with a header: commas, LF, UTF-8."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def lines(paths: Iterable[tuple[str, ...]]) -> bytes:
+    """Writes a hierarchy in ARX's format from each leaf's path below the root."""
+    return "".join(";".join([*path, "*"]) + "\n" for path in paths).encode()
+
+
+def grouped(groups: Mapping[str, Iterable[str]]) -> bytes:
+    """Writes a hierarchy of two levels below the root: each leaf and its group."""
+    return lines((leaf, group) for group, leaves in groups.items() for leaf in leaves)
+
+
+def nested(realms: Groups) -> bytes:
+    """Writes a hierarchy of three levels below the root: each leaf, its group and its realm."""
     return lines(
         (leaf, group, realm) for realm, groups in realms.items() for group, leaves in groups.items() for leaf in leaves
     )

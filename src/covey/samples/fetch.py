@@ -16,7 +16,6 @@ from pathlib import Path
 
 from covey.errors import InputError
 from covey.samples import adult, make_room
-from covey.samples.sets import Files
 
 _MOST_BYTES = 32 * 1024 * 1024
 _PATIENCE = 60.0
@@ -24,7 +23,7 @@ _PATIENCE = 60.0
 
 @dataclass(frozen=True)
 class Public:
-    """A public data set: where it is, what its rows must hash to, how it is read and what is written."""
+    """A public data set: its address, the hash of its rows, and the functions that read it and write its files."""
 
     name: str
     about: str
@@ -32,7 +31,7 @@ class Public:
     sha256: str
     parse: Callable[[bytes], list[adult.Row]]
     digest: Callable[[Sequence[adult.Row]], str]
-    files: Callable[[Sequence[adult.Row]], Files]
+    files: Callable[[Sequence[adult.Row]], adult.Files]
 
 
 ADULT = Public(
@@ -48,7 +47,7 @@ PUBLIC: dict[str, Public] = {ADULT.name: ADULT}
 
 
 def known(name: str) -> Public:
-    """The public data set of that name; InputError if there is none."""
+    """Returns the public data set of that name. Raises InputError if there is none."""
     if name not in PUBLIC:
         raise InputError(f"there is no public data set {name!r}; there are {', '.join(PUBLIC)}")
     return PUBLIC[name]

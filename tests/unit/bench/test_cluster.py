@@ -18,7 +18,7 @@ QUICK = Setting(quick=True, adult=None)
 def findings() -> Findings:
     """The experiment on the shipped sample, as small as can be."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cluster, "scale_of", lambda setting, table: cluster.Scale((200, 300), (10, 20), (10, 20), 150))
+        patch.setattr(cluster, "scale_of", lambda setting, whole: cluster.Scale((200, 300), (10, 20), (10, 20), 150))
         return find("cluster").run(QUICK)
 
 

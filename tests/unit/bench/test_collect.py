@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from covey.bench.findings import Setting
-from covey.bench.papers.collect import EXPERIMENT, Line, preserved
+from covey.bench.papers.collect import EXPERIMENT, CurveOrder, preserved
 from covey.hierarchy import Hierarchy
 from covey.protocols.collect.grid import Grid
 
@@ -20,7 +20,7 @@ def test_exact_multiples_preserve_every_triple_and_a_reversal_of_distances_does_
 
 
 def test_losses_of_a_line_by_hand() -> None:
-    line = Line((TREE,), np.array([[0, 1, 6, 7]], dtype=np.int32), Grid.of([TREE], 8))
+    line = CurveOrder((TREE,), np.array([[0, 1, 6, 7]], dtype=np.int32), Grid.of([TREE], 8))
     halves = line.cells.copy()
     assert line.loss(halves, 2) == pytest.approx(3 / 7)
     assert line.paper_loss(halves, 2) == pytest.approx(1 / 7)
@@ -29,7 +29,7 @@ def test_losses_of_a_line_by_hand() -> None:
 
 
 def test_positions_of_a_line_rise_with_its_cells() -> None:
-    line = Line((TREE,), np.arange(8, dtype=np.int32)[np.newaxis, :], Grid.of([TREE], 8))
+    line = CurveOrder((TREE,), np.arange(8, dtype=np.int32)[np.newaxis, :], Grid.of([TREE], 8))
     positions = line.positions(10, 20, seed=3)
     assert (np.diff(positions[np.argsort(line.cells)]) >= 20).all()
 

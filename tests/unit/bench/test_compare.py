@@ -12,7 +12,7 @@ from tests.conftest import Covey
 
 from covey.bench import dataset as datasets
 from covey.bench.compare import compare
-from covey.bench.dataset import Stage
+from covey.bench.dataset import Dataset
 from covey.bench.findings import Findings
 from covey.study import Study
 
@@ -61,16 +61,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def town(folder: Path) -> Stage:
+def town(folder: Path) -> Dataset:
     return datasets.of_table(Study.load(folder / "study.toml"), str(folder / "all.csv"))
 
 
 @pytest.fixture(scope="module")
-def findings(town: Stage) -> Findings:
+def findings(town: Dataset) -> Findings:
     return compare(town, (3, 9), allowance=0.0)
 
 
-def test_every_row_is_dealt_once(town: Stage) -> None:
+def test_every_row_is_dealt_once(town: Dataset) -> None:
     dealt = sorted(name for table in town.sites.values() for name in table.column("person").to_pylist())
     assert dealt == sorted(town.pooled.column("person").to_pylist())
 
@@ -96,7 +96,7 @@ def test_no_risk_is_above_one_in_k(findings: Findings) -> None:
     assert all(float(risk or 0) <= 1 / int(asked or 1) for asked, risk in judged)
 
 
-def test_a_protocol_runs_for_real_only_while_its_allowance_lasts(town: Stage) -> None:
+def test_a_protocol_runs_for_real_only_while_its_allowance_lasts(town: Dataset) -> None:
     every = compare(town, (3, 9), allowance=0.0, protocols=("peel",)).tables[-1]
     rounds, remark = every.head.index("rounds"), every.head.index("remark")
     peel = [row for row in every.rows if row[1] == "peel" and row[2] == "nobody"]
@@ -110,8 +110,8 @@ def test_a_site_below_k_withholds_its_rows_and_they_count_as_lost(tmp_path: Path
     for name, size in sizes.items():
         pyarrow.csv.write_csv(people(size), tmp_path / f"{name}.csv")
     study = Study.load(tmp_path / "study.toml")
-    stage = datasets.stage(study, {name: str(tmp_path / f"{name}.csv") for name in sizes})
-    every = compare(stage, (5,), allowance=0.0, protocols=()).tables[-1]
+    data = datasets.of_parties(study, {name: str(tmp_path / f"{name}.csv") for name in sizes})
+    every = compare(data, (5,), allowance=0.0, protocols=()).tables[-1]
     row = next(row for row in every.rows if row[1] == "each alone")
     assert row[every.head.index("withheld")] == 4
     assert float(row[every.head.index("loss (LM)")] or 0) > 4 / 124
@@ -124,11 +124,11 @@ def test_a_vertical_study_is_joined_on_its_key_for_the_comparison(tmp_path: Path
     (tmp_path / "study.toml").write_text(text)
     pyarrow.csv.write_csv(people(30).select(["person", "age"]), tmp_path / "east.csv")
     pyarrow.csv.write_csv(people(40).select(["person", "sex", "ill"]), tmp_path / "west.csv")
-    stage = datasets.stage(
+    data = datasets.of_parties(
         Study.load(tmp_path / "study.toml"), {n: str(tmp_path / f"{n}.csv") for n in ("east", "west")}
     )
-    assert stage.pooled.num_rows == 30
-    row = stage.pooled.filter(pa.compute.equal(stage.pooled.column("person"), "p9")).to_pylist()
+    assert data.pooled.num_rows == 30
+    row = data.pooled.filter(pa.compute.equal(data.pooled.column("person"), "p9")).to_pylist()
     assert row == [{"person": "p9", "age": "31", "sex": "M", "ill": "no"}]
 
 

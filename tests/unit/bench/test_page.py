@@ -6,7 +6,7 @@ import json
 import math
 import re
 
-from covey.bench.findings import Chapter, Claim, Curve, Findings, Grid, Plot
+from covey.bench.findings import Chapter, Claim, Curve, Findings, Plot, ResultTable
 from covey.bench.page import as_json, render, spell
 from covey.bench.plotting import draw
 
@@ -42,7 +42,7 @@ def test_a_plot_without_points_is_not_drawn() -> None:
 def test_names_from_elsewhere_stay_words() -> None:
     page = render(HOSTILE, [
         chapter(
-            tables=(Grid(HOSTILE, (HOSTILE,), ((HOSTILE,),)),),
+            tables=(ResultTable(HOSTILE, (HOSTILE,), ((HOSTILE,),)),),
             plots=(Plot(HOSTILE, HOSTILE, HOSTILE, (Curve(HOSTILE, ((1.0, 1.0),)),)),),
             claims=(Claim(HOSTILE, HOSTILE, HOSTILE, "no"),), notes=(HOSTILE,),
         ),
@@ -60,7 +60,7 @@ def test_the_overview_counts_which_claims_hold() -> None:
 
 
 def test_figures_that_are_not_finite_are_null_for_programs() -> None:
-    found = json.loads(as_json([chapter(tables=(Grid("t", ("a",), ((math.inf,),)),))]))
+    found = json.loads(as_json([chapter(tables=(ResultTable("t", ("a",), ((math.inf,),)),))]))
     assert found["trial"]["findings"]["tables"][0]["rows"] == [[None]]
 
 

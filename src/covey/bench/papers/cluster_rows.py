@@ -11,12 +11,10 @@ Both schedules  run for real, all parties in this process: rounds, bytes, exact 
 from __future__ import annotations
 
 import re
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 
@@ -29,16 +27,13 @@ from covey.anonymizers.kernels import forest
 from covey.anonymizers.merging import agglomerate
 from covey.anonymizers.sequential import SWEEPS, first_labels, split_large
 from covey.anonymizers.sweeping import sweep
-from covey.bench.findings import Claim, Curve, Experiment, Findings, Grid, Plot, Setting
-from covey.bench.papers.census import Census, census
-from covey.party.session.data import load_table
-from covey.party.simulate.in_process import simulate
+from covey.bench.dataset import Dataset, MeasuredRun, PartitionedStudy
+from covey.bench.findings import Claim, Experiment, Findings, Plot, ResultTable, Setting, curves
+from covey.bench.papers.census import census
 from covey.protocols.cluster_rows import clear, release
 from covey.protocols.cluster_rows.ground import lay_ground
 from covey.protocols.cluster_rows.kernels import Children
 from covey.protocols.cluster_rows.sweep import find_critical
-from covey.study import Study
-from covey.table import Table
 
 PARTIES = 5
 ALGORITHMS = ("sequential", "mondrian", "hilbert", "peel")
@@ -47,17 +42,16 @@ GUARDED = "cluster, guarded"
 
 @dataclass(frozen=True)
 class Scale:
-    """How much is measured."""
+    """The sizes that are measured."""
 
     rows: tuple[int, ...]
     ks: tuple[int, ...]
     loss_ks: tuple[int, ...]
-    runs: int  # rows of the real runs
+    run_rows: int
 
 
-def scale_of(setting: Setting, table: Census) -> Scale:
-    """As much as the setting allows, and the table has."""
-    whole = table.table.num_rows
+def scale_of(setting: Setting, whole: int) -> Scale:
+    """Returns as much as the setting allows and the table has."""
     if setting.quick:
         rows = tuple(sorted({min(whole, number) for number in (1000, 2000, 3000)}))
         return Scale(rows, (10, 50), (10, 25, 50), min(whole, 1000))
@@ -65,19 +59,13 @@ def scale_of(setting: Setting, table: Census) -> Scale:
     return Scale(rows, (10, 50, 100), (10, 25, 50, 100), min(whole, 10_000))
 
 
-@dataclass(frozen=True)
-class Lost:
-    """What a release of one way loses."""
-
-    way: str
-    k: int
-    lm: float
-    em: float
+Losses = dict[tuple[str, int], tuple[float, float]]
+"""LM and EM by way of publishing and k."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What the paper's algorithm takes."""
+    """The cost of the paper's algorithm."""
 
     n: int
     k: int
@@ -86,53 +74,64 @@ class Cost:
     calls: int
     rounds: int
 
+    @property
+    def hops(self) -> int:
+        """Messages one after the other: a call goes round the ring of parties twice."""
+        return 2 * PARTIES * self.calls
+
+    @property
+    def hours(self) -> float:
+        """The time of the hops at 30 ms each."""
+        return self.hops * 0.03 / 3600
+
+
+@dataclass(frozen=True)
+class ScheduledRun:
+    """A real run with one schedule; `exact` is the number of exact records of others that it showed."""
+
+    schedule: str
+    k: int
+    n: int
+    done: MeasuredRun
+    exact: int
+
 
 def run(setting: Setting) -> Findings:
-    """Measures everything."""
-    table = census(setting)
-    scale = scale_of(setting, table)
-    with tempfile.TemporaryDirectory(prefix="covey-bench-") as folder:
-        home = Path(folder)
-        losses = list(_losses(setting, table, scale, home))
-        costs = list(_costs(setting, table, scale, home))
-        runs = list(_runs(setting, table, scale, home))
+    """Measures losses, costs and real runs."""
+    data = census(setting)
+    scale = scale_of(setting, data.pooled.num_rows)
+    losses = dict(_losses(setting, data, scale))
+    costs = list(_costs(setting, data, scale))
+    runs = list(_runs(setting, data, scale))
     return Findings(
-        tables=(_loss_table(losses), _cost_table(costs), runs_table(runs)),
+        tables=(_loss_table(losses), _cost_table(costs), _run_table(runs)),
         plots=(*_loss_plots(losses), *_cost_plots(costs)),
-        claims=(*_claims(losses, costs), _claim_of_runs(runs)),
+        claims=(*_loss_claims(losses), *_cost_claims(costs), _claim_of_runs(runs)),
         notes=(
-            f"measured on {table.about}; {PARTIES} parties",
+            f"measured on {data.about}; {PARTIES} parties",
             "seconds are of one core of this machine, with whatever else it was doing",
             "LM is what every way lowers; EM is that of the same release",
         ),
     )
 
 
-def _built(table: Census, folder: Path, rows: int, k: int) -> Built:
-    study = table.study(folder, k, PARTIES)
-    loaded = load_table(study, "p00", table.table.slice(0, rows))
-    if loaded is None:
-        raise TypeError("a holder has a table")
-    return build(loaded, k=k)
-
-
-def _losses(setting: Setting, table: Census, scale: Scale, home: Path) -> Iterator[Lost]:
+def _losses(setting: Setting, data: Dataset, scale: Scale) -> Iterator[tuple[tuple[str, int], tuple[float, float]]]:
     rows = max(scale.rows)
     for k in scale.loss_ks:
-        built = _built(table, home / "loss", rows, k)
+        built = build(data.whole(k, rows), k=k)
         for name in ALGORITHMS:
             setting.tell(f"loss of {name}, n = {rows:,}, k = {k}")
             found = figures(built, anonymize(built.problem, name, seed=setting.seed)).loss
-            yield Lost(name, k, found.lm, found.em)
+            yield (name, k), (found.lm, found.em)
         setting.tell(f"loss of {GUARDED}, n = {rows:,}, k = {k}")
-        study = table.study(home / "guarded", k, PARTIES)
-        yield _guarded(study, table.tables(study, rows), k)
+        yield (GUARDED, k), _guarded(data.split_rows("cluster", k, data.deal_rows(PARTIES, rows)))
 
 
-def _guarded(study: Study, tables: Mapping[str, Table], k: int) -> Lost:
-    """What the guarded schedule releases, found in the clear: tests hold a run equal to it."""
+def _guarded(ready: PartitionedStudy) -> tuple[float, float]:
+    """LM and EM of the guarded schedule's release, found in the clear: tests hold a run equal to it."""
+    tables = ready.tables
     trees = next(iter(tables.values())).trees
-    ground = lay_ground(study, trees, None)
+    ground = lay_ground(ready.study, trees, None)
     labels, clusters = clear.search(ground, {name: table.codes for name, table in tables.items()}, False)
     classes = release.Classes.of(clusters, next(iter(labels.values())))
     leaves = [
@@ -140,18 +139,18 @@ def _guarded(study: Study, tables: Mapping[str, Table], k: int) -> Lost:
         for place, tree in enumerate(trees)
     ]
     loss = release.figures(ground, classes, leaves).loss
-    return Lost(GUARDED, k, float(loss["lm"] or 0), float(loss["em"] or 0))
+    return float(loss["lm"] or 0), float(loss["em"] or 0)
 
 
-def _costs(setting: Setting, table: Census, scale: Scale, home: Path) -> Iterator[Cost]:
+def _costs(setting: Setting, data: Dataset, scale: Scale) -> Iterator[Cost]:
     for rows in scale.rows:
         for k in scale.ks:
             setting.tell(f"the paper's algorithm, n = {rows:,}, k = {k}")
-            yield sequential_run(_built(table, home / "cost", rows, k), rows, k, setting.seed)
+            yield _sequential_run(build(data.whole(k, rows), k=k), rows, k, setting.seed)
 
 
-def sequential_run(built: Built, rows: int, k: int, seed: int) -> Cost:
-    """One run of the paper's algorithm, its SMC calls and our rounds counted."""
+def _sequential_run(built: Built, rows: int, k: int, seed: int) -> Cost:
+    """Runs the paper's algorithm once and counts its SMC calls and our rounds."""
     problem = built.problem
     trees, limits = forest(problem), limits_of(problem)
     random = np.random.default_rng(seed)
@@ -181,74 +180,48 @@ def sequential_run(built: Built, rows: int, k: int, seed: int) -> Cost:
     return Cost(rows, k, seconds + time.perf_counter() - begun, sweeps, calls, rounds)
 
 
-@dataclass(frozen=True)
-class Ran:
-    """A real run."""
-
-    schedule: str
-    k: int
-    n: int
-    lm: float
-    seconds: float
-    rounds: int
-    bytes: int
-    exact: int
-    """Exact records of others that were shown."""
-
-
-def _runs(setting: Setting, table: Census, scale: Scale, home: Path) -> Iterator[Ran]:
+def _runs(setting: Setting, data: Dataset, scale: Scale) -> Iterator[ScheduledRun]:
+    parts = data.deal_rows(PARTIES, scale.run_rows)
     for schedule in ("guarded", "exact"):
         for k in scale.ks[:2]:
-            setting.tell(f"a run, schedule {schedule}, n = {scale.runs:,}, k = {k}")
-            study = table.study(home / "run", k, PARTIES, options=f'schedule = "{schedule}"')
-            begun = time.perf_counter()
-            done = simulate(study, table.hands(study, scale.runs), seed=setting.seed)
-            took = time.perf_counter() - begun
-            shown = sum(map(exact_records, done.ledger["p00"]))
-            rounds, size = (int(str(done.summary[key])) for key in ("rounds", "bytes"))
-            yield Ran(schedule, k, scale.runs, float(done.loss.lm or 0), took, rounds, size, shown)
+            setting.tell(f"a run, schedule {schedule}, n = {scale.run_rows:,}, k = {k}")
+            done = data.split_rows("cluster", k, parts, {"schedule": schedule}).run(setting.seed)
+            shown = sum(map(_exact_records, done.release.ledger["p00"]))
+            yield ScheduledRun(schedule, k, scale.run_rows, done, shown)
 
 
-def exact_records(sentence: str) -> int:
-    """How many exact records of others a sentence of a ledger says were shown."""
+def _exact_records(sentence: str) -> int:
+    """The number of exact records of others that were shown, according to a sentence of a ledger."""
     found = re.search(r"exact record: ([\d,]+) times", sentence)
     return int(found[1].replace(",", "")) if found else 0
 
 
-def _loss_table(losses: list[Lost]) -> Grid:
-    ks = sorted({each.k for each in losses})
-    ways = (*ALGORITHMS, GUARDED)
-    found = {(each.way, each.k): each for each in losses}
+def _loss_table(losses: Losses) -> ResultTable:
+    ks = sorted({k for _, k in losses})
     rows = tuple(
-        (way, *(f"{found[way, k].lm:.4f} / {found[way, k].em:.3f}" for k in ks)) for way in ways
+        (way, *(f"{losses[way, k][0]:.4f} / {losses[way, k][1]:.3f}" for k in ks)) for way in (*ALGORITHMS, GUARDED)
+    )
+    return ResultTable("Figure 3 in form: LM / EM", ("", *(f"k = {k}" for k in ks)), rows)
+
+
+def _loss_plots(losses: Losses) -> Iterator[Plot]:
+    for place, name in enumerate(("LM", "EM")):
+        points = curves((way, k, found[place]) for (way, k), found in losses.items())
+        yield Plot(f"Figure 3 in form: {name}", "k", name, points)
+
+
+def _cost_table(costs: list[Cost]) -> ResultTable:
+    return ResultTable.of(
+        "Figures 5 to 8 in form, rows split",
+        costs,
+        {
+            "n": "n", "k": "k", "seconds": "seconds", "sweeps L": "sweeps", "SMC calls": "calls",
+            "hops, 2m each": "hops", "our rounds": "rounds", "hours at 30 ms a hop": "hours",
+        },
     )  # fmt: skip
-    return Grid("Figure 3 in form: LM / EM", ("", *(f"k = {k}" for k in ks)), rows)
-
-
-def _loss_plots(losses: list[Lost]) -> Iterator[Plot]:
-    picks: dict[str, Callable[[Lost], float]] = {"LM": lambda each: each.lm, "EM": lambda each: each.em}
-    for name, pick in picks.items():
-        curves = tuple(
-            Curve(way, tuple((each.k, pick(each)) for each in losses if each.way == way))
-            for way in (*ALGORITHMS, GUARDED)
-        )
-        yield Plot(f"Figure 3 in form: {name}", "k", name, curves)
-
-
-def _cost_table(costs: list[Cost]) -> Grid:
-    head = ("n", "k", "seconds", "sweeps L", "SMC calls", "hops, 2m each", "our rounds", "hours at 30 ms a hop")
-    rows = tuple(
-        (
-            each.n, each.k, round(each.seconds, 2), each.sweeps, each.calls, 2 * PARTIES * each.calls, each.rounds,
-            round(2 * PARTIES * each.calls * 0.03 / 3600, 1),
-        )
-        for each in costs
-    )  # fmt: skip
-    return Grid("Figures 5 to 8 in form, rows split", head, rows)
 
 
 def _cost_plots(costs: list[Cost]) -> Iterator[Plot]:
-    ks = sorted({each.k for each in costs})
     picks: dict[tuple[str, str], Callable[[Cost], float]] = {
         ("Figure 5 in form: runtime", "seconds"): lambda each: each.seconds,
         ("Figure 6 in form: sweeps", "L"): lambda each: each.sweeps,
@@ -256,62 +229,57 @@ def _cost_plots(costs: list[Cost]) -> Iterator[Plot]:
         ("Rounds of the exact schedule for the same labels", "rounds"): lambda each: each.rounds,
     }
     for (title, y), pick in picks.items():
-        curves = tuple(
-            Curve(f"k = {k}", tuple((each.n, float(pick(each))) for each in costs if each.k == k)) for k in ks
-        )
-        yield Plot(title, "n", y, curves)
+        yield Plot(title, "n", y, curves((f"k = {each.k}", each.n, pick(each)) for each in costs))
 
 
-def runs_table(runs: list[Ran]) -> Grid:
-    """What real runs cost and showed."""
-    head = ("schedule", "k", "n", "LM", "seconds", "rounds", "MB", "exact records shown")
-    rows = tuple(
-        (
-            each.schedule, each.k, each.n, round(each.lm, 4), round(each.seconds, 1), each.rounds,
-            round(each.bytes / 1e6, 1), each.exact,
-        )
-        for each in runs
+def _run_table(runs: list[ScheduledRun]) -> ResultTable:
+    return ResultTable.of(
+        "Real runs, all parties in one process",
+        runs,
+        {
+            "schedule": "schedule", "k": "k", "n": "n", "LM": "done.lm", "seconds": "done.seconds",
+            "rounds": "done.rounds", "MB": "done.megabytes", "exact records shown": "exact",
+        },
     )  # fmt: skip
-    return Grid("Real runs, all parties in one process", head, rows)
 
 
-def _claims(losses: list[Lost], costs: list[Cost]) -> Iterator[Claim]:
-    at = {(each.way, each.k): each.lm for each in losses}
-    ks = sorted({each.k for each in losses})
-    beaten = [k for k in ks if at["sequential", k] < min(at["mondrian", k], at["hilbert", k])]
-    yield Claim(
-        "Figure 3, section 9.1",
-        "sequential clustering loses less than Mondrian and Hilbert clustering",
-        f"at {len(beaten)} of {len(ks)} k",
-        "yes" if len(beaten) == len(ks) else "in part" if beaten else "no",
-    )
-    best = [k for k in ks if at["sequential", k] <= min(at["peel", k], at[GUARDED, k])]
-    yield Claim(
-        "beside Figure 3; a question of ours",
-        "nothing loses less than sequential clustering",
-        f"our peel or guarded cluster loses less at {len(ks) - len(best)} of {len(ks)} k",
-        "yes" if len(best) == len(ks) else "in part" if best else "no",
-    )
+def _loss_claims(losses: Losses) -> Iterator[Claim]:
+    ks = sorted({k for _, k in losses})
+    lm = {place: found[0] for place, found in losses.items()}
+    beaten = sum(lm["sequential", k] < min(lm["mondrian", k], lm["hilbert", k]) for k in ks)
+    yield Claim.counted(
+        "Figure 3, section 9.1", "sequential clustering loses less than Mondrian and Hilbert clustering",
+        beaten, len(ks), f"at {beaten} of {len(ks)} k",
+    )  # fmt: skip
+    best = sum(lm["sequential", k] <= min(lm["peel", k], lm[GUARDED, k]) for k in ks)
+    yield Claim.counted(
+        "beside Figure 3; a question of ours", "nothing loses less than sequential clustering",
+        best, len(ks), f"our peel or guarded cluster loses less at {len(ks) - best} of {len(ks)} k",
+    )  # fmt: skip
+
+
+def _cost_claims(costs: list[Cost]) -> Iterator[Claim]:
     sweeps = [each.sweeps for each in costs]
-    inside = sum(6 <= each <= 10 for each in sweeps)
-    yield Claim(
-        "Figure 6",
-        "L always lies between 6 and 10, whatever n and k",
+    yield Claim.counted(
+        "Figure 6", "L always lies between 6 and 10, whatever n and k",
+        sum(6 <= each <= 10 for each in sweeps), len(sweeps),
         f"L lies between {min(sweeps)} and {max(sweeps)} with a cap of {SWEEPS}: sweeps also follow a split",
-        "yes" if inside == len(sweeps) else "in part" if inside else "no",
-    )
-    yield _linear(costs)
-    fewer = all(
-        one.calls > other.calls
-        for one in costs
-        for other in costs
-        if one.n == other.n and one.k < other.k
     )  # fmt: skip
+    spread = 1.0
+    for k in {each.k for each in costs}:
+        rates = [each.calls / each.n for each in costs if each.k == k]
+        spread = max(spread, max(rates) / min(rates))
+    yield Claim(
+        "Figures 7 and 8", "SMC calls grow linearly with n",
+        f"calls per record differ by a factor of {spread:.2f} at most between the smallest n and the largest",
+        "yes" if spread < 1.25 else "in part" if spread < 2 else "no",
+    )  # fmt: skip
+    fewer = all(one.calls > other.calls for one in costs for other in costs if one.n == other.n and one.k < other.k)
     yield Claim(
         "Figures 7 and 8", "SMC calls fall with k", "they do at every n" if fewer else "not at every n",
         "yes" if fewer else "in part",
     )  # fmt: skip
-    ratio = min(2 * PARTIES * each.calls / each.rounds for each in costs)
+    ratio = min(each.hops / each.rounds for each in costs)
     yield Claim(
         "section 7.1", "Algorithm 3 takes O(n L T m) messages, most of them one after the other",
         f"as it is written, yes; the exact schedule decides the same in at least {ratio:,.0f} times fewer rounds",
@@ -319,20 +287,7 @@ def _claims(losses: list[Lost], costs: list[Cost]) -> Iterator[Claim]:
     )  # fmt: skip
 
 
-def _linear(costs: list[Cost]) -> Claim:
-    """Whether calls per record stay the same as n grows."""
-    spread = []
-    for k in sorted({each.k for each in costs}):
-        rates = [each.calls / each.n for each in costs if each.k == k]
-        spread.append(max(rates) / min(rates))
-    return Claim(
-        "Figures 7 and 8", "SMC calls grow linearly with n",
-        f"calls per record differ by a factor of {max(spread):.2f} at most between the smallest n and the largest",
-        "yes" if max(spread) < 1.25 else "in part" if max(spread) < 2 else "no",
-    )  # fmt: skip
-
-
-def _claim_of_runs(runs: list[Ran]) -> Claim:
+def _claim_of_runs(runs: list[ScheduledRun]) -> Claim:
     shown = {name: sum(each.exact for each in runs if each.schedule == name) for name in ("exact", "guarded")}
     return Claim(
         "section 8.2.1",

@@ -8,25 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from covey import samples
 from covey.arrays import Ints, Longs
-from covey.bench.findings import Cell, Claim, Curve, Experiment, Findings, Grid, Plot, Setting
-from covey.hierarchy import Hierarchy, numbers
+from covey.bench.dataset import Dataset, PartitionedStudy, of_table, read_text
+from covey.bench.findings import Cell, Claim, Curve, Experiment, Findings, Plot, ResultTable, Setting, curves
+from covey.bench.papers.census import of_adult
+from covey.hierarchy import Hierarchy
 from covey.measures import lm
-from covey.party.simulate.respondents import load_rows, simulate
+from covey.party.session.respondents import RESPONDENTS
+from covey.party.simulate.document import Document
+from covey.party.simulate.respondents import load_rows
 from covey.protocols.collect import attack, privacy
-from covey.protocols.collect.grid import Grid as Cells
+from covey.protocols.collect.grid import Grid
 from covey.protocols.collect.line import boxes, cut_line
 from covey.protocols.collect.parameters import Parameters, trees_of
-from covey.samples import adult
-from covey.sources.source import connect
 from covey.study import Study
 
 COLUMNS = ("age", "sex", "race", "marital-status", "education", "occupation")
@@ -41,20 +41,19 @@ PRINTED_4 = {
     (100, 400): 0.999223, (150, 450): 0.999438, (200, 500): 0.999536,
 }  # fmt: skip
 PAPER_RHO = (200, 500)
+_CURVE = "the curve itself"
 
 
 @dataclass(frozen=True)
 class People:
-    """Records as leaf codes, in random order, and their trees."""
+    """Records in random order, as a dataset and as leaf codes, and their trees."""
 
-    about: str
+    data: Dataset
     trees: tuple[Hierarchy, ...]
     codes: Ints
-    study: Study
-    table: pa.Table
 
     def first(self, count: int, seed: int = 1) -> Ints:
-        """That many of them; drawn with repetition where there are fewer."""
+        """Returns the codes of so many people, drawn with repetition where there are fewer."""
         if count <= self.codes.shape[1]:
             return self.codes[:, :count]
         draws = np.random.default_rng(seed)
@@ -62,20 +61,20 @@ class People:
 
 
 @dataclass(frozen=True)
-class Line:
-    """Some people on the curve through a grid."""
+class CurveOrder:
+    """People in the order of the curve through a grid."""
 
     trees: tuple[Hierarchy, ...]
     codes: Ints
-    grid: Cells
+    grid: Grid
 
     @cached_property
     def cells(self) -> Longs:
-        """Each one's cell."""
+        """The number of each person's cell on the curve."""
         return self.grid.rank(self.codes)
 
     def positions(self, low: int, high: int, seed: int) -> Longs:
-        """The positions of a run with these random numbers."""
+        """Draws the positions of a run whose random steps lie between `low` and `high`."""
         draws = np.random.default_rng(seed)
         steps = draws.integers(low, high + 1, (2, self.grid.cells)).sum(axis=0)
         return np.cumsum(steps)[self.cells].astype(np.int64)
@@ -105,7 +104,7 @@ class Line:
 
 
 def run(setting: Setting) -> Findings:
-    """All of it."""
+    """Measures what positions conceal and keep, what classes lose, and what the collector finds out."""
     people = _people(setting)
     setting.tell("what positions conceal")
     concealed = [_table_2(setting), _table_3(setting)]
@@ -122,7 +121,7 @@ def run(setting: Setting) -> Findings:
         plots=plots,
         claims=_claims(ratios, attacked),
         notes=(
-            people.about,
+            people.data.about,
             "GCP counts a published node's leaves; the paper counts intervals of taxonomy-ordered codes, which are no "
             "nodes: its own reading is in the table of real runs' neighbours as 'GCP, intervals'.",
             "Sizes above the table's are drawn from it with repetition.",
@@ -131,77 +130,40 @@ def run(setting: Setting) -> Findings:
 
 
 def _people(setting: Setting) -> People:
-    if setting.adult is not None and (setting.adult / "adult.csv").is_file():
-        return _adult(setting.adult / "adult.csv", setting.seed)
-    folder = samples.path("survey")
-    study = Study.load(folder / "study.toml")
-    rows = load_rows(study, str(folder / "survey.csv"))
-    order = np.random.default_rng(setting.seed).permutation(rows.rows)
-    table = _text(str(folder / "survey.csv"), [column.name for column in study.columns]).take(pa.array(order))
-    about = "The sample `survey`, 800 people: Adult is not at hand (`covey data fetch adult`)."
-    return People(about, trees_of(study), rows.codes[:, order], study, table)
+    """Six columns of Adult, or the sample that ships, in random order."""
+    if setting.adult is not None:
+        whole = read_text(setting.adult / "adult.csv")
+        data = of_adult(whole, COLUMNS, (5, 10, 20))
+        about = f"Adult, {whole.num_rows:,} rows, columns {', '.join(COLUMNS)}."
+    else:
+        folder = samples.path("survey")
+        data = of_table(Study.load(folder / "study.toml"), str(folder / "survey.csv"))
+        about = "The sample `survey`, 800 people: Adult is not at hand (`covey data fetch adult`)."
+    order = np.random.default_rng(setting.seed).permutation(data.pooled.num_rows)
+    data = replace(data, pooled=data.pooled.take(pa.array(order)), about=about)
+    study = _study(data, 10)
+    return People(data, trees_of(study), load_rows(study, data.pooled).codes)
 
 
-def _adult(path: Path, seed: int) -> People:
-    """Six columns of Adult: age in years, the others by groupings of ours."""
-    flat = {"sex": ("Female", "Male"), "race": ("Amer-Indian-Eskimo", "Asian-Pac-Islander", "Black", "Other", "White")}
-    trees = {"age": numbers(Decimal(17), Decimal(90), [Decimal(5), Decimal(10), Decimal(20)])}
-    trees |= {name: Hierarchy.from_paths([(value, "*") for value in values]) for name, values in flat.items()}
-    trees["marital-status"] = Hierarchy.from_paths(
-        [(value, group, "*") for group, values in adult.MARITAL.items() for value in values]
-    )
-    for name, realms in (("education", adult.EDUCATION), ("occupation", adult.OCCUPATION)):
-        trees[name] = Hierarchy.from_paths(
-            [
-                (value, f"{group} ", f"{realm}  ", "*")
-                for realm, groups in realms.items()
-                for group, values in groups.items()
-                for value in values
-            ]
-        )
-    table = _text(str(path), list(COLUMNS))
-    codes = np.stack([trees[name].encode(table.column(name).to_pylist()) for name in COLUMNS])
-    whole = np.flatnonzero((codes >= 0).all(axis=0))
-    order = np.random.default_rng(seed).permutation(whole)
-    chosen = tuple(trees[name] for name in COLUMNS)
-    about = f"Adult, {len(whole):,} rows, columns {', '.join(COLUMNS)}."
-    kept = table.take(pa.array(order))
-    return People(about, chosen, np.ascontiguousarray(codes[:, order]), _study_of(trees), kept)
+def _study(data: Dataset, k: int, options: Document | None = None) -> Study:
+    collector: Document = {"collector": {"role": "collector"}}
+    return data.study(k, collector, protocol="collect", partition="respondents", options=options)
 
 
-def _study_of(trees: Mapping[str, Hierarchy]) -> Study:
-    """A study of these columns, for real runs."""
-    text = '[study]\nname = "adult"\nprotocol = "collect"\npartition = "respondents"\n[privacy]\nk = 10\n'
-    text += '[parties.collector]\nrole = "collector"\n'
-    for name in trees:
-        text += f'[columns.{name}]\nrole = "quasi"\nhierarchy = "flat"\nvalues = ["a"]\nmissing = "error"\n'
-    study = Study.parse(text)
-    columns = tuple(
-        replace(column, hierarchy=trees[column.name], kind=trees[column.name].kind, values=None)
-        for column in study.columns
-    )
-    return replace(study, columns=columns)
-
-
-def _text(path: str, names: list[str]) -> pa.Table:
-    whole = pa.Table.from_batches(connect(path).batches(names)).rename_columns(names)
-    return pa.table({name: whole.column(name).cast(pa.string()) for name in names})
-
-
-def _table_2(setting: Setting) -> Grid:
+def _table_2(setting: Setting) -> ResultTable:
     rows = [_chances(setting, rho, 200, 100, printed) for rho, printed in PRINTED_2.items()]
     return _concealment("Table II: the chance of guessing a cell from its position, b = 200, c = 100", rows)
 
 
-def _table_3(setting: Setting) -> Grid:
+def _table_3(setting: Setting) -> ResultTable:
     rows = [_chances(setting, (100, 300), b, c, printed) for (b, c), printed in PRINTED_3.items()]
     return _concealment("Table III: the same with rho = 100-300", rows)
 
 
-def _concealment(title: str, rows: Sequence[tuple[Cell, ...]]) -> Grid:
+def _concealment(title: str, rows: Sequence[tuple[Cell, ...]]) -> ResultTable:
     head = ("rho", "b", "c", "printed", "paper's formula", "an outsider", "the collector", "measured")
     note = "The collector drew half of every joint number, so that its chance is about twice the printed one."
-    return Grid(title, head, tuple(rows), note)
+    return ResultTable(title, head, tuple(rows), note)
 
 
 def _chances(setting: Setting, rho: tuple[int, int], b: int, c: int, printed: float) -> tuple[Cell, ...]:
@@ -215,20 +177,20 @@ def _chances(setting: Setting, rho: tuple[int, int], b: int, c: int, printed: fl
 _FORMULAS = (privacy.paper_chance, privacy.outsider_chance, privacy.collector_chance)
 
 
-def _table_4(people: People, setting: Setting) -> Grid:
+def _table_4(people: People, setting: Setting) -> ResultTable:
     codes = people.first(2000)
     triples = 100_000 if setting.quick else 1_000_000
-    grids = {"2^14": Cells.of(people.trees, 1 << 14), "2^18": Cells.of(people.trees, 1 << 18)}
+    grids = {"2^14": Grid.of(people.trees, 1 << 14), "2^18": Grid.of(people.trees, 1 << 18)}
     rows: list[tuple[Cell, ...]] = []
     for rho, printed in PRINTED_4.items():
         found = [
             round(preserved(line.cells, line.positions(*rho, setting.seed), triples, setting.seed), 6)
-            for line in (Line(people.trees, codes, grid) for grid in grids.values())
+            for line in (CurveOrder(people.trees, codes, grid) for grid in grids.values())
         ]
         rows.append((f"{rho[0]}-{rho[1]}", printed, *found))
     head = ("rho", "printed", *(f"{grid.cells:,} cells" for grid in grids.values()))
     note = "The paper does not say how fine its grid is. Near 1 for any fine grid: a weak measure of utility."
-    return Grid("Table IV: triples whose relative distances positions keep (DPR)", head, tuple(rows), note)
+    return ResultTable("Table IV: triples whose relative distances positions keep (DPR)", head, tuple(rows), note)
 
 
 def preserved(cells: Longs, places: Longs, triples: int, seed: int) -> float:
@@ -245,33 +207,34 @@ def preserved(cells: Longs, places: Longs, triples: int, seed: int) -> float:
 
 def _figure_5(people: People, setting: Setting) -> tuple[tuple[Plot, ...], dict[str, float]]:
     """GCP against k, the variance, the mean and the number of people."""
-    grid = Cells.of(people.trees, 1 << 14)
-    line = Line(people.trees, people.first(2000), grid)
+    grid = Grid.of(people.trees, 1 << 14)
+    line = CurveOrder(people.trees, people.first(2000), grid)
     runs = 2 if setting.quick else 8
 
-    def ours(rho: tuple[int, int], k: int, own: Line = line) -> float:
+    def ours(rho: tuple[int, int], k: int, own: CurveOrder = line) -> float:
         return float(np.mean([own.loss(own.positions(*rho, setting.seed + seed), k) for seed in range(runs)]))
 
     sizes_of_k = (5, 10, 20, 50) if setting.quick else (5, 10, 15, 20, 25, 50, 100)
     by_k = {k: (line.loss(line.cells, k), ours(PAPER_RHO, k), line.loss(line.cells, k, "order")) for k in sizes_of_k}
     widths = (50, 100, 200, 300, 400, 500, 700)
     by_variance = {width**2 / 12: ours((350 - width // 2, 350 + width // 2), 10) for width in widths}
-    by_mean = {mean: ours((mean - 150, mean + 150), 10) for mean in (150, 200, 250, 300, 350, 450)}
+    by_mean = {float(mean): ours((mean - 150, mean + 150), 10) for mean in (150, 200, 250, 300, 350, 450)}
     counts = (5000, 20_000) if setting.quick else (10_000, 20_000, 30_000, 40_000, 50_000)
     by_size: dict[int, tuple[float, float]] = {}
     for count in counts:
-        own = Line(people.trees, people.first(count, setting.seed), grid)
+        own = CurveOrder(people.trees, people.first(count, setting.seed), grid)
         by_size[count] = own.loss(own.cells, 10), ours(PAPER_RHO, 10, own)
     central = by_k[10][0]
+
+    def beside_curve(found: Mapping[float, float]) -> tuple[Curve, ...]:
+        return curves([*(("ours", x, y) for x, y in found.items()), *((_CURVE, x, central) for x in found)])
+
     plots = (
-        Plot("Figure 5a: GCP against k", "k", "GCP", _curves(by_k, ("the curve itself", "ours", "order only"))),
-        Plot("Figure 5b: GCP against the variance of rho", "variance", "GCP",
-             (Curve("ours", tuple(by_variance.items())), Curve("the curve itself", tuple((x, central) for x in
-        by_variance)))), Plot("Figure 5c: GCP against the mean of rho", "mean", "GCP",
-             (Curve("ours", tuple(by_mean.items())), Curve("the curve itself", tuple((x, central) for x in by_mean)))),
-        Plot("Figure 5d: GCP against the number of people", "people", "GCP",
-             _curves(by_size, ("the curve itself", "ours"))),
-    )  # fmt: skip
+        Plot("Figure 5a: GCP against k", "k", "GCP", _columns(by_k, (_CURVE, "ours", "order only"))),
+        Plot("Figure 5b: GCP against the variance of rho", "variance", "GCP", beside_curve(by_variance)),
+        Plot("Figure 5c: GCP against the mean of rho", "mean", "GCP", beside_curve(by_mean)),
+        Plot("Figure 5d: GCP against the number of people", "people", "GCP", _columns(by_size, (_CURVE, "ours"))),
+    )
     ratios = {
         "worst": max(ours_ / central_ for central_, ours_, _ in by_k.values()),
         "order": max(order / central_ for central_, _, order in by_k.values()),
@@ -284,14 +247,12 @@ def _figure_5(people: People, setting: Setting) -> tuple[tuple[Plot, ...], dict[
     return plots, ratios
 
 
-def _curves(points: Mapping[int, tuple[float, ...]], labels: Sequence[str]) -> tuple[Curve, ...]:
-    return tuple(
-        Curve(label, tuple((float(x), values[place]) for x, values in points.items()))
-        for place, label in enumerate(labels)
-    )
+def _columns(points: Mapping[int, Sequence[float]], labels: Sequence[str]) -> tuple[Curve, ...]:
+    """One curve for each place in the values."""
+    return curves((label, x, y) for x, values in points.items() for label, y in zip(labels, values, strict=True))
 
 
-def _attacks(people: People, setting: Setting) -> Grid:
+def _attacks(people: People, setting: Setting) -> ResultTable:
     """What the collector guesses right, for several choices of the study's options."""
     count = 500 if setting.quick else 1000
     rows: list[tuple[Cell, ...]] = []
@@ -300,8 +261,8 @@ def _attacks(people: People, setting: Setting) -> Grid:
         ((100, 300), 760, 10, 1 << 14), ((200, 500), 1035, 10, 1 << 14), ((0, 300), 200, 10, 1 << 10),
         ((0, 300), 200, 10, 1 << 18),
     ):  # fmt: skip
-        grid = Cells.of(people.trees, most)
-        found = attack.simulate(_terms(k, rho, b, grid), people.trees, people.first(count), setting.seed)
+        grid = Grid.of(people.trees, most)
+        found = attack.simulate(_parameters(k, rho, b, grid), people.trees, people.first(count), setting.seed)
         shown = (found.alone, found.position, found.both, found.all, found.anchors[1], found.anchors[10])
         rows.append((f"{rho[0]}-{rho[1]}", b, k, grid.cells, *(round(part, 3) for part in shown)))
     head = ("rho", "b", "k", "cells", "class alone", "position", "both", "everyone's", "beside one", "10 away")
@@ -309,37 +270,32 @@ def _attacks(people: People, setting: Setting) -> Grid:
         f"The part of {count:,} people whose cell a semi-honest collector guesses right, and that of a person beside, "
         "or ten cells from, someone whose cell it knows."
     )
-    return Grid("What the collector finds out", head, tuple(rows), note)
+    return ResultTable("What the collector finds out", head, tuple(rows), note)
 
 
-def _terms(k: int, rho: tuple[int, int], b: int, grid: Cells) -> Parameters:
+def _parameters(k: int, rho: tuple[int, int], b: int, grid: Grid) -> Parameters:
     return Parameters(
         k=k, low=rho[0], high=rho[1], b=b, jitter=False, committee=5, cut="fall", scheme="elgamal", grid=grid,
         l=None, diversity="frequency", watched=(), row_bytes=0,
     )  # fmt: skip
 
 
-def _real(people: People, setting: Setting) -> Grid:
+def _real(people: People, setting: Setting) -> ResultTable:
     """Whole runs: what they lose beside the curve itself, and what they take."""
     rows: list[tuple[Cell, ...]] = []
     cells = 1 << 10 if setting.quick else 1 << 14
     count = min(120 if setting.quick else 600, people.codes.shape[1])
     for k in (5, 10) if setting.quick else (5, 10, 20):
-        study = replace(people.study, privacy=replace(people.study.privacy, k=k), options={"grid": cells})
-        release = simulate(study, people.table.slice(0, count), seed=setting.seed)
-        line = Line(people.trees, people.first(count), Parameters.of(study).grid)
-        central, own, summary = line.loss(line.cells, k), release.loss.lm or 0.0, release.summary
-        per_party = summary["per_party"]
-        size = sum(each["bytes"] for each in per_party.values()) if isinstance(per_party, dict) else 0
-        intervals = round(line.paper_loss(line.cells, k), 4)
-        rows.append(
-            (k, count, line.grid.cells, round(own, 4), round(central, 4), intervals, round(size / count / 1000))
-        )
+        study = _study(people.data, k, {"grid": cells})
+        done = PartitionedStudy(study, {RESPONDENTS: people.data.pooled.slice(0, count)}).run(setting.seed)
+        line = CurveOrder(people.trees, people.first(count), Parameters.of(study).grid)
+        central, intervals = line.loss(line.cells, k), line.paper_loss(line.cells, k)
+        rows.append((k, count, line.grid.cells, done.lm, central, intervals, round(done.megabytes * 1000 / count)))
     head = ("k", "respondents", "cells", "GCP of the release", "GCP of the curve", "GCP, intervals", "kB each")
-    return Grid("Real runs beside the curve itself", head, tuple(rows), "The same people on the same grid.")
+    return ResultTable("Real runs beside the curve itself", head, tuple(rows), "The same people on the same grid.")
 
 
-def _claims(ratios: Mapping[str, float], attacked: Grid) -> tuple[Claim, ...]:
+def _claims(ratios: Mapping[str, float], attacked: ResultTable) -> tuple[Claim, ...]:
     worst = max(float(row[7] or 0) for row in attacked.rows)
     return (
         Claim("Section 4.2, Tables II and III", "a position conceals its cell with 90% or more",

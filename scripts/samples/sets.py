@@ -6,29 +6,18 @@ written by hand and lie beside them.
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from covey.samples import trees
-from covey.samples.draw import Draws
-from covey.samples.people import Person, band
-from covey.samples.region import COUNTY, TOWN
-from covey.samples.vocabulary import MOODS
+from scripts.samples import trees
+from scripts.samples.draw import Draws
+from scripts.samples.people import Person, band
+from scripts.samples.region import COUNTY, TOWN
+from scripts.samples.vocabulary import MOODS
 
-Files = dict[str, bytes]
+from covey.samples.adult import Files, sheet
 
 BILLED = 1500
 SURVEYED = 800
-
-
-def sheet(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
-    """A CSV file with a header: commas, LF, UTF-8."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    return text.getvalue().encode()
 
 
 def blank(draws: Draws, cell: str, share: float) -> str:

@@ -10,9 +10,9 @@ import calendar
 from dataclasses import dataclass
 from datetime import date
 
-from covey.samples.draw import Draws
-from covey.samples.region import COUNTY, POSTCODES
-from covey.samples.vocabulary import BANDS, DIAGNOSES, IN_WORK, SALARIED, WELL_PAID, Diagnosis
+from scripts.samples.draw import Draws
+from scripts.samples.region import COUNTY, POSTCODES
+from scripts.samples.vocabulary import BANDS, DIAGNOSES, IN_WORK, SALARIED, WELL_PAID, Diagnosis
 
 PEOPLE = 3000
 YEARS = (2024, 2025)

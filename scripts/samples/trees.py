@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from scripts.samples.region import COUNTIES
+from scripts.samples.vocabulary import BANDS, DIAGNOSES, INSURERS, OCCUPATIONS, WARDS
 
-from covey.samples.region import COUNTIES
-from covey.samples.vocabulary import BANDS, DIAGNOSES, INSURERS, OCCUPATIONS, WARDS
-
-
-def lines(paths: Iterable[tuple[str, ...]]) -> bytes:
-    """A hierarchy file, from each leaf's path below the root."""
-    return "".join(";".join([*path, "*"]) + "\n" for path in paths).encode()
-
-
-def grouped(groups: Mapping[str, Iterable[str]]) -> bytes:
-    """A hierarchy of two levels below the root: each leaf and its group."""
-    return lines((leaf, group) for group, leaves in groups.items() for leaf in leaves)
+from covey.samples.adult import grouped, lines, nested
 
 
 def occupation() -> bytes:
     """Occupation, group, realm."""
-    return lines(
-        (leaf, group, realm)
-        for realm, groups in OCCUPATIONS.items()
-        for group, leaves in groups.items()
-        for leaf in leaves
-    )
+    return nested(OCCUPATIONS)
 
 
 def diagnosis() -> bytes:

@@ -1,0 +1,69 @@
+"""Arguments and options that several commands share, each declared once, and the readers of their texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from covey.errors import InputError
+
+if TYPE_CHECKING:
+    from covey.wire.contact import Address
+
+StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="The study file.")]
+Data = Annotated[str, typer.Option("--data", metavar="DATA", help="A CSV or Parquet file, or postgres://…")]
+OptionalData = Annotated[
+    str | None, typer.Option("--data", metavar="DATA", help="A CSV or Parquet file, or postgres://…")
+]
+PartyTables = Annotated[
+    list[str] | None, typer.Option("--data", metavar="PARTY=DATA", help="The data of a party; once for each party.")
+]
+WholeTable = Annotated[
+    str | None, typer.Option("--table", metavar="DATA", help="One table, which is dealt to the study's parties.")
+]
+RunFolder = Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder for the files that the run leaves.")]
+Keys = Annotated[Path, typer.Option("--keys", metavar="DIR", help="The folder with this party's keys.")]
+Listen = Annotated[
+    str | None, typer.Option("--listen", metavar="HOST:PORT", help="Listen here instead of at the study's address.")
+]
+Wait = Annotated[float, typer.Option("--wait", metavar="MINUTES", help="The longest time to wait for other parties.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for programs.")]
+
+KEYS = Path("keys")
+_LONGEST_WAIT_DAYS = 30
+
+
+def by_party(option: str, texts: Sequence[str]) -> dict[str, str]:
+    """Reads PARTY=DATA texts. Raises InputError that names the one that is wrong."""
+    found: dict[str, str] = {}
+    for text in texts:
+        party, _, data = text.partition("=")
+        if not party or not data:
+            raise InputError(f"{option} {text}: write it as PARTY=DATA")
+        if party in found:
+            raise InputError(f"{option} {party}=… is given twice; a party has one table")
+        found[party] = data
+    return found
+
+
+def require_one_kind(data: Sequence[str] | None, table: str | None) -> None:
+    """Raises InputError unless either the parties' tables or one whole table are given."""
+    if (table is None) == (not data):
+        raise InputError("give either --data PARTY=DATA for each party, or --table DATA to deal one table to them")
+
+
+def wait_seconds(minutes: float) -> float:
+    """Converts --wait. Raises InputError if it is not a sensible time."""
+    if not 0 < minutes <= 60 * 24 * _LONGEST_WAIT_DAYS:
+        raise InputError(f"--wait must be a number of minutes above 0, and at most {_LONGEST_WAIT_DAYS} days")
+    return 60 * minutes
+
+
+def listen_address(text: str | None) -> Address | None:
+    """Reads --listen."""
+    from covey.wire.contact import Address
+
+    return None if text is None else Address.parse(text)
