@@ -94,7 +94,7 @@ def one(respondents: int, cells: int, k: int) -> Row:
         "rounds": summary["rounds"],
         "lm": round(release.loss.lm or 0.0, 5),
         "central_lm": round(central_loss(study, table, k), 5),
-        "phases": {phase["name"]: phase["seconds"] for phase in summary["phases"]},  # type: ignore[union-attr]
+        "phases": {phase["name"]: phase["seconds"] for phase in summary["phases"]},  # type: ignore[attr-defined]
     }
 
 

@@ -37,6 +37,7 @@ from covey.party.simulate.deal import seed_of
 from covey.protocols import federate
 from covey.protocols.federate import comparison
 from covey.sources.release import arrange, canonical_csv
+from covey.sources.source import Data
 from covey.study import Study
 from covey.wire import Channel
 
@@ -120,7 +121,7 @@ def foreseen(text: str) -> Row:
     with tempfile.TemporaryDirectory(prefix="covey-benchmark-") as scratch:
         folder = samples.copy(sample, Path(scratch, "sample"))
         study = Study.load(folder / "study.toml")
-        data: Mapping[str, object] = {party.name: str(folder / f"{party.name}.csv") for party in study.holders}
+        data: Mapping[str, Data] = {party.name: str(folder / f"{party.name}.csv") for party in study.holders}
         rows = {party.name: _lines(folder / f"{party.name}.csv") for party in study.holders}
         if k:
             whole = datasets.of_parties(study, {name: str(path) for name, path in data.items()})
@@ -158,7 +159,10 @@ def measure_crypto(asked: list[str]) -> Iterator[Row]:
     yield {"who": "covey, comparisons", "bits": 2048, "compare/s": comparisons()}
     for name, packages in PEERS.items():
         answer = ask_peer(name, packages, ASK[name])
-        yield from [{"who": name, "bits": None, "note": answer}] if isinstance(answer, str) else answer
+        if isinstance(answer, str):
+            yield {"who": name, "bits": None, "note": answer}
+        else:
+            yield from answer
 
 
 def own_rates(bits: int) -> Row:

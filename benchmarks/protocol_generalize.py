@@ -183,8 +183,8 @@ async def _side(name: str, folder: Path, size: int, leakage: str) -> Row:
     hand = RoundInput(ids, stream.words_below(groups, size).astype(np.int64), groups, groups, 1)
     [peer] = (other for other in SIDES if other != name)
     roster = load_roster(folder)
-    files = {"certificate": folder / f"{name}.pem", "key": folder / f"{name}.key"}
-    async with on_own_thread(lambda: connect(name, roster, wait=120, **files)) as link:
+    certificate, key = folder / f"{name}.pem", folder / f"{name}.key"
+    async with on_own_thread(lambda: connect(name, roster, certificate=certificate, key=key, wait=120)) as link:
         channel = await open_channel(link, Rng(derive(test_seed(2), name)), session=SESSION, recorder=Nothing())
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         begun, worked = time.perf_counter(), time.process_time()

@@ -47,7 +47,7 @@ def _rows(what: str, latency: float) -> list[tuple[str, str]]:
         _timed(trial, latency, root / "cut", doom)
         again = _timed(trial, latency, root / "cut", None)
         size = (root / "whole" / "b" / JOURNAL).stat().st_size
-    read = 2 * ROUNDS * (8 * WIDTH + secure_sum.MESSAGE_BYTES)
+    read = 2 * ROUNDS * 8 * WIDTH
     name = f"{ROUNDS} rounds among 3, {what}"
     return [
         (f"{name}: without a journal", f"{bare:.2f} s"),

@@ -127,8 +127,8 @@ def party(name: str, folder: str, words: int, turns: int) -> Row:
 async def _party(name: str, folder: Path, words: int, turns: int) -> Row:
     begun = time.perf_counter()
     roster = load_roster(folder)
-    keys = {"certificate": folder / f"{name}.pem", "key": folder / f"{name}.key"}
-    async with on_own_thread(lambda: connect(name, roster, wait=120, **keys)) as link:
+    certificate, key = folder / f"{name}.pem", folder / f"{name}.key"
+    async with on_own_thread(lambda: connect(name, roster, certificate=certificate, key=key, wait=120)) as link:
         channel = await open_channel(link, Rng(fresh_seed()), session=SESSION, recorder=Nothing())
         met = time.perf_counter() - begun
         before = psutil.Process().memory_info().rss
