@@ -85,7 +85,7 @@ _ENCODER, _DECODER = msgspec.json.Encoder(), msgspec.json.Decoder(Row)
 
 
 @dataclass
-class Held:
+class CollectionState:
     """The state of a collection, from all lines of its register."""
 
     opened: Opened | None = None
@@ -129,7 +129,7 @@ class Held:
 class Register:
     """The register in a collector's folder, held by one process at a time."""
 
-    def __init__(self, path: Path, handle: int, held: Held) -> None:
+    def __init__(self, path: Path, handle: int, held: CollectionState) -> None:
         self._path, self._handle = path, handle
         self.held = held
 
@@ -189,7 +189,7 @@ class Register:
         os.close(self._handle)
 
 
-def read(folder: Path) -> tuple[Held, bool]:
+def read(folder: Path) -> tuple[CollectionState, bool]:
     """The state in a folder's register, and whether a collector runs there. Raises InputError if there is none."""
     path = folder / FILE
     if not path.is_file():
@@ -208,11 +208,11 @@ def moment() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def _read(path: Path) -> tuple[Held, int]:
+def _read(path: Path) -> tuple[CollectionState, int]:
     """The lines, and how many bytes of the file they take: a last one that a crash has cut short is dropped."""
     content = path.read_bytes()
     whole = content[: content.rfind(b"\n") + 1]
-    held = Held()
+    held = CollectionState()
     for number, line in enumerate(whole.splitlines(), start=1):
         try:
             held.take(_DECODER.decode(line))

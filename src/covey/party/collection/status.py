@@ -13,7 +13,7 @@ from pathlib import Path
 from covey.errors import InputError
 from covey.files import as_json, json_object, write_atomically
 from covey.party.collection import register as registers
-from covey.party.collection.register import Held
+from covey.party.collection.register import CollectionState
 from covey.party.session.progress import Progress
 from covey.wire.depth import beside
 from covey.wire.standing.hub import Hub
@@ -29,7 +29,7 @@ class Board:
     folder: Path
     hub: Hub
     progress: Progress
-    held: Held
+    held: CollectionState
     members: tuple[str, ...] = ()
     _due: dict[str, float] = field(default_factory=dict)
     _written: bytes = b""

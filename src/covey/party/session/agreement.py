@@ -15,7 +15,7 @@ from covey.study import Privacy, Study
 PART_BYTES = 8
 
 
-def terms(study: Study, roster: Roster) -> dict[str, bytes]:
+def agreement_parts(study: Study, roster: Roster) -> dict[str, bytes]:
     """Every part of the agreement with its hash; equal agreements have equal parts."""
     columns, parties = study.layout
     parts: dict[str, object] = {

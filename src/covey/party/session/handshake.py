@@ -26,7 +26,7 @@ from covey.errors import Aborted, AccessError, PeerError
 from covey.party.identity.keys import Keys
 from covey.party.identity.roster import Roster
 from covey.party.record.run_record import Agreement
-from covey.party.session.agreement import PART_BYTES, differences, terms
+from covey.party.session.agreement import PART_BYTES, agreement_parts, differences
 from covey.party.session.journal import NO_JOURNAL, Journal, NoJournal
 from covey.plain import plain
 from covey.study import Study
@@ -176,7 +176,7 @@ def hello(study: Study, roster: Roster, me: str, commitment: bytes, clock: int, 
         role=study.party(me).role or "",
         study_hash=bytes.fromhex(study.study_hash),
         roster_hash=bytes.fromhex(roster.roster_hash),
-        terms=terms(study, roster),
+        terms=agreement_parts(study, roster),
         clock=clock,
         commitment=commitment,
         resume=resume,

@@ -37,7 +37,7 @@ class Read:
 
 
 @dataclass
-class _Held:
+class _State:
     """The content of a journal for one session."""
 
     begun: Begun | None = None
@@ -59,7 +59,7 @@ class Journal:
         self._key = key
         self._file: SealedFile | None = None
         self._owing = False
-        self._held = _Held()
+        self._held = _State()
 
     @staticmethod
     def resume(path: Path, key: Secret, source: str = "") -> Journal:
@@ -112,7 +112,7 @@ class Journal:
         """The session that the journal has is not gone on with: it is erased."""
         self.close()
         erase(self.path)
-        self._held = _Held()
+        self._held = _State()
 
     async def sent(self, letter: Letter) -> None:
         """Notes the hash, once all that was read is on the disk; the hash itself is there after `sync`.

@@ -19,7 +19,7 @@ from covey.party.identity import keys
 from covey.party.identity.roster import Roster
 from covey.party.record.run_record import Agreement
 from covey.party.session import handshake
-from covey.party.session.agreement import differences, terms
+from covey.party.session.agreement import agreement_parts, differences
 from covey.party.session.handshake import Confirm, Hello, Nonce, commit, hello, session_digest, shake_hands
 from covey.party.session.journal import NoJournal
 from covey.party.simulate.stage import with_certificates
@@ -207,7 +207,7 @@ def test_a_wrong_role_is_refused() -> None:
 
 
 def test_a_forged_study_hash_does_not_hide_a_difference_in_its_parts() -> None:
-    parts = {**terms(STUDY, ROSTER), "privacy k": bytes(8)}
+    parts = {**agreement_parts(STUDY, ROSTER), "privacy k": bytes(8)}
     ends = meet(strange={"south": saying(said=greeting("south", terms=parts))})
     assert isinstance(ends["north"], AccessError)
     assert "privacy k" in str(ends["north"])
@@ -296,7 +296,7 @@ def test_a_seed_cannot_be_told_from_its_commitment_but_is_bound_by_it() -> None:
 
 
 def test_every_part_of_the_study_hash_has_a_name_in_the_terms(tmp_path: Path) -> None:
-    ours = terms(STUDY, ROSTER)
+    ours = agreement_parts(STUDY, ROSTER)
     assert differences(ours, dict(ours)) == []
     without = {name: value for name, value in ours.items() if name != "protocol"}
     assert differences(ours, without) == ["protocol"]
