@@ -26,9 +26,9 @@ from covey.arrays import Bits, Floats, Ints, Longs
 from covey.compiled import jit
 from covey.party.session.data import load_table
 from covey.party.simulate.deal import deal, seed_of
-from covey.protocols.cluster_rows import clear, divide, guarded
-from covey.protocols.cluster_rows.ground import Clusters, Ground, lay_ground
+from covey.protocols.cluster_rows import divide, guarded, ideal
 from covey.protocols.cluster_rows.kernels import Children, child_place, count_below
+from covey.protocols.cluster_rows.problem import Clusters, Problem
 
 
 @jit
@@ -65,18 +65,18 @@ class Recorder:
         return count_below(trees, children, codes, label, slot, boxes, places, total)
 
     def scores(
-        self, ground: Ground, rows: divide.Asked, apart: Bits, count: Longs, sizes: Longs, boxes: Ints
+        self, problem: Problem, below: divide.ChildNodes, apart: Bits, count: Longs, sizes: Longs, boxes: Ints
     ) -> Floats:
         """Scores as the protocol does, and remembers what was opened for it, unless the counts are rough."""
         if not self.strict:
             self._remember(apart)
-        return SCORES(ground, rows, apart, count, sizes, boxes)
+        return SCORES(problem, below, apart, count, sizes, boxes)
 
-    def carry_out(self, ground: Ground, clusters: Clusters, may_cut: Bits, cut: divide.Cut) -> divide.Plan:
+    def carry_out(self, problem: Problem, clusters: Clusters, may_cut: Bits, cuts: divide.Cuts) -> divide.Division:
         """Cuts as the protocol does, and remembers the parts, whose sizes are known in any case."""
-        cell = cut.asked.cell
-        self._remember(cut.separate & (cut.column[cell // ground.columns] == cell % ground.columns))
-        return CARRY_OUT(ground, clusters, may_cut, cut)
+        cell = cuts.below.cell
+        self._remember(cuts.separate & (cuts.column[cell // problem.columns] == cell % problem.columns))
+        return CARRY_OUT(problem, clusters, may_cut, cuts)
 
     def _remember(self, opened: Bits) -> None:
         for column in self.last:
@@ -93,16 +93,16 @@ def measure(rows: int, k: int, regroupings: int, *, strict: bool = False) -> Row
         hands = deal(study, str(_adult.TABLE), seed=seed_of(1))
         tables = [load_table(study, name, hand.slice(0, rows // 3)) for name, hand in hands.items()]
     codes = np.concatenate([table.codes for table in tables if table is not None], axis=1)
-    ground = lay_ground(study, [column.tree() for column in study.quasi], None)
+    problem = Problem.of(study, [column.tree() for column in study.quasi], None)
     recorder = Recorder(strict)
     with (
-        mock.patch.object(clear, "count_below", recorder.count),
+        mock.patch.object(divide, "count_below", recorder.count),
         mock.patch.object(divide, "scores", recorder.scores),
         mock.patch.object(divide, "carry_out", recorder.carry_out),
         mock.patch.object(guarded, "REGROUPINGS", regroupings),
         mock.patch.object(guarded, "SWEEPS", 0),
     ):
-        _, clusters = clear.search(ground, {"all": np.ascontiguousarray(codes)}, False, strict)
+        _, clusters = ideal.search(problem, {"all": np.ascontiguousarray(codes)}, strict=strict)
     opened = np.unique(np.array([np.ones(codes.shape[1], dtype=bool), *recorder.opened]), axis=0)
     atoms, weight = np.unique(opened, axis=1, return_counts=True)
     small, covered = subtracted(atoms, weight, k)
@@ -110,7 +110,7 @@ def measure(rows: int, k: int, regroupings: int, *, strict: bool = False) -> Row
     fewer = solved & (weight < k)
     return {
         "rows": codes.shape[1], "k": k, "schedule": "strict" if strict else "guarded", "regroupings": regroupings,
-        "lm before moves": round(ground.loss(clusters), 4),
+        "lm before moves": round(problem.loss(clusters), 4),
         "different opened counts": len(opened), "regions": len(weight),
         "sets below k by one subtraction": small, "records in them": covered,
         "regions below k": int((weight < k).sum()), "of these determined": int(fewer.sum()),

@@ -18,8 +18,8 @@ import pyarrow as pa
 from benchmarks import _adult
 from benchmarks._measuring import Row, load, over_tls, run_parts
 from covey.party.simulate.deal import deal, seed_of
-from covey.protocols.suppress.bounds import Bounds
-from covey.protocols.suppress.terms import Terms
+from covey.protocols.suppress.layout import Bounds
+from covey.protocols.suppress.parameters import Parameters
 from covey.study import Study
 
 K = 10
@@ -54,7 +54,7 @@ def measure_cost(encryption: str, rows: int) -> Row:
         study = Study.load(path)
         with MemoryWatch() as watch:
             done = over_tls(study, data, Path(scratch, "out"))
-    bounds = Bounds.of(Terms.of(study), (rows, rows), (0, 0))
+    bounds = Bounds.of(Parameters.of(study), (rows, rows), (0, 0))
     return {
         "encryption": encryption, "rare rows a side": rows, "k": K, "comparisons": bounds.layout.comparisons,
         "seconds": round(done.seconds, 1), "seconds without start": done.summary["seconds"],

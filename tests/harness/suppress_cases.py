@@ -13,15 +13,15 @@ from tests.harness.trial import Case, Marked, Trial, of_study
 
 from covey.crypto.rng import Rng, Stream
 from covey.protocols import find
-from covey.protocols.suppress import clear, plan
-from covey.protocols.suppress.bounds import Bounds
+from covey.protocols.suppress import cost, ideal
+from covey.protocols.suppress.layout import Bounds
 from covey.protocols.suppress.messages import spell_rows, spell_tuples
-from covey.protocols.suppress.own import Labels, Own, key_of
-from covey.protocols.suppress.release import Classes, Half
-from covey.protocols.suppress.terms import Terms
+from covey.protocols.suppress.parameters import Parameters
+from covey.protocols.suppress.tuples import Classes, Labels, OwnTuples, ReleasedRows, key_of
 from covey.study import Study
 from covey.table import Table
-from covey.wire import Message
+from covey.wire import FRAME_BYTES, Message
+from covey.wire.message import encode
 
 SITES = ("north", "south")
 
@@ -42,24 +42,25 @@ def trial_of(
 
 def cost_of(study: Study, tables: Mapping[str, Table]) -> Spent:
     """What a run on these tables must cost."""
-    terms = Terms.of(study)
-    owns = {name: Own.of(table) for name, table in tables.items()}
-    parts = terms.parts({name: own.rows for name, own in owns.items()})
+    parameters = Parameters.of(study)
+    owns = {name: OwnTuples.of(table) for name, table in tables.items()}
+    parts = parameters.parts({name: own.rows for name, own in owns.items()})
     first, second = (owns[name] for name in parts)
-    kept = clear.decide(terms.k, first, second)
-    given_up = first.given_up(terms.k) if first.rows >= terms.k else np.zeros(first.rows, dtype=bool)
-    named = [_named(first, first.remaining(given_up), terms.k), _named(second, second.counts, terms.k)]
-    bounds = Bounds.of(terms, (first.rows, second.rows), (sum(named[0].values()), sum(named[1].values())))
-    halves = [Half.of(owns[name], keeps, tables[name]) for name, keeps in zip(parts, kept, strict=True)]
+    kept = ideal.decide(parameters.k, first, second)
+    given_up = first.given_up(parameters.k) if first.rows >= parameters.k else np.zeros(first.rows, dtype=bool)
+    named = [_named(first, first.remaining(given_up), parameters.k), _named(second, second.counts, parameters.k)]
+    bounds = Bounds.of(parameters, (first.rows, second.rows), (sum(named[0].values()), sum(named[1].values())))
+    halves = [ReleasedRows.of(owns[name], keeps, tables[name]) for name, keeps in zip(parts, kept, strict=True)]
     classes = Classes.of(study, [half.kept for half in halves])
     spoken: list[Message] = [message for own in named for message in _spelled(own)]
     for half in halves:
         spoken += [*_spelled(half.kept.counts), *spell_rows(half, classes)]
-    cost = plan.traffic(terms, bounds, spoken, anonymous=not int(classes.sizes[-1]))
-    return Spent(cost.rounds, cost.messages, cost.bytes)
+    found = cost.traffic(parameters, bounds, anonymous=not int(classes.sizes[-1]))
+    size = sum(FRAME_BYTES + len(encode(message)) for message in spoken)
+    return Spent(found.rounds, found.messages + len(spoken), found.bytes + size)
 
 
-def _named(own: Own, counts: np.ndarray[tuple[int], np.dtype[np.int64]], k: int) -> dict[Labels, int]:
+def _named(own: OwnTuples, counts: np.ndarray[tuple[int], np.dtype[np.int64]], k: int) -> dict[Labels, int]:
     return {own.labels[place]: int(counts[place]) for place in np.flatnonzero(counts >= k).tolist()}
 
 

@@ -8,24 +8,24 @@ from tests.harness import harness
 from tests.harness.hospitals import SITES, draw_people, stream_of, study_of, trial_of
 
 from covey.errors import PeerError
-from covey.protocols.cluster_rows import exact, turn
-from covey.protocols.cluster_rows.ground import Clusters, Ground
-from covey.protocols.cluster_rows.turn import State, write_state
+from covey.protocols.cluster_rows import exact, guarded
+from covey.protocols.cluster_rows.problem import Clusters, Problem
+from covey.protocols.cluster_rows.state import State, write_state
 
 
 @pytest.mark.parametrize("schedule", ["guarded", "exact"])
 def test_a_mover_whose_boxes_leave_out_others_records_is_named(schedule: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first to move says one leaf in place of each box; without a look at it the next query blames its victim."""
 
-    def narrowed(ground: Ground, clusters: Clusters) -> State:
+    def narrowed(problem: Problem, clusters: Clusters) -> State:
         boxes = clusters.boxes.copy()
-        boxes[:, 0] = ground.forest.first[boxes[:, 0]]
-        return write_state(ground, Clusters(clusters.sizes, boxes.astype(np.int32)))
+        boxes[:, 0] = problem.forest.first[boxes[:, 0]]
+        return write_state(problem, Clusters(clusters.sizes, boxes.astype(np.int32)))
 
-    for module in (turn, exact):
-        monkeypatch.setattr(module, "write_state", narrowed)
     options = f'schedule = "{schedule}"'
     trial = trial_of(study_of("cluster", options=options), draw_people(stream_of(1, "liars"), SITES, 10, 14))
+    for module in (guarded, exact):  # not before: nobody lies to the trusted party
+        monkeypatch.setattr(module, "write_state", narrowed)
     ends = harness.run(trial)
     for name in SITES[1:]:
         error = ends[name].error

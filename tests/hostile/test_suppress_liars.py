@@ -19,8 +19,8 @@ from covey.crypto.rng import Rng
 from covey.errors import Aborted, PeerError
 from covey.protocols.suppress import keyholder
 from covey.protocols.suppress.messages import Issued, Rows, Sealed, Sizes, Tuples, receive_tuples
-from covey.protocols.suppress.release import Classes, Kept
 from covey.protocols.suppress.run import Run
+from covey.protocols.suppress.tuples import Classes, Kept
 from covey.study import Study
 from covey.wire import Channel, Message, Vector
 

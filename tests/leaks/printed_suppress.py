@@ -7,8 +7,8 @@ from typing import TypeVar
 import numpy as np
 
 from covey.crypto.rng import Rng
-from covey.protocols.suppress.listing import Compare, Test, read_numbers
-from covey.protocols.suppress.sealing import Batch, Encryption
+from covey.secure.listing import Compare, Test, read_numbers
+from covey.secure.sealing import Batch, Encryption
 
 B = TypeVar("B", bound=Batch)
 

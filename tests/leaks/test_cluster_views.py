@@ -11,10 +11,11 @@ from tests.harness.hospitals import Person, draw_people, stream_of, study_of, tr
 from tests.harness.parties import Outcome, run_parties
 from tests.harness.spent import heard, shapes
 
-from covey.protocols.cluster_rows import divide, guarded, ranges
-from covey.protocols.cluster_rows.divide import Openings
-from covey.protocols.cluster_rows.ground import Clusters, Ground, lay_ground
-from covey.protocols.cluster_rows.turn import State
+from covey.protocols.cluster_rows import divide, guarded
+from covey.protocols.cluster_rows.ideal import SILENT
+from covey.protocols.cluster_rows.party import Disclosures, Party, SecureBlocks
+from covey.protocols.cluster_rows.problem import Clusters, Problem
+from covey.protocols.cluster_rows.state import State
 from covey.secure.conjunction import Deal, Open
 from covey.secure.sum import Masked
 from covey.secure.threshold_test import Dealt, Part
@@ -29,32 +30,29 @@ YOUNG: Person = (1, "F", "flu")
 OLD: Person = (12, "M", "none")
 
 
-class Still:
-    """Whoever is told how far it is, and does not care."""
-
-    def phase(self, name: str, of: int = 1) -> None: ...
-
-    def reach(self, done: int) -> None: ...
-
-
-def ground_and_tables(people: Mapping[str, list[Person]]) -> tuple[Ground, dict[str, Table]]:
+def problem_and_tables(people: Mapping[str, list[Person]]) -> tuple[Problem, dict[str, Table]]:
     study = study_of("cluster", NAMES, k=K)
     tables = {name: table for name, table in trial_of(study, people).tables.items() if table is not None}
-    return lay_ground(study, tables["a"].trees, None), tables
+    return Problem.of(study, tables["a"].trees, None), tables
 
 
 def searched(
-    people: Mapping[str, list[Person]], seed: int = 0, *, strict: bool = False, openings: Openings | None = None
+    people: Mapping[str, list[Person]], seed: int = 0, *, strict: bool = False, disclosed: Disclosures | None = None
 ) -> dict[str, Outcome[Clusters]]:
-    """The guarded search alone; every party's notebook has all that it was sent. Openings are those of party a."""
-    ground, tables = ground_and_tables(people)
+    """The guarded search alone; every party's notebook has all that it was sent. Disclosures are those of party a."""
+    return search(*problem_and_tables(people), seed, strict=strict, disclosed=disclosed)
+
+
+def search(
+    problem: Problem, tables: Mapping[str, Table], seed: int = 0, *, strict: bool, disclosed: Disclosures | None
+) -> dict[str, Outcome[Clusters]]:
     records = sum(table.rows for table in tables.values())
 
     async def role(channel: Channel) -> Clusters:
         codes = tables[channel.me].codes
-        tests = ranges.Tests(channel.at("tests"))
-        mine = openings if openings is not None and channel.me == "a" else Openings()
-        return (await guarded.search(channel, tests, ground, codes, records, Still(), mine, strict=strict))[1]
+        mine = disclosed if disclosed is not None and channel.me == "a" else Disclosures()
+        party = Party(SecureBlocks.over(channel), problem, codes, SILENT, mine)
+        return (await guarded.search(party, records, strict=strict))[1]
 
     return run_parties(dict.fromkeys(NAMES, role), seed=seed)
 
@@ -114,25 +112,22 @@ def test_the_strict_schedule_opens_the_numbers_of_parts_that_are_formed_and_of_n
 ) -> None:
     """So opened sets are nested, and what is left of one without those within has k records or more, or none."""
     cuts: list[tuple[int, list[int]]] = []
-    carry_out, search = divide.carry_out, guarded.search
+    carry_out = divide.carry_out
 
-    def watched(ground: Ground, clusters: Clusters, may_cut: divide.Bits, cut: divide.Cut) -> divide.Plan:
+    def watched(problem: Problem, clusters: Clusters, may_cut: divide.Bits, cut: divide.Cuts) -> divide.Division:
         for place in np.flatnonzero(cut.column >= 0):
-            cell = place * ground.columns + cut.column[place]
-            parts = cut.count[cut.separate & (cut.asked.cell == cell)].tolist()
-            cuts.append((int(clusters.sizes[cut.asked.clusters[place]]), parts))
-        return carry_out(ground, clusters, may_cut, cut)
+            cell = place * problem.columns + cut.column[place]
+            parts = cut.count[cut.separate & (cut.below.cell == cell)].tolist()
+            cuts.append((int(clusters.sizes[cut.below.clusters[place]]), parts))
+        return carry_out(problem, clusters, may_cut, cut)
 
-    async def begun(*work: object, **kind: object) -> object:
-        monkeypatch.setattr(divide, "carry_out", watched)  # not before: the ideal cuts too
-        return await search(*work, **kind)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(guarded, "search", begun)
-    openings = Openings()
-    found = searched(drawn(3), strict=True, openings=openings)["a"].unwrap()
+    problem, tables = problem_and_tables(drawn(3))
+    monkeypatch.setattr(divide, "carry_out", watched)  # not before: the ideal cuts too
+    disclosed = Disclosures()
+    found = search(problem, tables, strict=True, disclosed=disclosed)["a"].unwrap()
     assert len(found) > 5
     assert len(cuts) > 3 * 3  # by three parties, alike
-    assert openings.counts == sum(len(parts) for _, parts in cuts) // 3
+    assert disclosed.counts == sum(len(parts) for _, parts in cuts) // 3
     for whole, parts in cuts:
         rest = whole - sum(parts)
         assert min(parts) >= K

@@ -28,10 +28,8 @@ from covey.crypto.sodium import Operand
 from covey.party.session.progress import Progress
 from covey.protocols import Proposal, Result, Seat
 from covey.protocols.shared.rows import carried
-from covey.protocols.suppress import authority, clear, holder, listing
-from covey.protocols.suppress.bounds import Bounds
-from covey.protocols.suppress.layout import Layout
-from covey.protocols.suppress.listing import Compare, Seal, Settle, spell_numbers
+from covey.protocols.suppress import ideal
+from covey.protocols.suppress.layout import Bounds, Layout
 from covey.protocols.suppress.messages import (
     Issued,
     Offered,
@@ -45,12 +43,14 @@ from covey.protocols.suppress.messages import (
     send_tuples,
     spell_rows,
 )
-from covey.protocols.suppress.own import Labels, Own, key_of, number_of
-from covey.protocols.suppress.release import Classes, Half, Kept
+from covey.protocols.suppress.parameters import AUTHORITY, Parameters
+from covey.protocols.suppress.role import authority, holder
 from covey.protocols.suppress.run import in_lanes
-from covey.protocols.suppress.sealing import ElGamal, Waters
-from covey.protocols.suppress.terms import AUTHORITY, Terms
+from covey.protocols.suppress.tuples import Classes, Kept, Labels, OwnTuples, ReleasedRows, key_of, number_of
+from covey.secure import listing
 from covey.secure.declare import Leakage
+from covey.secure.listing import Compare, Seal, Settle, spell_numbers
+from covey.secure.sealing import ElGamal, Waters
 from covey.sources.release import canonical_csv
 from covey.study import Study
 from covey.table import Table
@@ -277,15 +277,15 @@ def test_the_sequence_and_the_sizes_of_messages_follow_from_the_release() -> Non
         other = {name: [*own] for name, own in people.items()}
         study = study_of("elgamal")
         tables = tables_of(study, people)
-        owns = [Own.of(tables[name]) for name in SITES]
+        owns = [OwnTuples.of(tables[name]) for name in SITES]
         if owns[0].rows < K:
             continue
-        kept = clear.decide(K, owns[0], owns[1])
+        kept = ideal.decide(K, owns[0], owns[1])
         for name, keeps in zip(SITES, kept, strict=True):
             for place in np.flatnonzero(~keeps).tolist():
                 old = people[name][place]
                 other[name][place] = (4 + stream.below(12), old[1], old[2])
-        twin = clear.decide(K, *(Own.of(tables_of(study, other)[name]) for name in SITES))
+        twin = ideal.decide(K, *(OwnTuples.of(tables_of(study, other)[name]) for name in SITES))
         if all(keeps.all() for keeps in kept) or not all(map(np.array_equal, kept, twin)):
             continue
         shapes = [_shape(people, seed), _shape(other, seed)]
@@ -388,10 +388,10 @@ def test_the_keyholder_s_answers_are_those_of_a_simulator(scheme: str, monkeypat
 def simulated(study: Study, people: dict[str, list[Person]]) -> list[int]:
     """M^(A): the ones of the verdict, and those of the comparisons, from the keyholder's table and the release only."""
     tables = tables_of(study, people)
-    terms = Terms.of(study)
-    owns = {name: Own.of(tables[name]) for name in SITES}
+    terms = Parameters.of(study)
+    owns = {name: OwnTuples.of(tables[name]) for name in SITES}
     keyholder, comparer = terms.parts({name: own.rows for name, own in owns.items()})
-    kept = dict(zip((keyholder, comparer), clear.decide(terms.k, owns[keyholder], owns[comparer]), strict=True))
+    kept = dict(zip((keyholder, comparer), ideal.decide(terms.k, owns[keyholder], owns[comparer]), strict=True))
     if all(keeps.all() for keeps in kept.values()):
         return [1]
     own = owns[keyholder]
@@ -432,7 +432,7 @@ class Simulator:
     """
 
     study: Study
-    shown: Half
+    shown: ReleasedRows
     anonymous: bool
     key: Point = field(default_factory=lambda: Point(generator_times(Scalar.fresh(rng("M").stream("key"))).data))
 
@@ -443,12 +443,12 @@ class Simulator:
             return {labels: count for labels, count in self.shown.kept.counts.items() if count >= k}
         rows = [labels for labels in self.shown.tuples if labels is not None]
         listed = list(dict.fromkeys(rows))
-        own = Own.sorted(listed, np.array([listed.index(row) for row in rows], dtype=np.int64))
+        own = OwnTuples.sorted(listed, np.array([listed.index(row) for row in rows], dtype=np.int64))
         left = own.remaining(own.given_up(k)).tolist()
         return {labels: count for labels, count in zip(own.labels, left, strict=True) if count >= k}
 
     async def play(self, channel: Channel) -> Result:
-        study, terms, rows = self.study, Terms.of(self.study), len(self.shown.tuples)
+        study, terms, rows = self.study, Parameters.of(self.study), len(self.shown.tuples)
         among = channel.among(*terms.holders)
         (peer,) = among.peers
         encryption, digest = await self._encryption(channel, terms)
@@ -481,7 +481,7 @@ class Simulator:
         await receive_rows(among.at("rows"), peer, names, told, classes)
         return Result()
 
-    async def _encryption(self, channel: Channel, terms: Terms) -> tuple[Waters | ElGamal, bytes]:
+    async def _encryption(self, channel: Channel, terms: Parameters) -> tuple[Waters | ElGamal, bytes]:
         if terms.encryption == "elgamal":
             return ElGamal(self.key), bytes(32)
         parameters = (await channel.at("issue").receive(AUTHORITY, Issued)).parameters
@@ -502,10 +502,10 @@ class Simulator:
 def comparer_s_runs(study: Study, people: dict[str, list[Person]]) -> tuple[dict[str, Outcome[Result]], ...]:
     """A real run, and one in which the comparer meets the simulator instead."""
     tables = tables_of(study, people)
-    terms = Terms.of(study)
-    owns = [Own.of(tables[name]) for name in SITES]
-    kept = clear.decide(terms.k, owns[0], owns[1])
-    shown = Half.of(owns[0], kept[0], tables[SITES[0]])
+    terms = Parameters.of(study)
+    owns = [OwnTuples.of(tables[name]) for name in SITES]
+    kept = ideal.decide(terms.k, owns[0], owns[1])
+    shown = ReleasedRows.of(owns[0], kept[0], tables[SITES[0]])
     simulator = Simulator(study, shown, anonymous=bool(kept[0].all() and kept[1].all()))
 
     def plays(name: str) -> Callable[[Channel], Awaitable[Result]]:

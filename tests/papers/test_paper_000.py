@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from covey.protocols.suppress.clear import decide
-from covey.protocols.suppress.own import Own
+from covey.protocols.suppress.ideal import decide
+from covey.protocols.suppress.tuples import OwnTuples
 
 HEALTH = (("645-3032", "45"), ("645-3138", "25"), ("645-3138", "32"), ("645-3138", "26"), ("645-3084", "45"))
 Rows = list[tuple[str, ...]]
@@ -19,9 +19,9 @@ def suppressed(k: int, first: Rows, second: Rows) -> Rows:
     return [row if keep else ("*",) * len(row) for row, keep in zip([*first, *second], keeps, strict=True)]
 
 
-def own(rows: Rows) -> Own:
+def own(rows: Rows) -> OwnTuples:
     listed = sorted(set(rows))
-    return Own.sorted(listed, np.array([listed.index(row) for row in rows], dtype=np.int64))
+    return OwnTuples.sorted(listed, np.array([listed.index(row) for row in rows], dtype=np.int64))
 
 
 def test_of_table_1_nothing_is_left_by_phone_and_age() -> None:

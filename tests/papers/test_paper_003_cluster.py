@@ -17,7 +17,6 @@ from tests.harness.parties import run_parties
 from tests.harness.tiers import few_first
 
 from covey.anonymizers.clusters import clusters_of
-from covey.anonymizers.constraints import limits_of
 from covey.anonymizers.merging import agglomerate
 from covey.anonymizers.sequential import first_number, too_wide
 from covey.anonymizers.sweeping import sweep
@@ -28,22 +27,17 @@ from covey.party.session.data import load_table
 from covey.party.session.handshake import commit, session_digest
 from covey.party.simulate.deal import deal, seed_of, write_hands
 from covey.party.simulate.processes import Setting, simulate
-from covey.protocols import cluster_rows as cluster
-from covey.protocols.cluster_rows import clear, exact, guarded, paper, ranges
-from covey.protocols.cluster_rows.divide import Openings
-from covey.protocols.cluster_rows.ground import Clusters, Ground, lay_ground
+from covey.protocols.cluster_rows import exact, guarded, ideal, paper
+from covey.protocols.cluster_rows.divide import close_jointly
+from covey.protocols.cluster_rows.exact import RandomChoices
+from covey.protocols.cluster_rows.ideal import SILENT, TrustedParty
+from covey.protocols.cluster_rows.party import Disclosures, Party, SecureBlocks
+from covey.protocols.cluster_rows.problem import Clusters, Problem
+from covey.protocols.cluster_rows.role import Classes
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
 from covey.table import Table
 from covey.wire import Channel
-
-
-class Still:
-    """Whoever is told how far it is, and does not care."""
-
-    def phase(self, name: str, of: int = 1) -> None: ...
-
-    def reach(self, done: int) -> None: ...
 
 
 @dataclass
@@ -54,19 +48,19 @@ class Noted:
     attempts: int = 0
     leaving: dict[int, Longs] = field(default_factory=dict)
 
-    def choices(self, channel: Channel) -> exact.Choices:
-        drawn = exact.drawn(channel.rng)
+    def choices(self, channel: Channel) -> RandomChoices:
+        drawn = RandomChoices.drawn(channel.rng)
 
         def start(records: int, clusters: int, attempt: int) -> Longs:
             self.start, self.attempts = drawn.start(records, clusters, attempt), attempt + 1
             return self.start.copy()
 
-        def part(number: int, label: Longs, large: Longs, clusters: int) -> Longs:
-            after = drawn.part(number, label, large, clusters)
+        def split(number: int, label: Longs, large: Longs, clusters: int) -> Longs:
+            after = drawn.split(number, label, large, clusters)
             self.leaving[number] = np.flatnonzero(after != label)
             return after
 
-        return exact.Choices(start, part)
+        return RandomChoices(start, split)
 
 
 @dataclass(frozen=True)
@@ -79,35 +73,34 @@ class Found:
     exactly: int
 
 
-def run_exact(ground: Ground, tables: Mapping[str, Table], *, fitted: bool = True) -> Found:
+def run_exact(problem: Problem, tables: Mapping[str, Table], *, fitted: bool = True) -> Found:
     noted = {name: Noted() for name in tables}
-    openings = {name: Openings() for name in tables}
+    disclosed = {name: Disclosures() for name in tables}
     records = sum(table.rows for table in tables.values())
 
     async def role(channel: Channel) -> tuple[Longs, Clusters]:
         me = channel.me
         choices = noted[me].choices(channel)
-        return await exact.search(
-            channel, ground, tables[me].codes, records, Still(), openings[me], choices, exact.Whole(), fitted=fitted
-        )
+        party = Party(SecureBlocks.over(channel), problem, tables[me].codes, SILENT, disclosed[me])
+        return await exact.search(party, records, choices, exact.FullSweeps(), fitted=fitted)
 
     ends = {name: end.unwrap() for name, end in run_parties(dict.fromkeys(tables, role)).items()}
     first = next(iter(ends.values()))[1]
     assert all(state.digest() == first.digest() for _, state in ends.values())
     labels = {name: label for name, (label, _) in ends.items()}
-    return Found(labels, first, noted, sum(each.exact for each in openings.values()))
+    return Found(labels, first, noted, sum(each.exact for each in disclosed.values()))
 
 
-def centralized(ground: Ground, tables: Mapping[str, Table], noted: Mapping[str, Noted]) -> Longs:
+def centralized(problem: Problem, tables: Mapping[str, Table], noted: Mapping[str, Noted]) -> Longs:
     """The pooled records' labels by the centralized algorithm's own steps."""
     names = sorted(tables)
     codes = np.ascontiguousarray(np.concatenate([tables[name].codes for name in names], axis=1))
     before = dict(zip(names, np.cumsum([0, *(tables[name].rows for name in names)]), strict=False))
-    limits, nothing = limits_of(ground.problem), np.zeros((codes.shape[1], 0), dtype=np.int64)
+    limits, nothing = problem.limits, np.zeros((codes.shape[1], 0), dtype=np.int64)
     label = np.concatenate([noted[name].start for name in names])
-    state = clusters_of(ground.forest, limits, codes, nothing, label)
+    state = clusters_of(problem.forest, limits, codes, nothing, label)
     for number in range(exact.SWEEPS):
-        moved = sweep(state, ground.forest, limits, 0, codes.shape[1])
+        moved = sweep(state, problem.forest, limits, 0, codes.shape[1])
         large = np.flatnonzero(2 * state.size > 3 * limits.k)
         if len(large):
             after = state.label.copy()
@@ -115,19 +108,19 @@ def centralized(ground: Ground, tables: Mapping[str, Table], noted: Mapping[str,
                 leaving = before[name] + noted[name].leaving[number]
                 assert np.isin(state.label[leaving], large).all()
                 after[leaving] = len(state.size) + np.searchsorted(large, state.label[leaving])
-            state = clusters_of(ground.forest, limits, codes, nothing, after)
+            state = clusters_of(problem.forest, limits, codes, nothing, after)
         if not moved and not len(large):
             break
-    agglomerate(state, ground.forest, limits.k)
+    agglomerate(state, problem.forest, limits.k)
     numbers: Longs = np.unique(state.label, return_inverse=True)[1].astype(np.int64)
     return numbers
 
 
-def compare(ground: Ground, tables: Mapping[str, Table]) -> Found:
-    found = run_exact(ground, tables)
+def compare(problem: Problem, tables: Mapping[str, Table]) -> Found:
+    found = run_exact(problem, tables)
     together = np.concatenate([found.labels[name] for name in sorted(tables)])
-    assert np.array_equal(together, centralized(ground, tables, found.noted))
-    assert found.clusters.sizes.min() >= ground.k
+    assert np.array_equal(together, centralized(problem, tables, found.noted))
+    assert found.clusters.sizes.min() >= problem.k
     return found
 
 
@@ -137,7 +130,7 @@ def test_the_exact_schedule_gives_the_labels_of_the_centralized_algorithm(names:
         study = study_of("cluster", tuple(names), k=4)
         trial = trial_of(study, draw_people(stream_of(seed, "paper"), names, 1 if len(names) > 2 else 10, 40))
         tables = {name: table for name, table in trial.tables.items() if table is not None}
-        compare(lay_ground(study, tables[names[0]].trees, None), tables)
+        compare(Problem.of(study, tables[names[0]].trees, None), tables)
 
 
 @pytest.mark.parametrize("names", ["ab", "abc"])
@@ -148,11 +141,11 @@ def test_where_the_papers_start_ends_in_one_class_smaller_first_clusters_give_th
     study = study_of("cluster", tuple(names), k=80)
     trial = trial_of(study, draw_people(stream_of(3, "wide"), names, 150, 150))
     tables = {name: table for name, table in trial.tables.items() if table is not None}
-    ground = lay_ground(study, tables["a"].trees, None)
-    assert ground.loss(run_exact(ground, tables, fitted=False).clusters) == 1
-    found = compare(ground, tables)
+    problem = Problem.of(study, tables["a"].trees, None)
+    assert problem.loss(run_exact(problem, tables, fitted=False).clusters) == 1
+    found = compare(problem, tables)
     assert min(each.attempts for each in found.noted.values()) > 1
-    assert ground.loss(found.clusters) < 1
+    assert problem.loss(found.clusters) < 1
 
 
 def adult_hands(adult: Path, study: Study, rows: int | None) -> dict[str, pa.Table]:
@@ -181,39 +174,39 @@ def adult_tables(
 @pytest.mark.parametrize("parties", [3, 5])
 def test_a_part_of_adult_gets_the_labels_of_the_centralized_algorithm(adult: Path, parties: int) -> None:
     study, tables = adult_tables(adult, parties, 10, 900)
-    found = compare(lay_ground(study, tables["p0"].trees, None), tables)
+    found = compare(Problem.of(study, tables["p0"].trees, None), tables)
     assert found.exactly > 0  # the exact schedule shows exact records, and counts them
 
 
-def replay(ground: Ground, tables: Mapping[str, Table], choices: Mapping[str, exact.Choices]) -> dict[str, Longs]:
+def replay(problem: Problem, tables: Mapping[str, Table], choices: Mapping[str, RandomChoices]) -> dict[str, Longs]:
     """Each party's labels by the centralized algorithm's own steps, with choices that are drawn as they are needed."""
     names = sorted(tables)
     codes = np.ascontiguousarray(np.concatenate([tables[name].codes for name in names], axis=1))
     ends = np.cumsum([tables[name].rows for name in names])[:-1]
-    limits, nothing = limits_of(ground.problem), np.zeros((codes.shape[1], 0), dtype=np.int64)
-    number = first_number(codes.shape[1], ground.k)
+    limits, nothing = problem.limits, np.zeros((codes.shape[1], 0), dtype=np.int64)
+    number = first_number(codes.shape[1], problem.k)
     for attempt in range(exact.SWEEPS):
         label = np.concatenate([choices[name].start(tables[name].rows, number << attempt, attempt) for name in names])
-        state = clusters_of(ground.forest, limits, codes, nothing, label)
-        if not too_wide(ground.forest, state.size, state.cost):
+        state = clusters_of(problem.forest, limits, codes, nothing, label)
+        if not too_wide(problem.forest, state.size, state.cost):
             break
     for turn in range(exact.SWEEPS):
-        moved = sweep(state, ground.forest, limits, 0, codes.shape[1])
+        moved = sweep(state, problem.forest, limits, 0, codes.shape[1])
         alive = np.flatnonzero(state.size > 0)
         place = np.searchsorted(alive, state.label)
         large = np.flatnonzero(2 * state.size[alive] > 3 * limits.k)
         if len(large):
             parts = zip(names, np.split(place, ends), strict=True)
-            after = np.concatenate([choices[name].part(turn, part, large, len(alive)) for name, part in parts])
-            state = clusters_of(ground.forest, limits, codes, nothing, after)
+            after = np.concatenate([choices[name].split(turn, part, large, len(alive)) for name, part in parts])
+            state = clusters_of(problem.forest, limits, codes, nothing, after)
         if not moved and not len(large):
             break
-    agglomerate(state, ground.forest, limits.k)
+    agglomerate(state, problem.forest, limits.k)
     label = np.unique(state.label, return_inverse=True)[1].astype(np.int64)
     return dict(zip(names, np.split(label, ends), strict=True))
 
 
-def choices_of(study: Study, seed: Secret) -> dict[str, exact.Choices]:
+def choices_of(study: Study, seed: Secret) -> dict[str, RandomChoices]:
     """What each party of a simulation with this seed draws: from its own seed and everyone's nonces."""
     seeds = {party.name: derive(seed, "party", party.name) for party in study.parties}
     digest = session_digest(
@@ -222,20 +215,26 @@ def choices_of(study: Study, seed: Secret) -> dict[str, exact.Choices]:
         {name: derive(own, "nonce").reveal() for name, own in seeds.items()},
     )
     rngs = {name: Rng(derive(own, "session", digest)).child("step", "cluster") for name, own in seeds.items()}
-    return {name: exact.drawn(rng) for name, rng in rngs.items()}
+    return {name: RandomChoices.drawn(rng) for name, rng in rngs.items()}
 
 
 def equals_the_centralized_release(adult: Path, parties: int, k: int, rows: int | None) -> None:
     """Processes over TLS write, byte for byte, what the centralized algorithm's labels make of the pooled records."""
     study, tables = adult_tables(adult, parties, k, rows, schedule="exact")
-    ground = lay_ground(study, tables["p0"].trees, None)
+    problem = Problem.of(study, tables["p0"].trees, None)
     hands = write_hands(adult_hands(adult, study, rows), adult / "hands")
     simulate(study, hands, adult / "run", Setting(seed=seed_of(7)))
-    labels = replay(ground, tables, choices_of(study, seed_of(7)))
+    labels = replay(problem, tables, choices_of(study, seed_of(7)))
     sizes = np.bincount(np.concatenate(list(labels.values()))).astype(np.int64)
-    wide = Clusters(sizes, np.zeros((len(sizes), ground.columns), dtype=np.int32))
-    clusters = clear.close(ground, {name: table.codes for name, table in tables.items()}, labels, wide)
-    due = cluster.in_the_clear(study, ground, tables, labels, clusters, None).release
+    wide = Clusters(sizes, problem.flat(np.tile(problem.roots, (len(sizes), 1))))
+
+    async def close(trusted: TrustedParty) -> Classes:
+        me = trusted.me
+        party = ideal.party(trusted, problem, tables[me].codes)
+        clusters = await close_jointly(party, labels[me], wide, np.ones(len(sizes), dtype=bool))
+        return Classes.of(problem, clusters, labels[me])
+
+    due = ideal.released(study, tables, ideal.run(tables, close)).release
     assert due is not None
     quasi = frozenset(column.name for column in study.quasi)
     assert (adult / "run" / "release.csv").read_bytes() == canonical_csv(arrange(due, quasi))
@@ -256,40 +255,38 @@ def test_processes_over_tls_release_what_the_centralized_labels_make_of_adult(
 
 def test_the_guarded_schedule_shows_no_exact_record_where_the_exact_one_does(adult: Path) -> None:
     study, tables = adult_tables(adult, 3, 10, 900)
-    ground = lay_ground(study, tables["p0"].trees, None)
-    openings = {name: Openings() for name in tables}
+    problem = Problem.of(study, tables["p0"].trees, None)
+    disclosed = {name: Disclosures() for name in tables}
 
     async def role(channel: Channel) -> Clusters:
         me = channel.me
-        tests = ranges.Tests(channel.at("tests"))
-        return (await guarded.search(channel, tests, ground, tables[me].codes, 900, Still(), openings[me]))[1]
+        party = Party(SecureBlocks.over(channel), problem, tables[me].codes, SILENT, disclosed[me])
+        return (await guarded.search(party, 900))[1]
 
     found = run_parties(dict.fromkeys(tables, role))["p0"].unwrap()
-    assert {each.exact for each in openings.values()} == {0}
-    assert {each.smallest for each in openings.values()} == {10}
-    assert ground.loss(found) < ground.loss(run_exact(ground, tables).clusters)
+    assert {each.exact for each in disclosed.values()} == {0}
+    assert {each.smallest for each in disclosed.values()} == {10}
+    assert problem.loss(found) < problem.loss(run_exact(problem, tables).clusters)
 
 
 def test_the_papers_rings_give_the_labels_of_the_exact_schedule_in_many_more_rounds() -> None:
     study = study_of("cluster", tuple("abc"), k=4)
     trial = trial_of(study, draw_people(stream_of(2, "rings"), "abc", 8, 12))
     tables = {name: table for name, table in trial.tables.items() if table is not None}
-    ground = lay_ground(study, tables["a"].trees, None)
+    problem = Problem.of(study, tables["a"].trees, None)
     records = sum(table.rows for table in tables.values())
-    openings = {name: Openings() for name in tables}
+    disclosed = {name: Disclosures() for name in tables}
 
     async def by_rings(channel: Channel) -> Longs:
         me = channel.me
-        choices, pace = exact.drawn(channel.rng), Still()
-        label, _ = await exact.search(
-            channel, ground, tables[me].codes, records, pace, openings[me], choices, paper.Parts(100, 100)
-        )
-        return label
+        party = Party(SecureBlocks.over(channel), problem, tables[me].codes, SILENT, disclosed[me])
+        choices = RandomChoices.drawn(channel.rng)
+        return (await exact.search(party, records, choices, paper.RandomisedSweeps(100, 100)))[0]
 
     ends = run_parties(dict.fromkeys("abc", by_rings))
-    once = run_exact(ground, tables)
+    once = run_exact(problem, tables)
     for name, end in ends.items():
         assert np.array_equal(end.unwrap(), once.labels[name])
-    calls = openings["a"].calls
+    calls = disclosed["a"].calls
     assert calls > 20
     assert ends["a"].tally.rounds > 5 * calls  # 2m - 1 hops and more for each

@@ -18,9 +18,12 @@ from covey.party.session.data import load_table
 from covey.party.simulate.deal import deal, seed_of, write_hands
 from covey.party.simulate.in_process import simulate as simulate_here
 from covey.party.simulate.processes import Setting, simulate
-from covey.protocols import cluster_rows as cluster
-from covey.protocols.cluster_rows import clear, diverse, ranges
-from covey.protocols.cluster_rows.ground import Clusters, Ground, lay_ground
+from covey.protocols.cluster_rows import diversity, guarded, ideal
+from covey.protocols.cluster_rows.diversity import DiversityRule
+from covey.protocols.cluster_rows.ideal import TrustedParty
+from covey.protocols.cluster_rows.party import Party
+from covey.protocols.cluster_rows.problem import Clusters, Problem
+from covey.protocols.cluster_rows.role import sensitive
 from covey.study import Study
 from covey.table import Table
 
@@ -83,6 +86,9 @@ def test_our_judge_and_pycanon_find_l_in_the_whole_of_adult(
     judged(adult / "run" / "release.csv", study, wanted, pycanon)
 
 
+Found = tuple[Longs, Clusters]
+
+
 def in_the_clear(adult: Path, wanted: int, rows: int) -> tuple[float, float]:
     """The loss with l after merging, and after moves within l."""
     study = occupation_study(adult, wanted)
@@ -91,15 +97,19 @@ def in_the_clear(adult: Path, wanted: int, rows: int) -> tuple[float, float]:
         table = load_table(study, name, hand)
         assert table is not None
         tables[name] = table
-    ground = lay_ground(study, tables["p0"].trees, None)
+    problem = Problem.of(study, tables["p0"].trees, None)
     hands = {name: table.codes for name, table in tables.items()}
-    labels, clusters = clear.search(ground, hands, False)
-    watches = {n: diverse.Watch.of(wanted, cluster.sensitive(study, table)) for n, table in tables.items()}
-    losses = [
-        ground.loss(clear.diversified(ground, hands, dict(labels), clusters, watches, moves)[1])
-        for moves in (False, True)
-    ]
-    return losses[0], losses[1]
+    labels, clusters = ideal.search(problem, hands)
+
+    async def keep_l(trusted: TrustedParty) -> tuple[float, float]:
+        me = trusted.me
+        party = ideal.party(trusted, problem, hands[me])
+        rule = DiversityRule.of(wanted, sensitive(study, tables[me]))
+        label, merged = await diversity.merge_short(party, rule, labels[me], clusters)
+        moved = (await guarded.move_within_l(party, label, merged, rule))[1]
+        return problem.loss(merged), problem.loss(moved)
+
+    return ideal.run(hands, keep_l)["p0"]
 
 
 @pytest.mark.thorough
@@ -107,8 +117,8 @@ def test_a_class_that_makes_up_for_what_another_lacks_is_worth_the_way(
     adult: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     merged, moved = in_the_clear(adult, 3, 3000)
-    monkeypatch.setattr(diverse, "FIRST", 1)
-    monkeypatch.setattr(diverse, "NEAR", 1)
+    monkeypatch.setattr(diversity, "FIRST", 1)
+    monkeypatch.setattr(diversity, "NEAR", 1)
     nearest, _ = in_the_clear(adult, 3, 3000)
     assert moved < merged < nearest
 
@@ -122,19 +132,57 @@ def test_records_move_within_l_and_the_run_equals_the_ideal() -> None:
     assert any(step.startswith("cluster/mend/within/sweep/0/turn") for step in steps)
 
 
+def merged_plainly(problem: Problem, slack: Longs, clusters: Clusters) -> tuple[Longs, Clusters]:
+    """Each class's place and the classes, merged by the joint slack itself: without tests, without public bounds."""
+    place, bad = np.arange(len(clusters)), slack < 0
+    while bad.any():
+        pairs = diversity.pair_up(problem, clusters, bad)
+        still = pairs.lacking & (slack[pairs.short][:, np.newaxis] + slack[pairs.near] < 0)
+        soon = diversity.made_up(pairs, still)[:, : diversity.FIRST].any(axis=1)
+        still[soon, diversity.FIRST :] = pairs.lacking[soon, diversity.FIRST :]  # not asked
+        clusters, to, bad = diversity.merge(problem, clusters, bad, pairs, still)
+        place, before = to[place], slack
+        slack = np.zeros((len(clusters), slack.shape[1]), dtype=np.int64)
+        np.add.at(slack, to, before)
+    return place, clusters
+
+
+@pytest.mark.parametrize("wanted", [2, 2.5])
+def test_classes_merge_as_the_joint_slack_says(wanted: float) -> None:
+    for seed in range(4):
+        study = study_of("cluster", k=3, privacy=f"l = {wanted}")
+        people = draw_people(stream_of(seed, "plainly"), SITES, 20, 30)
+        tables = dict(_tables(trial_of(study_of("cluster", k=3), people)))
+        problem = Problem.of(study, tables["east"].trees)
+        labels, clusters = ideal.search(problem, {name: table.codes for name, table in tables.items()})
+        rules = {name: DiversityRule.of(wanted, sensitive(study, table)) for name, table in tables.items()}
+        slack = np.sum([rules[name].slack(labels[name], len(clusters)) for name in tables], axis=0)
+
+        async def merge(trusted: TrustedParty, among: Problem = problem, before: Clusters = clusters) -> Found:
+            me = trusted.me
+            party = ideal.party(trusted, among, tables[me].codes)  # noqa: B023 (run within this turn of the loop)
+            return await diversity.merge_short(party, rules[me], labels[me], before)  # noqa: B023
+
+        found = ideal.run(tables, merge)
+        place, plainly = merged_plainly(problem, slack, clusters)
+        assert (slack < 0).any()
+        assert found["east"][1].digest() == plainly.digest()
+        assert all(np.array_equal(label, place[labels[name]]) for name, (label, _) in found.items())
+
+
 def test_units_of_slack_add_up_to_what_there_is_and_no_party_has_more_than_its_part() -> None:
     random = np.random.default_rng(5)
     levels = random.integers(0, 40, (30, 5))
     for parties in (3, 4, 10):
-        dealt = [diverse.deal_units(levels, parties, place) for place in range(parties)]
+        dealt = [diversity.deal_slack(levels, parties, place) for place in range(parties)]
         assert np.array_equal(np.sum(dealt, axis=0), levels)
         assert all((part <= -(-levels // parties)).all() and (part >= levels // parties).all() for part in dealt)
 
 
 def test_slack_is_what_a_class_can_still_take() -> None:
-    watch = diverse.Watch.of(1.5, [(np.array([0, 0, 1, 1, 1]), 2)])  # l = 3 / 2: two of three at most
-    assert watch.slack(np.zeros(5, dtype=np.int64), 1).tolist() == [[2 * 5 - 3 * 2, 2 * 5 - 3 * 3]]
-    assert (watch.leaving, watch.joining) == (2, 1)
+    rule = DiversityRule.of(1.5, [(np.array([0, 0, 1, 1, 1]), 2)])  # l = 3 / 2: two of three at most
+    assert rule.slack(np.zeros(5, dtype=np.int64), 1).tolist() == [[2 * 5 - 3 * 2, 2 * 5 - 3 * 3]]
+    assert (rule.leaving, rule.joining) == (2, 1)
 
 
 def test_an_infeasible_l_ends_a_run_and_names_the_largest_feasible_one() -> None:
@@ -165,12 +213,10 @@ def test_classes_that_do_not_keep_l_are_never_written(monkeypatch: pytest.Monkey
     study = study_of("cluster", k=4, privacy="l = 2")
     trial = trial_of(study, draw_people(stream_of(4, "within l"), SITES, 30, 40))
 
-    async def lazy(
-        tests: ranges.Tests, ground: Ground, watch: diverse.Watch, label: Longs, clusters: Clusters
-    ) -> tuple[Longs, Clusters]:
+    async def lazy(party: Party, rule: DiversityRule, label: Longs, clusters: Clusters) -> tuple[Longs, Clusters]:
         return label, clusters
 
-    monkeypatch.setattr(diverse, "merge_short", lazy)
+    monkeypatch.setattr(diversity, "merge_short", lazy)
     ends = harness.run(trial)
     assert all(isinstance(end.error, Aborted) and end.finished is None for end in ends.values())
     assert any("do not keep l = 2" in str(end.error) for end in ends.values())

@@ -16,9 +16,9 @@ from covey.arrays import Ints
 from covey.errors import Unmet
 from covey.party.session.data import load_table
 from covey.protocols import find
-from covey.protocols.cluster_rows import clear, exact, paper, site
-from covey.protocols.cluster_rows.ground import Clusters, Ground, lay_ground
-from covey.protocols.cluster_rows.turn import State, write_state
+from covey.protocols.cluster_rows import exact, ideal, sites
+from covey.protocols.cluster_rows.problem import Clusters, Problem
+from covey.protocols.cluster_rows.state import State, write_state
 from covey.study import Study
 
 TOWNS = {"San Francisco": "1 2 3", "Oakland": "3 4 5", "Palo Alto": "6 7", "San Jose": "7 8"}
@@ -65,57 +65,61 @@ def trial_of(study: Study) -> Trial:
     return of_study(study, find("cluster", "horizontal"), tables)
 
 
-def ground_of(trial: Trial) -> tuple[Ground, dict[str, Ints]]:
+def problem_of(trial: Trial) -> tuple[Problem, dict[str, Ints]]:
     tables = {name: table for name, table in trial.tables.items() if table is not None}
     trees = next(iter(tables.values())).trees
     hands = {name: table.codes for name, table in tables.items()}
-    return clear.pruned(lay_ground(trial.study, trees, None), trial.study, hands), hands
+    whole, asked = Problem.of(trial.study, trees, None), trial.study.privacy.site_l or 0
+    found = ideal.run(hands, lambda at: sites.prune(at, trial.study, whole, hands[at.me], asked))
+    return next(iter(found.values())), hands
 
 
-def published(ground: Ground, hands: Mapping[str, Ints], study: Study, town: str, income: str) -> str:
+def published(problem: Problem, hands: Mapping[str, Ints], study: Study, town: str, income: str) -> str:
     """The income that a class of this town and this income may publish."""
-    place, money = ground.trees
+    place, money = problem.trees
     nodes = np.array([[place.node(town), money.node(income)]], dtype=np.int32)
-    raised = clear.raised_together(ground, study, hands, Clusters(np.array([2]), ground.flat(nodes)))
-    return str(money.labels[ground.local(raised.boxes)[0, 1]])
+    clusters, asked = Clusters(np.array([2]), problem.flat(nodes)), study.privacy.site_l or 0
+    found = ideal.run(hands, lambda at: sites.raise_together(at, study, problem, hands[at.me], clusters, asked))
+    raised = next(iter(found.values()))
+    return str(money.labels[problem.local(raised.boxes)[0, 1]])
 
 
 def test_table_1_says_which_combinations_may_be_published(tmp_path: Path) -> None:
     trial = trial_of(study_of(tmp_path, 2))
-    ground, hands = ground_of(trial)
-    assert published(ground, hands, trial.study, "Palo Alto", "300K-400K") == "100K-500K"
-    assert published(ground, hands, trial.study, "Palo Alto", "200K-300K") == "100K-500K"  # its siblings forbid it
-    assert published(ground, hands, trial.study, "Palo Alto", "100K-500K") == "100K-500K"
-    assert published(ground, hands, trial.study, "San Francisco", "100K-200K") == "100K-200K"
-    assert published(ground, hands, trial.study, "San Jose", "300K-400K") == "100K-500K"  # with 200K-300K it is H7
+    problem, hands = problem_of(trial)
+    assert published(problem, hands, trial.study, "Palo Alto", "300K-400K") == "100K-500K"
+    assert published(problem, hands, trial.study, "Palo Alto", "200K-300K") == "100K-500K"  # its siblings forbid it
+    assert published(problem, hands, trial.study, "Palo Alto", "100K-500K") == "100K-500K"
+    assert published(problem, hands, trial.study, "San Francisco", "100K-200K") == "100K-200K"
+    assert published(problem, hands, trial.study, "San Jose", "300K-400K") == "100K-500K"  # with 200K-300K it is H7
 
 
 def test_every_published_combination_is_supported_by_two_sites(tmp_path: Path) -> None:
     trial = trial_of(study_of(tmp_path, 2))
-    ground, hands = ground_of(trial)
+    problem, hands = problem_of(trial)
     answers = harness.answers(trial, harness.run(trial))
     assert set(answers.values()) == {trial.ideal["H1"]}
     content = trial.ideal["H1"]
     assert isinstance(content, bytes)
-    place, money = ground.trees
+    place, money = problem.trees
     for line in content.decode().splitlines()[1:]:
         town, income = line.split(",")
         nodes = [place.node(town), money.node(income)]
-        flat = ground.flat(np.array([nodes], dtype=np.int32))[0]
-        sites = sum(site.supported(ground, codes)[flat].all() for codes in hands.values())
-        assert sites >= 2
+        flat = problem.flat(np.array([nodes], dtype=np.int32))[0]
+        supporting = sum(sites.supported(problem, codes)[flat].all() for codes in hands.values())
+        assert supporting >= 2
 
 
 def test_pruning_lifts_what_too_few_sites_support_with_its_siblings(tmp_path: Path) -> None:
     trial = trial_of(study_of(tmp_path, 3))
-    ground, _ = ground_of(trial)
-    place, money = ground.trees
+    problem, _ = problem_of(trial)
+    place, money = problem.trees
     for tree, column, label in ((place, 0, "San Francisco"), (money, 1, "100K-200K")):
         nodes = np.array([[place.root, money.root]], dtype=np.int32)
         node = tree.node(label)
         assert node is not None
         nodes[0, column] = node
-        lifted = ground.clamped(nodes)[0, column]
+        lifted = problem.local(problem.clamped(problem.flat(nodes)))[0, column]
         assert tree.labels[lifted] in ("*", "100K-500K")
 
 
@@ -168,18 +172,18 @@ def test_no_schedule_says_a_label_that_too_few_sites_support(
 ) -> None:
     said: list[Ints] = []
 
-    def heard(ground: Ground, clusters: Clusters) -> State:
-        said.append(ground.local(clusters.boxes[clusters.sizes > 0]))
-        return write_state(ground, clusters)
+    def heard(problem: Problem, clusters: Clusters) -> State:
+        said.append(clusters.boxes[clusters.sizes > 0])
+        return write_state(problem, clusters)
 
-    for module in (exact, paper):
-        monkeypatch.setattr(module, "write_state", heard)
+    monkeypatch.setattr(exact, "write_state", heard)
     trial = quarters(tmp_path, schedule, sites, seed, rows)
     (content,) = set(harness.answers(trial, harness.run(trial, seed=seed)).values())
     assert isinstance(content, bytes)
-    ground, _ = ground_of(trial)
+    problem, _ = problem_of(trial)
     assert said
-    assert all(np.array_equal(ground.clamped(nodes), nodes) for nodes in said)
-    town = ground.trees[0]
-    shown = [[town.node(line.split(",")[0]), ground.trees[1].root] for line in content.decode().splitlines()[1:]]
-    assert np.array_equal(ground.clamped(np.array(shown, dtype=np.int32)), shown)
+    assert all(np.array_equal(problem.clamped(boxes), boxes) for boxes in said)
+    town = problem.trees[0]
+    shown = [[town.node(line.split(",")[0]), problem.trees[1].root] for line in content.decode().splitlines()[1:]]
+    boxes = problem.flat(np.array(shown, dtype=np.int32))
+    assert np.array_equal(problem.clamped(boxes), boxes)

@@ -19,17 +19,19 @@ from tests.harness.hospitals import ILLS, SITES, Person, draw_people, stream_of,
 from tests.harness.parties import run_parties
 from tests.harness.trial import Trial
 
+from covey.arrays import Ints, Longs
 from covey.errors import Aborted, InputError, PeerError, Unmet
 from covey.judge import verify
 from covey.party.audit.script import strays
 from covey.party.simulate.in_process import simulate
 from covey.protocols import cluster_rows as cluster
 from covey.protocols import of_study
-from covey.protocols.cluster_rows import clear, diverse, exact, paper, repair, turn
-from covey.protocols.cluster_rows.divide import Openings
-from covey.protocols.cluster_rows.ground import Clusters, Ground, lay_ground
-from covey.protocols.cluster_rows.sweep import Rules
-from covey.protocols.cluster_rows.turn import Held, State, read_state, write_state
+from covey.protocols.cluster_rows import diversity, exact, ideal, insiders, paper, state
+from covey.protocols.cluster_rows.ideal import TrustedParty
+from covey.protocols.cluster_rows.party import Disclosures, Party, SecureBlocks
+from covey.protocols.cluster_rows.problem import Clusters, Problem
+from covey.protocols.cluster_rows.role import JointCounts
+from covey.protocols.cluster_rows.state import OwnRecords, State, read_state, write_state
 from covey.protocols.shared import rows
 from covey.protocols.shared.agree import agree
 from covey.secure import sum as secure_sum
@@ -121,14 +123,14 @@ def test_the_ledger_counts_clusters_of_one_record_that_everyone_is_shown(monkeyp
     measured: list[Clusters] = []
     measure = exact.measure
 
-    async def watched(channel: Channel, *work: object) -> Clusters:
-        found = await measure(channel, *work)  # type: ignore[arg-type]
+    async def watched(party: Party, label: np.ndarray, clusters: int) -> Clusters:
+        found = await measure(party, label, clusters)
         measured.append(found)
         return found
 
-    monkeypatch.setattr(exact, "measure", watched)
     study = study_of("cluster", k=3, options='schedule = "exact"')
     trial = trial_of(study, {name: [(1, "F", "flu")] for name in SITES})
+    monkeypatch.setattr(exact, "measure", watched)  # not before: the ideal measures too
     ledger = simulate(study, {name: _frame(trial, name) for name in trial.names}, seed=3).ledger["north"]
     (said,) = [found for line in ledger if (found := re.search(r"and (\d+) times as a cluster of one record", line))]
     lone = sum(int((found.sizes == 1).sum()) for found in measured) // len(SITES)  # all three measure alike
@@ -137,15 +139,23 @@ def test_the_ledger_counts_clusters_of_one_record_that_everyone_is_shown(monkeyp
 
 
 def test_a_turn_that_leaves_a_cluster_of_one_record_shows_it_to_all_but_its_owner() -> None:
-    ground, _ = one_class(study_of("cluster"))
-    roots = [tree.root for tree in ground.trees]
-    boxes = ground.flat(np.array([roots, roots, roots], dtype=np.int32))
+    problem, _ = one_class(study_of("cluster"))
+    roots = [tree.root for tree in problem.trees]
+    boxes = problem.flat(np.array([roots, roots, roots], dtype=np.int32))
     before, after = Clusters(np.array([2, 2, 1]), boxes), Clusters(np.array([1, 3, 1]), boxes)
-    for label, shown in (([1], 1), ([0], 0)):
-        openings = Openings()
-        held = Held.of(ground, np.zeros((2, 1), dtype=np.int32), np.array(label), 3)
-        exact.hear_state(write_state(ground, after), ground, before, held, "x", "turn", openings)
-        assert openings.single == shown
+    codes = np.zeros((2, 1), dtype=np.int32)
+
+    async def role(channel: Channel) -> int:
+        party = Party(SecureBlocks.over(channel), problem, codes, ideal.SILENT, Disclosures())
+        if channel.me == "x":
+            await party.joint.tell("x", write_state(problem, after), problem, 3)
+        else:
+            own = OwnRecords.of(problem, codes, np.array([1 if channel.me == "other" else 0]), 3)
+            await exact.hear_state(party, own, before, "x")
+        return party.disclosed.single
+
+    ends = run_parties(dict.fromkeys(("other", "owner", "x"), role))
+    assert (ends["other"].unwrap(), ends["owner"].unwrap()) == (1, 0)
 
 
 def test_two_parties_are_told_plainly_what_they_learn_of_each_other() -> None:
@@ -173,12 +183,26 @@ def test_no_party_sees_fewer_than_k_insider_records_of_others_unless_it_sees_non
     study = study_of("cluster", k=6, privacy="k_insider = 5")
     trial = drawn(3, study, 15, 40)
     tables = {name: table for name, table in trial.tables.items() if table is not None}
-    ground = lay_ground(study, tables["east"].trees, None)
-    labels, clusters = clear.search(ground, {name: table.codes for name, table in tables.items()}, False)
+    problem = Problem.of(study, tables["east"].trees, None)
+    codes = {name: table.codes for name, table in tables.items()}
+    labels, clusters = ideal.search(problem, codes)
     before = fewest_others(labels, clusters)
-    labels, clusters = clear.without_few(ground, labels, clusters, 5)
+    labels, clusters = without_few(problem, codes, labels, clusters, 5)
     assert before < 5 <= fewest_others(labels, clusters)
     assert released(trial) == trial.ideal["east"]
+
+
+def without_few(
+    problem: Problem, codes: Mapping[str, Ints], labels: Mapping[str, Longs], clusters: Clusters, fewest: int
+) -> tuple[dict[str, Longs], Clusters]:
+    """What `merge_few` makes of everyone's labels, in the clear."""
+
+    async def merged(trusted: TrustedParty) -> tuple[Longs, Clusters]:
+        me = trusted.me
+        return await insiders.merge_few(ideal.party(trusted, problem, codes[me]), labels[me], clusters, fewest)
+
+    found = ideal.run(labels, merged)
+    return {name: label for name, (label, _) in found.items()}, found["east"][1]
 
 
 def fewest_others(labels: Mapping[str, np.ndarray], clusters: Clusters) -> int:
@@ -247,7 +271,7 @@ def test_joint_numbers_that_no_tables_have_end_the_run(many: int) -> None:
         assert table is not None
         if channel.me == "east":
             return await secure_sum.total(channel.at("meet"), np.array([many], dtype=np.uint64))
-        return await cluster.meet(channel.at("meet"), study, table)
+        return await JointCounts.add_up(SecureBlocks.over(channel).at("meet"), study, table)
 
     error = run_parties(dict.fromkeys(SITES, role))["north"].error
     assert isinstance(error, Aborted)
@@ -264,45 +288,47 @@ def test_a_sensitive_value_that_occurs_less_than_never_ends_the_run() -> None:
         if channel.me == "east":
             lie = np.array([5, -99, 0, 0, 0, 0], dtype=np.int64)
             return await secure_sum.total(channel.at("meet"), lie.astype(np.uint64))
-        return await cluster.meet(channel.at("meet"), study, table)
+        return await JointCounts.add_up(SecureBlocks.over(channel).at("meet"), study, table)
 
     error = run_parties(dict.fromkeys(SITES, role))["north"].error
     assert isinstance(error, Aborted)
     assert "the joint numbers are impossible" in str(error)
 
 
-def one_class(study: Study) -> tuple[Ground, Clusters]:
-    ground = lay_ground(study, [column.tree() for column in study.quasi], None)
-    roots = np.array([[tree.root for tree in ground.trees]], dtype=np.int32)
-    return ground, Clusters(np.array([9]), ground.flat(roots))
+def one_class(study: Study) -> tuple[Problem, Clusters]:
+    problem = Problem.of(study, [column.tree() for column in study.quasi], None)
+    roots = np.array([[tree.root for tree in problem.trees]], dtype=np.int32)
+    return problem, Clusters(np.array([9]), problem.flat(roots))
 
 
 def test_one_class_that_shows_a_party_too_few_of_others_cannot_be_mended() -> None:
-    ground, clusters = one_class(study_of("cluster"))
+    problem, clusters = one_class(study_of("cluster"))
 
     async def role(channel: Channel) -> object:
         mine = np.zeros(7 if channel.me == "east" else 1, dtype=np.int64)
-        return await repair.merge_few(channel.at("few"), ground, mine, clusters, 3)
+        codes = np.zeros((2, len(mine)), dtype=np.int32)
+        party = Party(SecureBlocks.over(channel), problem, codes, ideal.SILENT, Disclosures())
+        return await insiders.merge_few(party.at("few"), mine, clusters, 3)
 
     error = run_parties(dict.fromkeys(SITES, role))["east"].error
     assert isinstance(error, Unmet)
     assert "fewer than 3 of others" in str(error)
     labels = {name: np.zeros(7 if name == "east" else 1, dtype=np.int64) for name in SITES}
     with pytest.raises(Unmet, match=re.escape(str(error))):  # a trusted party refuses, too
-        clear.without_few(ground, labels, clusters, 3)
+        without_few(problem, dict.fromkeys(SITES, np.zeros((2, 1), dtype=np.int32)), labels, clusters, 3)
 
 
 def test_one_class_that_falls_short_of_l_cannot_be_mended() -> None:
-    ground, clusters = one_class(study_of("cluster"))
+    problem, clusters = one_class(study_of("cluster"))
     nobody = np.zeros((1, 0), dtype=np.int64)
-    pairs = diverse.Pairs(np.array([0]), nobody, np.zeros((1, 0, 1), dtype=bool))
+    pairs = diversity.Pairs(np.array([0]), nobody, np.zeros((1, 0, 1), dtype=bool))
     with pytest.raises(Unmet, match="fall short of l"):
-        diverse.merge(ground, clusters, np.ones((1, 1), dtype=bool), pairs, pairs.lacking)
+        diversity.merge(problem, clusters, np.ones((1, 1), dtype=bool), pairs, pairs.lacking)
 
 
 @pytest.mark.parametrize(("number", "nodes"), [(9, [0, 0]), (0, [10**6, 0]), (0, [-2, 0]), (0, [0]), (0, [0, 0, 0])])
 def test_a_search_in_a_cluster_or_below_a_node_that_is_none_is_refused(number: int, nodes: list[int]) -> None:
-    ground, clusters = one_class(study_of("cluster"))
+    problem, clusters = one_class(study_of("cluster"))
     codes, label = np.zeros((2, 3), dtype=np.int32), np.zeros(3, dtype=np.int64)
 
     async def role(channel: Channel) -> object:
@@ -310,7 +336,8 @@ def test_a_search_in_a_cluster_or_below_a_node_that_is_none_is_refused(number: i
             ask = paper.Removal(done=False, cluster=number, nodes=np.array(nodes, dtype="<i4").tobytes())
             await channel.at("turn", "ask", 0).broadcast(ask)
             return None
-        return await paper._answer_all(channel.at("turn"), ground, codes, label, clusters, "east", Openings())
+        party = Party(SecureBlocks.over(channel), problem, codes, ideal.SILENT, Disclosures())
+        return await paper._answer_all(party.at("turn"), label, clusters, "east")
 
     error = run_parties(dict.fromkeys(SITES, role))["north"].error
     assert isinstance(error, PeerError)
@@ -333,12 +360,11 @@ def state_of(sizes: Sequence[int], nodes: Sequence[int]) -> State:
 
 def test_a_state_that_no_turn_could_leave_is_refused() -> None:
     study = study_of("cluster")
-    ground = lay_ground(study, [column.tree() for column in study.quasi], None)
-    roots = [tree.root for tree in ground.trees]
-    before = Clusters(np.array([4, 5]), ground.flat(np.array([roots, roots], dtype=np.int32)))
-    rules = Rules(3, 10, True)
-    held = Held.of(ground, np.array([[1, 9], [0, 1]], dtype=np.int32), np.array([1, 1]), 2)
-    said = read_state(write_state(ground, before), ground, before, held, "x", "turn", rules)
+    problem = Problem.of(study, [column.tree() for column in study.quasi], None)
+    roots = [tree.root for tree in problem.trees]
+    before = Clusters(np.array([4, 5]), problem.flat(np.array([roots, roots], dtype=np.int32)))
+    held = OwnRecords.of(problem, np.array([[1, 9], [0, 1]], dtype=np.int32), np.array([1, 1]), 2)
+    said = read_state(write_state(problem, before), problem, before, held, "x", "turn", keep=3)
     assert said.digest() == before.digest()
     for sizes, nodes, reason in (
         ((4, 5, 6), (*roots, *roots, *roots), "3 clusters"),
@@ -351,22 +377,24 @@ def test_a_state_that_no_turn_could_leave_is_refused() -> None:
         ((4, 5), (*roots, 1, roots[1]), "leave out records of this party"),
     ):
         with pytest.raises(PeerError, match=reason):
-            read_state(state_of(sizes, nodes), ground, before, held, "x", "turn", rules)
+            read_state(state_of(sizes, nodes), problem, before, held, "x", "turn", keep=3)
     with pytest.raises(PeerError, match="another number of records"):  # where clusters may have any size, none below 0
-        read_state(state_of((2**64 - 1, 10), (*roots, *roots)), ground, before, held, "x", "turn")
+        read_state(state_of((2**64 - 1, 10), (*roots, *roots)), problem, before, held, "x", "turn")
     with pytest.raises(PeerError, match="leave out records of this party"):
-        read_state(state_of((8, 1), (*roots, *roots)), ground, before, held, "x", "turn")
-    lift = np.where(np.arange(len(ground.forest.cost)) == 0, ground.forest.parent, np.arange(len(ground.forest.cost)))
+        read_state(state_of((8, 1), (*roots, *roots)), problem, before, held, "x", "turn")
+    lift = np.where(
+        np.arange(len(problem.forest.cost)) == 0, problem.forest.parent, np.arange(len(problem.forest.cost))
+    )
     with pytest.raises(PeerError, match="site_l does not let"):
         hidden = state_of((4, 5), (0, roots[1], *roots))
-        read_state(hidden, replace(ground, lift=lift.astype(np.int32)), before, held, "x", "turn")
+        read_state(hidden, replace(problem, lift=lift.astype(np.int32)), before, held, "x", "turn")
 
 
 @pytest.mark.parametrize("options", ["", 'schedule = "exact"'])
 def test_many_clusters_are_said_in_several_messages(options: str, monkeypatch: pytest.MonkeyPatch) -> None:
     trial = drawn(5, study_of("cluster", options=options), 10, 14)
     whole = harness.run(trial)
-    monkeypatch.setattr(turn, "STATE_BYTES", 3 * 16)  # three clusters of two columns
+    monkeypatch.setattr(state, "STATE_BYTES", 3 * 16)  # three clusters of two columns
     parts = harness.run(trial)
     assert harness.answers(trial, parts) == harness.answers(trial, whole)
     assert harness.spent(parts).rounds == harness.spent(whole).rounds
@@ -394,13 +422,13 @@ def test_sizes_stay_private_the_messages_depend_on_the_joint_table_alone() -> No
 
 def test_merging_takes_the_nearest_cluster_and_adds_sizes_up() -> None:
     study = study_of("cluster")
-    ground = lay_ground(study, [column.tree() for column in study.quasi], None)
-    age, sex = ground.trees
+    problem = Problem.of(study, [column.tree() for column in study.quasi], None)
+    age, sex = problem.trees
     nodes = np.array([[age.encode([text])[0], sex.encode(["F"])[0]] for text in ("0", "1", "12")], dtype=np.int32)
-    merged, place = repair.merge_nearest(ground, Clusters(np.array([3, 3, 3]), ground.flat(nodes)), np.array([0]))
+    merged, place = insiders.merge_nearest(problem, Clusters(np.array([3, 3, 3]), problem.flat(nodes)), np.array([0]))
     assert place.tolist() == [0, 0, 1]
     assert merged.sizes.tolist() == [6, 3]
-    assert age.labels[ground.local(merged.boxes)[0, 0]] == "[0, 1]"
+    assert age.labels[problem.local(merged.boxes)[0, 0]] == "[0, 1]"
 
 
 def test_a_row_that_is_none_is_refused() -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.harness.parties import Role, run_parties
 from tests.harness.spent import heard, said, shapes, spent
 
-from covey.protocols.cluster_rows import ranges
+from covey.protocols.cluster_rows.range_tests import AHEAD, RangeTests
 from covey.secure.threshold_test import Part
 from covey.wire import Channel
 
@@ -19,7 +19,7 @@ Answers = dict[str, list[bool]]
 
 def role_of(mine: list[int], k: int) -> Role[Answers]:
     async def role(channel: Channel) -> Answers:
-        tests = ranges.Tests(channel.at("ranges"))
+        tests = RangeTests(channel.at("ranges"))
         return {
             "reaches": (await tests.reaches(np.array(mine), k)).tolist(),
             "none or many": (await tests.none_or_many(np.array(mine), k)).tolist(),
@@ -65,7 +65,7 @@ def test_negative_totals_are_found_whatever_their_depth(names: str) -> None:
         mine = np.full(len(totals), 11 * (place + 1))
         if place == len(channel.parties) - 1:
             mine = totals - sum(11 * (other + 1) for other in range(place))
-        return [bool(each) for each in await ranges.Tests(channel.at("ranges")).not_negative(mine, -depth)]
+        return [bool(each) for each in await RangeTests(channel.at("ranges")).not_negative(mine, -depth)]
 
     for end in run_parties(dict.fromkeys(names, role)).values():
         assert end.unwrap() == (totals >= 0).tolist()
@@ -74,22 +74,22 @@ def test_negative_totals_are_found_whatever_their_depth(names: str) -> None:
 def test_levels_are_the_highest_step_that_a_total_reaches() -> None:
     async def role(channel: Channel) -> list[int]:
         mine = np.array([0, 1, 2, 3, 5, 20])
-        return [int(each) for each in await ranges.Tests(channel.at("ranges")).levels(mine, (2, 4, 8))]
+        return [int(each) for each in await RangeTests(channel.at("ranges")).levels(mine, (2, 4, 8))]
 
     assert run_parties(dict.fromkeys("abc", role))["a"].unwrap() == [0, 2, 4, 8, 8, 8]  # of 0, 3, 6, 9, 15 and 60
 
 
 def test_tests_are_prepared_ahead_so_that_most_take_two_rounds() -> None:
     async def role(channel: Channel) -> None:
-        tests = ranges.Tests(channel.at("ranges"))
-        for _ in range(ranges.AHEAD):
+        tests = RangeTests(channel.at("ranges"))
+        for _ in range(AHEAD):
             await tests.reaches(np.arange(40), 10)
 
     async def once(channel: Channel) -> None:
-        await ranges.Tests(channel.at("ranges")).reaches(np.arange(40), 10)
+        await RangeTests(channel.at("ranges")).reaches(np.arange(40), 10)
 
     rounds = [spent(run_parties(dict.fromkeys("abc", each))).rounds for each in (once, role)]
-    assert rounds[1] == rounds[0] + 2 * (ranges.AHEAD - 1)
+    assert rounds[1] == rounds[0] + 2 * (AHEAD - 1)
 
 
 def test_equal_answers_give_messages_of_equal_shape_and_other_seeds_other_bytes() -> None:
@@ -106,7 +106,7 @@ def test_what_is_opened_is_zero_or_uniform_and_does_not_tell_by_how_much_a_count
 
     async def role(channel: Channel) -> None:
         mine = np.arange(width) % 3 if channel.me == "a" else np.full(width, 4)
-        await ranges.Tests(channel.at("ranges")).reaches(mine, 5)
+        await RangeTests(channel.at("ranges")).reaches(mine, 5)
 
     ends = run_parties(dict.fromkeys("abc", role))
     (first,), (second,) = (heard(ends["a"], peer, Part) for peer in "bc")

@@ -17,7 +17,9 @@ import covey
 from covey.errors import Aborted
 from covey.judge import verify
 from covey.protocols import cluster_rows as cluster
-from covey.protocols.cluster_rows import diverse, ranges
+from covey.protocols.cluster_rows import diversity as diverse
+from covey.protocols.cluster_rows import party
+from covey.protocols.cluster_rows.range_tests import RangeTests
 from covey.protocols.peel import diversity as peel_diverse
 from covey.protocols.peel import search
 from covey.protocols.shared import diversity
@@ -73,24 +75,25 @@ def test_numbers_are_opened_of_as_many_records_as_the_ledger_says_and_of_no_fewe
     asked: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: dict[str, list[int]] = {"opened": [], "tested": [], "totals": []}
-    opening, total = diverse.Counts.opened, ranges.Tests.total
+    opening, total = diverse.Counts.opened, RangeTests.total
 
-    async def opened(self: diverse.Counts, tests: ranges.Tests, asked: Bits) -> diverse.Counts:
+    async def opened(self: diverse.Counts, tests: party.Tests, asked: Bits) -> diverse.Counts:
         after = await opening(self, tests, asked)
         gone = (self.hidden > 0) & (after.hidden == 0)
         seen["opened"] += self.hidden[gone].tolist()
         seen["tested"] += after.hidden[asked & (after.hidden > 0)].tolist()
         return after
 
-    async def counted(self: ranges.Tests, mine: np.ndarray) -> np.ndarray:
+    async def counted(self: RangeTests, mine: np.ndarray) -> np.ndarray:
         seen["totals"].append(len(mine))
         return await total(self, mine)
 
+    study, people = study_of("cluster", k=6, privacy=f"l = {asked}"), draw_people(stream_of(2, "large"), SITES, 20, 30)
+    ideal = cluster.PROTOCOL.ideal(study, tables_of(study, people))
     monkeypatch.setattr(diverse, "LARGE", 9)
     monkeypatch.setattr(diverse.Counts, "opened", opened)
-    monkeypatch.setattr(ranges.Tests, "total", counted)
-    study, people = study_of("cluster", k=6, privacy=f"l = {asked}"), draw_people(stream_of(2, "large"), SITES, 20, 30)
-    release, ideal = simulated(study, people), cluster.ideal(study, tables_of(study, people))
+    monkeypatch.setattr(RangeTests, "total", counted)
+    release = simulated(study, people)
     assert canonical_csv(arrange(release.table)) == canonical_csv(arrange(ideal.release))
     ledger = " ".join(str(line) for line in release.ledger["east"])
     said = re.search(r"of classes \(or of several that were merged\) of (\d+) records or more", ledger)

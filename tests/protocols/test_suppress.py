@@ -28,9 +28,8 @@ from covey.party.simulate.in_process import simulate
 from covey.party.simulate.processes import Setting
 from covey.party.simulate.processes import simulate as simulate_processes
 from covey.protocols import find
-from covey.protocols.suppress.clear import decide
-from covey.protocols.suppress.own import Labels, Own
-from covey.protocols.suppress.release import Classes, Kept
+from covey.protocols.suppress.ideal import decide
+from covey.protocols.suppress.tuples import Classes, Kept, Labels, OwnTuples
 from covey.study import Study
 
 S = "★"
@@ -65,11 +64,11 @@ VECTORS: dict[str, tuple[int, Sequence[object], Sequence[object], Sequence[objec
 }
 
 
-def own_of(rows: Sequence[object]) -> Own:
+def own_of(rows: Sequence[object]) -> OwnTuples:
     """The rows as a party's tuples."""
     tuples = [row if isinstance(row, tuple) else (row,) for row in rows]
     listed = list(dict.fromkeys(tuples))
-    return Own.sorted(listed, np.array([listed.index(row) for row in tuples], dtype=np.int64))
+    return OwnTuples.sorted(listed, np.array([listed.index(row) for row in tuples], dtype=np.int64))
 
 
 def clear(k: int, a: Sequence[object], b: Sequence[object]) -> tuple[list[object], list[object]]:

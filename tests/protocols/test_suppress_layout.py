@@ -13,11 +13,10 @@ from tests.harness.suppress_cases import draw_people, study_of, trial_of
 
 from covey.crypto.rng import Rng
 from covey.errors import Aborted
-from covey.protocols.suppress import bounds as suppress_bounds
+from covey.protocols.suppress import layout as suppress_layout
 from covey.protocols.suppress import role
-from covey.protocols.suppress.bounds import Bounds
-from covey.protocols.suppress.layout import CHANCE, HASHES, Layout, bins_for, choices, cuckoo, slots_for
-from covey.protocols.suppress.sealing import Waters
+from covey.protocols.suppress.layout import CHANCE, HASHES, Bounds, Layout, bins_for, choices, cuckoo, slots_for
+from covey.secure.sealing import Waters
 from covey.wire import MemoryNetwork
 from covey.wire.message import PAYLOAD_BYTES
 
@@ -130,7 +129,7 @@ def test_no_message_of_the_lists_is_longer_than_one_may_be(k: int, sides: tuple[
 
 
 def test_a_bin_in_several_answers_gives_the_same_release_at_the_foreseen_cost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(suppress_bounds, "CHUNK", 2)
+    monkeypatch.setattr(suppress_layout, "CHUNK", 2)
     people = {"north": [1, 2, 3, 4, 5, 6, 7], "south": [12, 7, 5, 9, 10, 3]}
     ill = {name: [(age, "F", "flu") for age in ages] for name, ages in people.items()}
     trial = trial_of(study_of("elgamal", k=2), ill)
@@ -148,7 +147,7 @@ def test_worker_processes_send_the_same_bytes_as_none(encryption: str, monkeypat
     trial = trial_of(study_of(encryption, k=3), people)
     seen = []
     for worth in (10**9, 0):
-        monkeypatch.setattr(role, "WORTH_A_CREW", worth)
+        monkeypatch.setattr(role, "WORTH_WORKERS", worth)
         ends = asyncio.run(play(trial, over_memory(MemoryNetwork(trial.names)), 3))
         assert answers(trial, ends) == trial.ideal
         seen.append([line.digest for line in lines(ends) if not line.step.startswith("approval")])

@@ -160,7 +160,6 @@ ALLOWED = {
         "anonymizers/",
         "samples/",
         "bench/",
-        "protocols/cluster_rows/clear.py",
         "protocols/collect/attack.py",
         "protocols/generalize/plan.py",
     ),

@@ -30,9 +30,10 @@ from covey.anonymizers.sweeping import sweep
 from covey.bench.dataset import Dataset, MeasuredRun, PartitionedStudy
 from covey.bench.findings import Claim, Experiment, Findings, Plot, ResultTable, Setting, curves
 from covey.bench.papers.census import census
-from covey.protocols.cluster_rows import clear, release
-from covey.protocols.cluster_rows.ground import lay_ground
+from covey.protocols.cluster_rows.ideal import search as search_in_the_clear
 from covey.protocols.cluster_rows.kernels import Children
+from covey.protocols.cluster_rows.problem import Problem
+from covey.protocols.cluster_rows.role import Classes
 from covey.protocols.cluster_rows.sweep import find_critical
 
 PARTIES = 5
@@ -131,14 +132,13 @@ def _guarded(ready: PartitionedStudy) -> tuple[float, float]:
     """LM and EM of the guarded schedule's release, found in the clear: tests hold a run equal to it."""
     tables = ready.tables
     trees = next(iter(tables.values())).trees
-    ground = lay_ground(ready.study, trees, None)
-    labels, clusters = clear.search(ground, {name: table.codes for name, table in tables.items()}, False)
-    classes = release.Classes.of(clusters, next(iter(labels.values())))
+    problem = Problem.of(ready.study, trees)
+    labels, clusters = search_in_the_clear(problem, {name: table.codes for name, table in tables.items()})
     leaves = [
         np.sum([np.bincount(table.codes[place], minlength=tree.codes) for table in tables.values()], axis=0)
         for place, tree in enumerate(trees)
     ]
-    loss = release.figures(ground, classes, leaves).loss
+    loss = Classes.of(problem, clusters, next(iter(labels.values())), leaves).figures(ready.study).loss
     return float(loss["lm"] or 0), float(loss["em"] or 0)
 
 

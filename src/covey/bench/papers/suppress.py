@@ -12,10 +12,10 @@ import pyarrow as pa
 from covey.bench.dataset import Dataset, MeasuredRun, read_text, shuffled
 from covey.bench.findings import Claim, Experiment, Findings, Plot, ResultTable, Setting, curves
 from covey.bench.papers.census import of_adult
-from covey.protocols.suppress.bounds import Bounds
-from covey.protocols.suppress.clear import decide
-from covey.protocols.suppress.own import Own
-from covey.protocols.suppress.terms import Terms
+from covey.protocols.suppress.ideal import decide
+from covey.protocols.suppress.layout import Bounds
+from covey.protocols.suppress.parameters import Parameters
+from covey.protocols.suppress.tuples import OwnTuples
 
 K = 5
 _QUICK = {"elgamal": (50, 100, 200, 400), "waters": (25, 50, 100)}
@@ -77,7 +77,7 @@ def _costs(setting: Setting) -> Iterator[RareRowsRun]:
                 for name, first in (("north", 0), ("south", rows // 2))
             }
             ready = data.split_rows("suppress", K, parts, {"encryption": encryption})
-            compared = Bounds.of(Terms.of(ready.study), (rows, rows), (0, 0)).layout.comparisons
+            compared = Bounds.of(Parameters.of(ready.study), (rows, rows), (0, 0)).layout.comparisons
             yield RareRowsRun(encryption, rows, compared, ready.run(setting.seed))
 
 
@@ -92,7 +92,7 @@ def _losses(setting: Setting) -> ResultTable:
             parts = data.deal_rows(2, table.num_rows)
             ready = data.split_rows("suppress", k, parts, {"encryption": "elgamal"})
             figures = ready.ideal().figures
-            owns = [Own.of(own) for own in ready.tables.values()]
+            owns = [OwnTuples.of(own) for own in ready.tables.values()]
             counts: Counter[bytes] = Counter()
             for own in owns:
                 counts.update(dict(zip(own.keys, own.counts.tolist(), strict=True)))
@@ -124,9 +124,10 @@ def _theorem_6() -> ResultTable:
     )
 
 
-def _own(cells: str) -> Own:
+def _own(cells: str) -> OwnTuples:
     listed = sorted(set(cells))
-    return Own.sorted([(cell,) for cell in listed], np.array([listed.index(cell) for cell in cells], dtype=np.int64))
+    place = np.array([listed.index(cell) for cell in cells], dtype=np.int64)
+    return OwnTuples.sorted([(cell,) for cell in listed], place)
 
 
 _CLAIMS = (

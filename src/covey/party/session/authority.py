@@ -24,7 +24,7 @@ from covey.party.session.approval import approve_always
 from covey.party.session.progress import Snapshot
 from covey.party.session.run import INTERRUPTED, Job, run_party
 from covey.protocols import of_study
-from covey.protocols.suppress.terms import AUTHORITY, Terms
+from covey.protocols.suppress.parameters import AUTHORITY, Parameters
 from covey.study import Study
 from covey.wire.contact import Address
 
@@ -128,7 +128,7 @@ def close(folder: Path, how: str) -> None:
 
 def note_keys(out: Path, study: Study, folder: Path) -> None:
     """Appends a line for each key that is about to be issued. Raises InputError if that cannot be written."""
-    terms, certificates = Terms.of(study), Roster.of(study).certificates
+    terms, certificates = Parameters.of(study), Roster.of(study).certificates
     lines = [
         json.dumps(
             {

@@ -48,7 +48,7 @@ LEAKAGE_OF_TWO = Leakage(
 
 
 def leakage(parties: int) -> Leakage:
-    """What a run among that many teaches."""
+    """The leakage of a run among that many."""
     return LEAKAGE_OF_TWO if parties == 2 else LEAKAGE
 
 
@@ -75,11 +75,11 @@ def _rounds(n: int, places: int, cells: int, one: bool = False) -> int:
 
 
 COST = Cost(rounds=_rounds, messages=_messages, bytes=_bytes)
-"""Of `cells` clusters times columns with `places` in all (see `places`); `one` says that there is one receiver."""
+"""The cost for `cells` clusters times columns with `places` in all (see `places`); `one` is for a single receiver."""
 
 
 class Present(Chunk[bytes], tag="ancestor.present"):
-    """In which cells the sender has a record, eight to a byte. Among two only."""
+    """The cells in which the sender has a record, eight to a byte. Between two parties only."""
 
     cells: bytes
 
@@ -161,13 +161,13 @@ def roots(trees: Sequence[Hierarchy], clusters: int) -> Nodes:
 
 
 def places(trees: Sequence[Hierarchy], bounds: Nodes, parties: int) -> int:
-    """How many places are compared: a node each or, between two parties, a depth each."""
+    """The number of places that are compared: a node each or, between two parties, a depth each."""
     lay = Layout.of_depths if parties == 2 else Layout.of_nodes
     return sum(len(lay(Ranks(tree), bounds[:, column]).cell) for column, tree in enumerate(trees))
 
 
 def ideal(trees: Sequence[Hierarchy], inputs: Mapping[str, Nodes], below: Nodes | None = None) -> Nodes:
-    """What a trusted party would answer, cell by cell."""
+    """The trusted party's answer, cell by cell."""
     clusters = len(next(iter(inputs.values())))
     bounds = roots(trees, clusters) if below is None else below
     answer = np.full((clusters, len(trees)), NOTHING, dtype=np.int32)

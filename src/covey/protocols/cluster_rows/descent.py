@@ -1,4 +1,4 @@
-"""What lies strictly below a public node, laid out as places of one long vector.
+"""The nodes strictly below a public node, laid out as places of one long vector.
 
 Among three or more parties there is a place for each node: a set bit says that the party's own node is there or
 further down. Between two there is a place for each depth: its text is the own node's ancestor at that depth.
@@ -40,7 +40,7 @@ class Ranks:
         self.height = deepest - tree.depth
 
     def reaches(self, above: Longs, node: Longs) -> Bits:
-        """Whether each node is the other or below it."""
+        """Tells of each node whether it is the other or below it."""
         start = self.rank[above]
         marks: Bits = (start <= self.rank[node]) & (self.rank[node] <= start + self.below[above])
         return marks

@@ -21,143 +21,161 @@ from typing import Protocol as Interface
 import numpy as np
 
 from covey.anonymizers.clusters import clusters_of
-from covey.anonymizers.constraints import limits_of
 from covey.anonymizers.merging import agglomerate
 from covey.anonymizers.sequential import first_number, too_wide
-from covey.arrays import Ints, Longs
+from covey.arrays import Longs
 from covey.crypto.rng import Rng, Stream
-from covey.protocols.cluster_rows import ancestor
 from covey.protocols.cluster_rows.descent import NOTHING
-from covey.protocols.cluster_rows.divide import Openings, close_jointly
-from covey.protocols.cluster_rows.ground import Clusters, Ground
+from covey.protocols.cluster_rows.divide import close_jointly
+from covey.protocols.cluster_rows.party import Party
+from covey.protocols.cluster_rows.problem import Clusters, Problem
+from covey.protocols.cluster_rows.state import OwnRecords, read_state, write_state
 from covey.protocols.cluster_rows.sweep import sweep_exact
-from covey.protocols.cluster_rows.turn import Held, State, hear, read_state, say, write_state
-from covey.protocols.protocol import Pace
-from covey.protocols.shared.agree import agree
-from covey.secure import sum as secure_sum
-from covey.wire import Channel, gather
 
 SWEEPS = 12
 
 
 @dataclass(frozen=True)
-class Choices:
+class RandomChoices:
     """A party's random choices: its first labels, and which half of its records leaves each large cluster."""
 
     start: Callable[[int, int, int], Longs]
-    """For its number of records, that of clusters, and which attempt it is, from 0."""
-    part: Callable[[int, Longs, Longs, int], Longs]
+    """For its number of records, that of clusters, and the number of the attempt, from 0."""
+    split: Callable[[int, Longs, Longs, int], Longs]
     """For the sweep, its labels, the large clusters, and the number of clusters: its labels after the split."""
 
-
-def drawn(rng: Rng) -> Choices:
-    """Choices from the party's own randomness."""
-    return Choices(
-        start=lambda records, clusters, attempt: spread(
-            records, clusters, rng.stream("start", attempt) if attempt else rng.stream("start")
-        ),
-        part=lambda sweep, label, large, clusters: halves(label, large, clusters, rng.stream("halves", sweep)),
-    )
+    @classmethod
+    def drawn(cls, rng: Rng) -> RandomChoices:
+        """Choices from the party's own randomness."""
+        return cls(
+            start=lambda records, clusters, attempt: spread(
+                records, clusters, rng.stream("start", attempt) if attempt else rng.stream("start")
+            ),
+            split=lambda sweep, label, large, clusters: halves(label, large, clusters, rng.stream("halves", sweep)),
+        )
 
 
 class Sweeps(Interface):
-    """How a sweep goes, and when there is nothing more to do."""
+    """The turns of a sweep, and the rule that ends the sweeps."""
 
     most: int
 
-    async def turn(
-        self, channel: Channel, ground: Ground, codes: Ints, label: Longs, state: Clusters, mover: str,
-        openings: Openings,
-    ) -> Clusters:  # fmt: skip
+    async def turn(self, party: Party, label: Longs, state: Clusters, mover: str) -> Clusters:
         """The clusters after the mover's turn; its own label array is changed in place."""
         ...
 
-    async def ended(self, channel: Channel, records: int, changed: bool) -> bool:
-        """Whether the sweep that ended was the last; it changed something or not."""
+    async def ended(self, party: Party, changed: bool) -> bool:
+        """Tells whether the sweep that ended was the last; it changed something or not."""
         ...
 
 
-class Whole:
+class FullSweeps:
     """Sweeps over all records, one exchange per turn; the last is the first that changes nothing."""
 
     most = SWEEPS
 
-    async def turn(
-        self, channel: Channel, ground: Ground, codes: Ints, label: Longs, state: Clusters, mover: str,
-        openings: Openings,
-    ) -> Clusters:  # fmt: skip
-        """The clusters after the mover's turn."""
-        return await exact_turn(channel, ground, codes, label, state, mover, openings)
+    async def turn(self, party: Party, label: Longs, state: Clusters, mover: str) -> Clusters:
+        """The clusters after the mover's turn (steps 4 to 19)."""
+        problem, joint = party.problem, party.joint
+        alive = np.flatnonzero(state.sizes > 0)
+        held = OwnRecords.of(problem, party.codes, label, len(state))
+        foreign, own = state.sizes - held.counts, held.boxes[alive]
+        if joint.me == mover:
+            own = np.full((len(alive), problem.columns), NOTHING, dtype=np.int32)
+            party.disclosed.exact += int((foreign[alive] == 1).sum())
+        party.disclosed.closures += len(alive)
+        bounds = problem.local(state.boxes[alive])
+        digest = state.digest()
+        found = await joint.ancestors_for(mover, "rest", problem.trees, problem.local(own), bounds, digest)
+        if found is None:
+            return await hear_state(party, held, state, mover)
+        others = np.full(state.boxes.shape, NOTHING, dtype=np.int32)
+        others[alive] = problem.flat(found)
+        others[foreign == 0] = NOTHING  # of a column with one possible leaf the answer cannot tell
+        sizes, boxes = state.sizes.copy(), state.boxes.copy()
+        sweep_exact(problem.forest, problem.shown, party.codes, label, sizes, boxes, others, problem.monotone)
+        return await tell_state(party, label, state, Clusters(sizes, boxes))
 
-    async def ended(self, channel: Channel, records: int, changed: bool) -> bool:
-        """Whether the sweep that ended was the last."""
+    async def ended(self, party: Party, changed: bool) -> bool:
+        """The first sweep that changes nothing is the last."""
         return not changed
 
 
+async def tell_state(party: Party, label: Longs, before: Clusters, after: Clusters) -> Clusters:
+    """Tells everyone the clusters after the own turn, and returns them as the others read them."""
+    joint, problem = party.joint, party.problem
+    message = await joint.tell(joint.me, write_state(problem, after), problem, len(before))
+    own = OwnRecords.of(problem, party.codes, label, len(before))
+    return read_state(message, problem, before, own, joint.me, f"{joint.step}/state")
+
+
+async def hear_state(party: Party, own: OwnRecords, before: Clusters, mover: str) -> Clusters:
+    """The clusters that the mover tells; those that changed are shown, whatever their size."""
+    joint, problem = party.joint, party.problem
+    message = await joint.tell(mover, None, problem, len(before))
+    after = read_state(message, problem, before, own, mover, f"{joint.step}/state")
+    changed = (after.sizes != before.sizes) | (after.boxes != before.boxes).any(axis=1)
+    party.disclosed.show_clusters(after.sizes[changed], own.counts[changed])
+    return after
+
+
 async def search(
-    channel: Channel,
-    ground: Ground,
-    codes: Ints,
-    records: int,
-    pace: Pace,
-    openings: Openings,
-    choices: Choices,
-    sweeps: Sweeps,
-    *,
-    fitted: bool = True,
+    party: Party, records: int, choices: RandomChoices, sweeps: Sweeps, *, fitted: bool = True
 ) -> tuple[Longs, Clusters]:
     """Each own record's cluster, and the clusters. If `fitted`, the first ones are halved while they are all alike."""
-    pace.phase("division")
-    label, state = await begin(channel.at("start"), ground, codes, records, openings, choices, fitted=fitted)
-    pace.phase("moves", sweeps.most * len(channel.parties))
+    parties = party.joint.parties
+    party.pace.phase("division")
+    label, state = await begin(party.at("start"), records, choices, fitted=fitted)
+    party.pace.phase("moves", sweeps.most * len(parties))
     for sweep in range(sweeps.most):
         before = state.digest()
-        for place, mover in enumerate(channel.parties):
-            with channel.at("sweep", sweep, "turn", place) as at:
-                state = await sweeps.turn(at, ground, codes, label, state, mover, openings)
-            pace.reach(sweep * len(channel.parties) + place + 1)
+        for place, mover in enumerate(parties):
+            with party.within("sweep", sweep, "turn", place) as at:
+                state = await sweeps.turn(at, label, state, mover)
+            party.pace.reach(sweep * len(parties) + place + 1)
         moved = state.digest() != before
         label, state = compact(label, state)
-        large = np.flatnonzero(2 * state.sizes > 3 * ground.k)
+        large = np.flatnonzero(2 * state.sizes > 3 * party.problem.k)
         if len(large):
-            with channel.at("sweep", sweep, "split") as splitting:
-                label = choices.part(sweep, label, large, len(state))
-                label, state = await halve(splitting, ground, codes, label, state, large, openings)
-        with channel.at("sweep", sweep, "end") as ending:
-            if await sweeps.ended(ending, codes.shape[1], moved or len(large) > 0):
+            with party.within("sweep", sweep, "split") as at:
+                label = choices.split(sweep, label, large, len(state))
+                label, state = await halve(at, label, state, large)
+        with party.within("sweep", sweep, "end") as at:
+            if await sweeps.ended(at, moved or len(large) > 0):
                 break
-    into, state = merge_small(ground, state)
+    into, state = merge_small(party.problem, state)
     return compact(into[label], state)
 
 
-async def begin(
-    channel: Channel, ground: Ground, codes: Ints, records: int, openings: Openings, choices: Choices, *, fitted: bool
-) -> tuple[Longs, Clusters]:
+async def begin(party: Party, records: int, choices: RandomChoices, *, fitted: bool) -> tuple[Longs, Clusters]:
     """Random first labels, and the clusters that they make (steps 1 to 3)."""
-    clusters = first_number(records, ground.k)
+    problem = party.problem
+    clusters = first_number(records, problem.k)
     for attempt in count():
-        at = channel.at(attempt) if attempt else channel
-        label = choices.start(codes.shape[1], clusters, attempt)
-        state = await measure(at, ground, codes, label, clusters, openings)
-        wide = too_wide(ground.forest, state.sizes, ground.costs(state.boxes))
+        label = choices.start(party.rows, clusters, attempt)
+        state = await measure(party.at(attempt) if attempt else party, label, clusters)
+        wide = too_wide(problem.forest, state.sizes, problem.costs(state.boxes))
         if not fitted or not wide or 4 * clusters > records:
             break
         clusters *= 2
     return compact(label, state)
 
 
-def merge_small(ground: Ground, state: Clusters) -> tuple[Longs, Clusters]:
-    """Steps 26 to 30, where each cluster goes: sizes and boxes are public, so everyone finds the same by itself."""
-    first = ground.forest.first[state.boxes].T
+def merge_small(problem: Problem, state: Clusters) -> tuple[Longs, Clusters]:
+    """Merges clusters of fewer than k (steps 26 to 30): each one's new number, and the clusters.
+
+    Sizes and boxes are public, so everyone finds the same by itself.
+    """
+    first = problem.forest.first[state.boxes].T
     alone = clusters_of(  # one record each, in place of those that stay with their owners
-        ground.forest,
-        limits_of(ground.problem),
+        problem.forest,
+        problem.limits,
         np.ascontiguousarray(first, dtype=np.int32),
         np.zeros((len(state), 0), dtype=np.int64),
         np.arange(len(state)),
     )
-    work = alone._replace(size=state.sizes.copy(), box=state.boxes.copy(), cost=ground.costs(state.boxes))
-    agglomerate(work, ground.forest, ground.k)
+    work = alone._replace(size=state.sizes.copy(), box=state.boxes.copy(), cost=problem.costs(state.boxes))
+    agglomerate(work, problem.forest, problem.k)
     return work.label, Clusters(work.size, work.box)
 
 
@@ -168,69 +186,23 @@ def spread(records: int, clusters: int, stream: Stream) -> Longs:
     return label
 
 
-async def measure(
-    channel: Channel, ground: Ground, codes: Ints, label: Longs, clusters: int, openings: Openings
-) -> Clusters:
+async def measure(party: Party, label: Longs, clusters: int) -> Clusters:
     """Sizes and closures of all clusters, for everyone (step 3)."""
-    own = np.bincount(label, minlength=clusters).astype(np.uint64)
-    sizes = (await secure_sum.total(channel.at("sizes"), own)).astype(np.int64)
-    roots = np.tile([tree.root for tree in ground.trees], (clusters, 1)).astype(np.int32)
-    state = Clusters(sizes, ground.flat(roots))
-    return await close_jointly(channel.at("close"), ground, codes, label, state, sizes > 0, openings)
+    sizes = await party.joint.at("sizes").total(np.bincount(label, minlength=clusters))
+    state = Clusters(sizes, party.problem.flat(np.tile(party.problem.roots, (clusters, 1))))
+    return await close_jointly(party.at("close"), label, state, sizes > 0)
 
 
-async def exact_turn(
-    channel: Channel, ground: Ground, codes: Ints, label: Longs, state: Clusters, mover: str, openings: Openings
-) -> Clusters:
-    """The clusters after the mover's turn (steps 4 to 19); its own label array is changed in place."""
-    alive = np.flatnonzero(state.sizes > 0)
-    held = Held.of(ground, codes, label, len(state))
-    foreign, own = state.sizes - held.counts, held.boxes[alive]
-    if channel.me == mover:
-        own = np.full((len(alive), ground.columns), NOTHING, dtype=np.int32)
-        openings.exact += int((foreign[alive] == 1).sum())
-    openings.closures += len(alive)
-    bounds = ground.local(state.boxes[alive])
-    query = ancestor.common(channel.at("rest"), ground.trees, ground.local(own), below=bounds, receiver=mover)
-    found, _ = await gather(query, agree(channel.at("agree"), state.digest()))
-    said = channel.at("state")
-    if channel.me != mover:
-        return hear_state(await hear(said, mover, ground, len(state)), ground, state, held, mover, said.step, openings)
-    others = np.full(state.boxes.shape, NOTHING, dtype=np.int32)
-    if found is not None:
-        others[alive] = ground.flat(found)
-    others[foreign == 0] = NOTHING  # of a column with one possible leaf the answer cannot tell
-    sizes, boxes = state.sizes.copy(), state.boxes.copy()
-    sweep_exact(ground.forest, ground.shown, codes, label, sizes, boxes, others, ground.monotone)
-    message = write_state(ground, Clusters(sizes, boxes))
-    await say(said, ground, message)
-    return read_state(message, ground, state, Held.of(ground, codes, label, len(state)), mover, said.step)
-
-
-def hear_state(
-    message: State, ground: Ground, before: Clusters, held: Held, mover: str, step: str, openings: Openings
-) -> Clusters:
-    """The clusters that the mover says; those that changed are shown, whatever their size."""
-    after = read_state(message, ground, before, held, mover, step)
-    changed = (after.sizes != before.sizes) | (after.boxes != before.boxes).any(axis=1)
-    openings.showed(after.sizes[changed], held.counts[changed])
-    return after
-
-
-async def halve(
-    channel: Channel, ground: Ground, codes: Ints, label: Longs, state: Clusters, large: Longs, openings: Openings
-) -> tuple[Longs, Clusters]:
+async def halve(party: Party, label: Longs, state: Clusters, large: Longs) -> tuple[Longs, Clusters]:
     """Sizes and closures after each party moved half of its records in each large cluster (steps 21 to 24)."""
-    own = np.bincount(label, minlength=len(state) + len(large)).astype(np.uint64)[len(state) :]
-    moved = (await secure_sum.total(channel.at("sizes"), own)).astype(np.int64)
+    own = np.bincount(label, minlength=len(state) + len(large))[len(state) :]
+    moved = await party.joint.at("sizes").total(own)
     sizes = np.concatenate([state.sizes, moved])
     sizes[large] -= moved
     wide = Clusters(sizes, np.concatenate([state.boxes, state.boxes[large]]))
     changed = np.zeros(len(wide), dtype=bool)
     changed[large] = changed[len(state) :] = True
-    return compact(
-        label, await close_jointly(channel.at("close"), ground, codes, label, wide, changed & (sizes > 0), openings)
-    )
+    return compact(label, await close_jointly(party.at("close"), label, wide, changed & (sizes > 0)))
 
 
 def halves(label: Longs, large: Longs, clusters: int, stream: Stream) -> Longs:

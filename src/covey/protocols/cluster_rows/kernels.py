@@ -66,7 +66,7 @@ def close_own(trees: Forest, codes: Ints, label: Longs, clusters: int) -> Ints:
 
 @jit
 def child_place(trees: Forest, children: Children, node: int, code: int) -> int:
-    """Which of the node's children has the leaf below it, from 0."""
+    """The place, from 0, of the node's child that has the leaf below it."""
     low, high = children.starts[node], children.starts[node + 1] - 1
     start = low
     while low < high:
@@ -126,7 +126,7 @@ def joined_box(trees: Forest, box: Ints, other: Ints) -> Ints:
 
 @jit
 def growth(trees: Forest, sizes: Longs, boxes: Ints, price: Longs, one: int, other: int) -> int:
-    """By how much the total cost grows if two clusters are merged."""
+    """The growth of the total cost if two clusters are merged."""
     joint = 0
     for column in range(boxes.shape[1]):
         joint += trees.cost[above_both(trees, boxes[other, column], boxes[one, column])]

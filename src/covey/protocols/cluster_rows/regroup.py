@@ -14,11 +14,11 @@ import numpy as np
 from covey.arrays import Bits, Floats, Ints, Longs
 from covey.crypto.rng import Rng, Stream
 from covey.crypto.secret import Secret
-from covey.protocols.cluster_rows.ground import Clusters, Ground
 from covey.protocols.cluster_rows.kernels import above_both
+from covey.protocols.cluster_rows.problem import Clusters, Problem
 
 RECORDS = 20
-"""How many times k records a group has, about."""
+"""The size of a group, in multiples of k, about."""
 
 
 @dataclass(frozen=True)
@@ -35,47 +35,47 @@ def drawn_from(clusters: Clusters, use: str) -> Stream:
 
 
 def favours(clusters: Clusters, asked: int, columns: int) -> Floats:
-    """How much each column's cut of each cluster is favoured: between a half and one and a half, in 256 steps."""
+    """The weight of each column's cut of each cluster: between a half and one and a half, in 256 steps."""
     steps = drawn_from(clusters, "favours").words_below(257, asked * columns).reshape(asked, columns)
     return np.asarray((128 + steps.astype(np.float64)) / 256)
 
 
-def put_together(ground: Ground, clusters: Clusters) -> Groups:
+def put_together(problem: Problem, clusters: Clusters) -> Groups:
     """Neighbours in a random order of columns, so many that a group has about the wanted number of records."""
     random = drawn_from(clusters, "neighbours")
-    keys = [ground.forest.first[clusters.boxes[:, column]] for column in random.permutation(ground.columns)]
+    keys = [problem.forest.first[clusters.boxes[:, column]] for column in random.permutation(problem.columns)]
     order = np.lexsort(keys[::-1])
-    wanted = RECORDS * ground.k
+    wanted = RECORDS * problem.k
     before = np.cumsum(clusters.sizes[order]) - clusters.sizes[order]
     piece = (before + random.below(wanted)) // wanted
     number = np.empty(len(order), dtype=np.int64)
     number[order] = np.unique(piece, return_inverse=True)[1]
     sizes = np.bincount(number, weights=clusters.sizes).astype(np.int64)
-    return Groups(number, Clusters(sizes, close_groups(ground, clusters.boxes, number, len(sizes))))
+    return Groups(number, Clusters(sizes, close_groups(problem, clusters.boxes, number, len(sizes))))
 
 
-def close_groups(ground: Ground, boxes: Ints, number: Longs, groups: int) -> Ints:
+def close_groups(problem: Problem, boxes: Ints, number: Longs, groups: int) -> Ints:
     """The closure of each group's boxes."""
-    first, last = ground.forest.first[boxes], ground.forest.last[boxes]
-    low = np.full((groups, ground.columns), 2**31 - 1, dtype=np.int32)
-    high = np.full((groups, ground.columns), -1, dtype=np.int32)
+    first, last = problem.forest.first[boxes], problem.forest.last[boxes]
+    low = np.full((groups, problem.columns), 2**31 - 1, dtype=np.int32)
+    high = np.full((groups, problem.columns), -1, dtype=np.int32)
     np.minimum.at(low, number, first)
     np.maximum.at(high, number, last)
-    closed = np.empty((groups, ground.columns), dtype=np.int32)
+    closed = np.empty((groups, problem.columns), dtype=np.int32)
     some = np.empty(groups, dtype=np.int64)
     some[number] = np.arange(len(number))
-    for column in range(ground.columns):
+    for column in range(problem.columns):
         for group in range(groups):
             node = int(boxes[some[group], column])
-            offset = int(ground.forest.offsets[column])
-            node = above_both(ground.forest, node, offset + int(low[group, column]))
-            closed[group, column] = above_both(ground.forest, node, offset + int(high[group, column]))
+            offset = int(problem.forest.offsets[column])
+            node = above_both(problem.forest, node, offset + int(low[group, column]))
+            closed[group, column] = above_both(problem.forest, node, offset + int(high[group, column]))
     return closed
 
 
 @dataclass(frozen=True)
 class Kept:
-    """Which clusters of the old and of the new division stay, as numbers of the clusters that follow."""
+    """The clusters of the old and of the new division that stay, as numbers of the clusters that follow."""
 
     old: Longs
     new: Longs
@@ -87,12 +87,12 @@ class Kept:
         return np.where(self.better[groups.number[before]], self.new[after], self.old[before])
 
 
-def keep_better(ground: Ground, groups: Groups, old: Clusters, new: Clusters, origin: Longs) -> Kept:
-    """Of each group the division that costs less, the old one if neither does; `origin` is each new one's group."""
+def keep_better(problem: Problem, groups: Groups, old: Clusters, new: Clusters, origin: Longs) -> Kept:
+    """Keeps of each group the cheaper division, the old one if they cost the same; `origin` is each new one's group."""
     count = len(groups.clusters)
     cost = [np.zeros(count, dtype=np.int64) for _ in range(2)]
-    np.add.at(cost[0], groups.number, ground.costs(old.boxes) * old.sizes)
-    np.add.at(cost[1], origin, ground.costs(new.boxes) * new.sizes)
+    np.add.at(cost[0], groups.number, problem.costs(old.boxes) * old.sizes)
+    np.add.at(cost[1], origin, problem.costs(new.boxes) * new.sizes)
     better = cost[1] < cost[0]
     from_old, from_new = np.flatnonzero(~better[groups.number]), np.flatnonzero(better[origin])
     place = [np.full(len(each), -1, dtype=np.int64) for each in (old, new)]

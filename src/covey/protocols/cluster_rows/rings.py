@@ -56,7 +56,7 @@ SUM_COST = Cost(
 
 
 def _and_lists(n: int, width: int) -> list[tuple[int, int]]:
-    """How many lists an AND takes of so many bytes each: counts, hashes, answers."""
+    """The number of messages of an AND, from the bytes of its lists: counts, hashes, answers."""
     return [(2 * n - 2, width), (2, HASH * width), (n - 1, -(-width // 8))] if width else []
 
 
@@ -144,7 +144,7 @@ async def conjoin(channel: Channel, mine: Bits) -> Bits:
 
 
 def tags(key: Secret, residues: Words) -> bytes:
-    """What the first player may compare: hashes under a key that depends on the place as well."""
+    """Hashes that the first player may compare: their key depends on the place as well."""
     secret = key.reveal()
     return b"".join(
         hmac.digest(secret, spell("ring", place, value), hashlib.sha256)
@@ -207,11 +207,11 @@ class Ring:
 
 
 def ideal_total(inputs: Mapping[str, Words]) -> Words:
-    """What a trusted party would answer to the sum."""
+    """The trusted party's answer to the sum."""
     return np.asarray(np.sum(np.stack(list(inputs.values())), axis=0, dtype=np.uint64))
 
 
 def ideal_and(inputs: Mapping[str, Bits]) -> Bits:
-    """What a trusted party would answer to the AND."""
+    """The trusted party's answer to the AND."""
     answer: Bits = np.all(np.stack(list(inputs.values())), axis=0)
     return answer

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from covey.protocols.cluster_rows import leaks
+from covey.protocols.cluster_rows.parameters import Parameters
 from covey.protocols.protocol import Line
 from covey.secure import approval
 from covey.study import Study
@@ -60,7 +60,7 @@ def _tests(two: bool) -> Iterator[Line]:
 
 
 def _search(study: Study, two: bool) -> Iterator[Line]:
-    schedule = leaks.schedule_of(study)
+    schedule = Parameters.of(study).schedule
     if schedule in ("guarded", "strict"):
         yield from _closed("cluster/close", two)
         for step in ("cluster/divide/level/*", "cluster/regroup/*/level/*")[: 1 if schedule == "strict" else 2]:
@@ -92,7 +92,7 @@ def _moves(step: str, two: bool) -> Iterator[Line]:
 
 
 def _mend(study: Study, two: bool) -> Iterator[Line]:
-    if study.privacy.l is not None and leaks.moves_within_l(study):
+    if Parameters.of(study).moves_within_l:
         yield from _moves("cluster/mend/within/sweep/*", two)
     if study.privacy.k_insider is not None:
         yield from _joined("cluster/mend/insiders/*", two)

@@ -2,6 +2,9 @@
 
 A record is *critical* in a column if without it its party's own closure there would be lower. There are at most two
 for each cluster and column: the own records must lie below two children of the closure's node, one of them alone.
+
+The loops are compiled: they visit records in their order, and each move changes what the next record sees, so that they
+cannot be written as operations on whole arrays.
 """
 
 from __future__ import annotations
@@ -75,15 +78,15 @@ def find_critical(trees: Forest, children: Children, codes: Ints, label: Longs, 
 
 
 class Rules(NamedTuple):
-    """What a move must keep."""
+    """The rules that a move keeps."""
 
     keep: int  # no cluster falls below this many records; 0 lets clusters dissolve
     window: int  # how far from its own cluster, in the clusters' order, a record looks for a better one
     monotone: bool  # whether no node costs less than a child of its
 
 
-class Units(NamedTuple):
-    """What a party may spend of the clusters' slack for l; without sensitive columns everything is allowed."""
+class Slack(NamedTuple):
+    """A party's part of the clusters' slack for l, which its moves spend; without sensitive columns all are allowed."""
 
     places: Longs  # records x sensitive columns: each record's values
     left: Longs  # clusters x values
@@ -91,50 +94,50 @@ class Units(NamedTuple):
     joining: int  # what one that joins takes from its own
 
 
-NO_UNITS = Units(np.zeros((0, 0), dtype=np.int64), np.zeros((0, 0), dtype=np.int64), 0, 0)
+NO_LIMIT = Slack(np.zeros((0, 0), dtype=np.int64), np.zeros((0, 0), dtype=np.int64), 0, 0)
 
 
 @jit
-def may_leave(units: Units, record: int, cluster: int) -> bool:
-    """Whether the cluster keeps l without the record."""
-    if units.places.shape[1] == 0:
+def may_leave(slack: Slack, record: int, cluster: int) -> bool:
+    """Tells whether the cluster keeps l without the record."""
+    if slack.places.shape[1] == 0:
         return True
-    for value in range(units.left.shape[1]):
-        if units.left[cluster, value] < units.leaving:
+    for value in range(slack.left.shape[1]):
+        if slack.left[cluster, value] < slack.leaving:
             own = False
-            for column in range(units.places.shape[1]):
-                own |= units.places[record, column] == value
+            for column in range(slack.places.shape[1]):
+                own |= slack.places[record, column] == value
             if not own:
                 return False
     return True
 
 
 @jit
-def may_join(units: Units, record: int, cluster: int) -> bool:
-    """Whether the cluster keeps l with the record."""
-    for column in range(units.places.shape[1]):
-        if units.left[cluster, units.places[record, column]] < units.joining:
+def may_join(slack: Slack, record: int, cluster: int) -> bool:
+    """Tells whether the cluster keeps l with the record."""
+    for column in range(slack.places.shape[1]):
+        if slack.left[cluster, slack.places[record, column]] < slack.joining:
             return False
     return True
 
 
 @jit
-def pay(units: Units, record: int, source: int, target: int) -> None:
-    """The record moves: what each cluster's slack loses and gains by it."""
-    if units.places.shape[1] == 0:
+def spend(slack: Slack, record: int, source: int, target: int) -> None:
+    """Books the record's move: what each cluster's slack loses and gains by it."""
+    if slack.places.shape[1] == 0:
         return
-    both = units.leaving + units.joining
-    units.left[source] -= units.leaving
-    units.left[target] += units.leaving
-    for column in range(units.places.shape[1]):
-        value = units.places[record, column]
-        units.left[source, value] += both
-        units.left[target, value] -= both
+    both = slack.leaving + slack.joining
+    slack.left[source] -= slack.leaving
+    slack.left[target] += slack.leaving
+    for column in range(slack.places.shape[1]):
+        value = slack.places[record, column]
+        slack.left[source, value] += both
+        slack.left[target, value] -= both
 
 
 @jit
 def addition(trees: Forest, codes: Ints, record: int, size: int, box: Ints, limit: int, monotone: bool) -> int:
-    """By how much a cluster's cost grows if the record joins; any number from `limit` on where it is not less."""
+    """The growth of a cluster's cost if the record joins; any number from `limit` on where it is not less."""
     more = 0
     for column in range(len(box)):
         node = box[column]
@@ -146,47 +149,32 @@ def addition(trees: Forest, codes: Ints, record: int, size: int, box: Ints, limi
 
 
 @jit
-def best_fresh(
+def best_cluster(
     trees: Forest, codes: Ints, record: int, own: int, sizes: Longs, boxes: Ints, price: Longs, limit: int,
-    rules: Rules, units: Units, fresh: Longs,
-) -> tuple[int, int]:  # fmt: skip
-    """The same among these clusters alone, which are in ascending order."""
+    rules: Rules, slack: Slack, among: Longs,
+) -> int:  # fmt: skip
+    """The first of these clusters whose cost grows least, by less than `limit`, if the record joins; -1 for none.
+
+    `among` has the clusters to look at, in ascending order.
+    """
     found = -1
-    for place in range(np.searchsorted(fresh, own - rules.window), len(fresh)):
-        other = fresh[place]
+    for place in range(np.searchsorted(among, own - rules.window), len(among)):
+        other = among[place]
         if other > own + rules.window:
             break
         if other == own or sizes[other] == 0 or (rules.monotone and price[other] >= limit):
             continue
-        if not may_join(units, record, other):
+        if not may_join(slack, record, other):
             continue
         more = addition(trees, codes, record, sizes[other], boxes[other], limit, rules.monotone)
         if more < limit:
             found, limit = other, more
-    return found, limit
-
-
-@jit
-def best_cluster(
-    trees: Forest, codes: Ints, record: int, own: int, sizes: Longs, boxes: Ints, price: Longs, limit: int,
-    rules: Rules, units: Units,
-) -> tuple[int, int]:  # fmt: skip
-    """The first cluster whose cost grows least, by less than `limit`, if the record joins; -1 if there is none."""
-    found = -1
-    for other in range(max(0, own - rules.window), min(len(sizes), own + rules.window + 1)):
-        if other == own or sizes[other] == 0 or (rules.monotone and price[other] >= limit):
-            continue
-        if not may_join(units, record, other):
-            continue
-        more = addition(trees, codes, record, sizes[other], boxes[other], limit, rules.monotone)
-        if more < limit:
-            found, limit = other, more
-    return found, limit
+    return found
 
 
 @jit
 def box_price(trees: Forest, box: Ints) -> int:
-    """What one record costs in a box."""
+    """The cost of one record in a box."""
     total = 0
     for column in range(len(box)):
         total += trees.cost[box[column]]
@@ -196,9 +184,11 @@ def box_price(trees: Forest, box: Ints) -> int:
 @jit
 def sweep_guarded(
     trees: Forest, codes: Ints, label: Longs, sizes: Longs, boxes: Ints, critical: Longs, answers: Ints, rules: Rules,
-    units: Units, fresh: Bits,
+    slack: Slack, fresh: Bits,
 ) -> Bits:  # fmt: skip
-    """Moves own records where that lowers the loss for sure; changes label, sizes, boxes, units; who was touched.
+    """Moves own records where that lowers the loss for sure; returns the clusters that were touched.
+
+    Changes `label`, `sizes`, `boxes` and `slack` in place.
 
     `answers` has for each critical record the joint closure without it, NOTHING where it was not asked: there the
     cluster's box is taken to stay, which only overestimates. A record whose cluster is not `fresh`, that is as it was
@@ -211,25 +201,23 @@ def sweep_guarded(
         price[cluster] = box_price(trees, boxes[cluster])
     shrunk = np.empty(columns, np.int32)
     touched = np.zeros(len(sizes), np.bool_)
-    changed = np.flatnonzero(fresh)
+    everywhere, changed = np.arange(len(sizes)), np.flatnonzero(fresh)
     for record in range(codes.shape[1]):
         own = label[record]
-        if sizes[own] <= rules.keep or (price[own] == 0 and sizes[own] > 1) or not may_leave(units, record, own):
+        if sizes[own] <= rules.keep or (price[own] == 0 and sizes[own] > 1) or not may_leave(slack, record, own):
             continue
         without(trees, critical, answers, joined, boxes, record, own, shrunk)
         after = 0 if sizes[own] == 1 else (sizes[own] - 1) * box_price(trees, shrunk)
         limit = ENDLESS if sizes[own] == 1 else sizes[own] * price[own] - after
-        if fresh[own]:
-            target, _ = best_cluster(trees, codes, record, own, sizes, boxes, price, limit, rules, units)
-        else:
-            target, _ = best_fresh(trees, codes, record, own, sizes, boxes, price, limit, rules, units, changed)
+        among = everywhere if fresh[own] else changed
+        target = best_cluster(trees, codes, record, own, sizes, boxes, price, limit, rules, slack, among)
         if target < 0:
             continue
         if not (fresh[own] and fresh[target]):
             fresh[own] = fresh[target] = True
             changed = np.flatnonzero(fresh)
         touched[own] = touched[target] = True
-        pay(units, record, own, target)
+        spend(slack, record, own, target)
         label[record] = target
         sizes[own] -= 1
         sizes[target] += 1
@@ -275,8 +263,8 @@ def sweep_exact(
     price = np.empty(len(sizes), np.int64)
     for cluster in range(len(sizes)):
         price[cluster] = box_price(trees, boxes[cluster]) if sizes[cluster] else 0
-    anywhere = Rules(0, len(sizes), monotone)
-    everything = Units(np.zeros((0, 0), np.int64), np.zeros((0, 0), np.int64), 0, 0)
+    rules, everywhere = Rules(0, len(sizes), monotone), np.arange(len(sizes))
+    everything = Slack(np.zeros((0, 0), np.int64), np.zeros((0, 0), np.int64), 0, 0)
     shrunk = np.empty(columns, np.int32)
     moves = 0
     for record in range(codes.shape[1]):
@@ -288,7 +276,7 @@ def sweep_exact(
         if not alone:
             close_rest(trees, shown, codes, head, following, record, own, others, boxes, shrunk)
             limit = sizes[own] * price[own] - (sizes[own] - 1) * box_price(trees, shrunk)
-        target, _ = best_cluster(trees, codes, record, own, sizes, boxes, price, limit, anywhere, everything)
+        target = best_cluster(trees, codes, record, own, sizes, boxes, price, limit, rules, everything, everywhere)
         if target < 0:
             continue
         moves += 1

@@ -10,28 +10,23 @@ Changed   the printed protocol shows the keyholder how often the comparer has a 
           back), and lets it look up tuples that do not match (theta can be tested): random powers on Z and R, and every
           answer re-randomised, prevent both. Ties are broken by first rows, z's are k - 1, lists are as long as rare
           rows need. Where the outcome is not k-anonymous the run stops; the original tables are never exchanged.
-Not       a party that lies in its lists learns about the other's tuples; a comparer that lies in its answer of phase 1
-          is shown all of the keyholder's. Whoever has the master key and the line reads
-          the lists. At least k rows are lost whenever the table was not k-anonymous as it stood. Not for three parties:
-          runs by pairs would tell about tuples that only all three make k of.
+Not       a party that lies in its lists learns about the other's tuples. A comparer that lies in its answer of phase 1
+          is shown all of the keyholder's. An authority that also taps the parties' line reads the lists. At least k
+          rows are lost whenever the table was not k-anonymous as it stood. Not for three parties: runs by pairs would
+          tell about tuples that have k rows only at all three together.
 """
 
 from __future__ import annotations
 
 from covey.protocols.protocol import Demonstration, Protocol
-from covey.protocols.suppress.clear import ideal
-from covey.protocols.suppress.leaks import LEAKAGE
-from covey.protocols.suppress.plan import foresee
-from covey.protocols.suppress.role import authority, holder
+from covey.protocols.suppress import cost, ideal, leakage, role
+from covey.protocols.suppress.parameters import AUTHORITY, REQUIREMENTS, Parameters
 from covey.protocols.suppress.script import script
-from covey.protocols.suppress.terms import AUTHORITY, REQUIREMENTS, Terms
 from covey.study import Study
-
-__all__ = ["AUTHORITY", "PROTOCOL", "authority", "holder", "ideal"]
 
 
 def _judge(study: Study) -> None:
-    Terms.of(study)
+    Parameters.of(study)
 
 
 PROTOCOL = Protocol(
@@ -44,17 +39,17 @@ PROTOCOL = Protocol(
     "frequent and only the rare ones have to go; take peel or cluster where columns have hierarchies",
     released_to="both parties",
     phases=("keys", "frequent", "test", "compare", "release"),
-    leakage=LEAKAGE,
-    role=lambda study, party: authority if party == AUTHORITY else holder,
+    leakage=leakage.LEAKAGE,
+    role=lambda study, party: role.authority if party == AUTHORITY else role.holder,
     role_name=lambda study, party: "authority" if party == AUTHORITY else "holder",
     receives=lambda study, party: party != AUTHORITY,
-    foresee=foresee,
+    foresee=cost.foresee,
     # tuples of five exact columns are all different, and would all be suppressed
     demonstration=Demonstration(
         changes={"columns": {name: {"role": "identifier"} for name in ("age", "occupation", "admission")}},
         without=("east",),
     ),
-    ideal=ideal,
+    ideal=ideal.ideal,
     judge=_judge,
     script=script,
 )

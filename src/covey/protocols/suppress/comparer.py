@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from covey.arrays import Longs
-from covey.protocols.suppress import listing
 from covey.protocols.suppress.messages import Sealed, Verdict
 from covey.protocols.suppress.run import Run, in_lanes
+from covey.secure import listing
 from covey.wire import Channel
 
 
 async def answer(run: Run) -> bool:
-    """Both phases, as far as they are needed; whether both tables together were k-anonymous as they stood."""
+    """Runs the phases that are needed; tells whether both tables together were k-anonymous as they stood."""
     await test(run)
     anonymous = (await run.channel.at("verdict").receive(run.peer, Verdict)).anonymous
     if not anonymous and run.bounds.given_up:
@@ -22,10 +22,10 @@ async def answer(run: Run) -> bool:
 
 async def test(run: Run) -> None:
     """Phase 1: one ciphertext for each of the two lists, which holds zero if it matches ours, count by count."""
-    bounds, k = run.bounds, run.terms.k
+    bounds, k = run.bounds, run.parameters.k
     run.seat.pace.phase("test", 2 * bounds.test_chunks)
-    rare = [each for each in np.flatnonzero(run.own.counts < k).tolist() if run.own.labels[each] not in run.theirs]
-    numbers = [run.number(run.own.keys[each]) for each in rare]
+    rare = np.flatnonzero((run.own.counts < k) & ~run.named_by_peer)
+    numbers = [run.number(run.own.keys[each]) for each in rare.tolist()]
     numbers += [run.filler] * (bounds.tested - len(numbers))
     picks = np.ones(bounds.tested, dtype="<i4")  # where nothing is to be compared any z does: the keyholder's are zero
     picks[: len(rare)] = k - run.own.counts[rare]
@@ -53,7 +53,7 @@ async def test(run: Run) -> None:
 
 async def compare(run: Run) -> None:
     """Phase 2: for each entry of the list one ciphertext for each place of its bin, zero where both make k."""
-    bounds, layout, k = run.bounds, run.bounds.layout, run.terms.k
+    bounds, layout, k = run.bounds, run.bounds.layout, run.parameters.k
     run.seat.pace.phase("compare", bounds.compare_chunks)
     own, channel = run.own, run.channel.at("compare")
     rare = np.flatnonzero(own.counts < k)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from covey.arrays import Bits, Longs
-from covey.protocols.suppress import listing
 from covey.protocols.suppress.messages import Sealed, Verdict
 from covey.protocols.suppress.run import Run, in_lanes
+from covey.secure import listing
 from covey.wire import Channel, gather
 
 Entry = tuple[int, int]
@@ -15,25 +15,24 @@ Entry = tuple[int, int]
 
 
 async def keep(run: Run, key: bytes, given_up: Bits, remaining: Longs) -> Bits:
-    """Which of its rows the keyholder keeps."""
-    channel, own, k = run.channel, run.own, run.terms.k
+    """The rows that the keyholder keeps."""
+    channel, own, k = run.channel, run.own, run.parameters.k
     anonymous = await test(run, key, remaining)
     await channel.at("verdict").send(run.peer, Verdict(anonymous))
     if anonymous:
         return np.ones(own.rows, dtype=bool)
     if not run.bounds.given_up:
         return np.zeros(own.rows, dtype=bool)
-    known = np.array([labels in run.theirs for labels in own.labels], dtype=bool)
-    asked = np.flatnonzero((remaining > 0) & (remaining < k) & ~known)
+    asked = np.flatnonzero((remaining > 0) & (remaining < k) & ~run.named_by_peer)
     matched = np.zeros(len(own.keys), dtype=bool)
     matched[asked] = await compare(run, key, asked, remaining)
-    keeps: Bits = (remaining >= k) | known | matched
+    keeps: Bits = (remaining >= k) | run.named_by_peer | matched
     kept: Bits = keeps[own.place] & ~given_up
     return kept
 
 
 async def test(run: Run, key: bytes, remaining: Longs) -> bool:
-    """Phase 1: whether both tables together are k-anonymous as they stand."""
+    """Phase 1: tells whether both tables together are k-anonymous as they stand."""
     run.seat.pace.phase("test", 2 * run.bounds.test_chunks)
     for which, entries in enumerate(lists(run, remaining)):
         await _send_list(run, run.channel.at("test", which), entries, run.bounds.test_chunk)
@@ -48,31 +47,28 @@ def lists(run: Run, remaining: Longs) -> tuple[list[Entry], list[Entry] | None]:
 
     The rare tuples in the order of their spelling; and the same with the tuple that becomes rare by what is given up.
     """
-    own, k = run.own, run.terms.k
-    known = np.array([labels in run.theirs for labels in own.labels], dtype=bool)
-    rare = np.flatnonzero((own.counts < k) & ~known)
+    own, k = run.own, run.parameters.k
+    rare = np.flatnonzero((own.counts < k) & ~run.named_by_peer)
     cut = np.flatnonzero((own.counts >= k) & (remaining < k))
-    plain = fill(run, [(run.number(own.keys[each]), int(own.counts[each])) for each in rare.tolist()])
-    if not len(cut):
-        return plain, None
     both = np.sort(np.concatenate([rare, cut]))
-    return plain, fill(run, [(run.number(own.keys[each]), int(own.counts[each])) for each in both.tolist()])
+    return _filled(run, rare), _filled(run, both) if len(cut) else None
 
 
-def fill(run: Run, entries: list[Entry]) -> list[Entry]:
-    """The entries and as many that stand for no tuple as make the public length."""
-    return entries + [(run.filler, run.terms.k)] * (run.bounds.tested - len(entries))
+def _filled(run: Run, tuples: Longs) -> list[Entry]:
+    """Entries for these own tuples, and as many that stand for no tuple as make the public length."""
+    entries = [(run.number(run.own.keys[each]), int(run.own.counts[each])) for each in tuples.tolist()]
+    return entries + [(run.filler, run.parameters.k)] * (run.bounds.tested - len(entries))
 
 
 async def compare(run: Run, key: bytes, asked: Longs, remaining: Longs) -> Bits:
-    """Phase 2: of which of these tuples the comparer has enough rows."""
+    """Phase 2: the tuples among these of which the comparer has enough rows."""
     layout, bounds = run.bounds.layout, run.bounds
     run.seat.pace.phase("compare", bounds.compare_chunks)
     if not layout.bins:  # one of the two has no rare rows: nothing can match
         return np.zeros(len(asked), dtype=bool)
     channel = run.channel.at("list")
     place = layout.place([run.own.keys[each] for each in asked.tolist()], channel.session, channel.rng.stream("place"))
-    entries = [(run.filler, run.terms.k)] * layout.bins
+    entries = [(run.filler, run.parameters.k)] * layout.bins
     for each, where in zip(asked.tolist(), place.tolist(), strict=True):
         entries[where] = (run.number(run.own.keys[each]), int(remaining[each]))
     found = np.zeros(layout.bins, dtype=bool)
@@ -99,7 +95,7 @@ async def compare(run: Run, key: bytes, asked: Longs, remaining: Longs) -> Bits:
 
 async def _send_list(run: Run, channel: Channel, entries: list[Entry] | None, chunk: int) -> None:
     """Each entry as one ciphertext of its tuple and k - 1 of its count: zeros for as many rows as there are."""
-    k, length = run.terms.k, run.bounds.tested if entries is None else len(entries)
+    k, length = run.parameters.k, run.bounds.tested if entries is None else len(entries)
 
     async def write(at: Channel, number: int) -> None:
         first, last = number * chunk, min((number + 1) * chunk, length)

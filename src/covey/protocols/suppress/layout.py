@@ -1,8 +1,11 @@
-"""Who is compared with whom: every listed tuple with every other, or by hashing only with those in its bin.
+"""The public sizes of a run, and the tuples that are compared: every one with every other, or by bins of a hash.
 
-By hashing, the keyholder puts each of its tuples into one of the three bins that a public hash gives for it (cuckoo
-hashing), and the comparer each of its own into all three; only what is in the same bin is compared. All sizes follow
-from public bounds: bins are filled up, never shown as they are, because their loads would tell about the tuples.
+Bounds    the length of every list follows from what both parties have shown, and from nothing else. Only rare rows
+          count: the rows of tuples of which a party has k by itself are known from the lists of these tuples, and no
+          list is ever longer than the number of tuples there can be.
+Bins      by hashing, the keyholder puts each of its tuples into one of the three bins that a public hash gives for it
+          (cuckoo hashing), and the comparer each of its own into all three; only tuples of the same bin are compared.
+          Bins are filled up to their public size: their loads would tell about the tuples.
 """
 
 from __future__ import annotations
@@ -11,17 +14,22 @@ import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from covey.arrays import Longs
 from covey.crypto.rng import Stream, spell
 from covey.errors import Aborted
+from covey.protocols.suppress.parameters import Parameters
 
+CHUNK = 1024
+"""Ciphertexts in a message, about."""
+LANES = 4
+"""Chunks that are under way side by side; each lane is a step of its own."""
 HASHES = 3
 CHANCE = 2.0**-40
-"""How likely it may be at most that a public size does not suffice."""
+"""The largest chance that a public size does not suffice."""
 _NOTHING = 2.0**-40
 """Terms of a tail below this part of the chance: each is smaller than the one before, and all of them do not count."""
 _ROOMY, _TIGHT, _MANY = 1.5, 1.27, 4096
@@ -79,6 +87,77 @@ class Layout:
         return table
 
 
+@dataclass(frozen=True)
+class Bounds:
+    """The sizes that both parties know before the first ciphertext."""
+
+    k: int
+    given_up: int
+    """Rows that the keyholder gives up: k, or none where both have fewer than k."""
+    keyholder: int
+    """The keyholder's rows outside the tuples that it has named, those given up included."""
+    comparer: int
+    domain: int | None
+
+    @classmethod
+    def of(cls, parameters: Parameters, rows: tuple[int, int], named: tuple[int, int]) -> Bounds:
+        """From both parties' rows, the keyholder's first, and from how many of them have tuples that were named."""
+        return cls(
+            parameters.k, parameters.given_up(rows[0]), rows[0] - named[0], rows[1] - named[1], parameters.domain
+        )
+
+    def _capped(self, length: int) -> int:
+        return length if self.domain is None else min(length, self.domain)
+
+    @property
+    def tested(self) -> int:
+        """Entries of each of the two lists of phase 1."""
+        return self._capped(max(self.keyholder, self.comparer))
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The bins of phase 2: which tuples are compared."""
+        if not self.given_up:
+            return Layout(0, 0, hashed=False)
+        return Layout.of(self._capped(self.keyholder - self.given_up), self._capped(self.comparer))
+
+    @property
+    def test_chunk(self) -> int:
+        """Entries in a message of phase 1."""
+        return max(1, CHUNK // self.k)
+
+    @property
+    def test_chunks(self) -> int:
+        return -(-self.tested // self.test_chunk)
+
+    @property
+    def compare_chunk(self) -> int:
+        """Bins in a message of phase 2."""
+        return max(1, CHUNK // max(self.k, self.layout.slots, 1))
+
+    @property
+    def compare_chunks(self) -> int:
+        return -(-self.layout.bins // self.compare_chunk)
+
+    @property
+    def piece(self) -> int:
+        """Places of a bin in one answer at most: where few tuples meet many, a bin's would not fit into a message.
+
+        Never fewer than k, so that what each piece costs of its own, a power of each z, stays below its comparisons.
+        """
+        return max(CHUNK, self.k)
+
+    @property
+    def pieces(self) -> int:
+        """Answers to a message of phase 2."""
+        return -(-self.layout.slots // self.piece)
+
+    @property
+    def ciphertexts(self) -> int:
+        """The number of ciphertexts that both parties make, about."""
+        return 2 * self.k * self.tested + self.k * self.layout.bins + self.layout.comparisons
+
+
 def choices(keys: Sequence[bytes], seed: bytes, bins: int) -> Longs:
     """Three different bins for each tuple, by a public hash."""
     found = np.empty((len(keys), HASHES), dtype=np.int64)
@@ -120,7 +199,7 @@ def cuckoo(wanted: Longs, bins: int) -> Longs:
 
 
 def bins_for(listed: int) -> int:
-    """So many bins that the tuples find their places but for a chance of less than 2^-40.
+    """A number of bins such that the tuples find their places but for a chance of less than 2^-40.
 
     Small tables fail first when four tuples have the same three bins; large ones have room as in the literature on
     private set intersection.
@@ -134,7 +213,7 @@ def bins_for(listed: int) -> int:
 
 @lru_cache(maxsize=256)
 def slots_for(compared: int, bins: int) -> int:
-    """So many places in each bin that none overflows but for a chance of less than 2^-40 in all.
+    """A number of places in each bin such that none overflows but for a chance of less than 2^-40 in all.
 
     A bin's load is binomial, whatever the mean: the tail is summed from where its terms no longer count, down to where
     it reaches the chance.

@@ -1,4 +1,4 @@
-"""What the parties of `suppress` say to each other, and the lists that take more than one message."""
+"""The messages of `suppress`, and the lists that take more than one of them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from covey.cells import SUPPRESSED
 from covey.crypto.group import Point
 from covey.crypto.ibe import IdentityKey, Parameters
 from covey.errors import InputError, PeerError
-from covey.protocols.suppress.own import Labels, key_of
-from covey.protocols.suppress.release import Classes, Half, Kept
+from covey.protocols.suppress.tuples import Classes, Kept, Labels, ReleasedRows, key_of
 from covey.study import Study
 from covey.wire import Bytes32, Channel, Count, Message, Vector
 from covey.wire.message import PAYLOAD_BYTES
@@ -61,7 +60,7 @@ class Sealed(Message, tag="suppress.sealed"):
 
 
 class Verdict(Message, tag="suppress.verdict"):
-    """Whether both tables together were k-anonymous as they stood."""
+    """The verdict whether both tables together were k-anonymous as they stood."""
 
     anonymous: bool
 
@@ -96,7 +95,8 @@ def spell_tuples(listed: Sequence[Labels], counts: Sequence[int]) -> list[Tuples
 async def receive_tuples(channel: Channel, peer: str, study: Study, rows: int, least: int) -> dict[Labels, int]:
     """The peer's tuples, each with `least` rows or more, of at most `rows` in all. Raises PeerError for others."""
     columns, found, before, more = len(study.quasi), dict[Labels, int](), b"", True
-    leaves = [frozenset(_leaves(study, place)) for place in range(columns)]
+    trees = [column.tree() if column.closed else None for column in study.quasi]
+    leaves = [frozenset(tree.labels[: tree.codes] if tree else ()) for tree in trees]  # empty: any value will do
     while more:
         message = await channel.receive(peer, Tuples)
         counts, more = message.counts.words.tolist(), message.more
@@ -115,20 +115,11 @@ async def receive_tuples(channel: Channel, peer: str, study: Study, rows: int, l
     return found
 
 
-def _leaves(study: Study, place: int) -> Sequence[str]:
-    """The values that a quasi column may have; none where the study does not list them."""
-    column = study.quasi[place]
-    if not column.closed:
-        return ()
-    tree = column.tree()
-    return tree.labels[: tree.codes]
-
-
-def spell_rows(half: Half, classes: Classes) -> list[Rows]:
+def spell_rows(own: ReleasedRows, classes: Classes) -> list[Rows]:
     """A party's rows, in the order of their content, so that their order carries nothing."""
-    columns = list(half.cells.values())
+    columns = list(own.cells.values())
     rows = sorted(
-        (classes.number[labels], tuple(column[place] for column in columns)) for place, labels in enumerate(half.tuples)
+        (classes.number[labels], tuple(column[place] for column in columns)) for place, labels in enumerate(own.tuples)
     )
     return [
         Rows(
@@ -139,7 +130,7 @@ def spell_rows(half: Half, classes: Classes) -> list[Rows]:
     ]
 
 
-async def receive_rows(channel: Channel, peer: str, names: Sequence[str], kept: Kept, classes: Classes) -> Half:
+async def receive_rows(channel: Channel, peer: str, names: Sequence[str], kept: Kept, classes: Classes) -> ReleasedRows:
     """The peer's rows, as many of each class as it said. Raises PeerError for others."""
     numbers: list[int] = []
     cells: list[str] = []
@@ -156,11 +147,11 @@ async def receive_rows(channel: Channel, peer: str, names: Sequence[str], kept: 
     shown: list[Labels | None] = [*classes.labels, None]
     width = len(names)
     columns = {name: cells[place::width] for place, name in enumerate(names)}
-    return Half(kept, tuple(shown[number] for number in numbers), columns)
+    return ReleasedRows(kept, tuple(shown[number] for number in numbers), columns)
 
 
-def require_sendable(half: Half) -> None:
+def require_sendable(own: ReleasedRows) -> None:
     """Raises InputError for a cell that is too long to be sent, before anyone waits for it."""
-    for name, cells in half.cells.items():
+    for name, cells in own.cells.items():
         if any(len(cell) > _CELL for cell in cells):
             raise InputError(f"column {name!r} has cells of more than {_CELL:,} characters; leave it out of the study")

@@ -11,9 +11,8 @@ from covey.crypto.rng import Rng
 from covey.errors import InputError, PeerError, Unmet
 from covey.protocols.protocol import Proposal, Result, Seat
 from covey.protocols.shared.rows import carried
-from covey.protocols.suppress import comparer, keyholder, leaks
-from covey.protocols.suppress.bounds import Bounds
-from covey.protocols.suppress.crew import Crew
+from covey.protocols.suppress import comparer, keyholder, leakage
+from covey.protocols.suppress.layout import Bounds
 from covey.protocols.suppress.messages import (
     Issued,
     Offered,
@@ -24,11 +23,11 @@ from covey.protocols.suppress.messages import (
     send_tuples,
     spell_rows,
 )
-from covey.protocols.suppress.own import Labels, Own
-from covey.protocols.suppress.release import Classes, Half, Kept, publish
-from covey.protocols.suppress.run import FUNCTION, WORTH_A_CREW, Run
-from covey.protocols.suppress.sealing import ElGamal, Waters
-from covey.protocols.suppress.terms import AUTHORITY, Terms
+from covey.protocols.suppress.parameters import AUTHORITY, Parameters
+from covey.protocols.suppress.run import FUNCTION, WORTH_WORKERS, Run
+from covey.protocols.suppress.tuples import Classes, Kept, Labels, OwnTuples, ReleasedRows
+from covey.secure.sealing import ElGamal, Waters
+from covey.secure.workers import Workers
 from covey.wire import Channel, gather
 
 MOST_ROWS = 2_000_000
@@ -40,48 +39,48 @@ async def authority(seat: Seat) -> Result:
 
     The master key follows from the authority's own key file: it is the same in every run, and no file holds it besides.
     """
-    terms = Terms.of(seat.study)
+    parameters = Parameters.of(seat.study)
     seat.pace.phase("keys")
     master = Master(Rng(seat.lasting).stream("waters master"))
-    for leakage in (leaks.KEYS, leaks.COUNTS, leaks.KEPT):
-        seat.book.learns(leakage, **leaks.numbers(terms))
+    for part in (leakage.KEYS, leakage.COUNTS, leakage.KEPT):
+        seat.book.learns(part, **leakage.numbers(parameters))
     with seat.channel.at("issue") as channel:
-        for party in terms.holders:
-            name = terms.name_of(party)
+        for party in parameters.holders:
+            name = parameters.name_of(party)
             key = master.issue(name, channel.rng.stream("key", name))
             await channel.send(party, Issued(name, master.parameters, key))
     seat.pace.phase("release")
-    await seat.approve(Proposal(opens=tuple(leaks.KEYS.sentences("authority", **leaks.numbers(terms)))))
-    seat.book.learns(leaks.ROWS, **leaks.numbers(terms))
+    await seat.approve(Proposal(opens=tuple(leakage.KEYS.sentences("authority", **leakage.numbers(parameters)))))
+    seat.book.learns(leakage.ROWS, **leakage.numbers(parameters))
     return Result()
 
 
 async def holder(seat: Seat) -> Result:
     """A holder of rows. Raises Unmet for fewer than k rows in all, Aborted where the outcome is not k-anonymous."""
-    terms, own = Terms.of(seat.study), Own.of(seat.records)
-    channel = seat.channel.among(*terms.holders)
+    parameters, own = Parameters.of(seat.study), OwnTuples.of(seat.records)
+    channel = seat.channel.among(*parameters.holders)
     (peer,) = channel.peers
 
     seat.pace.phase("keys")
-    issued = await _issued(seat, terms) if terms.encryption == "waters" else None
+    issued = await _issued(seat, parameters) if parameters.encryption == "waters" else None
     rows = await _sizes(seat, channel, own.rows, issued)
-    if sum(rows.values()) < terms.k:
-        raise Unmet(f"the parties together have fewer than k = {terms.k} rows; nothing can be released")
-    parts = terms.parts(rows)
+    if sum(rows.values()) < parameters.k:
+        raise Unmet(f"the parties together have fewer than k = {parameters.k} rows; nothing can be released")
+    parts = parameters.parts(rows)
 
     seat.pace.phase("frequent")
     holds_key = parts[0] == channel.me
-    given_up = own.given_up(terms.k) if holds_key and own.rows >= terms.k else np.zeros(own.rows, dtype=bool)
+    given_up = own.given_up(parameters.k) if holds_key else np.zeros(own.rows, dtype=bool)
     remaining = own.remaining(given_up)
-    named = {own.labels[place]: int(remaining[place]) for place in np.flatnonzero(remaining >= terms.k).tolist()}
-    known = await _name(seat, channel, named, rows[peer] - (0 if holds_key else terms.given_up(rows[peer])))
+    named = own.frequent(remaining, parameters.k)
+    known = await _name(seat, channel, named, rows[peer] - (0 if holds_key else parameters.given_up(rows[peer])))
     sums = {channel.me: sum(named.values()), peer: sum(known.values())}
-    bounds = Bounds.of(terms, (rows[parts[0]], rows[parts[1]]), (sums[parts[0]], sums[parts[1]]))
-    encryption, key = await _encryption(channel, terms, parts[0], issued)
+    bounds = Bounds.of(parameters, (rows[parts[0]], rows[parts[1]]), (sums[parts[0]], sums[parts[1]]))
+    encryption, key = await _encryption(channel, parameters, parts[0], issued)
 
-    seat.book.learns(leaks.KEPT, **leaks.numbers(terms))
-    async with Crew(FUNCTION, None if bounds.ciphertexts >= WORTH_A_CREW else 0) as crew:
-        run = Run(seat, terms, channel, peer, own, known, bounds, crew, encryption)
+    seat.book.learns(leakage.KEPT, **leakage.numbers(parameters))
+    async with Workers(FUNCTION, None if bounds.ciphertexts >= WORTH_WORKERS else 0) as workers:
+        run = Run(seat, parameters, channel, peer, own, known, bounds, workers, encryption)
         if holds_key:
             keeps = await keyholder.keep(run, key, given_up, remaining)
             kept, told = await _tell_first(run, keeps, rows[peer])
@@ -90,15 +89,15 @@ async def holder(seat: Seat) -> Result:
             kept, told = await _tell_last(run, anonymous, rows[peer])
 
     seat.pace.phase("release")
-    return await _release(seat, channel, terms, kept, told)
+    return await _release(seat, channel, parameters, kept, told)
 
 
-async def _issued(seat: Seat, terms: Terms) -> Issued:
+async def _issued(seat: Seat, parameters: Parameters) -> Issued:
     """Our key from the authority. Raises PeerError for one that is not ours or does not fit."""
-    seat.book.learns(leaks.KEYS, **leaks.numbers(terms))
+    seat.book.learns(leakage.KEYS, **leakage.numbers(parameters))
     with seat.channel.at("issue") as channel:
         issued = await channel.receive(AUTHORITY, Issued)
-    name = terms.name_of(channel.me)
+    name = parameters.name_of(channel.me)
     if issued.name != name:
         raise PeerError(party=AUTHORITY, step="issue", reason=f"it issued a key for another name than {name!r}")
     if not issued.key.fits(issued.parameters, name):
@@ -116,7 +115,7 @@ async def _sizes(seat: Seat, channel: Channel, own: int, issued: Issued | None) 
     if own > most:
         raise InputError(f"this party has more than {most:,} rows; raise rows_at_most in [study], for both parties")
     digest = bytes(32) if issued is None else issued.parameters.digest
-    seat.book.learns(leaks.COUNTS, **leaks.numbers(Terms.of(seat.study)))
+    seat.book.learns(leakage.COUNTS, **leakage.numbers(Parameters.of(seat.study)))
     theirs = (await channel.at("sizes").exchange(Sizes(own, digest)))[peer]
     if theirs.parameters != digest:
         reason = f"it gave party {peer!r} other parameters than us, or {peer!r} says so"
@@ -140,13 +139,13 @@ async def _name(seat: Seat, channel: Channel, named: dict[Labels, int], rows: in
 
 
 async def _encryption(
-    channel: Channel, terms: Terms, keyholder: str, issued: Issued | None
+    channel: Channel, parameters: Parameters, keyholder: str, issued: Issued | None
 ) -> tuple[Waters | ElGamal, bytes]:
     """The encryption under the keyholder's key, and that key where it is ours."""
     (peer,) = channel.peers
     ours = keyholder == channel.me
     if issued is not None:
-        recipient = Recipient.of(issued.parameters, terms.name_of(keyholder))
+        recipient = Recipient.of(issued.parameters, parameters.name_of(keyholder))
         return Waters(recipient), issued.key.pack() if ours else b""
     at = channel.at("key")
     if not ours:
@@ -157,15 +156,15 @@ async def _encryption(
     return ElGamal(public, secret), secret.reveal()
 
 
-async def _tell_first(run: Run, keeps: Bits, rows: int) -> tuple[Half, Kept]:
+async def _tell_first(run: Run, keeps: Bits, rows: int) -> tuple[ReleasedRows, Kept]:
     """The keyholder names what it keeps, and hears what the comparer keeps."""
-    half = Half.of(run.own, keeps, run.seat.records)
+    mine = ReleasedRows.of(run.own, keeps, run.seat.records)
     channel = run.channel.at("kept")
-    await send_tuples(channel, run.peer, half.kept.counts)
-    return half, Kept(await receive_tuples(channel, run.peer, run.seat.study, rows, 1), rows)
+    await send_tuples(channel, run.peer, mine.kept.counts)
+    return mine, Kept(await receive_tuples(channel, run.peer, run.seat.study, rows, 1), rows)
 
 
-async def _tell_last(run: Run, anonymous: bool, rows: int) -> tuple[Half, Kept]:
+async def _tell_last(run: Run, anonymous: bool, rows: int) -> tuple[ReleasedRows, Kept]:
     """The comparer keeps what it has k rows of, and what the keyholder keeps too.
 
     It says so only once it has seen that this is k-anonymous: or a verdict that is a lie would bring out every tuple.
@@ -177,31 +176,31 @@ async def _tell_last(run: Run, anonymous: bool, rows: int) -> tuple[Half, Kept]:
         raise PeerError(party=run.peer, step=channel.step, reason=reason)
     keeps = np.array(
         [
-            anonymous or count >= run.terms.k or labels in theirs.counts
+            anonymous or count >= run.parameters.k or labels in theirs.counts
             for labels, count in zip(own.labels, own.counts, strict=True)
         ],
         dtype=bool,
     )
-    half = Half.of(own, keeps[own.place], run.seat.records)
-    Classes.of(run.seat.study, [half.kept, theirs])
-    await send_tuples(channel, run.peer, half.kept.counts)
-    return half, theirs
+    mine = ReleasedRows.of(own, keeps[own.place], run.seat.records)
+    Classes.of(run.seat.study, [mine.kept, theirs])
+    await send_tuples(channel, run.peer, mine.kept.counts)
+    return mine, theirs
 
 
-async def _release(seat: Seat, channel: Channel, terms: Terms, mine: Half, theirs: Kept) -> Result:
+async def _release(seat: Seat, channel: Channel, parameters: Parameters, mine: ReleasedRows, theirs: Kept) -> Result:
     """Both see that what is kept is k-anonymous, approve, and exchange their rows as they are released."""
     (peer,) = channel.peers
     classes = Classes.of(seat.study, [mine.kept, theirs])
     require_sendable(mine)
-    opens = tuple(leaks.ROWS.sentences("holder", **leaks.numbers(terms)))
+    opens = tuple(leakage.ROWS.sentences("holder", **leakage.numbers(parameters)))
     await seat.approve(Proposal(opens=opens, figures=classes.figures(seat.study)))
-    seat.book.learns(leaks.ROWS, **leaks.numbers(terms))
+    seat.book.learns(leakage.ROWS, **leakage.numbers(parameters))
     names = [column.name for column in carried(seat.study)]
     with channel.at("rows") as at:
 
-        async def tell() -> Half:
+        async def tell() -> ReleasedRows:
             await at.stream(peer, spell_rows(mine, classes))
             return mine
 
-        halves = await gather(tell(), receive_rows(at, peer, names, theirs, classes))
-    return publish(seat.study, classes, halves)
+        both = await gather(tell(), receive_rows(at, peer, names, theirs, classes))
+    return classes.result(seat.study, both)

@@ -1,26 +1,29 @@
-"""What both holders of a run have at hand, and how they get through long lists: chunk by chunk, in some lanes."""
+"""The state that both holders of a run share, and long lists: chunk by chunk, in some lanes."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import msgspec
+import numpy as np
 
+from covey.arrays import Bits
 from covey.errors import PeerError
 from covey.protocols.protocol import Seat
-from covey.protocols.suppress import listing
-from covey.protocols.suppress.bounds import LANES, Bounds
-from covey.protocols.suppress.crew import Crew
+from covey.protocols.suppress.layout import LANES, Bounds
 from covey.protocols.suppress.messages import Sealed
-from covey.protocols.suppress.own import Labels, Own, number_of
-from covey.protocols.suppress.sealing import ElGamal, Waters
-from covey.protocols.suppress.terms import Terms
+from covey.protocols.suppress.parameters import Parameters
+from covey.protocols.suppress.tuples import Labels, OwnTuples, number_of
+from covey.secure import listing
+from covey.secure.sealing import ElGamal, Waters
+from covey.secure.workers import Workers
 from covey.wire import Channel, gather
 
-WORTH_A_CREW = 6000
-"""So many ciphertexts repay the start of worker processes."""
-FUNCTION = "covey.protocols.suppress.listing:work"
+WORTH_WORKERS = 6000
+"""The number of ciphertexts from which on worker processes repay their start."""
+FUNCTION = "covey.secure.listing:work"
 
 
 @dataclass(frozen=True)
@@ -28,17 +31,22 @@ class Run:
     """One holder's run, once both have shown their sizes and frequent tuples."""
 
     seat: Seat
-    terms: Terms
+    parameters: Parameters
     channel: Channel
     """Among the two holders."""
     peer: str
-    own: Own
+    own: OwnTuples
     theirs: Mapping[Labels, int]
     """The tuples that the peer has named, with their numbers of rows."""
     bounds: Bounds
-    crew: Crew
+    workers: Workers
     public: Waters | ElGamal
     """The encryption under the keyholder's key; with ElGamal's, the keyholder's own has the secret half too."""
+
+    @cached_property
+    def named_by_peer(self) -> Bits:
+        """The own tuples that the peer has named."""
+        return np.array([labels in self.theirs for labels in self.own.labels], dtype=bool)
 
     @property
     def encryption(self) -> bytes:
@@ -65,7 +73,7 @@ class Run:
 
     async def do(self, channel: Channel, job: listing.AnyJob) -> bytes:
         """A job's answer. Raises PeerError where the peer's ciphertexts, which came at this step, are none."""
-        answer = await self.crew.do(msgspec.msgpack.encode(job))
+        answer = await self.workers.do(msgspec.msgpack.encode(job))
         if answer.startswith(listing.MALFORMED):
             raise PeerError(party=self.peer, step=channel.step, reason=answer[1:].decode())
         return answer[1:]

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from covey.crypto import ibe
 from covey.protocols.protocol import Line
-from covey.protocols.suppress.terms import Terms
+from covey.protocols.suppress.parameters import Parameters
 from covey.secure import approval
 from covey.study import Study
 from covey.wire import FRAME_BYTES
@@ -20,17 +20,17 @@ _HOLDERS = ("holder", "holder")
 
 def script(study: Study) -> tuple[Line, ...]:
     """The lines for this study's encryption."""
-    return tuple(_lines(Terms.of(study)))
+    return tuple(_lines(Parameters.of(study)))
 
 
-def issued_bytes(terms: Terms) -> int:
+def issued_bytes(parameters: Parameters) -> int:
     """Of the message that brings a holder its key."""
-    return FRAME_BYTES + 48 + len(terms.name_of(terms.holders[0])) + ibe.PARAMETERS_BYTES + ibe.KEY_BYTES
+    return FRAME_BYTES + 48 + len(parameters.name_of(parameters.holders[0])) + ibe.PARAMETERS_BYTES + ibe.KEY_BYTES
 
 
-def _lines(terms: Terms) -> Iterator[Line]:
-    if terms.encryption == "waters":
-        yield Line("issue", "suppress.issued", times=1, size=issued_bytes(terms), roles=("authority", "holder"))
+def _lines(parameters: Parameters) -> Iterator[Line]:
+    if parameters.encryption == "waters":
+        yield Line("issue", "suppress.issued", times=1, size=issued_bytes(parameters), roles=("authority", "holder"))
     else:
         yield Line("key", "suppress.key", roles=_HOLDERS)
     yield Line("sizes", "suppress.sizes", times=1, roles=_HOLDERS)

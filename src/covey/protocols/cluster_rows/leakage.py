@@ -1,37 +1,11 @@
-"""What a run teaches, step by step, in the ledger's sentences."""
+"""The ledger's sentences: what a run teaches, step by step."""
 
 from __future__ import annotations
 
-from typing import Literal
-
-from covey.option import Choice
-from covey.protocols.cluster_rows import diverse
+from covey.protocols.cluster_rows import diversity
+from covey.protocols.cluster_rows.parameters import Parameters
 from covey.protocols.shared.diversity import fraction
 from covey.secure.declare import Leakage
-from covey.study import Study
-from covey.study.requirements import Requirements
-
-SCHEDULE = Choice(
-    "schedule",
-    "guarded",
-    "guarded: nothing of fewer than k records is opened on the way (default); strict: nor can it be computed from what "
-    "is opened, at a fifth more loss or so; exact: the paper's own labels, which opens others' exact records at times; "
-    "paper: the paper's own rings and randomised sweeps, to compare with on tables of a few hundred rows",
-    ("guarded", "strict", "exact", "paper"),
-)
-START = Choice(
-    "start",
-    "fitted",
-    "for exact and paper; fitted: random clusters of k/2 records, of half the size where these are all alike, and "
-    "again (default); paper: of k/2, come what may",
-    ("fitted", "paper"),
-)
-REQUIREMENTS = Requirements(
-    partition="horizontal",
-    holders=(2, None),
-    privacy=("k", "l", "diversity", "site_l", "k_insider"),
-    options=(SCHEDULE, START),
-)
 
 SETUP = Leakage(everyone=("the joint number of records{frequencies}",))
 SETUP_OF_TWO = Leakage(
@@ -155,60 +129,48 @@ OPENED = Leakage(
 )
 
 
-def schedule_of(study: Study) -> str:
-    """Which schedule the study asks for."""
-    return SCHEDULE.of(study.options)
+def of_search(parameters: Parameters) -> Leakage:
+    """The leakage of the search for clusters."""
+    among_many, of_two = {
+        "guarded": (GUARDED, GUARDED_OF_TWO),
+        "strict": (STRICT, STRICT_OF_TWO),
+        "exact": (EXACT, EXACT_OF_TWO),
+        "paper": (PAPER, PAPER),
+    }[parameters.schedule]
+    return of_two if parameters.two else among_many
 
 
-def start_of(study: Study) -> Literal["fitted", "paper"]:
-    """How the random first clusters of `exact` and `paper` are sized."""
-    return "paper" if START.of(study.options) == "paper" else "fitted"
+def before(parameters: Parameters) -> list[tuple[Leakage, dict[str, object]]]:
+    """All that a run will teach, as far as it is known before, with what the sentences mention."""
+    known, two = numbers(parameters), parameters.two
+    found = [(SETUP_OF_TWO if two else SETUP, known)]
+    if parameters.site_l is not None:
+        found.append((SITES, known))
+    found.append((of_search(parameters), known))
+    if parameters.l is not None:
+        found.append((DIVERSITY_OF_TWO if two else DIVERSITY, known))
+    if parameters.moves_within_l:
+        found.append((SLACK, known))
+    if parameters.k_insider is not None:
+        found.append((MERGED, known))
+    return [*found, (INSIDER, known)]
 
 
-def of_search(study: Study) -> Leakage:
-    """What the search for clusters teaches."""
-    two = len(study.parties) == 2
-    if schedule_of(study) == "guarded":
-        return GUARDED_OF_TWO if two else GUARDED
-    if schedule_of(study) == "strict":
-        return STRICT_OF_TWO if two else STRICT
-    if schedule_of(study) == "paper":
-        return PAPER
-    return EXACT_OF_TWO if two else EXACT
-
-
-def before(study: Study) -> list[tuple[Leakage, dict[str, object]]]:
-    """All that a run of the study will teach, as far as it is known before, with what the sentences mention."""
-    privacy, two = study.privacy, len(study.parties) == 2
-    found: list[tuple[Leakage, dict[str, object]]] = [(SETUP_OF_TWO if two else SETUP, numbers(study))]
-    if privacy.site_l is not None:
-        found.append((SITES, {"sites": privacy.site_l}))
-    found.append((of_search(study), numbers(study)))
-    if privacy.l is not None:
-        found.append((DIVERSITY_OF_TWO if two else DIVERSITY, {"large": diverse.LARGE}))
-        if moves_within_l(study):
-            found.append((SLACK, {"steps": ", ".join(map(str, diverse.steps_of(fraction(privacy.l))))}))
-    if privacy.k_insider is not None:
-        found.append((MERGED, {"fewest": privacy.k_insider}))
-    return [*found, (INSIDER, {"cap": privacy.k})]
-
-
-def moves_within_l(study: Study) -> bool:
-    """Whether records move once l is kept: two parties would read each other's sensitive values from it."""
-    return schedule_of(study) == "guarded" and len(study.parties) > 2
-
-
-def numbers(study: Study) -> dict[str, object]:
-    """What the sentences mention."""
-    k, parties = study.privacy.k, len(study.parties)
-    parts = ["how often each value of each quasi column occurs"] if study.measure in ("em", "em-monotone") else []
-    parts += ["how often each sensitive value occurs"] if study.privacy.l is not None else []
-    frequencies = "".join(f", and {part}" for part in parts)
+def numbers(parameters: Parameters) -> dict[str, object]:
+    """The numbers that the sentences mention."""
+    k, parties, wanted = parameters.k, parameters.parties, parameters.l
+    parts = ["how often each value of each quasi column occurs"] if parameters.entropy else []
+    parts += ["how often each sensitive value occurs"] if wanted is not None else []
     return {
         "k": k,
         "twice": 2 * k,
         "half": -(-k // 2),
         "parties": parties,
         "colluders": (parties - 1) // 2,
-        "frequencies": frequencies,
+        "frequencies": "".join(f", and {part}" for part in parts),
+        "sites": parameters.site_l,
+        "large": diversity.LARGE,
+        "steps": "" if wanted is None else ", ".join(map(str, diversity.steps_of(fraction(wanted)))),
+        "fewest": parameters.k_insider,
+        "cap": k,
     }

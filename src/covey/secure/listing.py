@@ -16,17 +16,17 @@ import numpy as np
 from covey.crypto.rng import Rng
 from covey.crypto.secret import Secret
 from covey.errors import InputError
-from covey.protocols.suppress.sealing import Batch, ElGamal, Encryption, Waters, restore
+from covey.secure.sealing import Batch, ElGamal, Encryption, Waters, restore
 
 B = TypeVar("B", bound=Batch)
 _NUMBER = 32
 MALFORMED = b"!"
-"""What `work` answers, before the reason, where the other party's ciphertexts are none."""
+"""The answer of `work`, before the reason, to ciphertexts of the other party that are none."""
 DONE = b"="
 
 
 class Job(msgspec.Struct, frozen=True, tag=True):
-    """What every job needs: the public side of the encryption, and a seed of its own."""
+    """The common part of all jobs: the public side of the encryption, and a seed of its own."""
 
     encryption: bytes
     seed: bytes
@@ -64,7 +64,7 @@ class Compare(Job, frozen=True):
 
 
 class Open(Job, frozen=True):
-    """Which of these ciphertexts hold zero."""
+    """Tell which of these ciphertexts hold zero."""
 
     key: bytes
     items: bytes

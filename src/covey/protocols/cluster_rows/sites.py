@@ -19,9 +19,9 @@ import numpy as np
 
 from covey.arrays import Bits, Ints, Longs
 from covey.errors import Unmet
-from covey.protocols.cluster_rows.ground import Clusters, Ground
 from covey.protocols.cluster_rows.kernels import Children
-from covey.protocols.cluster_rows.ranges import Tests
+from covey.protocols.cluster_rows.party import Joint
+from covey.protocols.cluster_rows.problem import Clusters, Problem
 from covey.study import Study
 
 
@@ -30,40 +30,35 @@ def site_columns(study: Study) -> list[int]:
     return [place for place, column in enumerate(study.quasi) if column.site]
 
 
-def supported(ground: Ground, codes: Ints) -> Bits:
-    """Of every node of every column: whether a party has a record below it."""
-    forest = ground.forest
+def supported(problem: Problem, codes: Ints) -> Bits:
+    """The nodes, of all columns, below which a party has a record."""
+    forest = problem.forest
     bits = np.zeros(len(forest.cost), dtype=bool)
-    for column in range(ground.columns):
-        first, size = int(forest.offsets[column]), ground.trees[column].nodes
-        seen = np.concatenate([[0], np.cumsum(np.bincount(codes[column], minlength=ground.trees[column].codes))])
+    for column in range(problem.columns):
+        first, size = int(forest.offsets[column]), problem.trees[column].nodes
+        seen = np.concatenate([[0], np.cumsum(np.bincount(codes[column], minlength=problem.trees[column].codes))])
         nodes = slice(first, first + size)
         bits[nodes] = seen[forest.last[nodes] + 1] > seen[forest.first[nodes]]
     return bits
 
 
-async def prune(tests: Tests, study: Study, ground: Ground, codes: Ints, sites: int) -> Ground:
-    """The ground on which nothing is shown that fewer than `sites` sites support. Raises Unmet where all do not."""
-    nodes = asked_nodes(ground, site_columns(study))
-    mine = supported(ground, codes)[nodes].astype(np.int64)
-    return pruned(ground, nodes, await tests.none_or_many(mine, sites), sites)
-
-
-def asked_nodes(ground: Ground, columns: list[int]) -> Longs:
-    """All nodes of these columns."""
-    offsets = ground.forest.offsets
-    return np.concatenate([offsets[c] + np.arange(ground.trees[c].nodes) for c in columns]).astype(np.int64)
-
-
-def pruned(ground: Ground, nodes: Longs, fine: Bits, sites: int) -> Ground:
-    """The ground with the nodes lifted to where all siblings on the way are fine."""
-    forest = ground.forest
-    ok = np.ones(len(forest.cost), dtype=bool)
-    ok[nodes] = fine
-    if not ok[forest.roots].all():
+async def prune(joint: Joint, study: Study, problem: Problem, codes: Ints, sites: int) -> Problem:
+    """The problem in which nothing is shown that fewer than `sites` sites support. Raises Unmet where the roots are."""
+    offsets = problem.forest.offsets
+    nodes = np.concatenate([offsets[c] + np.arange(problem.trees[c].nodes) for c in site_columns(study)])
+    fine = await joint.tests.none_or_many(supported(problem, codes)[nodes].astype(np.int64), sites)
+    if not fine[np.isin(nodes, problem.forest.roots)].all():
         raise Unmet(f"site_l = {sites} cannot be kept: fewer sites have records at all; lower site_l")
-    starts = ground.children.starts
-    opens = np.array([ok[ground.children.nodes[starts[v] : starts[v + 1]]].all() for v in range(len(ok))])
+    return _lifted(problem, nodes[~fine])
+
+
+def _lifted(problem: Problem, hidden: Longs) -> Problem:
+    """The problem without these nodes and their siblings: each is lifted to the lowest node that may be shown."""
+    forest = problem.forest
+    ok = np.ones(len(forest.cost), dtype=bool)
+    ok[hidden] = False
+    starts = problem.children.starts
+    opens = np.array([ok[problem.children.nodes[starts[v] : starts[v + 1]]].all() for v in range(len(ok))])
     lift = np.arange(len(ok), dtype=np.int32)
     for node in np.argsort(-forest.level, kind="stable"):  # parents first
         parent = forest.parent[node]
@@ -71,30 +66,30 @@ def pruned(ground: Ground, nodes: Longs, fine: Bits, sites: int) -> Ground:
             lift[node] = lift[parent]
     shown = lift[forest.parent] != forest.parent
     children = Children.of(forest, hidden=shown | ~opens[forest.parent])
-    return replace(ground, lift=lift, children=children)
+    return replace(problem, lift=lift, children=children)
 
 
 async def raise_together(
-    tests: Tests, study: Study, ground: Ground, codes: Ints, clusters: Clusters, sites: int
+    joint: Joint, study: Study, problem: Problem, codes: Ints, clusters: Clusters, sites: int
 ) -> Clusters:
     """The clusters as they may be published: later site columns raised where a combination tells too much."""
     columns = site_columns(study)
-    own = supported(ground, codes)
+    own = supported(problem, codes)
     boxes = clusters.boxes.copy()
     for place in range(1, len(columns)):
-        chosen, ways, steps = siblings(ground, boxes[:, columns[:place]], boxes[:, columns[place]])
+        chosen, ways, steps = siblings(problem, boxes[:, columns[:place]], boxes[:, columns[place]])
         both = own[chosen].all(axis=1) & own[steps]
-        fine = await tests.none_or_many(both.astype(np.int64), sites)
-        boxes[:, columns[place]] = raised(ground, boxes[:, columns[place]], ways, fine)
+        fine = await joint.tests.none_or_many(both.astype(np.int64), sites)
+        boxes[:, columns[place]] = raised(problem, boxes[:, columns[place]], ways, fine)
     return Clusters(clusters.sizes, boxes)
 
 
-def siblings(ground: Ground, chosen: Ints, last: Ints) -> tuple[Ints, list[Mapping[int, Longs]], Ints]:
-    """What is to be tested: for each cluster the children of every node above its own, with what was chosen before.
+def siblings(problem: Problem, chosen: Ints, last: Ints) -> tuple[Ints, list[Mapping[int, Longs]], Ints]:
+    """The tests to make: for each cluster the children of every node above its own, with what was chosen before.
 
     Returns for each test the chosen nodes and the child; and for each cluster, by node above, the tests' numbers.
     """
-    forest, starts = ground.forest, ground.children.starts
+    forest, starts = problem.forest, problem.children.starts
     number: dict[tuple[int, ...], int] = {}
     ways: list[Mapping[int, Longs]] = []
     for row, shown in zip(chosen.tolist(), last.tolist(), strict=True):
@@ -102,18 +97,18 @@ def siblings(ground: Ground, chosen: Ints, last: Ints) -> tuple[Ints, list[Mappi
         node = int(shown)
         while forest.parent[node] != node:
             node = int(forest.parent[node])
-            below = ground.children.nodes[starts[node] : starts[node + 1]].tolist()
+            below = problem.children.nodes[starts[node] : starts[node + 1]].tolist()
             way[node] = np.array([number.setdefault((*row, child), len(number)) for child in below], dtype=np.int64)
         ways.append(way)
     tests = np.array(list(number), dtype=np.int32).reshape(len(number), chosen.shape[1] + 1)
     return tests[:, :-1], ways, tests[:, -1]
 
 
-def raised(ground: Ground, nodes: Ints, ways: list[Mapping[int, Longs]], fine: Bits) -> Ints:
+def raised(problem: Problem, nodes: Ints, ways: list[Mapping[int, Longs]], fine: Bits) -> Ints:
     """Each cluster's node, or the highest node above it of which a child is not fine."""
     shown = nodes.copy()
     for place, way in enumerate(ways):
         blocked = [node for node, tests in way.items() if not fine[tests].all()]
         if blocked:
-            shown[place] = max(blocked, key=lambda node: int(ground.forest.level[node]))
+            shown[place] = max(blocked, key=lambda node: int(problem.forest.level[node]))
     return shown

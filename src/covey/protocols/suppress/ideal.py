@@ -1,4 +1,4 @@
-"""What a trusted party would publish: the paper's function on both tables, in plain lines.
+"""The ideal: what a trusted party would publish. The paper's function on both tables, in plain lines.
 
 A tuple is kept or suppressed whole. If every tuple occurs k times or more in both tables together, nothing changes.
 Otherwise the keyholder's k rows of the least frequent tuples are suppressed, and of the rest what falls short of k.
@@ -14,25 +14,24 @@ import numpy as np
 from covey.arrays import Bits
 from covey.errors import Unmet
 from covey.protocols.protocol import Result
-from covey.protocols.suppress.own import Own
-from covey.protocols.suppress.release import Classes, Half, publish
-from covey.protocols.suppress.terms import Terms
+from covey.protocols.suppress.parameters import Parameters
+from covey.protocols.suppress.tuples import Classes, OwnTuples, ReleasedRows
 from covey.study import Study
 from covey.table import Table
 
 
 def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
     """The trusted party's release."""
-    terms = Terms.of(study)
-    owns = {name: Own.of(tables[name]) for name in terms.holders}
-    keyholder, comparer = terms.parts({name: own.rows for name, own in owns.items()})
-    kept = dict(zip((keyholder, comparer), decide(terms.k, owns[keyholder], owns[comparer]), strict=True))
-    halves = {name: Half.of(owns[name], kept[name], tables[name]) for name in terms.holders}
-    return publish(study, Classes.of(study, [half.kept for half in halves.values()]), list(halves.values()))
+    parameters = Parameters.of(study)
+    owns = {name: OwnTuples.of(tables[name]) for name in parameters.holders}
+    keyholder, comparer = parameters.parts({name: own.rows for name, own in owns.items()})
+    kept = dict(zip((keyholder, comparer), decide(parameters.k, owns[keyholder], owns[comparer]), strict=True))
+    released = [ReleasedRows.of(owns[name], kept[name], tables[name]) for name in parameters.holders]
+    return Classes.of(study, [each.kept for each in released]).result(study, released)
 
 
-def decide(k: int, keyholder: Own, comparer: Own) -> tuple[Bits, Bits]:
-    """Which rows of each keep their tuples. Raises Unmet if there are fewer than k rows in all."""
+def decide(k: int, keyholder: OwnTuples, comparer: OwnTuples) -> tuple[Bits, Bits]:
+    """The rows of each that keep their tuples. Raises Unmet if there are fewer than k rows in all."""
     if keyholder.rows + comparer.rows < k:
         raise Unmet(f"the parties together have fewer than k = {k} rows; nothing can be released")
     mine = dict(zip(keyholder.keys, keyholder.counts.tolist(), strict=True))

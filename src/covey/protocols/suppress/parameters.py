@@ -1,4 +1,4 @@
-"""What a study asks of `suppress`: its options, and who plays which part."""
+"""The options and requirements of `suppress`, what a study asks of a run, and who plays which part."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ REQUIREMENTS = Requirements(
 
 
 @dataclass(frozen=True)
-class Terms:
+class Parameters:
     """The parameters of a run."""
 
     k: int
@@ -50,12 +50,12 @@ class Terms:
     epoch: str
     study: str
     domain: int | None
-    """How many tuples there can be; None where the study does not list every domain."""
+    """The number of tuples that there can be; None where the study does not list every domain."""
     columns: int
 
     @classmethod
-    def of(cls, study: Study) -> Terms:
-        """A study's terms. Raises InputError if `suppress` cannot keep them."""
+    def of(cls, study: Study) -> Parameters:
+        """A study's parameters. Raises InputError for a study that `suppress` cannot run."""
         if len(study.holders) != 2:
             raise InputError(
                 f"protocol 'suppress' needs 2 parties with data of their own; there are {len(study.holders)}"
@@ -80,9 +80,9 @@ class Terms:
         return (second, first) if rows[first] < self.k <= rows[second] else (first, second)
 
     def given_up(self, rows: int) -> int:
-        """How many rows a keyholder with so many gives up."""
+        """The number of rows that a keyholder with so many gives up."""
         return self.k if rows >= self.k else 0
 
     def name_of(self, party: str) -> str:
-        """What a party is called towards the authority."""
+        """The name of a party towards the authority."""
         return name_of(party, self.study, self.epoch)

@@ -1,4 +1,4 @@
-"""What a run of `suppress` teaches each party.
+"""The ledger's sentences: what a run of `suppress` teaches each party.
 
 All of it follows from the release and from whose rows are whose, which two parties always know of each other; but for
 one thing. Ties among the keyholder's least frequent tuples are broken by their first rows, and a release is sorted:
@@ -7,7 +7,7 @@ where nothing had to be suppressed, its list of frequent tuples alone shows whic
 
 from __future__ import annotations
 
-from covey.protocols.suppress.terms import Terms
+from covey.protocols.suppress.parameters import Parameters
 from covey.secure.declare import Leakage
 
 KEYS = Leakage(
@@ -53,11 +53,11 @@ LEAKAGE = Leakage(
 )
 
 
-def numbers(terms: Terms) -> dict[str, object]:
-    """What the sentences are filled in with: nothing that not everybody knows."""
-    return {"k": terms.k, "identities": " and ".join(map(repr, map(terms.name_of, terms.holders)))}
+def numbers(parameters: Parameters) -> dict[str, object]:
+    """The numbers and names that the sentences mention: everybody knows them."""
+    return {"k": parameters.k, "identities": " and ".join(map(repr, map(parameters.name_of, parameters.holders)))}
 
 
-def parts(terms: Terms) -> tuple[Leakage, ...]:
+def parts(parameters: Parameters) -> tuple[Leakage, ...]:
     """The sentences of a run, in their order."""
-    return (KEYS, COUNTS, KEPT, ROWS) if terms.encryption == "waters" else (COUNTS, KEPT, ROWS)
+    return (KEYS, COUNTS, KEPT, ROWS) if parameters.encryption == "waters" else (COUNTS, KEPT, ROWS)

@@ -25,42 +25,42 @@ import numpy as np
 
 from covey.arrays import Bits, Longs
 from covey.errors import Unmet
-from covey.protocols.cluster_rows.ground import Clusters, Ground
 from covey.protocols.cluster_rows.kernels import joined_box, nearest
-from covey.protocols.cluster_rows.ranges import Tests
+from covey.protocols.cluster_rows.party import Party, Tests
+from covey.protocols.cluster_rows.problem import Clusters, Problem
 from covey.protocols.shared.diversity import fraction
 
 FIRST, NEAR = 16, 64
-"""How many near classes are tried first, and in all."""
+"""The number of near classes that are tried first, and in all."""
 LARGE = (1 << 12) + 1
-"""Of so many records or more how many carry a value is opened instead of tested."""
+"""From so many records on, how many carry a value is opened instead of tested."""
 DOUBLINGS = 6
 LARGEST_STEP = 512
 
 
 @dataclass(frozen=True)
-class Watch:
-    """What a party looks at to keep l: its records' sensitive values, all columns side by side."""
+class DiversityRule:
+    """l, and the sensitive values of a party's records, all columns side by side."""
 
     wanted: Fraction
     places: Longs  # records x sensitive columns
     values: int  # of all columns together
 
     @classmethod
-    def of(cls, wanted: float, columns: list[tuple[Longs, int]]) -> Watch:
-        """The watch over these columns, each as codes and the number of its values."""
+    def of(cls, wanted: float, columns: list[tuple[Longs, int]]) -> DiversityRule:
+        """The rule for these columns, each as codes and the number of its values."""
         starts = np.cumsum([0, *(values for _, values in columns)])
         places = np.stack([codes + start for (codes, _), start in zip(columns, starts, strict=False)], axis=1)
         return cls(fraction(wanted), places.astype(np.int64), int(starts[-1]))
 
     @property
     def leaving(self) -> int:
-        """What a record that leaves takes from the slack of every value but its own."""
+        """The slack that a leaving record takes from every value but its own."""
         return self.wanted.denominator
 
     @property
     def joining(self) -> int:
-        """What a record that joins takes from its own value's slack."""
+        """The slack that a joining record takes from its own value."""
         return self.wanted.numerator - self.wanted.denominator
 
     def counts(self, label: Longs, clusters: int) -> Longs:
@@ -76,14 +76,14 @@ class Watch:
         return np.asarray(self.wanted.denominator * sizes - self.wanted.numerator * counts, dtype=np.int64)
 
     def allowed(self, sizes: Longs) -> Longs:
-        """How many records of one value classes of these sizes may have."""
+        """The number of records of one value that classes of these sizes may have."""
         return np.asarray(self.wanted.denominator * sizes // self.wanted.numerator, dtype=np.int64)
 
 
 class Counts(NamedTuple):
-    """What is known of how many records carry a value: arrays of one shape, a class (or two) and a value in each place.
+    """The public knowledge of how many records carry a value, and the own records that do.
 
-    All but the own records are public.
+    Arrays of one shape: each place is a class (or two) and a value.
     """
 
     allowed: Longs  # so many may
@@ -93,10 +93,10 @@ class Counts(NamedTuple):
     mine: Longs  # and so many of the own ones do
 
     @classmethod
-    def first(cls, watch: Watch, label: Longs, sizes: Longs) -> Counts:
+    def first(cls, rule: DiversityRule, label: Longs, sizes: Longs) -> Counts:
         """The counts of classes of which nothing but the size is known."""
-        wide = np.repeat(sizes[:, np.newaxis], watch.values, axis=1)
-        return cls(watch.allowed(wide), np.zeros_like(wide), wide, wide, watch.counts(label, len(sizes)))
+        wide = np.repeat(sizes[:, np.newaxis], rule.values, axis=1)
+        return cls(rule.allowed(wide), np.zeros_like(wide), wide, wide, rule.counts(label, len(sizes)))
 
     def at(self, *places: Longs | Bits) -> Counts:
         """The counts of these places."""
@@ -106,12 +106,12 @@ class Counts(NamedTuple):
         """The counts of both together."""
         return Counts(allowed, *(one + more for one, more in zip(self[1:], other[1:], strict=True)))
 
-    def merged(self, place_of: Longs, sizes: Longs, watch: Watch) -> Counts:
+    def merged(self, place_of: Longs, sizes: Longs, rule: DiversityRule) -> Counts:
         """The counts after each class went to its place."""
-        parts = [np.zeros((len(sizes), watch.values), dtype=np.int64) for _ in self]
+        parts = [np.zeros((len(sizes), rule.values), dtype=np.int64) for _ in self]
         for part, before in zip(parts, self, strict=True):
             np.add.at(part, place_of, before)
-        return Counts(*parts)._replace(allowed=np.repeat(watch.allowed(sizes)[:, np.newaxis], watch.values, axis=1))
+        return Counts(*parts)._replace(allowed=np.repeat(rule.allowed(sizes)[:, np.newaxis], rule.values, axis=1))
 
     def knowing(self, fine: Bits) -> Counts:
         """The counts where it is known in which places no more records carry the value than may."""
@@ -127,7 +127,7 @@ class Counts(NamedTuple):
         return Counts(self.allowed, known, self.hidden * nothing, self.most * nothing, self.mine * nothing)
 
     async def kept(self, tests: Tests) -> Bits:
-        """In which places no more records carry the value than may; what is public is not tested."""
+        """The places where no more records carry the value than may; what is public is not tested."""
         spare = self.allowed - self.known
         answer = np.asarray(self.most <= spare)
         asked = ~answer & (spare >= 0)
@@ -144,7 +144,7 @@ class Pairs(NamedTuple):
     lacking: Bits  # short x candidates x values: what the one or the other lacks
 
     def part(self, which: Bits, start: int, stop: int) -> tuple[Longs, Longs, Longs]:
-        """Which short one, candidate and value to test: of these short ones, candidates of these places."""
+        """The short ones, candidates and values to test: of these short ones, candidates of these places."""
         chosen = self.lacking.copy()
         chosen[~which] = False
         chosen[:, :start] = False
@@ -153,45 +153,46 @@ class Pairs(NamedTuple):
         return one.astype(np.int64), place.astype(np.int64), value.astype(np.int64)
 
 
-def pair_up(ground: Ground, clusters: Clusters, bad: Bits) -> Pairs:
+def pair_up(problem: Problem, clusters: Clusters, bad: Bits) -> Pairs:
     """Every class that lacks something, with its nearest."""
     short = np.flatnonzero(bad.any(axis=1)).astype(np.int64)
-    near = nearest(ground.forest, clusters.sizes, clusters.boxes, ground.costs(clusters.boxes), short, NEAR)
+    near = nearest(problem.forest, clusters.sizes, clusters.boxes, problem.costs(clusters.boxes), short, NEAR)
     lacking = (bad[short][:, np.newaxis] | bad[near]) & (near >= 0)[:, :, np.newaxis]
     return Pairs(short, near, lacking)
 
 
 async def merge_short(
-    tests: Tests, ground: Ground, watch: Watch, label: Longs, clusters: Clusters
-) -> tuple[Longs, Clusters]:
+    party: Party, rule: DiversityRule, label: Longs, clusters: Clusters
+) -> tuple[Longs, Clusters]:  # fmt: skip
     """Each own record's class and the classes, after merging until all keep l."""
-    counts = Counts.first(watch, label, clusters.sizes)
+    tests, problem = party.joint.tests, party.problem
+    counts = Counts.first(rule, label, clusters.sizes)
     counts = await counts.opened(tests, np.ones(counts.mine.shape, dtype=bool))
     fine = await counts.kept(tests)
     while not fine.all():
         counts = counts.knowing(fine)
-        pairs = pair_up(ground, clusters, ~fine)
+        pairs = pair_up(problem, clusters, ~fine)
         still = pairs.lacking.copy()
         open_cases = np.ones(len(pairs.short), dtype=bool)
         for start, stop in ((0, FIRST), (FIRST, NEAR)):
             one, place, value = pairs.part(open_cases, start, stop)
             own, other = pairs.short[one], pairs.near[one, place]
-            allowed = watch.allowed(clusters.sizes[own] + clusters.sizes[other])
+            allowed = rule.allowed(clusters.sizes[own] + clusters.sizes[other])
             together = counts.at(own, value).joined(counts.at(other, value), allowed)
             still[one, place, value] = ~await together.kept(tests)
             open_cases &= ~made_up(pairs, still)[:, :stop].any(axis=1)
-        clusters, place_of, bad = merge(ground, clusters, ~fine, pairs, still)
+        clusters, place_of, bad = merge(problem, clusters, ~fine, pairs, still)
         label, fine = place_of[label], ~bad
-        counts = await counts.merged(place_of, clusters.sizes, watch).opened(tests, bad)
+        counts = await counts.merged(place_of, clusters.sizes, rule).opened(tests, bad)
     return label, clusters
 
 
 def made_up(pairs: Pairs, still: Bits) -> Bits:
-    """Which candidates make up for all that the short one or they themselves lack, as far as they were tested."""
+    """The candidates that make up for all that the short one or they themselves lack, as far as they were tested."""
     return np.asarray((pairs.near >= 0) & ~still.any(axis=2))
 
 
-def merge(ground: Ground, clusters: Clusters, bad: Bits, pairs: Pairs, still: Bits) -> tuple[Clusters, Longs, Bits]:
+def merge(problem: Problem, clusters: Clusters, bad: Bits, pairs: Pairs, still: Bits) -> tuple[Clusters, Longs, Bits]:
     """The classes, each old one's number among them, and what they lack, after one merge for each that falls short.
 
     A class takes part in one merge at most; one whose helpers are all taken waits, unless there is none.
@@ -210,7 +211,7 @@ def merge(ground: Ground, clusters: Clusters, bad: Bits, pairs: Pairs, still: Bi
             continue
         place = int(places[0])
         target = int(near[place])
-        boxes[target] = joined_box(ground.forest, boxes[target], boxes[cluster])
+        boxes[target] = joined_box(problem.forest, boxes[target], boxes[cluster])
         sizes[target] += sizes[cluster]
         bad[target] = still[number, place]
         alive[cluster], owner[cluster] = False, target
@@ -225,8 +226,8 @@ def steps_of(wanted: Fraction) -> tuple[int, ...]:
     return tuple(step for step in steps if step <= LARGEST_STEP)
 
 
-def deal_units(levels: Longs, parties: int, place: int) -> Longs:
-    """One party's units of slack: an even part, and of what is left over its turn's."""
+def deal_slack(levels: Longs, parties: int, place: int) -> Longs:
+    """One party's part of the slack: an even part, and of what is left over its turn's."""
     clusters, values = levels.shape
     turn = np.arange(clusters)[:, np.newaxis] + np.arange(values)
     return np.asarray(levels // parties + ((place - turn) % parties < levels % parties), dtype=np.int64)

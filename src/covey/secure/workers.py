@@ -1,4 +1,4 @@
-"""A crew: processes of this program that compute beside a role, for libraries that keep all but one core idle.
+"""Worker processes of this program that compute beside a role, for libraries that keep all but one core idle.
 
 A worker knows one function, bytes in and bytes out, and has no state that an answer could depend on. It is a fresh
 interpreter, started without a shell, never a fork: it inherits no key and no random stream but what its job brings.
@@ -23,7 +23,7 @@ _LENGTH = 8
 Work = Callable[[bytes], bytes]
 
 
-class Crew:
+class Workers:
     """Workers for one function, `package.module:function`; with a size of zero everything is done here."""
 
     def __init__(self, function: str, size: int | None = None) -> None:
@@ -33,9 +33,9 @@ class Crew:
         self._all: list[subprocess.Popen[bytes]] = []
         self._threads: ThreadPoolExecutor | None = None
 
-    async def __aenter__(self) -> Crew:
+    async def __aenter__(self) -> Workers:
         if self.size:
-            self._threads = ThreadPoolExecutor(self.size, thread_name_prefix="covey-crew")
+            self._threads = ThreadPoolExecutor(self.size, thread_name_prefix="covey-worker")
         for _ in range(self.size):
             worker = _start(self._function)
             self._all.append(worker)
@@ -84,7 +84,7 @@ class Crew:
 
 def _start(function: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-m", "covey.protocols.suppress.crew", function],
+        [sys.executable, "-m", "covey.secure.workers", function],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
 

@@ -90,7 +90,7 @@ class Opener(Interface[Read_contra]):
     """The private side."""
 
     def zeros(self, sealed: Read_contra) -> list[bool]:
-        """Which of the ciphertexts hold zero."""
+        """Tells which ciphertexts hold zero."""
         ...
 
 
@@ -211,7 +211,7 @@ class SessionKey:
         self._secret = secret
 
     def zeros(self, sealed: Pairs) -> list[bool]:
-        """Which of the ciphertexts hold zero: those whose second half is the key times the first."""
+        """Tells which ciphertexts hold zero: those whose second half is the key times the first."""
         masks = sealed.inner.first.times(self._secret)
         return [mask == second for mask, second in zip(masks, sealed.inner.second, strict=True)]
 

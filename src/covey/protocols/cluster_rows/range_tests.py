@@ -2,8 +2,8 @@
 
 Source    `covey.secure.threshold_test`, of which tests are prepared ahead: how many were needed so far is public.
 Roles     every party alike.
-Security  that of `threshold`; by chance, once in 2^31 tests, a number that reaches its bound seems not to. So each test
-          is asked in such a way that this costs a little loss at most.
+Security  that of `threshold_test`. By chance, once in 2^31 tests, a number that reaches its bound seems not to: each
+          test is asked in such a way that this costs a little loss at most.
 Two       parties cannot share. A count is said to reach k if both have half of it: some that reach it are missed, and
           nothing but those answers is learned. Whether a number is negative they learn from the number itself.
 """
@@ -22,12 +22,12 @@ from covey.secure.threshold_test import Prepared
 from covey.wire import Channel, gather
 
 AHEAD = 3
-"""So many times as many tests are prepared as are needed at once: each preparation takes several exchanges."""
+"""The factor by which more tests are prepared than are needed at once: a preparation takes several exchanges."""
 BATCH = 1 << 16
 """Tests that are prepared together at most; batches are prepared side by side."""
 
 
-class Tests:
+class RangeTests:
     """One party's place at all tests of a run; every party asks for the same ones in the same order."""
 
     def __init__(self, channel: Channel) -> None:
@@ -38,20 +38,20 @@ class Tests:
         self._stock: dict[int, list[Prepared]] = {}
 
     async def reaches(self, mine: Longs, k: int) -> Bits:
-        """Which joint counts are k or more."""
+        """Tells which joint counts are k or more."""
         if self.two:
             return await self._conjoin(mine >= -(-k // 2))
         return await self._test(mine, k)
 
     async def none_or_many(self, mine: Longs, k: int) -> Bits:
-        """Which joint counts are 0, or k or more: the two are not told apart."""
+        """Tells which joint counts are 0, or k or more: the two are not told apart."""
         if self.two:
             answer = await self._conjoin(np.concatenate([mine == 0, mine >= -(-k // 2)]))
             return np.asarray(answer[: len(mine)] | answer[len(mine) :])
         return await self._test(self._plus(mine, -1), k - 1)
 
     async def not_negative(self, mine: Longs, lowest: Longs) -> Bits:
-        """Which joint numbers are 0 or more; each is known to be `lowest` or more."""
+        """Tells which joint numbers are 0 or more; each is known to be `lowest` or more."""
         if self.two:
             return np.asarray(await self.total(mine) >= 0)
         bits = np.array([int(-low - 1).bit_length() if low < 0 else -1 for low in lowest], dtype=np.int64)
@@ -63,7 +63,7 @@ class Tests:
         return answer
 
     async def at_most(self, mine: Longs, limit: Longs, highest: Longs) -> Bits:
-        """Which joint counts are no more than their limits; each is known to be `highest` or less."""
+        """Tells which joint counts are no more than their limits; each is known to be `highest` or less."""
         return await self.not_negative(limit - mine if self._first else -mine, limit - highest)
 
     async def total(self, mine: Longs) -> Longs:
@@ -96,7 +96,7 @@ class Tests:
             self._stock.setdefault(bound, []).append(prepared)
 
     async def _test(self, mine: Longs, bound: int) -> Bits:
-        """Which joint numbers, modulo the field's prime, are not among 0 … bound - 1."""
+        """Tells which joint numbers, modulo the field's prime, are not among 0 … bound - 1."""
         if bound <= 0 or not len(mine):
             return np.ones(len(mine), dtype=bool)
         await self.provide({bound: len(mine)})

@@ -1,0 +1,106 @@
+"""The options and requirements of `cluster` for rows, and what a study asks of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from covey.errors import InputError
+from covey.option import Choice
+from covey.study import Study
+from covey.study.requirements import Requirements
+
+SCHEDULE = Choice(
+    "schedule",
+    "guarded",
+    "guarded: nothing of fewer than k records is opened on the way (default); strict: nor can it be computed from what "
+    "is opened, at a fifth more loss or so; exact: the paper's own labels, which opens others' exact records at times; "
+    "paper: the paper's own rings and randomised sweeps, to compare with on tables of a few hundred rows",
+    ("guarded", "strict", "exact", "paper"),
+)
+START = Choice(
+    "start",
+    "fitted",
+    "for exact and paper; fitted: random clusters of k/2 records, of half the size where these are all alike, and "
+    "again (default); paper: of k/2, come what may",
+    ("fitted", "paper"),
+)
+REQUIREMENTS = Requirements(
+    partition="horizontal",
+    holders=(2, None),
+    privacy=("k", "l", "diversity", "site_l", "k_insider"),
+    options=(SCHEDULE, START),
+)
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The public parameters of a run."""
+
+    k: int
+    l: float | None  # noqa: E741 (the field's name for it)
+    k_insider: int | None
+    site_l: int | None
+    schedule: str
+    fitted: bool
+    """The first clusters of `exact` and `paper` are halved while they are all alike."""
+    parties: int
+    entropy: bool
+    """The measure needs the joint frequencies of values."""
+
+    @classmethod
+    def of(cls, study: Study) -> Parameters:
+        """The parameters of a study. Raises InputError for a study that `cluster` cannot run."""
+        _require_listed(study)
+        privacy, schedule = study.privacy, SCHEDULE.of(study.options)
+        if START.name in study.options and schedule in ("guarded", "strict"):
+            raise InputError(
+                "[protocol] start is for schedule = 'exact' or 'paper'; leave it out, or choose one of them"
+            )
+        if schedule == "paper" and len(study.parties) < 3:
+            raise InputError("[protocol] schedule = 'paper': its rings need three parties or more; take 'exact'")
+        if privacy.l is not None:
+            _require_frequency(study)
+        return cls(
+            k=privacy.k,
+            l=privacy.l,
+            k_insider=privacy.k_insider,
+            site_l=privacy.site_l,
+            schedule=schedule,
+            fitted=START.of(study.options) == "fitted",
+            parties=len(study.parties),
+            entropy=study.measure in ("em", "em-monotone"),
+        )
+
+    @property
+    def two(self) -> bool:
+        return self.parties == 2
+
+    @property
+    def divides(self) -> bool:
+        """The schedule divides the table; the others begin with random clusters."""
+        return self.schedule in ("guarded", "strict")
+
+    @property
+    def moves_within_l(self) -> bool:
+        """Records move once l is kept; not between two, who would read each other's sensitive values from it."""
+        return self.l is not None and self.schedule == "guarded" and not self.two
+
+
+def _require_listed(study: Study) -> None:
+    """Raises InputError with the first column whose domain the study does not list."""
+    if not any(column.weight for column in study.quasi):
+        raise InputError("every quasi column has weight = 0: give one that matters a weight above 0")
+    for column in study.quasi:
+        if not column.closed:
+            raise InputError(
+                f"column {column.name!r}: protocol 'cluster' needs a hierarchy that lists the whole domain; "
+                "give it a file, or min, max and steps"
+            )
+
+
+def _require_frequency(study: Study) -> None:
+    if study.privacy.diversity != "frequency":
+        raise InputError("protocol 'cluster' keeps l by frequency; leave out diversity, or anonymize centrally")
+    for column in study.sensitive:
+        if column.values is None:
+            raise InputError(f"column {column.name!r}: list its values in the study, so that l can be kept jointly")

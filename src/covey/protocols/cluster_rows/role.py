@@ -1,0 +1,194 @@
+"""The role: every holder of rows searches with everyone, and publishes with everyone.
+
+`form_classes` is the protocol as a whole, over any `Joint`: over a channel it is the role, and in the clear the ideal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from covey import measures
+from covey.arrays import Ints, Longs
+from covey.errors import Aborted, Unmet
+from covey.protocols.cluster_rows import diversity, exact, guarded, insiders, leakage, paper, sites
+from covey.protocols.cluster_rows.diversity import DiversityRule
+from covey.protocols.cluster_rows.parameters import Parameters
+from covey.protocols.cluster_rows.party import Disclosures, Joint, Party, SecureBlocks
+from covey.protocols.cluster_rows.problem import Clusters, Problem
+from covey.protocols.protocol import Book, Figures, Pace, Result, Seat
+from covey.protocols.shared import publish, rows
+from covey.protocols.shared.agree import agree
+from covey.protocols.shared.diversity import feasible, fraction, require_diverse
+from covey.study import Study
+from covey.table import Table, group
+
+_MOST_RECORDS = 1 << 40
+
+
+async def holder(seat: Seat) -> Result:
+    """A holder of rows. Raises Unmet for what cannot be kept, Aborted or PeerError where somebody lied."""
+    channel = seat.channel.at("cluster")
+    classes = await form_classes(SecureBlocks.over(channel), seat.study, seat.records, seat.pace, seat.book)
+    await agree(channel.at("agree"), classes.digest)
+    seat.pace.phase("release")
+    known = classes.figures(seat.study)
+    opened = await rows.release(seat, classes.label, classes.sizes, known)
+    trees = classes.problem.trees
+    found = publish.result(seat.study, trees, classes.nodes, opened.klass, opened.cells, known)
+    require_diverse(seat.study, found.figures)
+    return found
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The classes to publish: boxes that differ, their sizes, and each own record's class."""
+
+    problem: Problem
+    digest: bytes
+    """The hash of the clusters that the classes are made of."""
+    sizes: Longs
+    nodes: Ints
+    label: Longs
+    leaves: list[Longs] | None
+    """The joint frequencies of each column's values, where the measure needs them."""
+
+    @classmethod
+    def of(cls, problem: Problem, clusters: Clusters, label: Longs, leaves: list[Longs] | None = None) -> Classes:
+        """Clusters with the same box are one class to the readers of the release."""
+        number, first = group([*clusters.boxes.T], len(clusters))
+        sizes = np.bincount(number, weights=clusters.sizes, minlength=len(first)).astype(np.int64)
+        nodes = problem.local(clusters.boxes[first])
+        return cls(problem, clusters.digest(), sizes, nodes, number[label], leaves)
+
+    def figures(self, study: Study) -> Figures:
+        """The figures of the release before it is opened. Raises Unmet where too much would be suppressed."""
+        trees, em = self.problem.trees, None
+        if self.leaves is not None:
+            parts = enumerate(zip(trees, self.leaves, strict=True))
+            lost = sum(float(measures.em(tree, own)[self.nodes[:, c]] @ self.sizes) for c, (tree, own) in parts)
+            em = lost / (int(self.sizes.sum()) * len(trees))
+        return publish.figures(study, trees, self.nodes, self.sizes, em=em)
+
+
+async def form_classes(joint: Joint, study: Study, table: Table, pace: Pace, book: Book) -> Classes:
+    """The classes of all parties' records; what each step teaches is written down before it."""
+    parameters = Parameters.of(study)
+    known, two = leakage.numbers(parameters), parameters.two
+    pace.phase("sizes")
+    book.learns(leakage.SETUP_OF_TWO if two else leakage.SETUP, **known)
+    counts = await JointCounts.add_up(joint.at("meet"), study, table)
+    problem = Problem.of(study, table.trees, counts.leaves)
+    if parameters.site_l is not None:
+        book.learns(leakage.SITES, **known)
+        problem = await sites.prune(joint, study, problem, table.codes, parameters.site_l)
+
+    book.learns(leakage.of_search(parameters), **known)
+    party = Party(joint, problem, table.codes, pace, Disclosures())
+    label, clusters = await search(party, parameters, counts.records)
+    label, clusters = await repair(party.at("mend"), study, table, book, label, clusters)
+
+    book.learns(leakage.INSIDER, **known)
+    own = np.bincount(label, minlength=len(clusters))
+    reached = await insiders.insider_reached(joint.at("insider"), clusters, own, parameters.k)
+    book.learns(leakage.REACHED, insider=reached, more=" or more" if reached >= parameters.k else "")
+    await count_disclosures(party, parameters, book)
+    if parameters.site_l is not None:
+        clusters = await sites.raise_together(joint, study, problem, table.codes, clusters, parameters.site_l)
+    return Classes.of(problem, clusters, label, counts.leaves)
+
+
+async def search(party: Party, parameters: Parameters, records: int) -> tuple[Longs, Clusters]:
+    """Each own record's cluster, and the clusters, by the study's schedule."""
+    if parameters.divides:
+        return await guarded.search(party, records, strict=parameters.schedule == "strict")
+    rings = parameters.schedule == "paper" and isinstance(party.joint, SecureBlocks)
+    sweeps = paper.RandomisedSweeps() if rings else exact.FullSweeps()
+    choices = exact.RandomChoices.drawn(party.joint.rng)
+    return await exact.search(party, records, choices, sweeps, fitted=parameters.fitted)
+
+
+async def repair(
+    party: Party, study: Study, table: Table, book: Book, label: Longs, clusters: Clusters
+) -> tuple[Longs, Clusters]:
+    """Merges classes until all keep l, moves records within l, and merges until all keep k_insider."""
+    parameters = Parameters.of(study)
+    known = leakage.numbers(parameters)
+    party.pace.phase("repair", guarded.SWEEPS * parameters.parties)
+    if parameters.l is not None:
+        book.learns(leakage.DIVERSITY_OF_TWO if parameters.two else leakage.DIVERSITY, **known)
+        rule = DiversityRule.of(parameters.l, sensitive(study, table))
+        label, clusters = await diversity.merge_short(party, rule, label, clusters)
+        if parameters.moves_within_l:
+            book.learns(leakage.SLACK, **known)
+            label, clusters = await guarded.move_within_l(party.at("within"), label, clusters, rule)
+    if parameters.k_insider is not None:
+        book.learns(leakage.MERGED, **known)
+        label, clusters = await insiders.merge_few(party.at("insiders"), label, clusters, parameters.k_insider)
+    return label, clusters
+
+
+async def count_disclosures(party: Party, parameters: Parameters, book: Book) -> None:
+    """Writes down how much was opened; the exact schedule adds up how often that was another's exact record."""
+    disclosed = party.disclosed
+    if parameters.divides:
+        book.learns(leakage.OPENED, **vars(disclosed))
+        return
+    mine = np.array([disclosed.exact, disclosed.single])
+    exactly, single = (int(each) for each in await party.joint.at("openings").total(mine))
+    book.learns(leakage.OPENED_EXACTLY, exactly=exactly, single=single, closures=disclosed.closures)
+
+
+@dataclass(frozen=True)
+class JointCounts:
+    """The counts that are added up first: records and, where they are needed, frequencies of values."""
+
+    records: int
+    leaves: list[Longs] | None
+    sensitive: list[Longs]
+
+    @classmethod
+    async def add_up(cls, joint: Joint, study: Study, table: Table) -> JointCounts:
+        """Adds up what everyone must know. Raises Unmet where k or l cannot be kept by all records together."""
+        entropy = Parameters.of(study).entropy
+        mine = [np.array([table.rows])]
+        if entropy:
+            pairs = zip(table.codes, table.trees, strict=True)
+            mine += [np.bincount(codes, minlength=tree.codes) for codes, tree in pairs]
+        if study.privacy.l is not None:
+            mine += [np.bincount(codes, minlength=values) for codes, values in sensitive(study, table)]
+        total = await joint.total(np.concatenate(mine).astype(np.int64))
+        (records,), *parts = np.split(total, np.cumsum([len(part) for part in mine])[:-1])
+        if not 0 <= records < _MOST_RECORDS or (total < 0).any():
+            raise Aborted("the joint numbers are impossible: a party did not keep to the protocol", resumable=False)
+        columns = len(table.trees) if entropy else 0
+        found = cls(int(records), parts[:columns] if entropy else None, parts[columns:])
+        found.require_feasible(study)
+        return found
+
+    def require_feasible(self, study: Study) -> None:
+        """Raises Unmet, with what would be feasible, if all records as one class do not keep k and l."""
+        k, wanted = study.privacy.k, study.privacy.l
+        if self.records < k:
+            raise Unmet(f"the parties together have fewer than k = {k} records; nothing can be released")
+        if wanted is None:
+            return
+        for column, counts in zip(study.sensitive, self.sensitive, strict=True):
+            most = int(counts.max())
+            if fraction(wanted) * most > self.records:
+                raise Unmet(
+                    f"l = {wanted:g} cannot be kept: in column {column.name!r} all records together reach "
+                    f"{feasible(self.records, most):g}; lower l to that, or merge sensitive values"
+                )
+
+
+def sensitive(study: Study, table: Table) -> list[tuple[Longs, int]]:
+    """Each sensitive column as codes of its listed domain, and the domain's size."""
+    found = []
+    for column in study.sensitive:
+        own, values = table.values(column.name), rows.domain(column)
+        place = {value: position for position, value in enumerate(values)}
+        lookup = np.array([place.get(label, 0) for label in own.labels] or [0], dtype=np.int64)
+        found.append((lookup[own.codes], len(values)))
+    return found
