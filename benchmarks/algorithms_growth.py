@@ -1,4 +1,4 @@
-"""How time and memory of the centralized anonymizers grow from 10^4 to 10^7 rows.
+"""The growth of time and memory of the centralized anonymizers from 10^4 to 10^7 rows.
 
 Synthetic rows: eight columns of 2, 100, 5, 7, 16, 41, 8 and 14 values (the shape of Adult) with hierarchies of two to
 five levels; the first column is drawn, and each of the others leans on the one before it for seven rows of ten and is

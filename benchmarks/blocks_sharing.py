@@ -180,7 +180,7 @@ def _mpyc() -> Iterator[tuple[str, str]]:
 
 
 def _played(command: list[str], folder: Path, parties: int) -> list[tuple[float, float]]:
-    """What each party's process wrote down; the first starts the others, and all end with their group."""
+    """Returns what each party's process wrote; the first starts the others, and all end with their group."""
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, start_new_session=True) as first:
         names = [folder / str(party) for party in range(parties)]
         deadline = time.monotonic() + PATIENCE

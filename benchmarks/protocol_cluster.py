@@ -54,7 +54,7 @@ class Run:
 
     @property
     def rows(self) -> int | None:
-        """How many rows Adult is resampled to, if it is."""
+        """The number of rows to which Adult is resampled, if it is."""
         return int(self.extra.removeprefix("rows=")) if self.extra.startswith("rows=") else None
 
     def study(self, folder: Path) -> Study:

@@ -1,4 +1,4 @@
-"""What the counts that `cluster` opens give away together: sets of fewer than k records whose number can be computed.
+"""Leakage of the counts that `cluster` opens, taken together: sets of fewer than k records that can be counted.
 
 Every count that the guarded schedule opens is of k records or more, but groups overlap. An insider who subtracts one
 opened count from another that contains it, or solves for all of them, may find how many records lie in a smaller set.
@@ -119,7 +119,7 @@ def measure(rows: int, k: int, regroupings: int, *, strict: bool = False) -> Row
 
 
 def subtracted(atoms: Bits, weight: Longs, k: int) -> tuple[int, int]:
-    """How many different sets below k are the difference of two opened ones, and how many records lie in any."""
+    """Counts the different sets below k that are the difference of two opened ones, and the records in any of them."""
     rows = atoms.astype(np.float64)
     sizes = (rows @ weight).astype(np.int64)
     found: set[bytes] = set()

@@ -99,14 +99,14 @@ def one(respondents: int, cells: int, k: int) -> Row:
 
 
 def central_loss(study: Study, table: pa.Table, k: int) -> float:
-    """Of the centralized cut of the same records on the same grid, closed on leaves."""
+    """The loss of the centralized cut of the same records on the same grid, closed on leaves."""
     rows = load_rows(study, table)
     order = CurveOrder(trees_of(study), rows.codes, Parameters.of(study).grid)
     return order.loss(order.cells, k)
 
 
 def leaf_loss(study: Study, table: pa.Table, k: int) -> float:
-    """Of `hilbert` as it stands, on leaves instead of the grid."""
+    """The loss of `hilbert` as it stands, on leaves instead of the grid."""
     rows, trees = load_rows(study, table), trees_of(study)
     costs, scale = integer_costs(trees)
     codes, counts = np.unique(rows.codes, axis=1, return_counts=True)

@@ -48,7 +48,7 @@ def run(arguments: list[str]) -> None:
 
 
 def timed(work: Callable[[], T], rounds: int = 1) -> tuple[T, float]:
-    """What the work answers, and CPU seconds: the fewest of some rounds."""
+    """Returns the work's answer, and its CPU seconds: the fewest of some rounds."""
     best: tuple[T, float] | None = None
     for _ in range(rounds):
         cpu = time.process_time()

@@ -37,13 +37,13 @@ SPLITS = {
     4: (QUASI[:2], QUASI[2:4], QUASI[4:6], QUASI[6:]),
 }
 SWEEPS = 9
-"""Of the paper's algorithm: n times this many calls."""
+"""Sweeps of the paper's algorithm: it makes n times this many calls."""
 BESIDE = {
     "generalize": "",
     "generalize, peel, finished cells": 'local = "peel"\nvariant = "finished-cells"',
     "pivot": "",
 }
-"""What is put on the same split, and its options."""
+"""The protocols on the same split, and their options."""
 KEYS = ("form", "k", "holders", "latency", "rows")
 DEFAULT = ",".join(f"{form}:{k}:{m}" for k in (10, 50) for m in (2, 3, 4) for form in ("pivot", "evaluator"))
 

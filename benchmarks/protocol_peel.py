@@ -50,7 +50,7 @@ DEFAULT = ",".join(f"{k}:{m}:wave:{ms}" for m in (3, 5, 10) for k in (10, 50) fo
 )
 GROWTH = "30000:10:wave,100000:10:wave,300000:10:wave,1000000:10:wave,30000:50:wave,100000:50:wave,300000:50:wave"
 KEYS = ("k", "parties", "dealt", "mode", "latency ms", "rows", "buckets per record")
-"""What a row is of; a second measurement of the same replaces the first."""
+"""The keys of a row; a second measurement with the same keys replaces the first."""
 
 
 def study_text(k: int, parties: int, options: str = "") -> str:
@@ -177,7 +177,7 @@ def measure_insider(asked: list[str]) -> Iterator[Row]:
 
 
 def rule_out(study: Study, tables: dict[str, Table], nodes: Ints, per_record: int | None) -> tuple[int, int]:
-    """How many candidates the insider rules out as other parties' people, and how many of them they do have."""
+    """Counts the candidates whom the insider rules out as other parties' people, and those of them that they have."""
     k, trees = study.privacy.k, tables["p0"].trees
     lattice, seed = Lattice.of(trees), derive(study_seed(study), "insider")
     codes = np.concatenate([table.codes for table in tables.values()], axis=1)

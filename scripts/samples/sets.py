@@ -1,4 +1,4 @@
-"""How the people are dealt into the data sets that ship.
+"""Deals the people into the data sets that ship.
 
 Each function returns the generated files of one set, by their path inside its folder. The study files are
 written by hand and lie beside them.

@@ -18,7 +18,7 @@ from covey.study import Study
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
-    page for page in (ROOT / "README.md", ROOT / "SECURITY.md", *(ROOT / "docs").rglob("*.md")) if page.is_file()
+    page for page in (*ROOT.glob("[A-Z]*.md"), *(ROOT / "docs").rglob("*.md")) if page.name != "CHANGELOG.md"
 )
 THOROUGH = ("running.md", "tutorial.md", "python.md", "collecting.md", "report.md", "verify.md")
 SECONDS = 240

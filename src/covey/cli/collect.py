@@ -162,7 +162,7 @@ def respond(
 
 
 def _answer(study: Study, hub: str, home: Home, record: Path | None, where: str, *, agreed_already: bool) -> None:
-    """Sees that answers and consent are in the folder. Raises Unmet if the person does not agree."""
+    """Makes sure that answers and consent are in the folder. Raises Unmet if the person does not agree."""
     from covey.party.collection import questions
     from covey.party.collection.statement import statement
 

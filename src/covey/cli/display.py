@@ -101,7 +101,7 @@ class Display:
 
 
 def describe(snapshot: Snapshot) -> str:
-    """How a party stands, in a line."""
+    """Describes the state of a party in a line."""
     parts = [_phase(snapshot)]
     if snapshot.bytes:
         rounds = "1 round" if snapshot.rounds == 1 else f"{snapshot.rounds:,} rounds"

@@ -253,7 +253,7 @@ def _columns(points: Mapping[int, Sequence[float]], labels: Sequence[str]) -> tu
 
 
 def _attacks(people: People, setting: Setting) -> ResultTable:
-    """What the collector guesses right, for several choices of the study's options."""
+    """Measures what the collector guesses right, for several choices of the study's options."""
     count = 500 if setting.quick else 1000
     rows: list[tuple[Cell, ...]] = []
     for rho, b, k, most in (

@@ -1,4 +1,4 @@
-"""What a pivot reads from the prices it opens: which people share the others' values. It needs no key and no guess.
+"""The attack of a pivot: from the prices it opens, it reads which people share the others' values, with no key.
 
 Two people with the same values elsewhere cost every cluster the same there. So whoever sees prices, and knows whom they
 are about, subtracts its own part and compares rows: equal rows are people with equal values (section 9 of Tassa &
@@ -30,7 +30,7 @@ class Sight:
 
     @classmethod
     def of(cls, records: Longs, starts: Longs, candidates: Longs, total: Shares, own: Shares) -> Sight:
-        """What the pivot sees of the others: the sums without its own share."""
+        """The pivot's view of the others: the sums without its own share."""
         return cls(records, starts, candidates, total.astype(np.int64) - own.astype(np.int64))
 
     def row(self, place: int) -> dict[int, int]:
@@ -64,7 +64,7 @@ def alike(sights: Iterable[Sight], fewest: int = 4) -> tuple[Pairs, Pairs]:
 
 @dataclass(frozen=True)
 class Score:
-    """How good claims are: what part of them is true, what part of the truth they find, what guessing would give."""
+    """The quality of claims: the share of them that is true, the share of the truth that they find, and a guess's."""
 
     precision: float
     recall: float

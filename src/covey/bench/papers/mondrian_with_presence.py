@@ -24,11 +24,11 @@ class Everyone:
     codes: Ints
     places: list[Floats]
     users: tuple[Bits, ...]
-    """Of each provider whose users' presence is to be hidden."""
+    """The users of each provider whose users' presence is to be hidden."""
     common: Bits
 
     def keeps(self, group: Longs, k: int, delta: Fraction) -> bool:
-        """Whether a group keeps k, and delta toward each provider."""
+        """True if a group keeps k, and delta toward each provider."""
         common = int(self.common[group].sum())
         shares = (int(users[group].sum()) for users in self.users)
         return common >= k and all(delta.denominator * common <= delta.numerator * have for have in shares)
