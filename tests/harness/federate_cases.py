@@ -20,7 +20,7 @@ from covey.crypto.reading import ReadingKey
 from covey.crypto.rng import Rng, Stream, derive
 from covey.crypto.secret import Secret
 from covey.protocols import federate
-from covey.protocols.federate import comparison, course, largest, window
+from covey.protocols.federate import comparison, cost, largest, window
 from covey.protocols.federate.ideal import divide, smallest_delta
 from covey.protocols.federate.parameters import Parameters
 from covey.protocols.federate.users import OwnUsers
@@ -133,7 +133,7 @@ def cost_of(study: Study, users: Users) -> Spent | None:
         return None
     division = divide(params, first, second)
     boxes = [own.box(group.members) for own in (first, second) for group in division.leaves]
-    found = course.follow(params, division, sum(1 + sum(len(label.encode()) + 1 for label in box) for box in boxes))
+    found = cost.of_run(params, division, sum(1 + sum(len(label.encode()) + 1 for label in box) for box in boxes))
     return Spent(found.rounds, found.messages, found.bytes)
 
 

@@ -10,11 +10,11 @@ from functools import partial
 
 from covey.crypto.paillier import PublicKey, SecretKey, check_bits
 from covey.crypto.threshold_paillier import Primes
-from covey.protocols.federate import pair, parameters
+from covey.protocols.federate import meeting, parameters
 
 TINY = 256
 
 PublicKey.unpack = partial(PublicKey.unpack, least_bits=TINY)  # type: ignore[method-assign]
 Primes.draw = partial(Primes.draw, least_bits=TINY)  # type: ignore[method-assign]
-pair.SecretKey = partial(SecretKey, least_bits=TINY)  # type: ignore[misc, assignment]
+meeting.SecretKey = partial(SecretKey, least_bits=TINY)  # type: ignore[misc, assignment]
 parameters.check_bits = partial(check_bits, least_bits=TINY)

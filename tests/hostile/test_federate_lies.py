@@ -18,9 +18,9 @@ from covey.crypto.residues import Residues
 from covey.crypto.rng import Rng
 from covey.errors import Aborted, PeerError
 from covey.protocols.federate.comparison import Flags, Masked
-from covey.protocols.federate.finish import Boxes, Order, Ready, Summed, Veiled
-from covey.protocols.federate.pair import Membership, NumberKey
-from covey.protocols.federate.said import Above, Candidates, Halves, Scores
+from covey.protocols.federate.cutting import Above, Candidates, Halves, Scores
+from covey.protocols.federate.delivery import Boxes, Order, Ready, Summed, Veiled
+from covey.protocols.federate.meeting import Membership, NumberKey
 from covey.wire import MemoryNetwork, Message, Vector
 from covey.wire import frame as frames
 from covey.wire.message import decode, encode, tag_of
@@ -117,7 +117,7 @@ LIES: list[tuple[str, type[Message], str, str, Lie, str]] = [
     ("scores of zeros", Scores, INSURER, GYM, field("numbers", zeros), "out of range"),
     ("too few scores", Scores, INSURER, GYM, field("numbers", fewer), "expected"),
     ("masked numbers of zeros", Masked, GYM, INSURER, field("numbers", zeros), "out of range"),
-    ("flags that are too long", Flags, INSURER, GYM, field("bits", lambda bits: bits + b"\x00"), "flags"),
+    ("flags that are too long", Flags, INSURER, GYM, field("bits", lambda bits: bits + b"\x00"), "2 bytes, expected 1"),
     ("an empty half", Halves, GYM, INSURER, field("upper", nothing), "halves"),
     ("the other half empty", Halves, GYM, INSURER, field("upper", lambda _: Vector(ones(12))), "halves"),
     (

@@ -23,12 +23,7 @@ from covey.crypto.reading import ReadingKey
 from covey.crypto.rng import Rng, Stream, derive
 from covey.protocols.federate import largest, score
 from covey.protocols.federate.comparison import HIDING, Blinded, Digits, Flags, Masked, slot_bits, starts
-from covey.protocols.federate.finish import Order, Ready, Summed
-from covey.protocols.federate.groups import Group, divisible, joined
-from covey.protocols.federate.ideal import keeps, keeps_exactly, turn
-from covey.protocols.federate.pair import BitKey, Membership, NumberKey
-from covey.protocols.federate.parameters import Parameters
-from covey.protocols.federate.said import (
+from covey.protocols.federate.cutting import (
     RANGE_BITS,
     SCORE_BITS,
     Above,
@@ -36,12 +31,15 @@ from covey.protocols.federate.said import (
     Halves,
     Scores,
     read_halves,
-    room_for,
-    tests_of,
     to_vector,
     to_words,
-    width_of,
 )
+from covey.protocols.federate.delivery import Order, Ready, Summed
+from covey.protocols.federate.groups import Group, divisible, joined
+from covey.protocols.federate.ideal import keeps, keeps_exactly, turn
+from covey.protocols.federate.meeting import BitKey, Membership, NumberKey, room_for
+from covey.protocols.federate.parameters import Parameters
+from covey.protocols.federate.thresholds import tests_of, width_of
 from covey.protocols.federate.users import OwnUsers
 from covey.secure import ciphers, lists
 from covey.wire import Channel, gather

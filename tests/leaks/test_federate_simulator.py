@@ -40,12 +40,13 @@ from covey.crypto.rng import Rng
 from covey.errors import Unmet
 from covey.protocols.federate import score
 from covey.protocols.federate.comparison import HIDING, Blinded, Flags, Masked, starts
-from covey.protocols.federate.finish import Boxes, Order, Ready, Summed, Veiled, Veils, by_value
+from covey.protocols.federate.cutting import Above, Candidates, Scores
+from covey.protocols.federate.delivery import Boxes, Order, Ready, Summed, Veiled, Veils
 from covey.protocols.federate.ideal import divide
-from covey.protocols.federate.pair import Membership, NumberKey
+from covey.protocols.federate.meeting import Membership, NumberKey, room_for
 from covey.protocols.federate.parameters import Parameters
 from covey.protocols.federate.role import provider, recipient
-from covey.protocols.federate.said import Above, Candidates, Scores, room_for
+from covey.protocols.federate.thresholds import by_value
 from covey.protocols.federate.users import OwnUsers
 from covey.protocols.protocol import Proposal, Result, Seat
 from covey.secure.ciphers import Ciphers

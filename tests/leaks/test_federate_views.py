@@ -13,11 +13,11 @@ from tests.harness.network import seed_of
 
 from covey.arrays import Bits, Floats
 from covey.crypto.rng import Rng, derive
+from covey.protocols.federate.cutting import Halves
 from covey.protocols.federate.groups import Group
 from covey.protocols.federate.ideal import keeps, turn
-from covey.protocols.federate.pair import Membership
+from covey.protocols.federate.meeting import Membership
 from covey.protocols.federate.parameters import Parameters
-from covey.protocols.federate.said import Halves
 from covey.protocols.federate.users import OwnUsers
 from covey.wire import frame as frames
 from covey.wire.message import decode, tag_of

@@ -38,9 +38,9 @@ from covey.judge import verify
 from covey.party.audit.script import strays
 from covey.party.session.data import load_table
 from covey.protocols import federate
-from covey.protocols.federate import course, leakage, plan, release, score
+from covey.protocols.federate import cost, leakage, release, score
 from covey.protocols.federate import parameters as federate_parameters
-from covey.protocols.federate.finish import Ready
+from covey.protocols.federate.delivery import Ready
 from covey.protocols.federate.groups import INFEASIBLE, Group, exceeds
 from covey.protocols.federate.ideal import divide, keeps, keeps_exactly, turn
 from covey.protocols.federate.parameters import Parameters
@@ -574,8 +574,8 @@ def test_the_plan_is_near_what_a_run_on_the_sample_says(
     params = Parameters.of(study)
     first, second = (OwnUsers.of(params, tables[name], lasting_of(name)) for name in (params.first, params.second))
     division = divide(params, first, second)
-    taken = course.follow(params, division, 12 * len(division.leaves) * len(study.quasi))
-    forecast = plan.foresee(study, {name: table.rows for name, table in tables.items()})
+    taken = cost.of_run(params, division, 12 * len(division.leaves) * len(study.quasi))
+    forecast = cost.foresee(study, {name: table.rows for name, table in tables.items()})
     assert 0.5 < forecast.rounds / taken.rounds < 2
     assert 0.5 < forecast.messages / taken.messages < 2
     assert 0.5 < forecast.bytes / taken.bytes < 2
@@ -586,15 +586,15 @@ def test_the_plan_counts_every_number_of_the_release_and_longer_keys(sample: tup
     """Seconds are measured by a benchmark; here only that what makes a run long makes the plan long."""
     study, tables = sample
     rows = {name: table.rows for name, table in tables.items()}
-    usual = plan.foresee(study, rows).seconds
+    usual = cost.foresee(study, rows).seconds
     columns = tuple(
         dataclasses.replace(column, values=tuple(f"v{number}" for number in range(2300)))
         if column.name == "diagnosis"
         else column
         for column in study.columns
     )
-    assert plan.foresee(dataclasses.replace(study, columns=columns), rows).seconds > 3 * usual
+    assert cost.foresee(dataclasses.replace(study, columns=columns), rows).seconds > 3 * usual
     longer = dataclasses.replace(study, options={**study.options, "bits": 3072})
-    assert plan.foresee(longer, rows).seconds > 1.3 * usual
+    assert cost.foresee(longer, rows).seconds > 1.3 * usual
     alone = dataclasses.replace(study, options={**study.options, "alpha": 1})
-    assert plan.foresee(alone, rows).seconds < usual
+    assert cost.foresee(alone, rows).seconds < usual

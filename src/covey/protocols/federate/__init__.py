@@ -15,7 +15,8 @@ Not       a divider's dummy users have values of its real users, drawn without r
 
 from __future__ import annotations
 
-from covey.protocols.federate import leakage, plan
+from covey.protocols.federate import leakage
+from covey.protocols.federate.cost import foresee
 from covey.protocols.federate.ideal import ideal
 from covey.protocols.federate.parameters import REQUIREMENTS, Parameters
 from covey.protocols.federate.role import provider, recipient
@@ -57,7 +58,7 @@ PROTOCOL = Protocol(
     role=_role,
     role_name=role_name,
     receives=lambda study, party: role_name(study, party) == leakage.RECIPIENT,
-    foresee=plan.foresee,
+    foresee=foresee,
     demonstration=Demonstration(sample="providers"),
     ideal=ideal,
     judge=_judge,

@@ -1,7 +1,7 @@
 """The paper's own calls, one after the other: for comparison, on small tables.
 
-Source    Takenouchi, Kawamura & Ohsuga, figures 2 and 3, on `secure.cardinality` (new keys for each call: with a reused
-          key the same id would look the same in two calls) and, for k, on the threshold test of `secure.window`.
+Source    Takenouchi, Kawamura & Ohsuga, figures 2 and 3, on `cardinality` (new keys for each call: with a reused
+          key the same id would look the same in two calls) and, for k, on the threshold test of `window`.
 Not       `cardinality` tells both sides a number where the paper tells one, and how long the other's list is: how many
           users it has in all, in groups, in halves even of refused cuts, in classes by exact value. The ledger says so.
 """
@@ -13,10 +13,9 @@ import numpy as np
 from covey.arrays import Bits, Longs
 from covey.errors import PeerError
 from covey.protocols.federate import cardinality, comparison, score, window
+from covey.protocols.federate.cutting import Candidates, Halves, choose_dividers, read_halves, to_vector, to_words
 from covey.protocols.federate.groups import Group, exceeds
-from covey.protocols.federate.level import choose_dividers
-from covey.protocols.federate.pair import Pair
-from covey.protocols.federate.said import Candidates, Halves, read_halves, to_vector, to_words
+from covey.protocols.federate.meeting import Pair
 from covey.protocols.federate.score import Cuts
 from covey.wire import Channel
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from covey import measures
-from covey.anonymizers.constraints import diversity_of
 from covey.arrays import Floats, Longs
 from covey.cells import SUPPRESSED
 from covey.errors import Aborted, InputError
 from covey.hierarchy import Hierarchy, Interval
 from covey.protocols.federate.parameters import Parameters
 from covey.protocols.protocol import Figures, Result
+from covey.protocols.shared import publish
 from covey.schema import Column
 
 Boxes = Sequence[tuple[str, ...]]
@@ -24,7 +23,7 @@ _MOST = 1 << 40
 
 
 def cost_of(column: Column, label: str) -> float | None:
-    """What a label loses, from 0 to 1; None if the column has no such label."""
+    """The loss of a label, from 0 to 1; None if the column has no such label."""
     if isinstance(column.hierarchy, Interval):
         return column.hierarchy.share(label)
     if not isinstance(column.hierarchy, Hierarchy):
@@ -35,7 +34,7 @@ def cost_of(column: Column, label: str) -> float | None:
 
 
 def costs(columns: Sequence[Column], boxes: Boxes) -> list[Floats]:
-    """What each class loses in each column. Raises InputError for a label that is none of the column's."""
+    """The loss of each class in each column. Raises InputError for a label that is none of the column's."""
     found = []
     for place, column in enumerate(columns):
         known = {label: cost_of(column, label) for label in {box[place] for box in boxes}}
@@ -60,40 +59,34 @@ def result(params: Parameters, first: Boxes, second: Boxes, numbers: Longs) -> R
     klass = np.array([place[box] for box in boxes])
     totals = np.zeros((len(place), params.width), dtype=np.int64)
     np.add.at(totals, klass, numbers)
-    rows = int(sizes.sum())
-    class_sizes = totals.sum(axis=1)
+    rows, class_sizes = int(sizes.sum()), totals.sum(axis=1)
+    lm = sum(float(own @ sizes) for own in lost) / (rows * len(columns))
     figures = Figures(
         rows=rows,
         classes=len(place),
         k_reached=int(class_sizes.min()),
-        l_reached=_diversity(params, totals),
+        l_reached=publish.least_diversity(params.study, _histograms(params, totals)),
         suppressed_cells=int(sum(int(size) * box.count(SUPPRESSED) for box, size in zip(boxes, sizes, strict=True))),
-        loss={
-            "lm": sum(float(own @ sizes) for own in lost) / (rows * len(columns)),
-            "em": None,
-            "dm": float(measures.discernibility(class_sizes)),
-            "c_avg": measures.average_class(class_sizes, params.k),
-        },
+        loss=publish.losses(params.study, lm, class_sizes),
     )
     return Result(_table(params, [column.name for column in columns], sorted(place), totals), figures)
 
 
 def _table(params: Parameters, names: Sequence[str], boxes: Boxes, totals: Longs) -> pa.Table:
     number, value = np.divmod(np.repeat(np.arange(totals.size), totals.ravel()), params.width)
-    cells = {name: pa.array([boxes[row][place] for row in number.tolist()]) for place, name in enumerate(names)}
+    shown = {name: pa.array([boxes[row][place] for row in number.tolist()]) for place, name in enumerate(names)}
+    cells: dict[str, list[str]] = {}
     for name, values in reversed(params.domains.items()):
         value, code = np.divmod(value, len(values))
-        cells[name] = pa.array([values[each] for each in code.tolist()], pa.string())
-    return pa.table({column.name: cells[column.name] for column in params.study.released})
+        cells[name] = [values[each] for each in code.tolist()]
+    return publish.table(params.study, shown, cells)
 
 
-def _diversity(params: Parameters, totals: Longs) -> float | None:
-    """The smallest l of a class and a sensitive column."""
+def _histograms(params: Parameters, totals: Longs) -> Iterator[Longs]:
+    """The numbers of records per value (classes x values) of each sensitive column."""
     shape = tuple(map(len, params.domains.values()))
-    reached = math.inf
     for axis, name in enumerate(params.domains):
         if params.study.column(name) in params.study.sensitive:
+            # totals counts combinations of values: the sum over all other columns' axes is this column's histogram
             others = tuple(other + 1 for other in range(len(shape)) if other != axis)
-            counts = totals.reshape(-1, *shape).sum(axis=others)
-            reached = min(reached, *(diversity_of(row, params.study.privacy.diversity) for row in counts))
-    return reached if params.study.sensitive else None
+            yield totals.reshape(-1, *shape).sum(axis=others)

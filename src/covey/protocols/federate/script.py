@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from covey.protocols.federate.leakage import PROVIDER, RECIPIENT
-from covey.protocols.federate.pair import BIT_KEY_BYTES, NUMBER_KEY_BYTES
+from covey.protocols.federate.meeting import BIT_KEY_BYTES, NUMBER_KEY_BYTES
 from covey.protocols.federate.parameters import Parameters
 from covey.protocols.protocol import Line
 from covey.secure import approval

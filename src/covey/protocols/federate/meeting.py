@@ -6,13 +6,16 @@ side adds up bits of groups that it chooses, and what is opened of the sums is d
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from covey.arrays import Longs
+from covey.crypto import packing
 from covey.crypto.group import Point
 from covey.crypto.paillier import Ciphertexts, PublicKey, SecretKey
 from covey.crypto.reading import ReadingKey
-from covey.errors import PeerError
+from covey.crypto.rng import Stream
+from covey.errors import InputError, PeerError
 from covey.protocols.federate.parameters import Parameters
 from covey.protocols.federate.users import OwnUsers
 from covey.secure import ciphers
@@ -68,6 +71,23 @@ class CountingPair(Pair):
     theirs: Ciphertexts
     """The other provider's membership bits, under its key."""
 
+    async def send_numbers(
+        self, channel: Channel, kind: type[Ciphers], sums: Ciphertexts, room: int, fresh: Stream
+    ) -> None:
+        """Sends sums under the other's key, of `room` bits each, many in one ciphertext."""
+        packed = packing.pack(sums, room, packing.slots(sums.key, room)).rerandomised(fresh)
+        await ciphers.send(channel, self.peer, kind, packed)
+
+    async def receive_numbers(self, channel: Channel, kind: type[Ciphers], room: int, count: int) -> list[int]:
+        """The numbers that the other packed under our key. Raises PeerError where a pack holds more."""
+        key = self.secret.public
+        slots = packing.slots(key, room)
+        packed = await ciphers.receive(channel, self.peer, kind, key, -(-count // slots))
+        try:
+            return packing.unpack(self.secret.decrypt(packed), room, slots, count)
+        except InputError as error:
+            raise PeerError(party=self.peer, step=channel.step, reason=str(error)) from None
+
     def theirs_among(self, members: Longs) -> Ciphertexts:
         """How many of these the other provider has, encrypted; not yet re-randomised."""
         return self.theirs.totals([members.tolist()])
@@ -96,3 +116,8 @@ async def enrol(channel: Channel, pair: Pair) -> CountingPair:
 
     await gather(ciphers.send(at, peer, Membership, mine), read())
     return CountingPair(own, pair.me, peer, pair.reading, pair.their_bits, secret, found[0])
+
+
+def room_for(sizes: Sequence[int]) -> int:
+    """Bits for a number of members of any of these groups."""
+    return int(max(sizes)).bit_length()

@@ -1,4 +1,4 @@
-"""How the release reaches the recipient: boxes from both providers, and numbers that only their difference shows.
+"""Delivery: the release reaches the recipient as boxes from both providers, and numbers that only a difference shows.
 
 Source    Takenouchi, Kawamura & Ohsuga, section 5.1, step 3 and joining. Ours: the paper's provider B learns how many
           common users each class has per exact value; here it sends the other provider masked sums, which that one
@@ -14,19 +14,20 @@ import numpy as np
 from msgspec import Meta
 
 from covey.arrays import Longs
-from covey.crypto import packing
-from covey.crypto.paillier import Ciphertexts
 from covey.errors import InputError, PeerError
+from covey.protocols.federate import paper
 from covey.protocols.federate.comparison import HIDING
-from covey.protocols.federate.follow import answer_tests
-from covey.protocols.federate.groups import Group, joined
-from covey.protocols.federate.lead import ask_tests
-from covey.protocols.federate.pair import CountingPair
-from covey.protocols.federate.said import read_numbers, room_for, width_of
+from covey.protocols.federate.groups import Group
+from covey.protocols.federate.meeting import CountingPair, Pair, room_for
+from covey.protocols.federate.parameters import Parameters
+from covey.protocols.federate.release import costs
+from covey.protocols.federate.thresholds import by_value
 from covey.protocols.federate.users import OwnUsers
-from covey.secure import ciphers
 from covey.secure.ciphers import Ciphers
 from covey.wire import FRAME_BYTES, Channel, Chunk, Count, Message, Vector
+
+DIVISION_SECONDS = 86_400.0
+"""Seconds that the recipient waits for the providers as long as they give signs of life."""
 
 CHUNK = 4096
 """Boxes per message."""
@@ -74,42 +75,6 @@ class Boxes(Message, tag="federate.boxes"):
 # -- the providers
 
 
-async def keep_exact_values(channel: Channel, pair: CountingPair, leaves: list[Group]) -> list[Group]:
-    """Joins groups again until delta holds for each exact value in them; both learn which were joined."""
-    width, turn = pair.params.width, 0
-    while True:
-        at = channel.at(turn)
-        widths = [width_of(pair.params, len(group.members)) for group in leaves for _ in range(width)]
-        if pair.is_first:
-            kept = await answer_tests(at, pair, widths, width)
-        else:
-            kept = await ask_tests(at, pair, [exact_tests(pair, group) for group in leaves], widths, width)
-        failing = [group for group, good in zip(leaves, kept.tolist(), strict=True) if not good]
-        if not failing:
-            return leaves
-        leaves = joined(leaves, failing)
-        turn += 1
-
-
-def exact_tests(pair: CountingPair, group: Group) -> Ciphertexts:
-    """For each exact value what must be zero or more: delta times our users that have it, less the common ones."""
-    delta = pair.params.delta
-    if delta is None:
-        raise InputError("presence of exact values is tested only where the study has a delta")
-    cells = by_value(pair.users, group)
-    common = pair.theirs.totals(cells).scaled([-delta.denominator] * len(cells))
-    return common.plus_numbers([delta.numerator * len(cell) for cell in cells])
-
-
-def by_value(own: OwnUsers, group: Group) -> list[list[int]]:
-    """The members of a group that this provider has, by their exact values."""
-    cells: list[list[int]] = [[] for _ in range(own.params.width)]
-    mine = own.holding(group.members)
-    for member, value in zip(mine.tolist(), own.exact[own.row[mine]].tolist(), strict=True):
-        cells[value].append(member)
-    return cells
-
-
 async def send_release(channel: Channel, pair: CountingPair, leaves: Sequence[Group], recipient: str) -> None:
     """This provider's part of the release."""
     order = await agree_on_order(channel.at("order"), pair.is_first, pair.peer, len(leaves))
@@ -118,18 +83,27 @@ async def send_release(channel: Channel, pair: CountingPair, leaves: Sequence[Gr
     numbers = len(shown) * pair.params.width
     at = channel.at("numbers")
     if pair.is_first:
-        slots = packing.slots(pair.secret.public, room)
-        packed = await ciphers.receive(at, pair.peer, Summed, pair.secret.public, -(-numbers // slots))
-        veiled = read_numbers(at, pair.peer, pair.secret, packed, room, numbers)
+        veiled = await pair.receive_numbers(at, Summed, room, numbers)
         await at.send_all(recipient, Veiled, Vector(np.array(veiled, dtype=np.uint64)))
     else:
         sums = pair.theirs.totals(cell for group in shown for cell in by_value(pair.users, group))
         stream = at.rng.stream("veils")
         veils = [stream.below(1 << (room - 1)) for _ in range(numbers)]
-        packed = packing.pack(sums.plus_numbers(veils), room, packing.slots(sums.key, room))
-        await ciphers.send(at, pair.peer, Summed, packed.rerandomised(at.rng.stream("fresh")))
+        await pair.send_numbers(at, Summed, sums.plus_numbers(veils), room, at.rng.stream("fresh"))
         await at.send_all(recipient, Veils, Vector(np.array(veils, dtype=np.uint64)))
     await send_boxes(channel.at("boxes"), pair.users, shown, recipient)
+
+
+async def send_paper_release(channel: Channel, pair: Pair, leaves: list[Group]) -> None:
+    """The paper's way: the provider with exact values learns the numbers and sends them."""
+    params = pair.params
+    order = await agree_on_order(channel.at("order"), pair.is_first, pair.peer, len(leaves))
+    shown = [leaves[place] for place in order.tolist()]
+    counts = await paper.count_exactly(channel.at("count"), pair, shown)
+    if not pair.is_first:
+        told = Vector(counts.ravel().astype(np.uint64))
+        await channel.at("numbers").send_all(params.recipient, Veils, told)
+    await send_boxes(channel.at("boxes"), pair.users, shown, params.recipient)
 
 
 async def agree_on_order(channel: Channel, mine: bool, peer: str, classes: int) -> Longs:
@@ -154,20 +128,38 @@ async def send_boxes(channel: Channel, own: OwnUsers, shown: Sequence[Group], re
 # -- the recipient
 
 
-async def receive_numbers(channel: Channel, first: str, second: str, classes: int, width: int) -> Longs:
-    """Common users of each class and exact value: what was masked less the masks."""
-    veiled = (await channel.receive_all(first, Veiled, classes * width)).words
-    veils = (await channel.receive_all(second, Veils, classes * width)).words
-    return (veiled - veils).astype(np.int64).reshape(classes, width)
+async def receive_classes(channel: Channel, params: Parameters) -> int:
+    """The number of classes that the providers announce. Raises PeerError where they differ."""
+    classes = (await channel.receive(params.first, Ready, patience=DIVISION_SECONDS)).classes
+    if (await channel.receive(params.second, Ready)).classes != classes or not classes:
+        reason = f"it announces another number of classes than {params.first!r}"
+        raise PeerError(party=params.second, step=channel.step, reason=reason)
+    if classes > len(params.population) // params.k:
+        raise PeerError(party=params.first, step=channel.step, reason="more classes than k allows for the population")
+    return classes
 
 
-async def receive_boxes(channel: Channel, sender: str, classes: int, columns: int) -> list[tuple[str, ...]]:
-    """The classes' labels in a provider's columns. Raises PeerError for another number of them."""
+async def receive_numbers(channel: Channel, params: Parameters, classes: int) -> Longs:
+    """Common users of each class and exact value: the masked numbers less the masks, or as the paper's way tells."""
+    count = classes * params.width
+    veiled = (await channel.receive_all(params.first, Veiled, count)).words if params.by_level else np.uint64(0)
+    told = (await channel.receive_all(params.second, Veils, count)).words
+    numbers = veiled - told if params.by_level else told
+    return numbers.astype(np.int64).reshape(classes, params.width)
+
+
+async def receive_boxes(channel: Channel, params: Parameters, sender: str, classes: int) -> list[tuple[str, ...]]:
+    """The classes' labels in a provider's columns. Raises PeerError for another number of them, or another label."""
+    columns = params.columns(sender)
     boxes: list[tuple[str, ...]] = []
     while len(boxes) < classes:
         labels = (await channel.receive(sender, Boxes)).labels
         due = min(CHUNK, classes - len(boxes))
-        if len(labels) != due or any(len(row) != columns for row in labels):
-            raise PeerError(party=sender, step=channel.step, reason=f"not {due} boxes of {columns} labels")
+        if len(labels) != due or any(len(row) != len(columns) for row in labels):
+            raise PeerError(party=sender, step=channel.step, reason=f"not {due} boxes of {len(columns)} labels")
         boxes += [tuple(row) for row in labels]
+    try:
+        costs(columns, boxes)
+    except InputError as error:
+        raise PeerError(party=sender, step=channel.step, reason=str(error)) from None
     return boxes

@@ -1,0 +1,222 @@
+"""The cost of a run: exact, from what was public on its way, and as an estimate from the numbers of rows.
+
+How deep the division goes, and how many users are common, is known only afterwards. For the estimate the common users
+are taken to be the middle between what chance gives and the most with which delta can be kept. The figures in capitals
+are of the parts by themselves, on one core and with keys of 2,048 bits, and of runs on Adult and the samples
+(populations of 3,000 to 100,000, k = 2 to 100).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from covey.arrays import Longs
+from covey.protocols.federate import comparison, largest, leakage
+from covey.protocols.federate.comparison import HIDING
+from covey.protocols.federate.cutting import RANGE_BITS, SCORE_BITS
+from covey.protocols.federate.delivery import CHUNK, READY_BYTES
+from covey.protocols.federate.groups import Division, Group, GroupTurn
+from covey.protocols.federate.meeting import BIT_KEY_BYTES, NUMBER_KEY_BYTES, room_for
+from covey.protocols.federate.parameters import Parameters
+from covey.protocols.federate.thresholds import tests_of, width_of
+from covey.protocols.protocol import Forecast
+from covey.protocols.shared.cost import CostEstimate
+from covey.secure import approval, ciphers, lists
+from covey.study import Study
+from covey.wire import FRAME_BYTES, chunks
+
+VECTOR_BYTES = FRAME_BYTES + 40
+
+SECONDS_PER_MEMBER = 0.7e-3  # encrypting its bit, which both providers do at the same time
+SECONDS_PER_PRODUCT = 5e-6
+SECONDS_PER_CANDIDATE = 0.9e-3  # its score encrypted, its number packed and read
+SECONDS_PER_SIGN = 0.8e-3  # a number to be compared: packed, masked and read
+SECONDS_PER_NUMBER = 0.7e-3  # of the release: one for each class and combination of exact values
+SECONDS_PER_DIGIT = 0.31e-3  # of a comparison, both sides
+SECONDS_PER_ROUND = 4e-3
+LONGER_KEYS = 2.3  # computing under keys of b bits takes as many times (b / 2048) to this power
+
+USERS_PER_CLASS = 3.5  # times k: common users of a class, on average
+LARGER_HALF = 0.7
+DIVIDED_ABOVE = 1.7
+"""A group is divided as long as it has so many times the users of an average class."""
+
+MIND = (
+    "a provider that knows a user's true value, or that has columns which go with the other's, can tell some dummy "
+    "users: a user on the wrong side of a cut is none of the other's",
+    "keep the keys folder: its dummy.key makes the same dummy users in the next run; with other keys, or other cuts, "
+    "two runs together tell dummy users from real ones",
+)
+
+
+def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
+    """About what a run costs, and what it teaches."""
+    params = Parameters.of(study)
+    population = len(params.population)
+    users = [min(rows.get(name, 0), population) for name in (params.first, params.second)]
+    classes = _classes(params, users)
+    steps = _typical(params, population, classes)
+    cost = _alike(params, steps, population, classes)
+    lines = [leakage.of_meeting(params), *leakage.before(params), leakage.READY, leakage.of_release(params)]
+    learned = {
+        party.name: tuple(line for part in lines for line in part.sentences(leakage.role_of(params, party.name)))
+        for party in study.parties
+    }
+    return Forecast(
+        rounds=cost.rounds,
+        messages=cost.messages,
+        bytes=cost.bytes,
+        seconds=1 + cost.rounds * SECONDS_PER_ROUND + _computing(params, steps, classes),
+        learns=learned,
+        mind=MIND,
+    )
+
+
+def _common(params: Parameters, users: Sequence[int]) -> float:
+    """Common users: the geometric mean of those that chance gives and of the most with which delta can be kept."""
+    chance = users[0] * users[1] / len(params.population)
+    most = min(users) * float(1 if params.delta is None else params.delta)
+    return math.sqrt(chance * max(most, chance))
+
+
+def _classes(params: Parameters, users: Sequence[int]) -> int:
+    """About how many classes there will be: k common users or more in each, and enough for delta to hold by chance.
+
+    Where the part of users that are common is near delta, small classes exceed it: one of n users has a part that
+    strays by the root of part (1 - part) / n, for which there must be room.
+    """
+    common, due = _common(params, users), USERS_PER_CLASS * params.k
+    if params.delta is not None and common:
+        part = common / min(users)
+        room = float(params.delta) - part
+        due = max(due, part * part * (1 - part) / room**2) if room > 0 else common
+    return max(1, int(common / due))
+
+
+def _computing(params: Parameters, steps: Sequence[Sequence[GroupTurn]], classes: int) -> float:
+    """Seconds: both providers encrypt at once, and then mostly wait for each other."""
+    population = len(params.population)
+    groups = [step for level in steps for step in level]
+    signs, digits, asked = 0, 0, 0
+    for step in groups:
+        tested, chosen = 2 * tests_of(params), 0 if params.alpha == 1 else max(step.candidates - 1, 0)
+        signs += tested + chosen
+        digits += tested * (width_of(params, step.size) + 1) + chosen * (SCORE_BITS + 1) + RANGE_BITS + 1
+        asked += 0 if params.alpha == 1 else step.candidates
+    numbers = population * SECONDS_PER_MEMBER + 2 * population * len(steps) * SECONDS_PER_PRODUCT
+    numbers += asked * SECONDS_PER_CANDIDATE + signs * SECONDS_PER_SIGN + classes * params.width * SECONDS_PER_NUMBER
+    return float(numbers * (params.bits / 2048) ** LONGER_KEYS + digits * SECONDS_PER_DIGIT)
+
+
+def _typical(params: Parameters, population: int, classes: int) -> list[list[GroupTurn]]:
+    """Groups that are divided unevenly until there are about so many, and then tested once more."""
+    cuts = params.candidates or 16
+    levels, shares = [], [1.0]
+    while shares:
+        split = [share * classes > DIVIDED_ABOVE for share in shares]
+        turns = enumerate(zip(shares, split, strict=True))
+        levels.append(
+            [GroupTurn(max(int(share * population), 1), place % 2 == 0, cuts, cut) for place, (share, cut) in turns]
+        )
+        divided = [share for share, cut in zip(shares, split, strict=True) if cut]
+        shares = [share * part for share in divided for part in (LARGER_HALF, 1 - LARGER_HALF)]
+    return levels
+
+
+def _alike(params: Parameters, steps: Sequence[Sequence[GroupTurn]], population: int, classes: int) -> CostEstimate:
+    """The cost of a run whose classes are all alike."""
+    leaf = Group("", np.zeros(max(1, population // classes), dtype=np.int64))
+    labels = 12 * classes * len(params.study.quasi)
+    return of_run(params, Division([leaf] * classes, [list(level) for level in steps]), labels)
+
+
+def of_run(params: Parameters, division: Division, label_bytes: int) -> CostEstimate:
+    """The exact cost of a run on the level schedule; the labels that reach the recipient take so many bytes."""
+    both = (params.first, params.second)
+    cost, population = CostEstimate(), len(params.population)
+    cost.broadcast_each(both, BIT_KEY_BYTES)
+    cost.broadcast_each(both, NUMBER_KEY_BYTES + params.bits // 4)
+    cost.broadcast_each(both, ciphers.size(population, params.bits), ciphers.messages(population, params.bits))
+    _tests(cost, params, both, [population], tests_of(params))
+    for steps in division.levels:
+        _level(cost, params, steps)
+    for tested in division.merged:
+        _tests(cost, params, both[::-1], tested, params.width)
+    _release(cost, params, division, label_bytes)
+    return cost
+
+
+def _level(cost: CostEstimate, params: Parameters, steps: Sequence[GroupTurn]) -> None:
+    both = (params.first, params.second)
+    _less(cost, both[::-1], np.full(len(steps), RANGE_BITS, dtype=np.int64))
+    cost.broadcast_each(both, comparison.flags_size(len(steps)))
+    parts = [cost.beside(), cost.beside()]
+    for part, names, mine in zip(parts, (both, both[::-1]), (True, False), strict=True):
+        _cuts(part, params, names, [step for step in steps if step.first_divides is mine])
+    cost.join(parts)
+
+
+def _cuts(cost: CostEstimate, params: Parameters, names: tuple[str, str], steps: Sequence[GroupTurn]) -> None:
+    """What the first of these names divides."""
+    if not steps:
+        return
+    divider, other = names
+    cuts = [step.candidates for step in steps]
+    asked = 0 if params.alpha == 1 else sum(cuts)
+    cost.send(divider, other, 1, VECTOR_BYTES + 8 * (len(steps) + asked))
+    if asked:
+        packs = -(-asked // ((params.bits - 1) // room_for([step.size for step in steps])))
+        cost.send(divider, other, ciphers.messages(packs, params.bits), ciphers.size(packs, params.bits))
+        cost.send(other, divider, ciphers.messages(asked, params.bits), ciphers.size(asked, params.bits))
+        for count in largest.matches([count for count in cuts if count]):
+            _signs(cost, params, names, np.full(count, SCORE_BITS, dtype=np.int64))
+            cost.send(other, divider, 1, comparison.flags_size(count))
+    _tests(cost, params, names, [step.size for step in steps if step.candidates], 2 * tests_of(params))
+    members = sum(step.size for step in steps if step.split)
+    if members:
+        cost.send(divider, other, 1, VECTOR_BYTES + 8 * -(-members // 64))
+
+
+def _tests(cost: CostEstimate, params: Parameters, names: tuple[str, str], sizes: Sequence[int], together: int) -> None:
+    """Some tests in each group of these sizes, which the first of these names asks for."""
+    if not sizes:
+        return
+    asker, reader = names
+    count = len(sizes) * together
+    _signs(cost, params, names, np.repeat([width_of(params, size) for size in sizes], together))
+    cost.send(reader, asker, lists.messages(count, 2), lists.size(count, 2))
+    cost.send(asker, reader, lists.messages(len(sizes), 2), lists.size(len(sizes), 2))
+    cost.send(reader, asker, 1, comparison.flags_size(len(sizes)))
+
+
+def _signs(cost: CostEstimate, params: Parameters, names: tuple[str, str], widths: Longs) -> None:
+    packs = comparison.packs(widths, params.bits)
+    cost.send(*names, ciphers.messages(packs, params.bits), ciphers.size(packs, params.bits))
+    _less(cost, names, widths)
+
+
+def _less(cost: CostEstimate, names: tuple[str, str], widths: Longs) -> None:
+    asker, reader = names
+    digits, answers = int(widths.sum()), int(widths.sum()) + len(widths)
+    cost.send(reader, asker, lists.messages(digits, 2), lists.size(digits, 2))
+    cost.send(asker, reader, lists.messages(answers, 2), lists.size(answers, 2))
+
+
+def _release(cost: CostEstimate, params: Parameters, division: Division, label_bytes: int) -> None:
+    first, second, recipient = params.first, params.second, params.recipient
+    classes = len(division.leaves)
+    numbers = classes * params.width
+    room = room_for([len(group.members) for group in division.leaves]) + HIDING + 1
+    packs = -(-numbers // ((params.bits - 1) // room))
+    for provider in (first, second):
+        cost.send(provider, recipient, 1, READY_BYTES)
+    cost.broadcast_each((first, second, recipient), approval.MESSAGE_BYTES)
+    cost.send(first, second, 1, VECTOR_BYTES + 8 * classes)
+    cost.send(second, first, ciphers.messages(packs, params.bits), ciphers.size(packs, params.bits))
+    for provider in (first, second):
+        cost.send(provider, recipient, chunks.messages(numbers), chunks.size(numbers))
+        boxes = -(-classes // CHUNK)
+        cost.send(provider, recipient, boxes, boxes * VECTOR_BYTES + label_bytes // 2)
