@@ -44,13 +44,13 @@ class Echoed(Elements, tag="cardinality.echoed"):
 
 
 class Common(Message, tag="cardinality.common"):
-    """How many elements both lists had in common."""
+    """The number of elements that both lists had in common."""
 
     number: Count
 
 
 async def count_common(channel: Channel, ids: Sequence[str]) -> int:
-    """How many ids the two parties of this channel have in common. Raises `InputError` for a repeated id."""
+    """The number of ids that the two parties of this channel have in common. Raises `InputError` for a repeated id."""
     if len(channel.peers) != 1:
         raise InputError(f"cardinality is for two parties, here are {len(channel.parties)}")
     [peer] = channel.peers
@@ -87,6 +87,6 @@ def shuffled(points: Points, stream: Stream) -> Points:
 
 
 def ideal(inputs: Mapping[str, Collection[str]]) -> int:
-    """What a trusted party would answer."""
+    """The answer of a trusted party."""
     first, second = inputs.values()
     return len(set(first) & set(second))

@@ -233,7 +233,7 @@ async def opened(channel: Channel, sender: str, shares: Bits) -> Bits:
 
 
 def starts(lengths: Longs) -> Longs:
-    """Where each of several stretches begins, one after the other."""
+    """The place at which each of several stretches begins, one after the other."""
     return np.asarray(np.cumsum(lengths) - lengths, dtype=np.int64)
 
 
@@ -256,7 +256,7 @@ def shuffled(lengths: Longs, stream: Stream) -> Longs:
 
 
 def ideal_signs(numbers: Sequence[int]) -> Bits:
-    """What a trusted party would answer."""
+    """The answer of a trusted party."""
     return np.array([number >= 0 for number in numbers], dtype=bool)
 
 

@@ -53,7 +53,7 @@ MIND = (
 
 
 def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
-    """About what a run costs, and what it teaches."""
+    """The estimated cost of a run, and what it teaches."""
     params = Parameters.of(study)
     population = len(params.population)
     users = [min(rows.get(name, 0), population) for name in (params.first, params.second)]
@@ -83,7 +83,7 @@ def _common(params: Parameters, users: Sequence[int]) -> float:
 
 
 def _classes(params: Parameters, users: Sequence[int]) -> int:
-    """About how many classes there will be: k common users or more in each, and enough for delta to hold by chance.
+    """The number of classes, about: k common users or more in each, and enough for delta to hold by chance.
 
     Where the part of users that are common is near delta, small classes exceed it: one of n users has a part that
     strays by the root of part (1 - part) / n, for which there must be room.
@@ -160,7 +160,7 @@ def _level(cost: CostEstimate, params: Parameters, steps: Sequence[GroupTurn]) -
 
 
 def _cuts(cost: CostEstimate, params: Parameters, names: tuple[str, str], steps: Sequence[GroupTurn]) -> None:
-    """What the first of these names divides."""
+    """Adds the groups that the first of these names divides."""
     if not steps:
         return
     divider, other = names

@@ -33,14 +33,14 @@ SCORE_BITS = UNIT.bit_length() + 2
 
 
 class Candidates(Message, tag="federate.candidates"):
-    """For each group that the sender divides how many cuts it considers, and each one's number of members above it."""
+    """The number of cuts that the sender considers in each group that it divides, and of the members above each."""
 
     counts: Vector
     above: Vector
 
 
 class Above(Ciphers, tag="federate.above"):
-    """How many of the recipient's users lie above each cut, under the recipient's key, many in one ciphertext."""
+    """The number of the recipient's users above each cut, under the recipient's key, many in one ciphertext."""
 
 
 class Scores(Ciphers, tag="federate.scores"):
@@ -79,7 +79,7 @@ class DividedGroup:
     parts: Longs
     """Its own part of each cut's score."""
     above: Ciphertexts
-    """How many users of the other's lie above each cut, and in all."""
+    """The number of the other's users above each cut, and in all."""
 
 
 async def lead(

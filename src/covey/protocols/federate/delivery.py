@@ -39,13 +39,13 @@ Labels = Annotated[list[Label], Meta(max_length=256)]
 
 
 class Ready(Message, tag="federate.ready"):
-    """How many classes there will be."""
+    """The number of classes that there will be."""
 
     classes: Count
 
 
 class Order(Message, tag="federate.order"):
-    """In which order the classes go to the recipient: it carries nothing of how they came about."""
+    """The order in which the classes go to the recipient: it carries nothing of how they came about."""
 
     order: Vector
 

@@ -1,4 +1,4 @@
-"""Largest: which of several sums is the largest, where each has a part that is encrypted.
+"""Largest: the asker learns which of several sums is the largest, where each has a part that is encrypted.
 
 Source    a knock-out of the comparisons of `covey.protocols.federate.comparison`.
 Roles     the asker, who knows its own part of each sum and holds the other part under the reader's key; the reader.
@@ -58,12 +58,12 @@ async def answer(
 
 
 def turns(sizes: Sequence[int]) -> int:
-    """How many rounds a knock-out among so many takes."""
+    """The number of rounds of a knock-out among so many."""
     return max((max(size, 1) - 1).bit_length() for size in sizes) if len(sizes) else 0
 
 
 def matches(sizes: Sequence[int]) -> list[int]:
-    """How many matches each turn has."""
+    """The number of matches of each turn."""
     left, found = list(sizes), []
     for _ in range(turns(sizes)):
         found.append(sum(size // 2 for size in left))
@@ -87,5 +87,5 @@ COST = Cost(
 
 
 def ideal(mine: Sequence[Longs], theirs: Sequence[Longs]) -> list[int]:
-    """What a trusted party would answer."""
+    """The answer of a trusted party."""
     return [int(np.argmax(a + b)) for a, b in zip(mine, theirs, strict=True)]

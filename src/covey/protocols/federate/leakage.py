@@ -1,4 +1,4 @@
-"""What a run of `federate` teaches each party, in the ledger's sentences."""
+"""The leakage of `federate`: what a run teaches each party, in the ledger's sentences."""
 
 from __future__ import annotations
 
@@ -88,16 +88,16 @@ LEAKAGE = Leakage(
         RECIPIENT: (_RELEASED,),
     },
 )
-"""Of a run on the level schedule."""
+"""The leakage of a run on the level schedule."""
 
 
 def of_meeting(params: Parameters) -> Leakage:
-    """What the providers learn before anything is divided."""
+    """The leakage to the providers before anything is divided."""
     return MEETING if params.by_level else PAPER_MEETING
 
 
 def before(params: Parameters) -> list[Leakage]:
-    """What the division will teach."""
+    """The leakage of the division."""
     found = [DIVISION if params.by_level else PAPER_DIVISION]
     if params.alpha < 1 or not params.by_level:
         found.append(CANDIDATES)
@@ -107,7 +107,7 @@ def before(params: Parameters) -> list[Leakage]:
 
 
 def of_release(params: Parameters) -> Leakage:
-    """What the opening teaches."""
+    """The leakage of the opening."""
     return RELEASE if params.by_level else PAPER_RELEASE
 
 

@@ -27,19 +27,19 @@ NUMBER_KEY_BYTES = FRAME_BYTES + 30
 
 
 class BitKey(Message, tag="federate.bit-key"):
-    """Under which the sender reads comparisons in this session."""
+    """The key under which the sender reads comparisons in this session."""
 
     key: Point
 
 
 class NumberKey(Message, tag="federate.number-key"):
-    """Under which the sender reads numbers in this session."""
+    """The key under which the sender reads numbers in this session."""
 
     key: PublicKey
 
 
 class Membership(Ciphers, tag="federate.membership"):
-    """For each of the population whether the sender has that user, encrypted under the sender's key."""
+    """A bit for each of the population, encrypted under the sender's key: 1 if the sender has that user."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,12 @@ class Pair:
 
     @property
     def params(self) -> Parameters:
-        """What the study asks for."""
+        """The parameters of the run."""
         return self.users.params
 
     @property
     def is_first(self) -> bool:
-        """Whether this is the provider that divides where both ranges are equal."""
+        """True if this is the provider that divides where both ranges are equal."""
         return self.me == self.params.first
 
 
@@ -89,7 +89,7 @@ class CountingPair(Pair):
             raise PeerError(party=self.peer, step=channel.step, reason=str(error)) from None
 
     def theirs_among(self, members: Longs) -> Ciphertexts:
-        """How many of these the other provider has, encrypted; not yet re-randomised."""
+        """The number of these that the other provider has, encrypted; not yet re-randomised."""
         return self.theirs.totals([members.tolist()])
 
 

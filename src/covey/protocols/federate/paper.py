@@ -21,7 +21,7 @@ from covey.wire import Channel
 
 
 async def is_feasible(channel: Channel, pair: Pair, everyone: Group) -> bool:
-    """Whether the whole population as one group keeps k and delta; both learn how many users they share."""
+    """True if the whole population as one group keeps k and delta; both learn how many users they share."""
     members, own = everyone.members, pair.users
     if await too_few(channel.at("k"), pair, pair.is_first, own.member[members]):
         return False
@@ -114,14 +114,14 @@ async def follow(channel: Channel, pair: Pair, group: Group) -> Bits | None:
 
 
 async def too_few(channel: Channel, pair: Pair, asks: bool, mine: Bits) -> bool:
-    """Whether both have fewer than k of the group's members in common."""
+    """True if both have fewer than k of the group's members in common."""
     if asks:
         return await window.ask_below(channel, pair.peer, pair.their_bits, mine, pair.params.k)
     return await window.answer_below(channel, pair.peer, pair.reading, mine, pair.params.k)
 
 
 async def common_of(channel: Channel, pair: Pair, mine: Longs) -> int:
-    """How many of the population are in this set and in the one that the other provider gives."""
+    """The number of people who are in this set and in the one that the other provider gives."""
     ids = pair.params.population
     return await cardinality.count_common(channel.among(pair.me, pair.peer), [ids[member] for member in mine.tolist()])
 

@@ -1,4 +1,4 @@
-"""What a study asks of `federate`: its parties by role, its options, the population, and the studies it cannot run."""
+"""The parameters of `federate`: parties by role, options, the population, and a refusal of what it cannot run."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Parameters:
     candidates: int
     """Cuts per group; 0 for every value."""
     sensitive: bool
-    """Whether delta must hold for exact values too."""
+    """True if delta must hold for exact values too."""
     by_level: bool
     bits: int
     first: str
@@ -130,7 +130,7 @@ class Parameters:
 
     @property
     def width(self) -> int:
-        """How many combinations of exact values there are."""
+        """The number of combinations of exact values."""
         return math.prod(map(len, self.domains.values()))
 
     def columns(self, provider: str) -> tuple[Column, ...]:

@@ -1,4 +1,4 @@
-"""Where to cut a group: the candidates, and what each provider adds to a candidate's score.
+"""The choice of a cut: the candidates, and what each provider adds to a candidate's score.
 
 Source    Takenouchi, Kawamura & Ohsuga, section 5.2. S(c) = -alpha L(c) / max L + (1 - alpha) / 2 of the sum, over both
           providers, of DE(c, n) / max DE(n): L the sum of distances of the dividing provider's users to the cut, DE the
@@ -26,7 +26,7 @@ class Cuts:
     codes: Longs
     """The lowest code of the upper half of each."""
     upper: Longs
-    """How many members the upper half has."""
+    """The number of members of each upper half."""
     size: int
 
     def __len__(self) -> int:

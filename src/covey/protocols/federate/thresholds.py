@@ -22,7 +22,7 @@ from covey.wire import Channel
 
 
 def tests_of(params: Parameters) -> int:
-    """How many tests a group has."""
+    """The number of tests of a group."""
     return 1 if params.delta is None else 3
 
 
@@ -33,7 +33,7 @@ def width_of(params: Parameters, size: int) -> int:
 
 
 async def is_feasible(channel: Channel, pair: CountingPair, everyone: Group) -> bool:
-    """Whether the whole population as one group keeps k and delta; the first provider asks, and both learn it."""
+    """True if the whole population as one group keeps k and delta; the first provider asks, and both learn it."""
     together = tests_of(pair.params)
     widths = [width_of(pair.params, len(everyone.members))] * together
     if pair.is_first:
@@ -62,7 +62,7 @@ async def keep_exact_values(channel: Channel, pair: CountingPair, leaves: list[G
 async def ask_tests(
     channel: Channel, pair: CountingPair, numbers: Sequence[Ciphertexts], widths: Sequence[int], together: int
 ) -> Bits:
-    """Whether all of each `together` numbers are zero or more."""
+    """True for each `together` numbers that are all zero or more."""
     joined, lengths = Ciphertexts.join(pair.theirs.key, numbers), np.array(widths, dtype=np.int64)
     shares = await comparison.ask_signs(channel.at("signs"), pair.peer, pair.their_bits, joined, lengths)
     return await comparison.ask_verdicts(channel.at("verdict"), pair.peer, pair.their_bits, shares, together)
@@ -76,7 +76,7 @@ async def answer_tests(channel: Channel, pair: CountingPair, widths: Sequence[in
 
 
 def group_tests(pair: CountingPair, members: Longs, users: Ciphertexts) -> Ciphertexts:
-    """What must be zero or more in a group of which the other provider has so many users."""
+    """The numbers that must be zero or more in a group of which the other provider has so many users."""
     own, delta = pair.users.holding(members), pair.params.delta
     common = pair.theirs_among(own)
     found = [common.plus_numbers([-pair.params.k])]
@@ -88,7 +88,7 @@ def group_tests(pair: CountingPair, members: Longs, users: Ciphertexts) -> Ciphe
 
 
 def exact_tests(pair: CountingPair, group: Group) -> Ciphertexts:
-    """For each exact value what must be zero or more: delta times our users that have it, less the common ones."""
+    """For each exact value, a number that must be zero or more: delta times our users that have it, less the common."""
     delta = pair.params.delta
     if delta is None:
         raise InputError("presence of exact values is tested only where the study has a delta")

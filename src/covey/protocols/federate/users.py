@@ -27,7 +27,7 @@ from covey.schema import Column
 from covey.table import Table
 
 UNIT = 1 << 16
-"""What a range or a score of 1 is as a whole number."""
+"""The whole number that stands for a range or a score of 1."""
 
 _SEATS = 4
 """Places on the ring for each existing user: more even shares."""
@@ -56,7 +56,7 @@ class Axis:
         return cls(column, tree, place)
 
     def label(self, low: int, high: int) -> str:
-        """What is published of the codes from `low` to `high`."""
+        """The published label of the codes from `low` to `high`."""
         if isinstance(self.column.hierarchy, Interval):
             ends = number(self.tree.labels[low]), number(self.tree.labels[high])
             if ends[0] is not None and ends[1] is not None:
@@ -67,7 +67,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class OwnUsers:
-    """What a provider knows by itself."""
+    """All that a provider knows by itself."""
 
     params: Parameters
     table: Table
@@ -104,7 +104,7 @@ class OwnUsers:
 
     @property
     def member(self) -> Bits:
-        """Whom of the population this provider has."""
+        """The members of the population that this provider has."""
         return np.asarray(self.row >= 0)
 
     def spread(self, group: Longs) -> tuple[int, int]:
@@ -137,7 +137,7 @@ class OwnUsers:
         return rows
 
     def box(self, group: Longs) -> tuple[str, ...]:
-        """What is published of the group in this provider's columns: it covers all its existing users there."""
+        """The group's published labels in this provider's columns; they cover all its existing users there."""
         rows = self.row[group]
         rows = rows[rows >= 0]
         codes = self.table.codes[:, rows]

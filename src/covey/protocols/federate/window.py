@@ -1,4 +1,4 @@
-"""Window test: two learn whether their private sets have fewer than k elements in common, and nothing else.
+"""Window test: two learn if their private sets have fewer than k elements in common, and nothing else.
 
 Source    the cardinality threshold of Freedman, Nissim & Pinkas 2004 as sums under additive encryption. The *reader*
           encrypts for each of a public list whether it has it; the *asker* adds up those that it has itself, to x, and
@@ -64,5 +64,5 @@ async def answer_below(channel: Channel, asker: str, key: ReadingKey, mine: Bits
 
 
 def ideal(first: Bits, second: Bits, k: int) -> bool:
-    """What a trusted party would answer."""
+    """The answer of a trusted party."""
     return int((first & second).sum()) < k

@@ -3,12 +3,14 @@
 Source    ours (docs/protocols/peel.md). A public list of generalizations is visited by increasing loss; tuples that k
           or more of the remaining records share are published as classes, and their records leave.
 Roles     every party alike, a holder of rows; three or more by shares, two by oblivious transfer.
-Security  semi-honest; up to (m - 1) // 2 of m parties may collude. Each party learns the release, the frequencies of
-          values that k or more records have, and of tested buckets of tuples whether k or more records are in them;
-          with two parties also the other's part of every number, and which tuples the other has k records of alone.
-Not       a party that lies changes the classes: planted records buy a bit about a tuple each. Repeated runs on changed
-          data can be subtracted. A majority that colludes sees the others' counts. Where a party has k - 1 records of a
-          tuple that is not published, it learns that nobody else had one then: that is so of any peeling.
+Security  semi-honest; up to (m - 1) // 2 of m parties may collude. Each party learns the release, and how many records
+          have each value that k or more records have. Of each tested bucket of tuples it learns if k or more records
+          are in it. With two parties, each also learns the other's part of every number, and the tuples of which the
+          other has k records alone.
+Not       a party that lies changes the classes: with each record that it plants it can learn one bit about a tuple.
+          Two runs on changed data can be subtracted from each other. A majority that colludes sees the others' counts.
+          A party with k - 1 records of a tuple that is not published learns that nobody else has one: that is so of any
+          peeling.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Threshold test between two: both learn whether their numbers add up to a bound or more, and nothing else.
+"""Threshold test between two: both learn if their numbers add up to a bound or more, and nothing else.
 
 Source    Kolesnikov and Kumaresan 2013, one out of N oblivious transfers for the price of a few hashes each, from 256
           transfers on the group (Chou and Orlandi 2015). The *chooser* (the first by name) picks by its own number the
@@ -61,7 +61,7 @@ class Sealed(Chunk[bytes], tag="choice.sealed"):
 
 
 class Answers(Chunk[bytes], tag="choice.answers"):
-    """What the chooser read."""
+    """The answers that the chooser read."""
 
     bits: bytes
 
@@ -74,7 +74,7 @@ COST = Cost(
         + 3 * MESSAGE_BYTES * len(_spans(width))
     ),
 )
-"""Of one `reaches`, after `ObliviousTests.meet`."""
+"""The cost of one `reaches`, after `ObliviousTests.meet`."""
 
 
 class ObliviousTests:
@@ -110,7 +110,7 @@ class ObliviousTests:
         return cls(channel.me, peer, False, (_streams(channel, offer.times(scalars)),), bits)
 
     async def reaches(self, channel: Channel, mine: Words, bound: int) -> Bits:
-        """Where the two numbers add up to the bound or more. Raises InputError for a bound above 255."""
+        """The places at which the two numbers add up to the bound or more. Raises InputError for a bound above 255."""
         if not 1 <= bound <= LARGEST:
             raise InputError(f"between two parties a bound of {bound} cannot be tested; it is {LARGEST} at most")
         clipped = np.minimum(mine, np.uint64(bound)).astype(np.int64)

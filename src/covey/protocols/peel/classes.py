@@ -1,4 +1,4 @@
-"""Tuples that may become classes, the classes that were published, and what was opened on the way."""
+"""Tuples that may become classes, the classes that were published, and counts of what was opened on the way."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _meet(low: Ints, high: Ints, lows: Ints, highs: Ints) -> Bits:
 
 @dataclass
 class Openings:
-    """What was opened in a run, counted; every party counts the same."""
+    """Counts of what was opened in a run; every party counts the same."""
 
     tests: int = 0
     """Bits: whether a bucket or a tuple has k or more records."""
@@ -88,7 +88,7 @@ class Openings:
 
 @dataclass
 class Classes:
-    """What was published."""
+    """The classes that were published."""
 
     node: list[int] = field(default_factory=list)
     boxes: list[Ints] = field(default_factory=list)

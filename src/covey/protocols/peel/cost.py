@@ -1,4 +1,4 @@
-"""What a run will cost, estimated on a made-up table: few values are frequent, and most records resemble others.
+"""The cost of a run, estimated on a made-up table: few values are frequent, and most records resemble others.
 
 How frequent and how much alike was chosen so that the tests that Adult needs at k = 10 and 50 come out right within a
 third; on other tables expect the order of magnitude.
@@ -32,7 +32,7 @@ SECONDS_PER_PAD = 0.15e-6
 SECONDS_PER_ROW = 1e-4
 SECONDS_PER_ROUND = 3e-3
 _ROW_BYTES = 64
-"""Of a shuffled row's values, about."""
+"""Bytes of a shuffled row's values, about."""
 _ROWS = 20_000
 """Rows of the synthetic table at most; more are scaled up."""
 
@@ -44,7 +44,7 @@ REPEATED = (
 
 
 def foresee(study: Study, rows_of: Mapping[str, int]) -> Forecast:
-    """About what a run costs, and what it teaches before its numbers are known."""
+    """The estimated cost of a run, and what it teaches before its numbers are known."""
     params, parties = Parameters.of(study), len(study.parties)
     records = max(sum(rows_of.values()), params.k)
     trees = tuple(column.tree() for column in study.quasi)
@@ -98,7 +98,7 @@ class _Visits:
     publishing: int
 
     def rounds(self, params: Parameters) -> int:
-        """About how many exchanges follow each other: measured on Adult and on the sample of hospitals."""
+        """The number of exchanges that follow each other, about: measured on Adult and on the sample of hospitals."""
         windows = -(-self.tests // WINDOW)
         found = {"visit": 2 * self.number + 10 * self.publishing, "skip": 2 * windows + 10 * self.publishing}
         searched = found.get(params.mode, 24 * windows)
@@ -120,7 +120,7 @@ def _visits(
 
 
 def _frequencies(values: int, rows: int) -> Longs:
-    """How many rows have each value, if the n-th has n^-1.3 times as many as the first."""
+    """The number of rows that have each value, if the n-th has n^-1.3 times as many as the first."""
     share = 1.0 / np.arange(1, values + 1) ** 1.3
     counts: Longs = np.maximum(1, np.round(rows * share / share.sum())).astype(np.int64)
     return counts

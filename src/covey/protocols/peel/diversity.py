@@ -1,4 +1,4 @@
-"""Diversity of a class, jointly: whether each sensitive value has at most 1/l of its records, and nothing else.
+"""Diversity of a class, jointly: everyone learns if each sensitive value has at most 1/l of its records, and no more.
 
 A value fits if a c - b f lies in 0 … a c, where f of the c records have it and l = b / a. The parties find, by tests,
 between which powers of two times k the count c lies; then one opening says whether all values fit. That is two times
@@ -28,12 +28,12 @@ _TESTS = 1 << 15
 
 @dataclass
 class DiversityOpenings:
-    """What tests of diversity opened, counted."""
+    """Counts of what tests of diversity opened."""
 
     tuples: int = 0
     failed: int = 0
     rungs: int = 1
-    """Powers of two times k that tuples were compared with so far."""
+    """The number of powers of two times k that tuples were compared with so far."""
     opened: int = 0
     """Tuples so large that the numbers of records per value were opened."""
 

@@ -1,4 +1,4 @@
-"""What a run of `peel` teaches each party, in sentences with the run's numbers."""
+"""The leakage of `peel`: what a run teaches each party, in sentences with the run's numbers."""
 
 from __future__ import annotations
 
@@ -72,11 +72,11 @@ COUNTED_DIVERSE = Leakage(
 )
 
 LEAKAGE = Leakage(everyone=(*marginals.LEAKAGE.everyone, *VISITS.everyone, *rows.LEAKAGE.everyone))
-"""Of a run in visit mode without further constraints, before its numbers are known."""
+"""The leakage of a run in visit mode without further constraints, before its numbers are known."""
 
 
 def before(params: Parameters, nodes: int) -> list[tuple[Leakage, dict[str, object]]]:
-    """What the visits will teach."""
+    """The leakage of the visits, known before the first of them."""
     k = params.k
     lines: list[tuple[Leakage, dict[str, object]]] = [(coin.LEAKAGE, {}), (VISITS, {"nodes": nodes, "k": k})]
     if params.mode == "skip":
@@ -95,7 +95,7 @@ def before(params: Parameters, nodes: int) -> list[tuple[Leakage, dict[str, obje
 
 
 def after(params: Parameters, openings: Openings, classes: int) -> list[tuple[Leakage, dict[str, object]]]:
-    """The same in numbers."""
+    """The numbers of what the visits opened, known after the last of them."""
     numbers: dict[str, object] = {
         "tests": openings.tests,
         "heavy": openings.heavy,

@@ -1,4 +1,4 @@
-"""What is left over joins the cheapest classes, where the study says so: its owners have agreed to that.
+"""Leftover records join the cheapest classes, where the study says so: their owners have agreed to that.
 
 Classes' labels and sizes are public, so each owner finds by itself the class in which its record costs least: what the
 class's records lose by wider labels, and what the record itself loses. It names the class, and the labels that cover
@@ -33,7 +33,7 @@ class Joined:
 
 
 async def join(seat: Seat, published: PublishedClasses, trees: Sequence[Hierarchy], mine: Joined, rows: int) -> Joined:
-    """What becomes of all `rows` records that are left over, of which some are this party's.
+    """The classes that all `rows` records that are left over join; some of these records are this party's.
 
     The ledger has said before what this teaches (`leakage.LEFTOVER`).
     """

@@ -1,4 +1,4 @@
-"""What a study asks of `peel`: its options, and the studies that it cannot run."""
+"""The parameters of `peel`: its options, and a refusal of the studies that it cannot run."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ class Parameters:
 
     k: int
     two: bool
-    """Whether there are just two parties."""
+    """True if there are just two parties."""
     mode: str
     buckets: int
     nodes: int
     most_of_one: int | None
-    """How many records of one party count towards k; None where all do."""
+    """The number of records of one party that count towards k at most; None where all do."""
     none_or_many: int | None
     """A class has so many records that are not a party's, or none, for each party; None where that is not asked for."""
     diverse: Fraction | None
@@ -69,7 +69,7 @@ class Parameters:
     watched: tuple[Column, ...]
     """The sensitive columns, where diversity is asked for."""
     merge: bool = False
-    """Whether what is left over joins other classes."""
+    """True if what is left over joins other classes."""
     sites: tuple[int, int] | None = None
     """The place of the column that may tell a site, and how many sites every label of it is to have."""
 
@@ -103,7 +103,7 @@ class Parameters:
 
 
 def _require_of_two(study: Study) -> None:
-    """What two parties cannot have: all that needs shares."""
+    """Raises InputError for what two parties cannot have: all that needs shares."""
     refused = [
         (study.privacy.l is not None, "l"),
         (study.privacy.site_l is not None, "site_l"),
@@ -139,7 +139,7 @@ def _require_listed(study: Study) -> None:
 
 
 def _merges(study: Study) -> bool:
-    """Whether the leftover joins classes. Raises InputError where that could undo what the study asks for."""
+    """True if the leftover joins classes. Raises InputError where that could undo what the study asks for."""
     asked = LEFTOVER.of(study.options)
     if asked == "merge" and study.privacy.l is not None:
         raise InputError('[protocol] leftover = "merge" could undo a class\'s l; use "withhold", or leave l out')

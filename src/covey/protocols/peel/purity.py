@@ -117,7 +117,7 @@ def _sent(parties: int) -> int:
 
 
 def _messages(parties: int, buckets: int, pure: int, limbs: int) -> int:
-    """Of each party's peers some derive its sums' shares, some its factors', and with an even number one neither."""
+    """Some of a party's peers derive its sums' shares, some its factors', and with an even number one neither."""
     derive = sharing.threshold(parties)
     sums, factors, both = (messages(each * buckets) for each in (3 + limbs, 2, 5 + limbs))
     shared = parties * (derive * (sums + factors) + (parties - 1 - 2 * derive) * both)
@@ -134,4 +134,4 @@ COST = Cost(
         + MESSAGE_BYTES * _messages(parties, buckets, pure, limbs)
     ),
 )
-"""Of one examination: `purity` of all buckets, `tuples` of the pure ones."""
+"""The cost of one examination: `purity` of all buckets, `tuples` of the pure ones."""

@@ -24,7 +24,7 @@ class OwnRecords:
     values: tuple[Longs, ...]
     """Per watched column each row's value, counted through all columns."""
     width: int
-    """How many values the watched columns have in all."""
+    """The number of values that the watched columns have in all."""
 
     @classmethod
     def of(cls, table: Table, params: Parameters) -> OwnRecords:

@@ -1,4 +1,4 @@
-"""Finding: which tuples at some lattice nodes do k or more remaining records share?
+"""Search for the tuples at some lattice nodes that k or more remaining records share.
 
 Tuples lie in *tables* of buckets: one bucket per possible tuple where these are few (dense), else buckets by a hash. Of
 each bucket everyone learns whether it is heavy, of a heavy hashed one whether it is pure, of a pure one its tuple. What
@@ -88,7 +88,7 @@ class Finder:
     openings: Openings = field(default_factory=Openings)
 
     def tests(self, node: int) -> int:
-        """How many buckets a node's first table has."""
+        """The number of buckets of a node's first table."""
         return min(self.lattice.domain(self.nodes[node]), self.params.buckets * self.remaining)
 
     def lay(self, node: int, items: Longs) -> BucketTable:
@@ -101,7 +101,7 @@ class Finder:
         return BucketTable(node, self.tables, items, keys, keys[0].astype(np.int64), domain, dense=True)
 
     def lay_again(self, node: int, items: Longs, heavy: int) -> BucketTable:
-        """What was in that many heavy buckets of a node, hashed."""
+        """A new table of the items that were in that many heavy buckets of a node."""
         return self._hashed(node, items, self._keys(node, items), max(SMALLEST, PER_IMPURE * heavy))
 
     def _keys(self, node: int, items: Longs) -> Words:
@@ -114,7 +114,7 @@ class Finder:
         )
 
     async def test(self, channel: Channel, mine: Longs) -> Bits:
-        """Where the joint counts reach k; of each party's own, no more than the parameters allow are counted."""
+        """The places at which the joint counts reach k; of each party no more records count than the parameters allow."""
         if self.params.most_of_one is not None:
             mine = np.minimum(mine, self.params.most_of_one)
         self.openings.tests += len(mine)

@@ -47,7 +47,7 @@ async def lift(channel: Channel, params: Parameters, table: Table) -> Table:
 
 
 def ideal(params: Parameters, tables: list[Table]) -> list[Table]:
-    """What a trusted party would make of them."""
+    """The tables as a trusted party would lift them."""
     if params.sites is None:
         return tables
     column, sites = params.sites

@@ -1,4 +1,4 @@
-"""ThresholdTests are prepared ahead, beside the visits that use them, and never many more than will soon be used.
+"""Supply of threshold tests, prepared beside the visits that use them, and never many more than will soon be used.
 
 What is ordered, and when, depends only on what is public, so that all parties prepare the same batches. Lanes work on
 several batches at once: a batch takes several exchanges, and a visit should not wait for them. Whatever the number of
@@ -38,7 +38,7 @@ class ThresholdTests(Interface):
         ...
 
     async def reaches(self, channel: Channel, mine: Words) -> Bits:
-        """Where the parties' numbers add up to the bound or more."""
+        """The places at which the parties' numbers add up to the bound or more."""
         ...
 
     def prepared(self, use: str, bound: int, width: int) -> Awaitable[Prepared]:
@@ -101,7 +101,7 @@ class Supply:
         self._refill()
 
     async def reaches(self, channel: Channel, mine: Words) -> Bits:
-        """Where the parties' numbers add up to the bound or more."""
+        """The places at which the parties' numbers add up to the bound or more."""
         return await threshold_test.reaches(channel, await self.take(len(mine)), mine)
 
     async def take(self, width: int) -> Prepared:

@@ -42,11 +42,11 @@ class Lattice:
         return cls(trees, nodes, places)
 
     def sizes(self, levels: Ints) -> list[int]:
-        """How many nodes each column has on its level."""
+        """The number of nodes that each column has on its level."""
         return [len(self.nodes[column][level]) for column, level in enumerate(levels.tolist())]
 
     def domain(self, levels: Ints) -> int:
-        """How many tuples there could be at this lattice node."""
+        """The number of tuples that there could be at this lattice node."""
         return math.prod(self.sizes(levels))
 
     def limbs(self, levels: Ints) -> list[list[int]]:

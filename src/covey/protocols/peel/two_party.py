@@ -43,7 +43,7 @@ class TwoPartyTests:
         """Nothing is prepared."""
 
     async def reaches(self, channel: Channel, mine: Words) -> Bits:
-        """Where the two numbers add up to the bound or more."""
+        """The places at which the two numbers add up to the bound or more."""
         return await self._pair.reaches(channel, mine, self._bound)
 
     def prepared(self, use: str, bound: int, width: int) -> Awaitable[Prepared]:
@@ -58,7 +58,7 @@ class TwoPartyTests:
 
 
 async def name_own(channel: Channel, keys: Sequence[Words], counts: Sequence[Longs], k: int) -> list[Words]:
-    """Of each table the tuples (limbs x tuples, each once) of which one of the two has k records or more.
+    """The tuples of each table (limbs x tuples, each once) of which one of the two has k records or more.
 
     `keys` has each table's own tuples, which may repeat, and `counts` their records.
     """
@@ -81,7 +81,7 @@ async def _say(channel: Channel, peer: str, parts: Iterable[Alone]) -> tuple[Wor
 
 
 async def _hear(channel: Channel, peer: str, limbs: Sequence[int]) -> tuple[Words, Words]:
-    """How many tuples of each table the peer names, and all their limbs: as many as it says first, or fewer."""
+    """The number of tuples of each table that the peer names, and all their limbs: as many as it says, or fewer."""
     first = await channel.receive(peer, Alone)
     sizes, parts = first.sizes.words, [first.keys.words]
     most = sum(size * limb for size, limb in zip(sizes.tolist(), limbs, strict=False))
@@ -108,7 +108,7 @@ def _cut(sizes: Words, flat: Words, limbs: Sequence[int]) -> list[Words] | None:
 
 
 async def same_tuple(channel: Channel, keys: Sequence[Words], place: Sequence[Longs], widths: Sequence[int]) -> Bits:
-    """Of each heavy bucket of some tables whether both have just one tuple there, and the same."""
+    """The heavy buckets of some tables in which both have just one tuple, and the same: True for these."""
     texts: list[bytes | None] = []
     for own, where, width in zip(keys, place, widths, strict=True):
         low, single = lowest(own, where, width)

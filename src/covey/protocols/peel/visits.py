@@ -67,7 +67,7 @@ class Peeling:
         return window
 
     def _soon(self, position: int) -> int:
-        """About how many tests the next windows need: no table will be larger than it would be now."""
+        """The number of tests that the next windows need, about: no table will be larger than it would be now."""
         finder, end = self.finder, len(self.finder.nodes)
         if finder.params.mode == "visit":
             return sum(finder.tests(node) for node in range(position, min(position + VISITS_AHEAD, end)))
@@ -160,7 +160,7 @@ class Peeling:
             await self._settle(at.at("settle"), found)
 
     async def _find_again(self, channel: Channel, heavy: HeavyBuckets) -> FrequentTuples:
-        """What is still heavy of buckets that once were, now that other classes were published."""
+        """The frequent tuples of buckets that once were heavy, now that other classes were published."""
         finder, table = self.finder, heavy.table
         if table.dense:
             once = finder.dense(heavy)
