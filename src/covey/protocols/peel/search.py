@@ -114,7 +114,7 @@ class Finder:
         )
 
     async def test(self, channel: Channel, mine: Longs) -> Bits:
-        """The places at which the joint counts reach k; of each party no more records count than the parameters allow."""
+        """The places at which the joint counts reach k; each party's records count as far as the parameters allow."""
         if self.params.most_of_one is not None:
             mine = np.minimum(mine, self.params.most_of_one)
         self.openings.tests += len(mine)
