@@ -93,14 +93,14 @@ def declared(provider: str, params: Parameters, first: OwnUsers, second: OwnUser
                 below += halves
         levels.append(tuple(turns))
     leaves.sort(key=lambda group: group.path)
-    joined = []
+    tested = []
     while params.sensitive:
         good = [keeps_exactly(params, first, second, group.members) for group in leaves]
-        joined.append(tuple(good))
+        tested.append(tuple(good))
         if all(good):
             break
         leaves = joined(leaves, [group for group, fine in zip(leaves, good, strict=True) if not fine])
-    return Learned(provider, True, tuple(levels), tuple(joined), len(leaves))
+    return Learned(provider, True, tuple(levels), tuple(tested), len(leaves))
 
 
 def _turn(provider: str, params: Parameters, first: OwnUsers, second: OwnUsers, group: Group, stream: Stream) -> Turn:
