@@ -5,12 +5,11 @@ Per cell, for a node B of a tree over the domain A (in the literature's names):
     lm          (|B| - 1) / (|A| - 1); also NCP, and GCP for its mean over a table
     em          H(X | B) in bits: what is left unknown of the value, under the column's distribution
     em-monotone Pr(B) H(X | B): never falls on the way up, where plain EM may
-    entropy     -log2 Pr(x | B) for the record's own value x: non-uniform entropy
     precision   level(B) / height: the tree measure
 
 A record's loss is the mean over its columns, a table's the mean over its records; a withheld record is lost in full.
 
-Per table: discernibility DM, average class size C_avg, classification CM.
+Per table: discernibility DM, average class size C_avg. The judge has these and more by code of its own (`judge.loss`).
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from covey.arrays import Floats, Ints, Longs
+from covey.arrays import Floats, Longs
 from covey.errors import InputError
 from covey.hierarchy import Hierarchy
 
@@ -68,12 +67,6 @@ def _entropy_below(tree: Hierarchy, counts: Longs) -> tuple[Floats, Floats]:
 def _sums_below(tree: Hierarchy, leaf_values: Floats) -> Floats:
     prefix = np.concatenate([[0.0], np.cumsum(leaf_values)])
     return np.asarray(prefix[tree.last + 1] - prefix[tree.first], dtype=np.float64)
-
-
-def nonuniform_entropy(tree: Hierarchy, counts: Longs, leaf: Ints, node: Ints) -> Floats:
-    """For each record -log2 Pr(its value | its published node)."""
-    below = _sums_below(tree, counts.astype(np.float64))
-    return np.asarray(-np.log2(counts[leaf] / below[node]), dtype=np.float64)
 
 
 def node_costs(tree: Hierarchy, measure: str, counts: Longs | None = None) -> Floats:
@@ -124,8 +117,3 @@ def discernibility(class_sizes: Longs, withheld: int = 0) -> int:
 def average_class(class_sizes: Longs, k: int) -> float:
     """C_avg: the mean class size over k."""
     return float(class_sizes.mean() / k) if len(class_sizes) else math.inf
-
-
-def classification(labels_per_class: Sequence[Longs]) -> int:
-    """CM: how many records do not have their class's most frequent label."""
-    return int(sum(int(counts.sum() - counts.max()) for counts in labels_per_class if counts.sum()))

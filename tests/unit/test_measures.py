@@ -52,12 +52,6 @@ def test_em_is_the_entropy_of_what_lies_below(tree: Hierarchy, data: st.DataObje
         assert found[node] == pytest.approx(-sum(p * math.log2(p) for p in shares), abs=1e-9)
 
 
-def test_non_uniform_entropy_is_per_record() -> None:
-    counts = np.array([2, 1, 3])
-    root, leaf = np.array([TREE.root] * 2, np.int32), np.array([0, 2], np.int32)
-    assert measures.nonuniform_entropy(TREE, counts, leaf, root) == pytest.approx([math.log2(3), 1.0])
-
-
 def test_lm_in_integers_is_exact() -> None:
     sizes = (73, 6, 15, 6, 4, 2, 41)
     trees = [Hierarchy.from_paths([[f"v{i}", "*"] for i in range(size + 1)]) for size in sizes]
@@ -79,9 +73,8 @@ def test_discernibility_charges_a_withheld_record_the_whole_table() -> None:
     assert measures.discernibility(np.array([3]), withheld=2) == 9 + 2 * 5
 
 
-def test_average_class_and_classification() -> None:
+def test_average_class() -> None:
     assert measures.average_class(np.array([5, 15]), k=5) == 2
-    assert measures.classification([np.array([3, 1]), np.array([0, 4])]) == 1
 
 
 def test_an_unknown_measure_and_em_without_frequencies_are_refused() -> None:

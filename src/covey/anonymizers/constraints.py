@@ -217,11 +217,6 @@ def _flat_histogram(problem: Problem, starts: Longs) -> Longs:
     return np.concatenate([np.empty(0), *parts]).astype(np.int64)
 
 
-def satisfied(problem: Problem, histogram: Longs, size: int) -> bool:
-    """Whether a class of that flat histogram and size keeps everything the problem asks."""
-    return kept(limits_of(problem), histogram, size)
-
-
 def histograms(problem: Problem, partition: Partition) -> Longs:
     """Each class's flat histogram, classes x width."""
     places = flat_codes(problem)

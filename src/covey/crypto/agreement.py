@@ -12,8 +12,6 @@ from covey.crypto.rng import Stream, derive
 from covey.crypto.secret import Secret
 from covey.errors import InputError
 
-PUBLIC_BYTES = 32
-
 
 class AgreementKey:
     """One party's half of the agreement, for one session."""

@@ -206,11 +206,6 @@ class SecretKey:
         p, q = self._p, self._q
         return [int(self._joined(p.read(value), q.read(value))) for value in ciphertexts.values]
 
-    def decrypt_signed(self, ciphertexts: Ciphertexts) -> list[int]:
-        """The numbers; those above n / 2 stand for negative ones."""
-        n = int(self.public.n)
-        return [number - n if 2 * number > n else number for number in self.decrypt(ciphertexts)]
-
     def _masks(self, exponents: Sequence[bytes]) -> list[mpz]:
         public, p, q = self.public, self._p, self._q
         if self._tables is None:

@@ -39,11 +39,6 @@ def share(secrets: Words, degree: int, parties: int, stream: Stream, field: Fiel
     return extend(known, range(1, parties + 1), field)
 
 
-def share_zero(width: int, degree: int, parties: int, stream: Stream, field: Field = F61) -> Words:
-    """Shares of zeros, which hide everything about a polynomial of that degree but its value at 0."""
-    return share(np.zeros(width, dtype=np.uint64), degree, parties, stream, field)
-
-
 def split(secrets: Words, parties: int, stream: Stream, field: Field = F61) -> Words:
     """Additive shares: they add up to the secrets, and all but one say nothing."""
     rows = [field.draw(stream, len(secrets)) for _ in range(parties - 1)]

@@ -18,7 +18,6 @@ from covey.anonymizers.constraints import (
     kept,
     limits_of,
     require_feasible,
-    satisfied,
 )
 from covey.anonymizers.problem import Distance, Diversity, Partition, Problem, Sensitive
 from covey.arrays import Floats, Longs
@@ -86,26 +85,26 @@ SMALL = st.lists(st.integers(0, 4), min_size=1, max_size=12)
 
 def test_frequency_l_allows_a_value_exactly_size_over_l_records() -> None:
     problem = table([0, 1, 2], l=3)
-    assert satisfied(problem, counted(2, 2, 2, 0, 0), 6)
-    assert not satisfied(problem, counted(3, 2, 2, 0, 0), 7)
+    assert kept(limits_of(problem), counted(2, 2, 2, 0, 0), 6)
+    assert not kept(limits_of(problem), counted(3, 2, 2, 0, 0), 7)
 
 
 def test_distinct_l_counts_the_values_that_occur() -> None:
     problem = table([0, 1, 2], l=3, diversity="distinct")
-    assert satisfied(problem, counted(9, 1, 0, 1, 0), 11)
-    assert not satisfied(problem, counted(9, 2, 0, 0, 0), 11)
+    assert kept(limits_of(problem), counted(9, 1, 0, 1, 0), 11)
+    assert not kept(limits_of(problem), counted(9, 2, 0, 0, 0), 11)
 
 
 def test_entropy_l_of_equal_counts_is_their_number() -> None:
     problem = table([0, 1, 2], l=3, diversity="entropy")
-    assert satisfied(problem, counted(4, 4, 4, 0, 0), 12)
-    assert not satisfied(problem, counted(4, 4, 3, 0, 0), 11)
+    assert kept(limits_of(problem), counted(4, 4, 4, 0, 0), 12)
+    assert not kept(limits_of(problem), counted(4, 4, 3, 0, 0), 11)
 
 
 def test_c_asks_that_the_top_value_is_rarer_than_c_times_the_values_from_the_lth_on() -> None:
     problem = replace(table([0, 1, 2], l=2, diversity="distinct"), c=2.0)
-    assert satisfied(problem, counted(5, 2, 1, 0, 0), 8)
-    assert not satisfied(problem, counted(6, 2, 1, 0, 0), 9)
+    assert kept(limits_of(problem), counted(5, 2, 1, 0, 0), 8)
+    assert not kept(limits_of(problem), counted(6, 2, 1, 0, 0), 9)
 
 
 def test_a_c_that_the_whole_table_does_not_keep_is_refused() -> None:
@@ -114,16 +113,16 @@ def test_a_c_that_the_whole_table_does_not_keep_is_refused() -> None:
 
 
 def test_k_is_looked_at_beside_l() -> None:
-    assert not satisfied(table([0, 1], k=5, l=2), counted(2, 2, 0, 0, 0), 4)
-    assert satisfied(table([0, 1], k=4, l=2), counted(2, 2, 0, 0, 0), 4)
+    assert not kept(limits_of(table([0, 1], k=5, l=2)), counted(2, 2, 0, 0, 0), 4)
+    assert kept(limits_of(table([0, 1], k=4, l=2)), counted(2, 2, 0, 0, 0), 4)
 
 
 def test_every_sensitive_column_must_hold() -> None:
     problem = table([0, 1, 2, 3], l=2)
     other = Sensitive(np.array([0, 0, 0, 1], dtype=np.int32), 2)
     both = replace(problem, sensitive=(*problem.sensitive, other))
-    assert satisfied(both, counted(1, 1, 0, 0, 0, 1, 1), 2)
-    assert not satisfied(both, counted(1, 1, 1, 0, 0, 2, 1), 3)
+    assert kept(limits_of(both), counted(1, 1, 0, 0, 0, 1, 1), 2)
+    assert not kept(limits_of(both), counted(1, 1, 1, 0, 0, 2, 1), 3)
 
 
 @given(SMALL)
@@ -166,8 +165,8 @@ def test_hierarchy_distance_is_the_cheapest_flow_over_the_tree(values: list[int]
 
 def test_a_class_farther_than_t_is_refused_and_one_at_t_is_not() -> None:
     problem = table([0, 0, 1, 1], t=0.25)
-    assert satisfied(problem, counted(3, 1, 0, 0, 0), 4)
-    assert not satisfied(problem, counted(4, 1, 0, 0, 0), 5)
+    assert kept(limits_of(problem), counted(3, 1, 0, 0, 0), 4)
+    assert not kept(limits_of(problem), counted(4, 1, 0, 0, 0), 5)
 
 
 @settings(deadline=None)

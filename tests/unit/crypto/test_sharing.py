@@ -64,7 +64,7 @@ def test_a_product_is_opened_masked_and_reduced(field: Field, parties: int) -> N
     a, b = field.draw(rng.stream("a"), 50), field.draw(rng.stream("b"), 50)
     of_a, of_b = (sharing.share(x, degree, parties, rng.stream("share", i), field) for i, x in enumerate((a, b)))
     products = [field.multiply(x, y) for x, y in zip(of_a, of_b, strict=True)]
-    zeros = sharing.share_zero(50, 2 * degree, parties, rng.stream("zero"), field)
+    zeros = sharing.share(np.zeros(50, np.uint64), 2 * degree, parties, rng.stream("zero"), field)
     hidden = {place: field.add(products[place - 1], zeros[place - 1]) for place in range(1, parties + 1)}
     product = field.multiply(a, b)
     assert np.array_equal(sharing.reveal(hidden, 2 * degree, field), product)
@@ -79,7 +79,7 @@ def test_a_product_is_opened_masked_and_reduced(field: Field, parties: int) -> N
 
 @FIELDS
 def test_shares_of_zero_stand_for_zero_and_are_not_zero(field: Field) -> None:
-    zeros = sharing.share_zero(1000, 4, 5, Rng(seed_of(1)).stream("z"), field)
+    zeros = sharing.share(np.zeros(1000, np.uint64), 4, 5, Rng(seed_of(1)).stream("z"), field)
     assert not sharing.reveal(by_place(zeros), 4, field).any()
     assert all(np.count_nonzero(row) > 990 for row in zeros)
 
