@@ -1,4 +1,4 @@
-"""What a cell's text means: every site reads the same value from the same bytes.
+"""The meaning of a cell's text: every site reads the same value from the same bytes.
 
 Cells are text everywhere. White space at the ends and the Unicode form never matter; whether `37.0` is
 the number 37 or a code is for the study to say, so numbers and dates are normalised only where the

@@ -19,10 +19,10 @@ def plain(text: str) -> str:
 
 
 def plain_lines(text: str) -> str:
-    """The same for a text of several lines, which stay lines."""
+    """Makes a text of several lines plain; its lines stay lines."""
     return "\n".join(plain(line.expandtabs(4)) for line in text.split("\n"))
 
 
 def slug(text: str, otherwise: str) -> str:
-    """What a text gives of a file's name: letters, digits, `_` and `-`, and so no folder; `otherwise` for nothing."""
+    """The part of a text that may name a file: letters, digits, `_` and `-`, so no folder; else `otherwise`."""
     return _UNFIT.sub("-", text).strip("-_")[:_LONGEST_SLUG] or otherwise

@@ -190,7 +190,7 @@ def _summary(
 
 
 def _warnings(study: Study) -> Iterator[str]:
-    """What the study asks and one owner's release cannot keep."""
+    """The requests of the study that one owner's release cannot keep."""
     privacy = study.privacy
     for name, value in (("site_l", privacy.site_l), ("delta", privacy.delta), ("k_insider", privacy.k_insider)):
         if value is not None:

@@ -16,7 +16,7 @@ Distance = Literal["equal", "ordered", "hierarchy"]
 
 
 class Role(StrEnum):
-    """What a column is to a stranger, and so what becomes of it."""
+    """The role of a column: what a stranger can do with it, and so what becomes of it."""
 
     IDENTIFIER = "identifier"  # names a person: never leaves
     KEY = "key"  # joins the sites' rows in a vertical study: never leaves
@@ -47,7 +47,7 @@ class Column:
 
     @property
     def closed(self) -> bool:
-        """Whether the study lists the whole domain, so that parties can compute over it jointly."""
+        """True if the study lists the whole domain, so that parties can compute over it jointly."""
         return self.values is not None if self.hierarchy is None else self.hierarchy.closed
 
     def read(self, cell: str | None) -> str:
@@ -77,7 +77,7 @@ class Column:
         return tree.with_missing() if self.missing == "value" else tree
 
     def describe(self) -> dict[str, object]:
-        """What the column means, for the study's hash."""
+        """The meaning of the column, for the study's hash."""
         hierarchy: object = None
         if isinstance(self.hierarchy, Hierarchy):
             hierarchy = self.hierarchy.digest()

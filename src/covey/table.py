@@ -148,7 +148,7 @@ def unknown(reading: Reading, column: Column) -> dict[str, int]:
 
 
 def missing(reading: Reading, column: Column) -> Bits:
-    """Which rows have no value in the column."""
+    """Marks the rows that have no value in the column."""
     labels = reading.labels[column.name]
     if MISSING not in labels:
         return np.zeros(reading.rows, dtype=bool)

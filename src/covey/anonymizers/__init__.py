@@ -30,7 +30,7 @@ LONGEST = 3600.0  # seconds that a search may be expected to take before it is r
 
 
 class Run(Protocol):
-    """How every algorithm is called."""
+    """The signature that every algorithm has."""
 
     def __call__(
         self, problem: Problem, *, seed: int, threads: int, progress: Progress, cancel: Cancel, **options: object

@@ -1,4 +1,4 @@
-"""From a table to a problem, and from a partition back to the released table: both pure."""
+"""Turns a table into a problem, and a partition back into the released table; both are pure functions."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _places(column: Column, labels: Sequence[str]) -> list[int]:
 
 
 def _spacing(column: Column, tree: Hierarchy) -> Ints | None:
-    """Where each value of a column of intervals lies in its range; a missing one at the far end."""
+    """The position of each value of a column of intervals in its range; a missing value lies at the far end."""
     if not isinstance(column.hierarchy, Interval):
         return None
     values = [number(label) for label in tree.labels[: tree.leaves]]

@@ -1,4 +1,4 @@
-"""What a class publishes: per column the lowest node above all of its records."""
+"""The nodes that a class publishes: per column the lowest node above all of its records."""
 
 from __future__ import annotations
 

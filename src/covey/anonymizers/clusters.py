@@ -121,7 +121,7 @@ def close(state: Clusters, trees: Forest, number: int, without: int, out: Ints) 
 
 
 def holds_diversity(limits: Limits, places: Longs, label: Longs, number: int) -> bool:
-    """Whether each of the clusters keeps l and t; sizes are not looked at."""
+    """True if each of the clusters keeps l and t, whatever its size."""
     histogram = np.zeros((number, int(limits.starts[-1])), dtype=np.int64)
     for column in range(places.shape[1]):
         np.add.at(histogram, (label, places[:, column]), 1)

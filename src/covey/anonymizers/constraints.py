@@ -1,4 +1,4 @@
-"""What every class must satisfy, decided from its histogram of sensitive values.
+"""The constraints k, l and t on every class, decided from its size and its histogram of sensitive values.
 
 Size        k records or more.
 l, frequency  no value in more than size / l of the class's records.
@@ -55,7 +55,7 @@ class Limits(NamedTuple):
 
 @jit
 def frequency_kept(histogram: Longs, start: int, stop: int, size: int, l: float) -> bool:  # noqa: E741
-    """Whether no value has more than size / l of the records."""
+    """True if no value has more than size / l of the records."""
     top = 0
     for value in range(start, stop):
         top = max(top, histogram[value])
@@ -64,7 +64,7 @@ def frequency_kept(histogram: Longs, start: int, stop: int, size: int, l: float)
 
 @jit
 def distinct_kept(histogram: Longs, start: int, stop: int, l: float) -> bool:  # noqa: E741
-    """Whether l different values occur."""
+    """True if l different values occur."""
     seen = 0
     for value in range(start, stop):
         if histogram[value] > 0:
@@ -84,7 +84,7 @@ def entropy(histogram: Longs, start: int, stop: int, size: int) -> float:
 
 @jit
 def recursive_kept(histogram: Longs, start: int, stop: int, l: float, c: float) -> bool:  # noqa: E741
-    """Whether r1 < c (rl + … + rm) for the counts r1 >= r2 >= … of the values."""
+    """True if r1 < c (rl + … + rm) for the counts r1 >= r2 >= … of the values."""
     falling = -np.sort(-histogram[start:stop])
     rest = falling[int(np.ceil(l)) - 1 :].sum()
     return bool(falling[0] < c * rest)
@@ -132,7 +132,7 @@ def tree_distance(limits: Limits, histogram: Longs, column: int, size: int) -> f
 
 @jit
 def distance(limits: Limits, histogram: Longs, column: int, size: int) -> float:
-    """How far one sensitive column of a class is from the table's, by the column's own distance."""
+    """The distance of one sensitive column of a class from the whole table's, by the column's own definition."""
     start, stop = limits.starts[column], limits.starts[column + 1]
     if limits.distances[column] == ORDERED:
         return ordered_distance(histogram, limits.whole, start, stop, size, limits.records)
@@ -143,7 +143,7 @@ def distance(limits: Limits, histogram: Longs, column: int, size: int) -> float:
 
 @jit
 def diverse(limits: Limits, histogram: Longs, size: int) -> bool:
-    """Whether a class of this histogram keeps l and t; its size is not looked at."""
+    """True if a class of this histogram keeps l and t, whatever its size."""
     for column in range(len(limits.starts) - 1):
         start, stop = limits.starts[column], limits.starts[column + 1]
         if limits.kind == FREQUENCY:
@@ -163,13 +163,13 @@ def diverse(limits: Limits, histogram: Longs, size: int) -> bool:
 
 @jit
 def kept(limits: Limits, histogram: Longs, size: int) -> bool:
-    """Whether a class of this histogram and size keeps k, l and t."""
+    """True if a class of this histogram and size keeps k, l and t."""
     return size >= limits.k and diverse(limits, histogram, size)
 
 
 @jit
 def broken(limits: Limits, histograms: Longs, sizes: Longs) -> Bits:
-    """Which of these classes do not keep k, l and t; `histograms` is classes x width."""
+    """Marks the classes that do not keep k, l and t; `histograms` is classes x width."""
     result = np.zeros(len(sizes), dtype=np.bool_)
     for number in range(len(sizes)):
         result[number] = not kept(limits, histograms[number], sizes[number])

@@ -72,7 +72,7 @@ def _most_distinct(distinct: dict[int, int], weights: tuple[float, ...], ties: T
 
 
 def _short(problem: Problem, label: Longs, classes: int) -> Bits:
-    """Which classes break a constraint."""
+    """Marks the classes that break a constraint."""
     limits, places = limits_of(problem), flat_codes(problem)
     sizes = np.bincount(label, weights=problem.counts, minlength=classes).astype(np.int64)
     if not places.shape[1]:

@@ -1,6 +1,6 @@
-"""Why a release lost what it lost: the columns that cost most, the largest classes, and what asking for less would buy.
+"""Explains a loss: the columns that cost most, the largest classes, and the gain from asking for less.
 
-The last is found by trying: the same search, with little effort, at a smaller k and with one column coarser from the
+The gain is found by trying: the same search, with little effort, at a smaller k and with one column coarser from the
 start. Losses are the problem's own measure, weights included, per cell; a withheld record is lost in full.
 """
 
@@ -24,7 +24,7 @@ _SHOWN = 5
 
 
 class ColumnCost(msgspec.Struct, frozen=True):
-    """What one column contributes: its part of the whole loss, and how its cells are published."""
+    """One column's part of the whole loss, and the state of its cells in the release."""
 
     name: str
     loss: float  # mean cost of its cells
@@ -43,7 +43,7 @@ class LargeClass(msgspec.Struct, frozen=True):
 
 
 class Alternative(msgspec.Struct, frozen=True):
-    """What another request would cost by the same little effort; `saves` is negative where it costs more."""
+    """The cost of another request, found with the same small effort; `saves` is negative where it costs more."""
 
     request: str
     loss: float
@@ -75,7 +75,7 @@ def explain(
     progress: Progress = silent,
     cancel: Cancel = never,
 ) -> Explanation:
-    """All of it, for the partition that `algorithm` found."""
+    """Explains the partition that `algorithm` found."""
 
     def trial(other: Problem) -> float:
         effort = LITTLE if ALGORITHMS[algorithm].budget else None

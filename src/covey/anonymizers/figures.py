@@ -1,4 +1,4 @@
-"""What a partition publishes and loses, in the measures that every summary has; a withheld record is lost in full."""
+"""The figures of a partition that every summary has; a withheld record is lost in full."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Loss(msgspec.Struct, frozen=True):
 
 
 class Figures(msgspec.Struct, frozen=True):
-    """What a release reaches; classes are counted as a reader sees them, by their labels."""
+    """The figures of a release; classes are counted as a reader sees them, by their labels."""
 
     rows: int
     withheld: int
@@ -38,7 +38,7 @@ class Figures(msgspec.Struct, frozen=True):
 
 
 def figures(built: Built, partition: Partition) -> Figures:
-    """All of them, from the classes alone."""
+    """Computes all figures from the classes alone."""
     problem, sizes = built.problem, partition.sizes()
     withheld = problem.records - int(sizes.sum())
     low, high = published_ends(built, partition)
@@ -77,7 +77,7 @@ def published_ends(built: Built, partition: Partition) -> tuple[Ints, Ints]:
 
 
 def is_interval(built: Built, column: int) -> bool:
-    """Whether the column publishes each class's own interval."""
+    """True if the column publishes each class's own interval."""
     return isinstance(built.table.quasi[column].hierarchy, Interval)
 
 

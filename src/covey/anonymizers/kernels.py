@@ -1,4 +1,4 @@
-"""What the searches share: trees as flat arrays, tuples by hash, boxes, and seeded draws inside compiled code.
+"""Compiled code that the searches share: trees as flat arrays, tuples by hash, boxes, and seeded draws.
 
 A *box* is one node per column. Nodes of all columns are numbered through, so that a box is a row of integers and every
 property of a node is one lookup. Costs are integers: no order of addition changes a decision.
@@ -21,7 +21,7 @@ R = TypeVar("R")
 
 
 def small(function: Callable[P, R]) -> Callable[P, R]:
-    """As `jit`, and melted into its callers: to hand over a tuple of arrays costs more than a small function does."""
+    """Compiles like `jit` and inlines: passing a tuple of arrays costs more than a small function does."""
     return cast("Callable[P, R]", numba.njit(cache=True, nogil=True, forceinline=True)(function))
 
 
@@ -104,7 +104,7 @@ def number_groups(hashes: Longs, table: Longs, owner: Longs, group: Longs) -> in
 
 @small
 def box_cost(trees: Forest, box: Ints) -> int:
-    """What one record in this box costs."""
+    """The cost of one record in this box."""
     total = 0
     for column in range(len(box)):
         total += trees.cost[box[column]]
@@ -122,7 +122,7 @@ def lowest_above(trees: Forest, column: int, low: int, high: int) -> int:
 
 @small
 def covers(first: Ints, last: Ints, boxes: Ints, number: int, codes: Ints, record: int) -> bool:
-    """Whether a record lies in a box; `first` and `last` are the forest's."""
+    """True if a record lies in a box; `first` and `last` are the forest's."""
     for column in range(codes.shape[0]):
         code, node = codes[column, record], boxes[number, column]
         if code < first[node] or code > last[node]:

@@ -93,7 +93,7 @@ def join(state: Clusters, trees: Forest, low: int, other: int, into: Longs) -> N
 
 @jit
 def last_of(into: Longs, number: int) -> int:
-    """Where a cluster has ended up."""
+    """The cluster that has taken this one in."""
     while into[number] != number:
         number = into[number]
     return number

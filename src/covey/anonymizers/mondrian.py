@@ -60,7 +60,7 @@ def mondrian(
 
 
 def _seams(problem: Problem, column: int, aligned: bool) -> Ints:
-    """How deep the lowest node above each leaf code and the next one lies; nothing where any cut will do."""
+    """The depth of the lowest node above each leaf code and the next one; nothing where any cut will do."""
     tree = problem.trees[column]
     if not aligned or (problem.spacing and problem.spacing[column] is not None):
         return np.zeros(0, dtype=np.int32)

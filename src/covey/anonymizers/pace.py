@@ -1,4 +1,4 @@
-"""How a long computation says where it is, and how it is stopped: between two bounded steps, never inside one."""
+"""Progress and cancellation of a long computation: between two bounded steps, never inside one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every centralized anonymizer is given, and what it gives back: arrays in, arrays out.
+"""The input and the output of every centralized anonymizer: arrays in, arrays out.
 
 Records with equal codes (and equal sensitive values, where those matter) are one *item* with a count, so that
 ten million rows with a hundred thousand distinct tuples cost what the tuples cost.
@@ -65,7 +65,7 @@ class Problem:
 
     @property
     def weights(self) -> tuple[float, ...]:
-        """How much each column matters: what its root costs."""
+        """The weight of each column: the cost of its root."""
         return tuple(int(cost[tree.root]) / self.scale for cost, tree in zip(self.costs, self.trees, strict=True))
 
     @property
@@ -83,7 +83,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Partition:
-    """Which class each record of each item is in, and the node that each class publishes per column.
+    """The class of each record of each item, and the node that each class publishes per column.
 
     `item[i]` puts `count[i]` of its records into class `group[i]`; records of no class are withheld.
     """

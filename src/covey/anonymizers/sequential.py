@@ -119,12 +119,12 @@ def first_clusters(
 
 
 def first_number(records: int, k: int) -> int:
-    """How many clusters the paper begins with: n over k/2."""
+    """The number of clusters that the paper begins with: n over k/2."""
     return max(1, 2 * records // k)
 
 
 def too_wide(trees: Forest, sizes: Longs, costs: Longs) -> bool:
-    """Whether clusters lose nearly all that can be lost, so that hardly a move would gain."""
+    """True if the clusters lose nearly all that can be lost, so that hardly a move would gain."""
     most = int(trees.cost[trees.roots].sum()) * int(sizes.sum())
     return float((sizes * costs).sum()) > WIDEST * most
 
@@ -182,6 +182,6 @@ def halves(members: Longs, places: Longs, random: np.random.Generator) -> Longs:
 
 
 def may_part(limits: Limits, places: Longs, members: Longs, leaving: Longs) -> bool:
-    """Whether both parts of a cluster keep l and t if these of its members leave it together."""
+    """True if both parts of a cluster keep l and t when these of its members leave it together."""
     part = np.isin(members, leaving).astype(np.int64)
     return not places.shape[1] or holds_diversity(limits, places[members], part, 2)

@@ -46,7 +46,7 @@ def sweep(state: Clusters, trees: Forest, limits: Limits, start: int, stop: int)
 
 @jit
 def stands(state: Clusters, limits: Limits, number: int, record: int, amount: int) -> bool:
-    """Whether a cluster keeps l and t with one more (or less) of the record's sensitive values."""
+    """True if a cluster keeps l and t with one more (or less) of the record's sensitive values."""
     if state.places.shape[1] == 0:
         return True
     for column in range(state.places.shape[1]):
@@ -87,7 +87,7 @@ def joining(
     cost: Longs,
     below: int,
 ) -> int:
-    """What a record costs a cluster that it joins, or, where that is not less than `below`, some number not less."""
+    """The cost to a cluster of a record that joins it; any number from `below` on where it is not less than `below`."""
     price, grown = cost[number], size[number] + 1
     for column in range(codes.shape[0]):
         node, code = box[number, column], codes[column, record]

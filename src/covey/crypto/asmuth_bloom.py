@@ -32,7 +32,7 @@ HIDING_BITS = 120
 
 @dataclass(frozen=True)
 class AsmuthBloomKey:
-    """What everyone may know: the key to encrypt under, the threshold, the shares' moduli, and how to scale."""
+    """The public part of a key: the key to encrypt under, the threshold, the shares' moduli, and the scale."""
 
     public: PublicKey
     threshold: int
@@ -71,7 +71,7 @@ class AsmuthBloomKey:
 
     @property
     def trustees(self) -> int:
-        """How many hold a share."""
+        """The number of trustees that hold a share."""
         return len(self.moduli)
 
     def combine(self, parts: Mapping[int, Sequence[mpz]], ciphertexts: Ciphertexts) -> list[int]:

@@ -40,7 +40,7 @@ class Dealing:
         self._incoming = {p: Rng(seeds[p]).stream("deal", label, p) for p in seeds if self.derives(p, me)}
 
     def derives(self, dealer: str, recipient: str) -> bool:
-        """Whether the recipient knows its share of what the dealer deals without being told."""
+        """True if the recipient derives its share of what the dealer deals, so that nothing is sent."""
         ahead = (self._places[recipient] - self._places[dealer]) % len(self.parties)
         if self._last:
             ahead = len(self.parties) - ahead
@@ -51,7 +51,7 @@ class Dealing:
         return self._deal(0, secrets)
 
     def deal_random(self, width: int, own: Stream) -> tuple[dict[str, Words], Words]:
-        """The same for uniform secrets; `own` is a stream of this party's, from which it takes its own share."""
+        """Deals uniform secrets; `own` is a stream of this party's, from which it takes its own share."""
         return self._deal(self._places[self.me], self.field.draw(own, width))
 
     def derived(self, dealer: str, width: int) -> Words:

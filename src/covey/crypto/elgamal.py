@@ -142,13 +142,13 @@ def encrypt(numbers: Sequence[int], key: Points, stream: Stream) -> Ciphertexts:
 
 
 def rerandomise(ciphertexts: Ciphertexts, key: Points, stream: Stream) -> Ciphertexts:
-    """The same numbers in ciphertexts that nobody without the key, or our randomness, can tell from new ones."""
+    """New ciphertexts of the same numbers; linking them to the old ones takes the key, or our randomness."""
     fresh = Scalars.draw(stream, len(ciphertexts))
     return Ciphertexts(ciphertexts.first.plus(generator_times(fresh)), ciphertexts.second.plus(key.times(fresh)))
 
 
 def opened(ciphertexts: Ciphertexts, parts: Iterable[Points]) -> Points:
-    """What the ciphertexts hold, as m*G, from every party's part of the opening."""
+    """The content m*G of each ciphertext, from every party's part of the opening."""
     return reduce(Points.minus, parts, ciphertexts.second)
 
 

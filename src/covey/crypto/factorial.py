@@ -22,7 +22,7 @@ from covey.errors import InputError
 
 @dataclass(frozen=True)
 class Shape:
-    """How c (c - 1) … (c - bound + 1) is cut: powers of the mask up to `stride`, factors for each stride."""
+    """The way c (c - 1) … (c - bound + 1) is cut: powers of the mask up to `stride`, factors for each stride."""
 
     bound: int
     stride: int
@@ -80,7 +80,7 @@ def _shifts(stride: int, strides: int) -> Words:
 
 @compiled
 def _fold(number: np.uint64) -> np.uint64:
-    """The same modulo p, in fewer bits: twice folded, any number has at most 32 bits."""
+    """A number equal modulo p, in fewer bits: twice folded, any number has at most 32 bits."""
     return (number & _P) + (number >> _31)
 
 

@@ -54,7 +54,7 @@ class Field:
         return _multiply_all(a, np.full(len(a), factor), self.bits)
 
     def inverse(self, a: Words) -> Words:
-        """What multiplies each element to one. Raises `InputError` for zero, which has no inverse."""
+        """The inverse of each element. Raises `InputError` for zero, which has no inverse."""
         if not a.all():
             raise InputError("zero has no inverse")
         return _invert_all(a, self.bits)
@@ -75,7 +75,7 @@ class Field:
         return vector
 
     def holds(self, vector: Words) -> bool:
-        """Whether every word is an element."""
+        """True if every word is an element."""
         return not vector.size or bool(vector.max() < self._prime)
 
     def pack(self, vector: Words) -> bytes:
@@ -146,7 +146,7 @@ class Elements:
 
 
 class Elements31(Elements):
-    """The same of `F31`, in half the bytes."""
+    """Elements of `F31`, in half the bytes."""
 
     __slots__ = ()
     field = F31

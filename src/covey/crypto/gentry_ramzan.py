@@ -42,7 +42,7 @@ class Query:
 
 @dataclass(frozen=True)
 class Chunks:
-    """How records are cut for a modulus of that many bits."""
+    """The cut of records into chunks for a modulus of that many bits."""
 
     records: int
     record_bytes: int

@@ -125,7 +125,7 @@ class Points:
 
     @classmethod
     def _known(cls, data: bytes) -> Points:
-        """What our own arithmetic has made needs no check."""
+        """Points that our own arithmetic has made, and that need no check."""
         points = object.__new__(cls)
         points.data = data
         return points
@@ -158,7 +158,7 @@ class Points:
         return Points._known(self.data[first * POINT_BYTES : last * POINT_BYTES])
 
     def identities(self) -> Bits:
-        """Which of them are the identity."""
+        """Marks the points that are the identity."""
         rows = np.frombuffer(self.data, dtype=np.uint8).reshape(-1, POINT_BYTES)
         marks: Bits = np.equal(rows.max(axis=1, initial=0), 0)
         return marks
@@ -241,7 +241,7 @@ def hash_to_group(texts: Iterable[bytes], *domain: Label) -> Points:
 
 
 def hash_with_tag(texts: Iterable[bytes], tag: bytes) -> Points:
-    """The same under RFC 9380's domain separation tag as it stands."""
+    """Hashes to the group under RFC 9380's domain separation tag as it stands."""
     uniform = b"".join(expand(texts, tag))
     return Points._known(_arithmetic("from_hash", len(uniform) // HASH, Operand(uniform, HASH)))
 

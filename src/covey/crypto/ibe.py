@@ -32,7 +32,7 @@ Order = Longs | Sequence[int]
 
 
 def name_of(party: str, study: str, epoch: str) -> str:
-    """What a party is called towards the authority, as in `north@diabetes-2026/2026-11`."""
+    """The name of a party towards the authority, as in `north@diabetes-2026/2026-11`."""
     return f"{party}@{study}/{epoch}"
 
 
@@ -67,7 +67,7 @@ class Parameters:
 
     @property
     def digest(self) -> bytes:
-        """What two parties compare to know that the authority told them the same."""
+        """The hash that two parties compare to know that the authority told them the same."""
         return hashlib.sha256(spell("covey waters/1", self.raw)).digest()
 
     def base_of(self, name: str) -> G1:
@@ -133,19 +133,19 @@ class IdentityKey:
             raise ValueError(str(error)) from None
 
     def fits(self, parameters: Parameters, name: str) -> bool:
-        """Whether this is a key of that name under these parameters."""
+        """True if this is a key of that name under these parameters."""
         due = pair(parameters.first, parameters.second) * pair(parameters.base_of(name), self._second)
         return bool(pair(pairing.GENERATOR_1, self._first) == due)
 
     def opened(self, sealed: Ciphertexts) -> list[GT]:
-        """What the ciphertexts hold, as elements of GT."""
+        """The content of the ciphertexts, as elements of GT."""
         return [
             a * pair(c, self._second) / pair(b, self._first)
             for a, b, c in zip(sealed.first, sealed.second, sealed.third, strict=True)
         ]
 
     def zeros(self, sealed: Ciphertexts) -> list[bool]:
-        """Which of the ciphertexts hold zero. Costs 1.3 ms of one core each."""
+        """Marks the ciphertexts of zero. Costs 1.3 ms of one core each."""
         return [
             bool(a * pair(c, self._second) == pair(b, self._first))
             for a, b, c in zip(sealed.first, sealed.second, sealed.third, strict=True)
@@ -234,7 +234,7 @@ class Recipient:
 
     @classmethod
     def of(cls, parameters: Parameters, name: str) -> Recipient:
-        """Whoever holds the key of that name."""
+        """The recipient of that name, who holds its key."""
         return cls(pair(parameters.first, parameters.second), parameters.base_of(name))
 
     @classmethod
@@ -255,7 +255,7 @@ class Recipient:
         return self._with(fresh, held)
 
     def rerandomised(self, sealed: Ciphertexts, stream: Stream) -> Ciphertexts:
-        """The same numbers in ciphertexts that nobody without the key, or our randomness, can tell from new ones."""
+        """New ciphertexts of the same numbers; linking them to the old ones takes the key, or our randomness."""
         fresh = draw(stream, len(sealed))
         return sealed.plus(self._with(fresh, self._mask.powers(fresh)))
 

@@ -42,7 +42,7 @@ def unpack(numbers: Sequence[int], width: int, slots: int, count: int) -> list[i
 
 
 def slots(key: PublicKey, width: int) -> int:
-    """How many numbers of that many bits fit into one ciphertext. Raises InputError if none does."""
+    """The number of numbers of that many bits that fit into one ciphertext. Raises InputError if none does."""
     room = (key.bits - 1) // width
     if room < 1:
         raise InputError(f"a number of {width} bits does not fit under a key of {key.bits}")

@@ -72,7 +72,7 @@ class Table:
 
 
 class PublicKey:
-    """What anyone needs to encrypt and to compute. A field of this type may be sent."""
+    """The public key: anyone encrypts and computes with it. A field of this type may be sent."""
 
     __slots__ = ("_base", "_table", "base", "bits", "n", "square")
 
@@ -195,7 +195,7 @@ class SecretKey:
         self._tables: tuple[Table, Table] | None = None
 
     def encrypt(self, numbers: Sequence[int], stream: Stream) -> Ciphertexts:
-        """The same ciphertexts that the public key gives for this stream, in less time."""
+        """Encrypts as the public key does, to the same bytes for the same stream, in less time."""
         exponents = self.public.exponents(len(numbers), stream)
         return self.public._under(numbers, self._masks(exponents))
 
@@ -268,7 +268,7 @@ class Ciphertexts:
         return len(self.values)
 
     def residues(self) -> Residues:
-        """As they travel."""
+        """The ciphertexts as they travel."""
         width = self.key.width
         return Residues(b"".join(value.to_bytes(width, "little") for value in self.values), width)
 
@@ -320,7 +320,7 @@ class Ciphertexts:
         return Ciphertexts(self.key, sums)
 
     def rerandomised(self, stream: Stream) -> Ciphertexts:
-        """The same numbers in ciphertexts that nobody can trace to these; the key's holder neither."""
+        """New ciphertexts of the same numbers, which nobody can trace to these, not even the key's holder."""
         n, square = self.key.n, self.key.square
         roots = (self.key.unit(stream) for _ in self.values)
         values = [a * gmpy2.powmod(root, n, square) % square for a, root in zip(self.values, roots, strict=True)]

@@ -63,7 +63,7 @@ def read_g1(raw: bytes) -> G1:
 
 
 def read_g2(raw: bytes) -> G2:
-    """The same in G2."""
+    """Reads an element of G2; raises as `read_g1` does."""
     return _point(G2, raw, G2_BYTES)
 
 
@@ -112,7 +112,7 @@ def _subset_products(elements: list[GT], stream: Stream) -> list[GT]:
 
 
 def _has_order(element: GT) -> bool:
-    """Whether the element raised to the order is one: by plain multiplications, because the library's own power takes
+    """True if the element raised to the order is one: by plain multiplications, because the library's own power takes
     it for granted that the element belongs."""
     power = element
     for bit in f"{ORDER:b}"[1:]:

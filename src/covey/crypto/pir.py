@@ -51,7 +51,7 @@ _PANEL = 2048
 
 @dataclass(frozen=True)
 class Shape:
-    """How a table of equal records lies in the matrix: `stack` records below each other in every column."""
+    """The layout of a table of equal records in the matrix: `stack` records below each other in every column."""
 
     records: int
     record_bytes: int
@@ -77,7 +77,7 @@ class Shape:
 
     @property
     def query_bytes(self) -> int:
-        """From each client."""
+        """Bytes of a query, from each client."""
         return 4 * self.columns
 
     @property
@@ -154,7 +154,7 @@ class Table:
         self._bytes[: shape.rows] = upright.reshape(shape.rows, shape.columns)
 
     def hint(self, matrix: Matrix) -> Words32:
-        """What a client needs to read any answer: rows x DIMENSION."""
+        """The matrix that a client needs to read any answer: rows x DIMENSION."""
         if matrix.shape != self.shape:
             raise InputError("the matrix belongs to a table of another shape")
         totals = np.zeros((matrix.workers, len(self._bytes), DIMENSION), dtype=np.uint32)

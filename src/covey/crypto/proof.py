@@ -38,7 +38,7 @@ def prove(secret: Scalar, public: Point, stream: Stream, *context: Label) -> byt
 
 
 def holds(proof: bytes, public: Point, *context: Label) -> bool:
-    """Is this a proof for that key and that context?"""
+    """True if this is a proof for that key and that context."""
     try:
         commitment = Point(proof[:POINT_BYTES])
         response = Scalar(proof[POINT_BYTES:])
@@ -61,7 +61,7 @@ def prove_equal(
 
 
 def equal_holds(proof: bytes, public: Points, bases: Points, multiples: Points, *context: Label) -> bool:
-    """Is this a proof that these are the multiples of these bases, for that key and that context?"""
+    """True if this proves, for that key and that context, that these are the multiples of these bases."""
     if len(bases) != len(multiples) or not len(bases):
         return False
     try:
@@ -79,7 +79,7 @@ def equal_holds(proof: bytes, public: Points, bases: Points, multiples: Points, 
 
 
 def _statement(public: Points, bases: Points, multiples: Points, context: tuple[Label, ...]) -> bytes:
-    """What is proved, as a hash: everything that a challenge or a weight depends on but the commitments."""
+    """The statement that is proved, as a hash: all that a challenge or a weight depends on but the commitments."""
     return hashlib.sha512(spell("covey equality/1", *context, public.data, bases.data, multiples.data)).digest()
 
 

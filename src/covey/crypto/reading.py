@@ -40,7 +40,7 @@ class ReadingKey:
         return Ciphertexts(generator_times(fresh), generator_times(second))
 
     def zeros(self, ciphertexts: Ciphertexts) -> Bits:
-        """Which of them hold zero; of the others nothing is read."""
+        """Marks the ciphertexts of zero; of the others nothing is read."""
         expected = np.frombuffer(ciphertexts.first.times(self._secret).data, np.uint8).reshape(-1, POINT_BYTES)
         found = np.frombuffer(ciphertexts.second.data, np.uint8).reshape(-1, POINT_BYTES)
         return np.asarray((expected == found).all(axis=1))
@@ -55,7 +55,7 @@ def complement(bits: Ciphertexts) -> Ciphertexts:
 
 
 def trivial(bit: int, count: int) -> Ciphertexts:
-    """The same bit many times, open to everyone: a start for sums."""
+    """Trivial ciphertexts of one bit, which everyone can read: a start for sums."""
     places = np.zeros(count, dtype=np.int64)
     return Ciphertexts(_NOTHING.take(places), (GENERATOR if bit else _NOTHING).take(places))
 

@@ -159,5 +159,5 @@ class Stream:
         return 1 + self.below(order - 1)
 
     def scalar_bytes(self, order: int, size: int = 32) -> Octets:
-        """The same, as little-endian bytes."""
+        """Scalars as little-endian bytes."""
         return self.scalar(order).to_bytes(size, "little")

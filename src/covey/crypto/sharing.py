@@ -22,7 +22,7 @@ from covey.errors import InputError, PeerError
 
 
 def threshold(parties: int) -> int:
-    """How many may collude: the highest degree of which a product can still be opened by all."""
+    """The number of parties that may collude: the highest degree of which a product can still be opened by all."""
     return (parties - 1) // 2
 
 
@@ -72,7 +72,7 @@ def reveal(shares: Mapping[int, Words], degree: int, field: Field = F61) -> Word
 
 
 def weights(of: Sequence[int], field: Field = F61) -> Words:
-    """What each place's share counts in the sum that is the secret. Raises `InputError` for 0 or a repeated place."""
+    """The factor of each place's share in the sum that is the secret. Raises `InputError` for 0 or a repeated place."""
     _places_of_parties(of)
     return np.array(lagrange(of, [0], field)[0])
 

@@ -68,7 +68,7 @@ def valid_points(data: bytes) -> list[bool]:
 
 
 def cores() -> int:
-    """How many threads can compute at the same time here."""
+    """The number of threads that can compute at the same time here."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -51,7 +51,7 @@ class Dealer:
         return proof.prove(self._coefficients[0], constant(self.commitments), stream, *context)
 
     def share(self, place: int) -> Scalar:
-        """What the trustee at that place, 1 or higher, is dealt."""
+        """The share of the trustee at that place, 1 or higher."""
         _checked_places([place])
         value: Scalars = self._coefficients[-1]
         for coefficient in reversed(self._coefficients[:-1]):
@@ -74,13 +74,13 @@ def value_at(commitments: Points, place: int) -> Points:
 
 
 def dealt_right(share: Scalar, place: int, commitments: Points) -> bool:
-    """Is this share what the committed polynomial says for that place?"""
+    """True if this share is the committed polynomial's value for that place."""
     return generator_times(share) == value_at(commitments, place)
 
 
 @dataclass(frozen=True)
 class CommitteeKey:
-    """What everyone may know of a committee's key: commitments to the joint polynomial, and the number of trustees."""
+    """The public part of a committee's key: commitments to the joint polynomial, and the number of trustees."""
 
     commitments: Points
     trustees: int
@@ -99,7 +99,7 @@ class CommitteeKey:
 
     @property
     def threshold(self) -> int:
-        """How many trustees open."""
+        """The number of trustees that open together."""
         return len(self.commitments)
 
     @property
@@ -175,7 +175,7 @@ class Trustee:
 
 
 def lagrange_weights(places: Sequence[int]) -> dict[int, int]:
-    """What each place's value counts in the value at 0, modulo the group's order."""
+    """The factor of each place's value in the value at 0, modulo the group's order."""
     _checked_places(places)
     weights = {}
     for place in places:

@@ -36,7 +36,7 @@ SLACK_BITS = 128
 
 @dataclass(frozen=True)
 class Primes:
-    """What the dealer draws, and forgets when the shares are out: two safe primes, and a base for masks and proofs."""
+    """The dealer's secret, forgotten when the shares are out: two safe primes, and a base for masks and proofs."""
 
     p: mpz
     q: mpz
@@ -66,7 +66,7 @@ class Primes:
 
 
 def pack_counts(threshold: int, trustees: int) -> bytes:
-    """What stands before a key on the wire."""
+    """The bytes before a key on the wire."""
     return bytes([threshold, trustees])
 
 
@@ -83,7 +83,7 @@ def unpack_counts(raw: bytes) -> tuple[int, int, bytes]:
 
 @dataclass(frozen=True)
 class ShamirKey:
-    """What everyone may know: the key to encrypt under, the threshold, and what proofs are checked against."""
+    """The public part of a key: the key to encrypt under, the threshold, and what proofs are checked against."""
 
     public: PublicKey
     threshold: int
@@ -118,7 +118,7 @@ class ShamirKey:
 
     @property
     def trustees(self) -> int:
-        """How many hold a share."""
+        """The number of trustees that hold a share."""
         return len(self.checks)
 
     @property
@@ -166,12 +166,12 @@ class ShamirKey:
 
     @property
     def proof_bytes(self) -> int:
-        """Of a part's proof, whatever the number of ciphertexts."""
+        """Bytes of a part's proof, whatever the number of ciphertexts."""
         return 2 * self.public.width + -(-self._response_bits // 8)
 
     @property
     def _response_bits(self) -> int:
-        """Of the nonce: longer than challenge times secret by the slack."""
+        """Bits of the nonce: longer than challenge times secret by the slack."""
         return 2 * self.public.bits + self.factorial.bit_length() + CHALLENGE_BITS + SLACK_BITS
 
     def _combined(

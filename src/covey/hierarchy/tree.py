@@ -93,7 +93,7 @@ class Hierarchy:
                 raise Malformed(rows[int(order[leaf])], self.labels[below[leaf]], "has two parents")
 
     def with_missing(self) -> Hierarchy:
-        """The same tree with a leaf of its own for missing values, directly below the root."""
+        """This tree with a leaf of its own for missing values, directly below the root."""
         if self.missing is not None:
             return self
         leaves = self.up.shape[1]
@@ -106,12 +106,12 @@ class Hierarchy:
 
     @property
     def leaves(self) -> int:
-        """How many leaves the domain has; the missing leaf does not count."""
+        """The number of leaves of the domain, without the missing leaf."""
         return int(self.up.shape[1]) - (self.missing is not None)
 
     @property
     def codes(self) -> int:
-        """How many leaf codes a table may hold, the missing leaf included."""
+        """The number of leaf codes that a table may hold, the missing leaf included."""
         return int(self.up.shape[1])
 
     @property
@@ -173,7 +173,7 @@ class Hierarchy:
 
     @cached_property
     def sizes(self) -> Longs:
-        """How many values of the domain each node stands for (the missing leaf: one)."""
+        """The number of values of the domain that each node stands for (the missing leaf: one)."""
         if self._sizes is not None:
             return self._sizes
         sizes = (self.last - self.first + 1).astype(np.int64)
@@ -208,7 +208,7 @@ class Hierarchy:
         return a
 
     def covers(self, label: str, value: str) -> bool:
-        """Whether the node of that label stands above (or is) the leaf of that clean value."""
+        """True if the node of that label stands above (or is) the leaf of that clean value."""
         node, leaf = self.node(label), self.node(canonical(value, self.kind))
         if node is None or leaf is None or leaf >= self.codes:
             return False

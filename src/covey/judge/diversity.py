@@ -1,4 +1,4 @@
-"""How many sensitive values hide in a class, and how near they are to the whole table's.
+"""The diversity of the sensitive values in a class (l), and their distance from the whole table's (t).
 
 In a class of n rows let r1 >= r2 >= ... >= rm be how often its sensitive values occur. A release has the l of its
 worst class:
@@ -36,7 +36,7 @@ from covey.schema import Column
 
 @dataclass(frozen=True)
 class Histogram:
-    """How often each value occurs in each class: one entry per class and value that do occur, in that order."""
+    """The count of each value in each class: one entry per class and value that occur, in that order."""
 
     klass: Longs
     value: Longs
@@ -45,12 +45,12 @@ class Histogram:
 
     @property
     def starts(self) -> Longs:
-        """Where each class's entries begin."""
+        """The place of each class's first entry."""
         return np.searchsorted(self.klass, np.arange(len(self.sizes))).astype(np.int64)
 
     @property
     def whole(self) -> Longs:
-        """How often each value occurs in the table."""
+        """The count of each value in the table."""
         return np.bincount(self.value, weights=self.count).astype(np.int64)
 
 

@@ -1,4 +1,4 @@
-"""What the release has lost, by every measure; a withheld row is lost in full.
+"""The information that the release has lost, by every measure; a withheld row is lost in full.
 
 Per cell, for a label B over the domain A:
 

@@ -38,7 +38,7 @@ class Boxes:
 
 
 def unmatched(released: Released, original: Tuples, spans: Sequence[Spans]) -> int:
-    """How many released rows are left without an original of their own in the best matching."""
+    """The number of released rows without an original of their own in the best matching."""
     kind, point_kind = _kinds(released, original)
     boxes = _boxes(released, original, spans, np.arange(len(kind)), kind, point_kind)
     search = _Search(boxes)
@@ -51,7 +51,7 @@ def unmatched(released: Released, original: Tuples, spans: Sequence[Spans]) -> i
 
 
 def meant(released: Released, original: Tuples, spans: Sequence[Spans]) -> Longs:
-    """How many originals each class's labels cover, whatever their sensitive and plain values."""
+    """The number of originals that each class's labels cover, whatever their sensitive and plain values."""
     nothing = np.zeros(released.classes, dtype=np.int64), np.zeros(len(original.counts), dtype=np.int64)
     return _Search(_boxes(released, original, spans, released.example, *nothing)).pairs(original.counts)
 
@@ -89,7 +89,7 @@ def _boxes(
 
 
 class _Search:
-    """Which points lie in a box: among those that lie in its narrowest column, all other columns are compared."""
+    """Finds the points in a box: among those that lie in its narrowest column, all other columns are compared."""
 
     def __init__(self, boxes: Boxes) -> None:
         self.boxes = boxes

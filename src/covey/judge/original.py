@@ -48,7 +48,7 @@ def read_original(source: Source, study: Study) -> Original:
 
 
 def read_rows(source: Source, columns: Sequence[Column]) -> Original:
-    """The same in some columns only."""
+    """The original in some columns only; raises InputError as `read_original` does."""
     table = tuples(source, columns)
     refuse_not_finite(table)
     keep = np.ones(len(table.counts), dtype=bool)
@@ -119,7 +119,7 @@ def _stretch(column: Column, label: str, row: Sequence[Decimal]) -> tuple[int, i
 
 
 def frequencies(original: Tuples, column: Column, span: Spans) -> Longs:
-    """How often the value at each place occurs in the original."""
+    """The count in the original of the value at each place."""
     (own,) = original.of([column])
     counted = np.bincount(span.place[own.codes], weights=original.counts, minlength=span.width)
     return counted.astype(np.int64)

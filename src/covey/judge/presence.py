@@ -31,7 +31,7 @@ def judge_presence(released: Released, study: Study, providers: Mapping[str, Dat
 
 
 def largest_share(released: Released, study: Study, provider: str, data: Data) -> float:
-    """The same for one provider. Raises InputError for a party that holds no columns of the release."""
+    """The largest share for one provider. Raises InputError for a party that holds no columns of the release."""
     exact = (Role.SENSITIVE, Role.PLAIN) if study.options.get("presence") == "sensitive" else ()
     columns = [column for column in study.held_by(provider) if column.role in (Role.QUASI, *exact)]
     if not columns or not study.party(provider).holds_data:

@@ -100,7 +100,7 @@ def _refuse_strange_labels(table: Tuples, cells: Cells) -> None:
 
 
 def is_label(column: Column, label: str) -> bool:
-    """Whether a released quasi cell is a node of the column's hierarchy."""
+    """True if a released quasi cell is a node of the column's hierarchy."""
     tree = column.hierarchy
     if label == MISSING:
         return column.missing == "value"

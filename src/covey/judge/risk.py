@@ -1,4 +1,4 @@
-"""How likely a stranger is to find a person in the release.
+"""The probability that a stranger finds a person in the release.
 
 The prosecutor knows that the person is in the release and searches its class. The journalist only knows that the
 person is in the population, and the marketer wants as many people as possible: both search all people whom a class's

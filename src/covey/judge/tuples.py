@@ -43,12 +43,12 @@ class Tuples:
         return tuple(named[column.name] for column in columns)
 
     def rows_where(self, cells: Cells, which: Callable[[str], bool]) -> int:
-        """How many rows have a label in the column of which that is true."""
+        """The number of rows whose label in the column fits."""
         hit = np.array([which(label) for label in cells.labels], dtype=bool)
         return int(self.counts[hit[cells.codes]].sum())
 
     def select(self, keep: Bits) -> Tuples:
-        """Only these of the distinct rows."""
+        """The table of some of the distinct rows."""
         kept = tuple(replace(cells, codes=cells.codes[keep]) for cells in self.cells)
         return Tuples(self.name, kept, self.counts[keep])
 

@@ -25,7 +25,7 @@ class Requirement(msgspec.Struct, frozen=True):
 
 
 class Diversity(msgspec.Struct, frozen=True):
-    """How one sensitive column fares in its worst class; each figure is over all classes.
+    """The l and t of one sensitive column; each figure is that of the worst class.
 
     `recursive` is the largest l for which every class is recursively (c, l)-diverse, 0 if there is none.
     A distance is absent where it has no meaning: no order, or no hierarchy of the values.
@@ -82,7 +82,7 @@ class Matched(msgspec.Struct, frozen=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What was asked and what was reached; `answer` is yes only if every requirement is met."""
+    """The judge's answer: every requirement and the figure reached; `answer` is yes only if all are met."""
 
     release: str
     study: str
@@ -112,5 +112,5 @@ class Verdict(msgspec.Struct, frozen=True):
         return f"{self.release}: no, it falls short of study {self.study!r}: " + "; ".join(map(str, self.unmet))
 
     def to_json(self) -> str:
-        """All of it, for programs."""
+        """The verdict for programs."""
         return msgspec.json.format(msgspec.json.encode(self), indent=2).decode()

@@ -24,7 +24,7 @@ _C = 1.0  # of recursive (c, l)-diversity, where the study has none
 def verify(
     release: Data, study: Study, original: Data | None = None, providers: Mapping[str, Data] | None = None
 ) -> Verdict:
-    """What the release keeps of what the study asks, from the files alone.
+    """Judges a release from the files alone: does it keep what the study asks, and what has it lost?
 
     With the tables of providers, by party, also how many of their users are in it (delta).
 

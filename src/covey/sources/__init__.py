@@ -1,4 +1,4 @@
-"""Where tables come from and go to.
+"""Tables from and to files, databases and frames.
 
 source    one table of text cells behind Ibis: CSV, Parquet, PostgreSQL, or a frame from Python
 csvfile   a CSV file looked at before an engine reads it: separator, header, encoding

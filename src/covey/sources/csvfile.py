@@ -21,7 +21,7 @@ _CHUNK = 4 * 2**20
 
 @dataclass(frozen=True)
 class Look:
-    """What a look at the file found."""
+    """The format of a CSV file, found by looking at it."""
 
     separator: str
     header: tuple[str, ...]

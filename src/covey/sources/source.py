@@ -105,7 +105,7 @@ class Source:
         return found.drop_columns("records").rename_columns(list(columns)), counts
 
     def _explained(self, read: Callable[[], T]) -> T:
-        """What an engine says of a damaged table, as one sentence of ours without the cells that it quotes."""
+        """An engine's complaint about a damaged table as one sentence of ours, without the cells that it quotes."""
         try:
             return read()
         except duckdb.Error as error:
@@ -225,7 +225,7 @@ def _line(error: Exception) -> str:
 
 
 def _reason(message: str) -> str:
-    """Why an engine refused a file, in our words: its own would quote cells."""
+    """The reason that an engine refused a file, in our words: its own would quote cells."""
     for sign, reason in _REASONS:
         if sign in message:
             return reason

@@ -1,4 +1,4 @@
-"""Which nodes of the generalization lattice are visited, and in which order.
+"""The nodes of the generalization lattice that are visited, and their order.
 
 A node is one level per column. Its cost is the mean over the leaves of each column, weighted alike: no data enters it,
 and on the tables tried that order was at least as good as one that knows the data.
@@ -32,7 +32,7 @@ COMPANY = (1, 2, 4)  # how many times k records a probe asks for
 
 
 def size(problem: Problem) -> int:
-    """How many nodes the lattice has."""
+    """The number of nodes of the lattice."""
     return math.prod(tree.levels for tree in problem.trees)
 
 
@@ -43,7 +43,7 @@ def whole(problem: Problem) -> Ints:
 
 
 def is_listed(problem: Problem, atoms: Atoms) -> bool:
-    """Whether the lattice is small enough to list."""
+    """True if the lattice is small enough to list."""
     return size(problem) <= min(LISTED, VISITED // max(atoms.number, 1))
 
 

@@ -1,4 +1,4 @@
-"""What becomes of records that no class took: a class of their own if that keeps the constraints, else withheld.
+"""Settles the records that no class took: they form a class if that keeps the constraints, else they are withheld.
 
 The search has already weighed merging against withholding by cost. Here the study's limit on suppression is kept: if
 too many records are withheld or at every root, the withheld join the classes where that costs least.
@@ -49,7 +49,7 @@ def settle_leftover(problem: Problem, trees: Forest, atoms: Atoms, limits: Limit
 
 @jit
 def lost(trees: Forest, part: Part) -> int:
-    """How many records are withheld or in a class at every root."""
+    """The number of records that are withheld or in a class at every root."""
     total = part.size[0]
     for number in range(1, len(part.size)):
         at_root = part.size[number] > 0
@@ -93,7 +93,7 @@ def widened(trees: Forest, part: Part, number: int, atom: int, column: int) -> i
 
 @jit
 def cost_with(trees: Forest, part: Part, number: int, atom: int) -> int:
-    """What a record of a class would cost once it covers an atom too."""
+    """The cost of one record of a class if the class took the atom in."""
     total = 0
     for column in range(len(trees.roots)):
         total += trees.cost[widened(trees, part, number, atom, column)]

@@ -66,7 +66,7 @@ def open_box(part: Part, trees: Forest, limits: Limits, box: Ints, cost: int, bo
 
 @jit
 def worth_a_try(part: Part, limits: Limits, cost: int, found: int) -> bool:
-    """Whether the box has k records, one of which would gain."""
+    """True if the box has k records, one of which would gain."""
     inside, weight, label, costs = part.inside, part.weight, part.label, part.cost
     size, gain = 0, False
     for place in range(found):
@@ -119,7 +119,7 @@ def borrow(part: Part, limits: Limits, to: int, candidates: Longs, bound: int) -
 
 @jit
 def helps(part: Part, limits: Limits, to: int, atom: int) -> bool:
-    """Whether a class needs an atom: more records, or one of its sensitive values, rarer here than in the table."""
+    """True if a class needs the atom: more records, or one of its sensitive values, rarer here than in the table."""
     if part.size[to] < limits.k:
         return True
     for column in range(part.places.shape[1]):
@@ -192,7 +192,7 @@ def mend(part: Part, trees: Forest, limits: Limits, donors: int, change: int, bo
 
 @jit
 def parting(part: Part, trees: Forest, limits: Limits, number: int, found: int, bound: int) -> int:
-    """What dissolving a class would cost, or `bound` if that is reached."""
+    """The cost of dissolving a class, or `bound` if that is reached."""
     change = 0
     for place in range(found):
         atom = part.beside[place]

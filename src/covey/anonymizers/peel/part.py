@@ -154,7 +154,7 @@ def list_classes(part: Part) -> None:
 
 @jit
 def total_cost(part: Part) -> int:
-    """What all records of the part cost."""
+    """The cost of all records of the part."""
     return int((part.cost * part.size).sum())
 
 
@@ -234,7 +234,7 @@ def undo(part: Part, upto: int) -> None:
 
 @small
 def holds(part: Part, limits: Limits, number: int) -> bool:
-    """Whether a class keeps k, l and t, or is empty."""
+    """True if a class keeps k, l and t, or is empty."""
     size = part.size[number]
     if size == 0 or number == 0:
         return True
@@ -243,13 +243,13 @@ def holds(part: Part, limits: Limits, number: int) -> bool:
 
 @jit
 def is_diverse(part: Part, limits: Limits, number: int) -> bool:
-    """Whether a class keeps l and t."""
+    """True if a class keeps l and t."""
     return diverse(limits, part.histogram[number], part.size[number])
 
 
 @small
 def can_spare(part: Part, limits: Limits, atom: int) -> bool:
-    """Whether the atom's class keeps everything without it."""
+    """True if the atom's class keeps every constraint without it."""
     source = part.label[atom]
     if source == 0:
         return True
@@ -260,7 +260,7 @@ def can_spare(part: Part, limits: Limits, atom: int) -> bool:
 
 @jit
 def stands(part: Part, limits: Limits, number: int, atom: int, amount: int) -> bool:
-    """Whether a class keeps l and t with this much more of the atom's sensitive values."""
+    """True if a class keeps l and t with this many more of the atom's sensitive values."""
     if number == 0:
         return True
     for column in range(part.places.shape[1]):

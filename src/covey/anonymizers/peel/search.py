@@ -33,7 +33,7 @@ EFFORT = 700  # work units per atom and round
 
 @dataclass
 class Spent:
-    """What the search has used up."""
+    """The effort that the search has spent, and its gain."""
 
     work: int = 0
     rounds: int = 0

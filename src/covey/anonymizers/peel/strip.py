@@ -149,7 +149,7 @@ def watch(
 
 @jit
 def may_trim(limits: Limits) -> bool:
-    """Whether fewer records of a frequent value can mend a class: l by frequency of one column, and no t."""
+    """True if fewer records of a frequent value can mend a class: l by frequency of one column, and no t."""
     return limits.kind == FREQUENCY and limits.t == np.inf and len(limits.starts) == 2
 
 
