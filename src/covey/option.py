@@ -28,6 +28,12 @@ class Option(ABC, Generic[T_co]):
     def check(self, value: Value) -> T_co:
         """Returns the value in the option's own type. Raises ValueError that says what the option takes."""
 
+    def read(self, text: str) -> Value:
+        """Returns the value that a text on the command line gives, checked. Raises ValueError as `check` does."""
+        value: Value = text == "true" if text in ("true", "false") else int(text) if text.isdecimal() else text
+        self.check(value)
+        return value
+
     def of(self, given: Mapping[str, Value]) -> T_co:
         """Returns the value among those given, which have been checked, or the default."""
         return self.check(given[self.name]) if self.name in given else self.default

@@ -29,6 +29,7 @@ from covey.anonymizers.problem import Partition
 from covey.errors import InputError, Unmet
 from covey.files import UMASK, as_json, write_atomically
 from covey.judge import Verdict, verify
+from covey.option import Value
 from covey.schema import Role
 from covey.sources import Data, Frame, arrange, canonical_csv, connect, like
 from covey.study import Study
@@ -88,7 +89,7 @@ def anonymize(
     budget: int | None = None,
     threads: int | None = None,
     explain: bool = False,
-    options: Mapping[str, object] | None = None,
+    options: Mapping[str, Value] | None = None,
     progress: Progress = silent,
     cancel: Cancel = never,
 ) -> Release:

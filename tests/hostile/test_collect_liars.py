@@ -82,13 +82,13 @@ def test_a_position_that_no_cell_has_is_named(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_trustee_whose_part_is_wrong_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    from covey.crypto.threshold_key import Part, Trustee
+    from covey.crypto.threshold_key import PartialOpening, Trustee
 
     original = Trustee.unlock
 
-    def wrong(self: Trustee, first: Points, *rest: object) -> Part:
+    def wrong(self: Trustee, first: Points, *rest: object) -> PartialOpening:
         part = original(self, first, *rest)  # type: ignore[arg-type]
-        return Part(part.points.times(Scalars.of([2])), part.proof) if self.place == 2 else part
+        return PartialOpening(part.points.times(Scalars.of([2])), part.proof) if self.place == 2 else part
 
     monkeypatch.setattr(Trustee, "unlock", wrong)
     said = blamed(lied(small()), HUB)

@@ -2,7 +2,7 @@
 
 problem      what each is given and gives back; build makes it from a table, and the released table from its answer
 constraints  k, l and t of a class; closure the nodes that a class publishes; leftover what to do with the rest
-peel         the default; sequential, mondrian, hilbert (curve, line), datafly the others
+peel         the default; sequential, mondrian, hilbert (curve, line_cut), datafly the others
 explain      what costs most, and what asking for less would buy
 
 Names are looked up here and imported when they are used: compiled code is not loaded by who only reads the list.
@@ -13,17 +13,18 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, cast
 
 from covey.errors import InputError, Unmet
+from covey.option import Choice, Flag, Option, Value, WholeOrWord
 
 if TYPE_CHECKING:
     from covey.anonymizers.pace import Cancel, Progress
     from covey.anonymizers.problem import Partition, Problem
 
-__all__ = ["ALGORITHMS", "DEFAULT", "Algorithm", "Option", "anonymize", "find"]
+__all__ = ["ALGORITHMS", "DEFAULT", "Algorithm", "anonymize", "find"]
 
 DEFAULT = "peel"
 LONGEST = 3600.0  # seconds that a search may be expected to take before it is refused
@@ -38,41 +39,24 @@ class Run(Protocol):
 
 
 @dataclass(frozen=True)
-class Option:
-    """One option of an algorithm: what it takes, and what it does."""
-
-    default: bool | int | str | None
-    says: str
-    choices: tuple[str, ...] = ()
-
-    def read(self, name: str, text: str) -> bool | int | str | None:
-        """The value that a text spells. Raises InputError that names the option."""
-        if self.choices:
-            if text in self.choices:
-                return text
-            raise InputError(f"option {name} is one of {', '.join(self.choices)}")
-        if isinstance(self.default, bool):
-            if text in ("true", "false"):
-                return text == "true"
-            raise InputError(f"option {name} is true or false")
-        if text == "none":
-            return None
-        if not text.isdecimal():
-            raise InputError(f"option {name} is a whole number, or none")
-        return int(text)
-
-
-@dataclass(frozen=True)
 class Algorithm:
     """One centralized anonymizer."""
 
     name: str
     says: str
     home: str  # the module that has the function of this name
-    options: Mapping[str, Option] = field(default_factory=dict)
+    options: tuple[Option[object], ...] = ()
     budget: bool = False  # whether it searches longer where it is given more
     steps: Callable[[int, int, int, int], float] = lambda items, records, k, columns: items * columns
     speed: float = 1e7  # steps a second, at the least
+
+    def option(self, name: str) -> Option[object]:
+        """The option of that name. Raises InputError with the names that there are."""
+        for option in self.options:
+            if option.name == name:
+                return option
+        known = ", ".join(option.name for option in self.options) or "none"
+        raise InputError(f"algorithm {self.name} has no option {name!r}; it has {known}")
 
     def load(self) -> Run:
         return cast("Run", getattr(import_module(self.home), self.name))
@@ -94,14 +78,15 @@ _SEARCHES = (
         "sequential",
         "moves single records between clusters while that lowers the loss (Tassa and Gudes)",
         "covey.anonymizers.sequential",
-        {
-            "start": Option(
+        (
+            Choice(
+                "start",
                 "fitted",
                 "the first clusters: random ones of k/2 records, halved while they are all alike; of six at most, "
                 "which loses less and takes longer; of k/2 as in the paper",
                 ("fitted", "small", "paper"),
-            )
-        },
+            ),
+        ),
         budget=True,
         steps=lambda items, records, k, columns: records * (records / min(k, 12)) * columns * 12,
         speed=7e8,
@@ -110,23 +95,24 @@ _SEARCHES = (
         "mondrian",
         "halves the widest column while both halves keep k (LeFevre, DeWitt, Ramakrishnan)",
         "covey.anonymizers.mondrian",
-        {
-            "relaxed": Option(False, "cut at exactly half, records with the middle value on both sides"),
-            "aligned": Option(False, "cut a tree only between two children of a node"),
-        },
+        (
+            Flag("relaxed", False, "cut at exactly half, records with the middle value on both sides"),
+            Flag("aligned", False, "cut a tree only between two children of a node"),
+        ),
         steps=lambda items, records, k, columns: items * columns * 24,
     ),
     Algorithm(
         "hilbert",
         "lays the records on Hilbert's curve and cuts it as well as can be (Ghinita and others)",
         "covey.anonymizers.hilbert",
-        {
-            "cost": Option(
+        (
+            Choice(
+                "cost",
                 "fall",
                 "what a cut is judged by: the curve's own distance, its squares, or the loss of the closed classes",
                 ("fall", "hansen-mukherjee", "loss"),
-            )
-        },
+            ),
+        ),
         steps=lambda items, records, k, columns: min(records, items * 5 * k) * k * 2,
         speed=1e8,
     ),
@@ -134,10 +120,16 @@ _SEARCHES = (
         "datafly",
         "lifts the whole column with the most distinct values until every class has k (Sweeney)",
         "covey.anonymizers.datafly",
-        {
-            "tolerated": Option(0, "how many records may be suppressed before it stops; none means k, as in the paper"),
-            "ties": Option("first", "which of two columns with equally many distinct values", ("first", "last")),
-        },
+        (
+            WholeOrWord(
+                "tolerated",
+                0,
+                "how many records may be suppressed before it stops; none means k, as in the paper",
+                word="none",
+                meant=-1,
+            ),
+            Choice("ties", "first", "which of two columns with equally many distinct values", ("first", "last")),
+        ),
         steps=lambda items, records, k, columns: items * columns * columns * 8,
     ),
 )
@@ -161,7 +153,7 @@ def anonymize(
     progress: Progress | None = None,
     cancel: Cancel | None = None,
     longest: float = LONGEST,
-    options: Mapping[str, object] | None = None,
+    options: Mapping[str, Value] | None = None,
 ) -> Partition:
     """The partition that the named algorithm finds; equal arguments give equal partitions on any number of threads.
 
@@ -173,11 +165,12 @@ def anonymize(
     from covey.anonymizers.pace import never, silent
 
     chosen = find(algorithm)
-    given = dict(options or {})
-    for name in given:
-        if name not in chosen.options:
-            known = ", ".join(chosen.options) or "none"
-            raise InputError(f"algorithm {algorithm} has no option {name!r}; it has {known}")
+    given: dict[str, object] = {}
+    for name, value in (options or {}).items():
+        try:
+            given[name] = chosen.option(name).check(value)
+        except ValueError as error:
+            raise InputError(f"option {error}") from None
     if budget is not None and not chosen.budget:
         searching = ", ".join(name for name, other in ALGORITHMS.items() if other.budget)
         raise InputError(f"algorithm {algorithm} takes no budget: it is done when it is done; {searching} take one")

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from covey.anonymizers.problem import Partition, Problem
+from covey.anonymizers.problem import Problem
 from covey.arrays import Bits, Longs
 from covey.compiled import jit
 from covey.errors import InputError, Unmet
@@ -217,14 +217,16 @@ def _flat_histogram(problem: Problem, starts: Longs) -> Longs:
     return np.concatenate([np.empty(0), *parts]).astype(np.int64)
 
 
-def histograms(problem: Problem, partition: Partition) -> Longs:
-    """Each class's flat histogram, classes x width."""
-    places = flat_codes(problem)
+def histograms(
+    problem: Problem, group: Longs, classes: int, item: Longs | None = None, count: Longs | None = None
+) -> Longs:
+    """Each class's flat histogram, classes x width; without `item` and `count` each item is whole in its group."""
+    places = flat_codes(problem) if item is None else flat_codes(problem)[item]
     width = int(limits_of(problem).starts[-1])
-    flat = np.zeros(partition.classes * width, dtype=np.int64)
+    flat = np.zeros(classes * width, dtype=np.int64)
     for column in range(places.shape[1]):
-        np.add.at(flat, partition.group * width + places[partition.item, column], partition.count)
-    return flat.reshape(partition.classes, width)
+        np.add.at(flat, group * width + places[:, column], problem.counts if count is None else count)
+    return flat.reshape(classes, width)
 
 
 def most_diverse(problem: Problem) -> float:

@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from covey.anonymizers.constraints import Limits, broken, flat_codes, kept, limits_of, require_feasible
+from covey.anonymizers.constraints import broken, histograms, kept, limits_of, require_feasible
 from covey.anonymizers.pace import Cancel, Progress, never, report, silent
 from covey.anonymizers.problem import Partition, Problem
 from covey.arrays import Bits, Ints, Longs
@@ -30,16 +30,16 @@ def datafly(
     threads: int = 1,
     progress: Progress = silent,
     cancel: Cancel = never,
-    tolerated: int | None = 0,
+    tolerated: int = 0,
     ties: Ties = "first",
 ) -> Partition:
-    """Full-domain classes. `tolerated` is how many records may be suppressed before it stops: 0 is strict, None is k.
+    """Full-domain classes. `tolerated` records may be suppressed before it stops: 0 is strict, -1 stands for k.
 
     Nothing is random and one thread is used: `seed` and `threads` change nothing.
     Raises Unmet if even the whole table breaks a constraint.
     """
     require_feasible(problem)
-    limit = problem.k if tolerated is None else tolerated
+    limit = problem.k if tolerated < 0 else tolerated
     levels = [0] * problem.columns
     trace: list[int] = []
     most = sum(tree.height for tree in problem.trees)
@@ -73,20 +73,8 @@ def _most_distinct(distinct: dict[int, int], weights: tuple[float, ...], ties: T
 
 def _short(problem: Problem, label: Longs, classes: int) -> Bits:
     """Marks the classes that break a constraint."""
-    limits, places = limits_of(problem), flat_codes(problem)
     sizes = np.bincount(label, weights=problem.counts, minlength=classes).astype(np.int64)
-    if not places.shape[1]:
-        return sizes < problem.k
-    histogram = _class_histograms(problem, places, label, classes, limits)
-    return broken(limits, histogram, sizes)
-
-
-def _class_histograms(problem: Problem, places: Longs, label: Longs, classes: int, limits: Limits) -> Longs:
-    width = int(limits.starts[-1])
-    flat = np.zeros(classes * width, dtype=np.int64)
-    for column in range(places.shape[1]):
-        np.add.at(flat, label * width + places[:, column], problem.counts)
-    return flat.reshape(classes, width)
+    return broken(limits_of(problem), histograms(problem, label, classes), sizes)
 
 
 def _published(problem: Problem, nodes: Ints, label: Longs, short: Bits, notes: dict[str, object]) -> Partition:
@@ -106,9 +94,8 @@ def _joined(problem: Problem, label: Longs, short: Bits) -> Bits:
     if not short.any():
         return short
     short = short.copy()
-    limits, places = limits_of(problem), flat_codes(problem)
+    limits, histogram = limits_of(problem), histograms(problem, label, len(short))
     sizes = np.bincount(label, weights=problem.counts, minlength=len(short)).astype(np.int64)
-    histogram = _class_histograms(problem, places, label, len(short), limits)
     for smallest in np.argsort(sizes, kind="stable"):
         if kept(limits, histogram[short].sum(axis=0), int(sizes[short].sum())):
             break

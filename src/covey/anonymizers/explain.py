@@ -18,6 +18,7 @@ from covey.anonymizers.problem import Partition, Problem
 from covey.arrays import Longs
 from covey.errors import InputError, Unmet
 from covey.hierarchy import Hierarchy
+from covey.option import Value
 
 LITTLE = 1  # the budget of a trial, in the search's own units: enough to compare, not to publish
 _SHOWN = 5
@@ -71,7 +72,7 @@ def explain(
     *,
     seed: int = 0,
     threads: int | None = None,
-    options: Mapping[str, object] | None = None,
+    options: Mapping[str, Value] | None = None,
     progress: Progress = silent,
     cancel: Cancel = never,
 ) -> Explanation:

@@ -1,7 +1,7 @@
 """FALL (Ghinita, Karras, Kalnis, Mamoulis 2007): the records on Hilbert's curve, and the curve cut as well as can be.
 
 All columns are rescaled to one range and the curve visits their cells; then an optimal cut of that line gives the
-classes (`line` has the costs). Records with equal codes may fall into two neighbouring classes. Where l or t must hold,
+classes (`line_cut` has the costs). Records with equal codes may fall into two neighbouring classes. Where l or t must hold,
 the records that share a cell are interleaved, so that their sensitive values are spread along the line.
 """
 
@@ -14,7 +14,8 @@ import numpy as np
 from covey.anonymizers import curve
 from covey.anonymizers.closure import closed
 from covey.anonymizers.constraints import flat_codes, limits_of, require_feasible
-from covey.anonymizers.line import FALL, HANSEN_MUKHERJEE, LOSS, Line, advance, groups, trees_of
+from covey.anonymizers.kernels import forest
+from covey.anonymizers.line_cut import FALL, HANSEN_MUKHERJEE, LOSS, RecordLine, advance, groups
 from covey.anonymizers.pace import Cancel, Progress, never, report, silent
 from covey.anonymizers.problem import Partition, Problem
 from covey.arrays import Floats, Longs
@@ -68,7 +69,7 @@ def cut(
 ) -> Longs:
     """The group of each record of a sorted line: the cheapest cut whose groups keep k, l and t."""
     limits, places = limits_of(problem), flat_codes(problem)
-    line = Line(place, item, problem.codes, places, trees_of(problem))
+    line = RecordLine(place, item, problem.codes, places, forest(problem))
     records = len(item)
     best, back = np.full(records + 1, np.inf), np.zeros(records + 1, dtype=np.int64)
     best[0] = 0.0

@@ -27,7 +27,8 @@ def settled(problem: Problem, partition: Partition) -> Partition:
     for column in range(places.shape[1]):
         np.add.at(histogram, places[own, column], left[own])
     size, nodes = int(left.sum()), _closed_over(problem, own)
-    counts, sizes = histograms(problem, partition), partition.sizes()
+    counts = histograms(problem, partition.group, partition.classes, partition.item, partition.count)
+    sizes = partition.sizes()
     taken = np.zeros(partition.classes, dtype=bool)
     while not kept(limits, histogram, size):
         nearest = _cheapest(problem, partition, sizes, taken, nodes, size)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from covey.anonymizers.explain import Explanation
+    from covey.option import Value
     from covey.publish import Release
 
 
@@ -74,18 +75,21 @@ def anonymize(
         _render(release, out)
 
 
-def read_options(algorithm: str, given: list[str]) -> dict[str, object]:
+def read_options(algorithm: str, given: list[str]) -> dict[str, Value]:
     """Reads NAME=VALUE texts as options of the algorithm. Raises InputError that names the one that is wrong."""
     from covey.anonymizers import find
 
-    known = find(algorithm).options
-    found: dict[str, object] = {}
+    known = {option.name: option for option in find(algorithm).options}
+    found: dict[str, Value] = {}
     for text in given:
         name, equals, value = text.partition("=")
         if not equals or name not in known:
             listed = "; ".join(f"{key} (default {own.default}): {own.says}" for key, own in known.items()) or "none"
             raise InputError(f"algorithm {algorithm} has no option {text!r}; its options are NAME=VALUE of {listed}")
-        found[name] = known[name].read(name, value)
+        try:
+            found[name] = known[name].read(value)
+        except ValueError as error:
+            raise InputError(f"option {error}") from None
     return found
 
 

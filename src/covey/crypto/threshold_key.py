@@ -112,7 +112,7 @@ class CommitteeKey:
         self._checked([place])
         return value_at(self.commitments, place)
 
-    def holds(self, place: int, first: Points, part: Part, *context: Label) -> bool:
+    def holds(self, place: int, first: Points, part: PartialOpening, *context: Label) -> bool:
         """Was this part made from these ciphertexts' first halves with the share of the trustee at that place?"""
         if len(part.points) != len(first) or not len(first):
             return False
@@ -138,7 +138,7 @@ class CommitteeKey:
 
 
 @dataclass(frozen=True)
-class Part:
+class PartialOpening:
     """One trustee's part of the opening of a batch, and the proof that it is right."""
 
     points: Points
@@ -160,7 +160,7 @@ class Trustee:
         if generator_times(self._secret) != key.public_of(place):
             raise InputError(f"the shares dealt to place {place} do not fit the commitments")
 
-    def unlock(self, first: Points, stream: Stream, *context: Label) -> Part:
+    def unlock(self, first: Points, stream: Stream, *context: Label) -> PartialOpening:
         """This trustee's part of the opening of ciphertexts with these first halves.
 
         The proof holds for this context only: name the session, the step and whom it is for.
@@ -168,7 +168,7 @@ class Trustee:
         points = first.times(self._secret)
         public = self.key.public_of(self.place)
         made = proof.prove_equal(self._secret, public, first, points, stream, *context, self.place)
-        return Part(points, made)
+        return PartialOpening(points, made)
 
     def __repr__(self) -> str:
         return f"Trustee({self.place}, …)"

@@ -193,7 +193,7 @@ def test_histograms_count_records_per_class_and_value() -> None:
     partition = Partition(
         item=counted(0, 1, 2), group=counted(0, 0, 1), count=counted(1, 1, 1), nodes=np.zeros((2, 1), dtype=np.int32)
     )
-    assert histograms(problem, partition).tolist() == [[1, 1], [0, 1]]
+    assert histograms(problem, partition.group, 2, partition.item, partition.count).tolist() == [[1, 1], [0, 1]]
 
 
 def test_too_few_records_for_k_says_the_largest_k() -> None:

@@ -87,7 +87,7 @@ def test_an_infeasible_l_ends_with_1_and_the_largest_that_is(covey: Covey, clini
     [
         (["--algorithm", "voronoi"], "choose one of peel"),
         (["--algorithm", "mondrian", "--option", "speed=9"], "relaxed (default False)"),
-        (["--algorithm", "mondrian", "--option", "relaxed=perhaps"], "option relaxed is true or false"),
+        (["--algorithm", "mondrian", "--option", "relaxed=perhaps"], "option relaxed must be true or false"),
         (["--algorithm", "datafly", "--budget", "3"], "datafly takes no budget"),
     ],
 )

@@ -23,7 +23,7 @@ from covey.crypto.threshold_key import (
     LARGEST_COMMITTEE,
     CommitteeKey,
     Dealer,
-    Part,
+    PartialOpening,
     Trustee,
     dealt_right,
     lagrange_weights,
@@ -215,20 +215,25 @@ def test_parts_of_wrong_number_place_or_length_are_not_combined() -> None:
             key.combine(parts)
 
 
+Opening = tuple[list[Trustee], Points, PartialOpening]
+
+
 @pytest.fixture(scope="module")
-def opening() -> tuple[list[Trustee], Points, Part]:
+def opening() -> Opening:
     """A batch of forty first halves, and the first trustee's part."""
     trustees = committee(3, 2)
     first = encrypt(list(range(40)), trustees[0].key.public, Rng(seed_of(1)).stream("x")).first
     return trustees, first, trustees[0].unlock(first, Rng(seed_of(2)).stream("y"), "here", 5)
 
 
-def test_a_right_part_is_accepted(opening: tuple[list[Trustee], Points, Part]) -> None:
+def test_a_right_part_is_accepted(opening: Opening) -> None:
     trustees, first, part = opening
     assert trustees[0].key.holds(1, first, part, "here", 5)
 
 
-def test_a_part_is_refused_at_another_place_or_in_another_context(opening: tuple[list[Trustee], Points, Part]) -> None:
+def test_a_part_is_refused_at_another_place_or_in_another_context(
+    opening: Opening,
+) -> None:
     """A replayed part does not hold for another trustee, session, step or call."""
     trustees, first, part = opening
     key = trustees[0].key
@@ -240,11 +245,11 @@ def test_a_part_is_refused_at_another_place_or_in_another_context(opening: tuple
 
 
 @pytest.mark.parametrize("place", [0, 17, 39])
-def test_one_wrong_point_among_many_is_noticed(opening: tuple[list[Trustee], Points, Part], place: int) -> None:
+def test_one_wrong_point_among_many_is_noticed(opening: Opening, place: int) -> None:
     trustees, first, part = opening
     points = list(part.points)
     points[place] = powers([77]).data
-    wrong = Part(Points(b"".join(points)), part.proof)
+    wrong = PartialOpening(Points(b"".join(points)), part.proof)
     assert not trustees[0].key.holds(1, first, wrong, "here", 5)
     remade = proof.prove_equal(
         trustees[0]._secret,
@@ -256,10 +261,14 @@ def test_one_wrong_point_among_many_is_noticed(opening: tuple[list[Trustee], Poi
         5,
         1,
     )
-    assert not trustees[0].key.holds(1, first, Part(wrong.points, remade), "here", 5), "not even with a new proof"
+    assert not trustees[0].key.holds(1, first, PartialOpening(wrong.points, remade), "here", 5), (
+        "not even with a new proof"
+    )
 
 
-def test_two_points_that_are_wrong_in_opposite_ways_are_noticed(opening: tuple[list[Trustee], Points, Part]) -> None:
+def test_two_points_that_are_wrong_in_opposite_ways_are_noticed(
+    opening: Opening,
+) -> None:
     """Without weights from a hash, errors that cancel out in the sum would pass."""
     trustees, first, part = opening
     error = powers([5])
@@ -271,69 +280,65 @@ def test_two_points_that_are_wrong_in_opposite_ways_are_noticed(opening: tuple[l
     remade = proof.prove_equal(
         trustees[0]._secret, trustees[0].key.public_of(1), first, wrong, Rng(seed_of(3)).stream("z"), "here", 5, 1
     )
-    assert not trustees[0].key.holds(1, first, Part(wrong, remade), "here", 5)
+    assert not trustees[0].key.holds(1, first, PartialOpening(wrong, remade), "here", 5)
 
 
-def test_points_in_another_order_are_noticed(opening: tuple[list[Trustee], Points, Part]) -> None:
+def test_points_in_another_order_are_noticed(opening: Opening) -> None:
     trustees, first, part = opening
     turned = part.points.take([1, 0, *range(2, 40)])
-    assert not trustees[0].key.holds(1, first, Part(turned, part.proof), "here", 5)
+    assert not trustees[0].key.holds(1, first, PartialOpening(turned, part.proof), "here", 5)
     assert not trustees[0].key.holds(1, first.take([1, 0, *range(2, 40)]), part, "here", 5)
 
 
-def test_a_batch_of_another_length_is_refused(opening: tuple[list[Trustee], Points, Part]) -> None:
+def test_a_batch_of_another_length_is_refused(opening: Opening) -> None:
     trustees, first, part = opening
     key = trustees[0].key
     assert not key.holds(1, first.slice(0, 39), part, "here", 5)
-    assert not key.holds(1, first, Part(part.points.slice(0, 39), part.proof), "here", 5)
-    assert not key.holds(1, first.slice(0, 0), Part(part.points.slice(0, 0), part.proof), "here", 5)
+    assert not key.holds(1, first, PartialOpening(part.points.slice(0, 39), part.proof), "here", 5)
+    assert not key.holds(1, first.slice(0, 0), PartialOpening(part.points.slice(0, 0), part.proof), "here", 5)
 
 
 @pytest.mark.parametrize("at", range(0, proof.EQUALITY_BYTES, 5))
-def test_a_proof_with_one_bit_turned_is_refused(opening: tuple[list[Trustee], Points, Part], at: int) -> None:
+def test_a_proof_with_one_bit_turned_is_refused(opening: Opening, at: int) -> None:
     trustees, first, part = opening
     bent = bytearray(part.proof)
     bent[at] ^= 1
-    assert not trustees[0].key.holds(1, first, Part(part.points, bytes(bent)), "here", 5)
+    assert not trustees[0].key.holds(1, first, PartialOpening(part.points, bytes(bent)), "here", 5)
 
 
 @pytest.mark.parametrize("size", [0, 31, 32, 64, 95, 97, 128])
-def test_a_proof_of_another_length_is_refused(opening: tuple[list[Trustee], Points, Part], size: int) -> None:
+def test_a_proof_of_another_length_is_refused(opening: Opening, size: int) -> None:
     trustees, first, part = opening
     cut = (part.proof + bytes(40))[:size]
-    assert not trustees[0].key.holds(1, first, Part(part.points, cut), "here", 5)
+    assert not trustees[0].key.holds(1, first, PartialOpening(part.points, cut), "here", 5)
 
 
 @pytest.mark.parametrize("vector", BAD["points"], ids=[each["why"] for each in BAD["points"]])
-def test_a_proof_with_a_malformed_point_is_refused(
-    opening: tuple[list[Trustee], Points, Part], vector: dict[str, str]
-) -> None:
+def test_a_proof_with_a_malformed_point_is_refused(opening: Opening, vector: dict[str, str]) -> None:
     trustees, first, part = opening
     raw = bytes.fromhex(vector["hex"])
     for bent in (raw + part.proof[32:], part.proof[:32] + raw + part.proof[64:]):
-        assert not trustees[0].key.holds(1, first, Part(part.points, bent), "here", 5)
+        assert not trustees[0].key.holds(1, first, PartialOpening(part.points, bent), "here", 5)
 
 
 @pytest.mark.parametrize("vector", BAD["scalars"], ids=[each["why"] for each in BAD["scalars"]])
-def test_a_proof_with_a_malformed_scalar_is_refused(
-    opening: tuple[list[Trustee], Points, Part], vector: dict[str, str]
-) -> None:
+def test_a_proof_with_a_malformed_scalar_is_refused(opening: Opening, vector: dict[str, str]) -> None:
     trustees, first, part = opening
     bent = part.proof[:64] + bytes.fromhex(vector["hex"])
-    assert not trustees[0].key.holds(1, first, Part(part.points, bent), "here", 5)
+    assert not trustees[0].key.holds(1, first, PartialOpening(part.points, bent), "here", 5)
 
 
-def test_a_proof_made_without_the_secret_is_refused(opening: tuple[list[Trustee], Points, Part]) -> None:
+def test_a_proof_made_without_the_secret_is_refused(opening: Opening) -> None:
     trustees, first, part = opening
     other = Scalar.fresh(Rng(seed_of(8)).stream("x"))
     forged = proof.prove_equal(
         other, trustees[0].key.public_of(1), first, part.points, Rng(seed_of(9)).stream("x"), "here", 5, 1
     )
-    assert not trustees[0].key.holds(1, first, Part(part.points, forged), "here", 5)
+    assert not trustees[0].key.holds(1, first, PartialOpening(part.points, forged), "here", 5)
 
 
 def test_a_part_made_with_another_secret_than_the_trustees_is_refused(
-    opening: tuple[list[Trustee], Points, Part],
+    opening: Opening,
 ) -> None:
     """Consistent in itself: every point and the proof with one secret, which is not the share."""
     trustees, first, _ = opening
@@ -342,10 +347,10 @@ def test_a_part_made_with_another_secret_than_the_trustees_is_refused(
     made = proof.prove_equal(
         other, trustees[0].key.public_of(1), first, points, Rng(seed_of(9)).stream("x"), "here", 5, 1
     )
-    assert not trustees[0].key.holds(1, first, Part(points, made), "here", 5)
+    assert not trustees[0].key.holds(1, first, PartialOpening(points, made), "here", 5)
 
 
-def test_a_proof_about_unequal_lists_or_none_never_holds(opening: tuple[list[Trustee], Points, Part]) -> None:
+def test_a_proof_about_unequal_lists_or_none_never_holds(opening: Opening) -> None:
     trustees, first, part = opening
     public = trustees[0].key.public_of(1)
     for bases, multiples in (

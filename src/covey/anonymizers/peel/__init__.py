@@ -3,7 +3,7 @@
 lattice  which generalization nodes are visited: all of them, or in a large lattice those that probes find
 strip    the peeling: at each node, by increasing cost, the classes that keep the constraints leave
 search   the improvement: part by part, boxes are opened and what that breaks is mended (moves)
-atoms    items cut so that a class can lend some of an item's records; part is the state of one part
+atoms    items cut so that a class can lend some of an item's records; search_part is the state of one part
 
 The same seed gives the same classes on any number of threads. The budget counts work units (tens of nanoseconds each),
 not time; more of it never gives a worse result. A limit in seconds makes the answer depend on the machine's speed, and

@@ -6,24 +6,21 @@ too many records are withheld or at every root, the withheld join the classes wh
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from covey.anonymizers.constraints import Limits, kept
 from covey.anonymizers.kernels import Forest
 from covey.anonymizers.peel.atoms import Atoms
-from covey.anonymizers.peel.part import Part, fill_classes, part_of, shift, stands
+from covey.anonymizers.peel.search_part import SearchPart, fill_classes, part_of, shift, stands
 from covey.anonymizers.problem import Problem
 from covey.arrays import Longs
 from covey.compiled import jit
-from covey.errors import Unmet
 
 __all__ = ["settle_leftover"]
 
 
 def settle_leftover(problem: Problem, trees: Forest, atoms: Atoms, limits: Limits, label: Longs) -> None:
-    """Gives the withheld a class where they may have one; raises Unmet if more are lost than the problem allows."""
+    """Gives the withheld a class where they may have one, or the classes that they cost least, within the limit."""
     out = np.flatnonzero(label == 0)
     histogram = np.zeros(int(limits.starts[-1]), dtype=np.int64)
     for column in range(atoms.places.shape[1]):
@@ -39,16 +36,10 @@ def settle_leftover(problem: Problem, trees: Forest, atoms: Atoms, limits: Limit
         merge(trees, part, limits)
         fill_classes(trees, part)
     label[:] = part.label
-    if (now := lost(trees, part)) > allowed:
-        part_lost = math.ceil(now / problem.records * 1000) / 1000
-        raise Unmet(
-            f"{now} of {problem.records} records would be withheld or fully generalized, more than suppression ="
-            f" {problem.suppression:g} allows; raise it to {part_lost:g}, or lower k"
-        )
 
 
 @jit
-def lost(trees: Forest, part: Part) -> int:
+def lost(trees: Forest, part: SearchPart) -> int:
     """The number of records that are withheld or in a class at every root."""
     total = part.size[0]
     for number in range(1, len(part.size)):
@@ -61,7 +52,7 @@ def lost(trees: Forest, part: Part) -> int:
 
 
 @jit
-def merge(trees: Forest, part: Part, limits: Limits) -> None:
+def merge(trees: Forest, part: SearchPart, limits: Limits) -> None:
     """Puts each withheld atom into the class where it costs least, if any takes it without losing everything."""
     for atom in range(len(part.label)):
         if part.label[atom] != 0:
@@ -83,7 +74,7 @@ def merge(trees: Forest, part: Part, limits: Limits) -> None:
 
 
 @jit
-def widened(trees: Forest, part: Part, number: int, atom: int, column: int) -> int:
+def widened(trees: Forest, part: SearchPart, number: int, atom: int, column: int) -> int:
     """The node of a class's box once it covers an atom too."""
     node, code = part.box[number, column], part.codes[column, atom]
     while code < trees.first[node] or code > trees.last[node]:
@@ -92,7 +83,7 @@ def widened(trees: Forest, part: Part, number: int, atom: int, column: int) -> i
 
 
 @jit
-def cost_with(trees: Forest, part: Part, number: int, atom: int) -> int:
+def cost_with(trees: Forest, part: SearchPart, number: int, atom: int) -> int:
     """The cost of one record of a class if the class took the atom in."""
     total = 0
     for column in range(len(trees.roots)):

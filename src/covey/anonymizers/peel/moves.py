@@ -6,18 +6,19 @@ larger part. A class left with too few is *mended*: it borrows in turn, or it is
 cheapest classes that cover them. If the whole chain does not cost less, it is undone.
 
 Single moves, swaps, splits, merges, and the extension of a class over a leftover record are all special cases.
+Compiled code cannot hold objects: the state is a `SearchPart` of arrays, changed in place.
 """
 
 from __future__ import annotations
 
 from covey.anonymizers.constraints import Limits
 from covey.anonymizers.kernels import Forest, covers
-from covey.anonymizers.peel.part import (
+from covey.anonymizers.peel.search_part import (
     FREE,
     LIVE,
     LOGGED,
     WORK,
-    Part,
+    SearchPart,
     can_spare,
     holds,
     list_classes,
@@ -33,7 +34,7 @@ NEVER = 2**62
 
 
 @jit
-def open_box(part: Part, trees: Forest, limits: Limits, box: Ints, cost: int, bound: int) -> int:
+def open_box(part: SearchPart, trees: Forest, limits: Limits, box: Ints, cost: int, bound: int) -> int:
     """Opens a box if that changes the total by less than `bound`, and returns the change; else NEVER, nothing moved."""
     part.tally[LOGGED] = 0
     found = members(part, box, part.inside)
@@ -65,7 +66,7 @@ def open_box(part: Part, trees: Forest, limits: Limits, box: Ints, cost: int, bo
 
 
 @jit
-def worth_a_try(part: Part, limits: Limits, cost: int, found: int) -> bool:
+def worth_a_try(part: SearchPart, limits: Limits, cost: int, found: int) -> bool:
     """True if the box has k records, one of which would gain."""
     inside, weight, label, costs = part.inside, part.weight, part.label, part.cost
     size, gain = 0, False
@@ -76,7 +77,7 @@ def worth_a_try(part: Part, limits: Limits, cost: int, found: int) -> bool:
 
 
 @jit
-def welcome(part: Part, new: int, found: int) -> tuple[int, int]:
+def welcome(part: SearchPart, new: int, found: int) -> tuple[int, int]:
     """Moves in all that gain; returns the change and how many classes lost records (they are in `touched`)."""
     change, donors = 0, 0
     for place in range(found):
@@ -94,7 +95,7 @@ def welcome(part: Part, new: int, found: int) -> tuple[int, int]:
 
 
 @jit
-def borrow(part: Part, limits: Limits, to: int, candidates: Longs, bound: int) -> int:
+def borrow(part: SearchPart, limits: Limits, to: int, candidates: Longs, bound: int) -> int:
     """Moves in records that others can spare, the dearest first, until the class holds; returns the change.
 
     Stops early where the change reaches `bound`; the caller looks whether the class holds.
@@ -118,7 +119,7 @@ def borrow(part: Part, limits: Limits, to: int, candidates: Longs, bound: int) -
 
 
 @jit
-def helps(part: Part, limits: Limits, to: int, atom: int) -> bool:
+def helps(part: SearchPart, limits: Limits, to: int, atom: int) -> bool:
     """True if a class needs the atom: more records, or one of its sensitive values, rarer here than in the table."""
     if part.size[to] < limits.k:
         return True
@@ -130,7 +131,7 @@ def helps(part: Part, limits: Limits, to: int, atom: int) -> bool:
 
 
 @jit
-def shed(part: Part, limits: Limits, new: int) -> int:
+def shed(part: SearchPart, limits: Limits, new: int) -> int:
     """Sends records back that were withheld and whose values are too frequent, until the class holds; the change."""
     change = 0
     for entry in range(part.tally[LOGGED]):
@@ -145,7 +146,7 @@ def shed(part: Part, limits: Limits, new: int) -> int:
 
 
 @jit
-def largest_share(part: Part, new: int, found: int) -> int:
+def largest_share(part: SearchPart, new: int, found: int) -> int:
     """The class that lies in the box with the largest share of its cost, or -1."""
     for place in range(found):
         part.share[part.label[part.inside[place]]] += part.weight[part.inside[place]]
@@ -161,7 +162,7 @@ def largest_share(part: Part, new: int, found: int) -> int:
 
 
 @jit
-def absorb(part: Part, new: int, broken: int, found: int) -> int:
+def absorb(part: SearchPart, new: int, broken: int, found: int) -> int:
     """Moves in all of a class that lies in the box; returns the change."""
     change = 0
     for place in range(found):
@@ -171,7 +172,7 @@ def absorb(part: Part, new: int, broken: int, found: int) -> int:
 
 
 @jit
-def mend(part: Part, trees: Forest, limits: Limits, donors: int, change: int, bound: int) -> int:
+def mend(part: SearchPart, trees: Forest, limits: Limits, donors: int, change: int, bound: int) -> int:
     """Mends the classes that lost records, each the cheaper way; returns the change so far, NEVER if it is too much."""
     for donor in range(donors):
         number = part.touched[donor]
@@ -191,7 +192,7 @@ def mend(part: Part, trees: Forest, limits: Limits, donors: int, change: int, bo
 
 
 @jit
-def parting(part: Part, trees: Forest, limits: Limits, number: int, found: int, bound: int) -> int:
+def parting(part: SearchPart, trees: Forest, limits: Limits, number: int, found: int, bound: int) -> int:
     """The cost of dissolving a class, or `bound` if that is reached."""
     change = 0
     for place in range(found):
@@ -205,7 +206,7 @@ def parting(part: Part, trees: Forest, limits: Limits, number: int, found: int, 
 
 
 @jit
-def dissolve(part: Part, trees: Forest, limits: Limits, number: int, found: int) -> int:
+def dissolve(part: SearchPart, trees: Forest, limits: Limits, number: int, found: int) -> int:
     """Sends a class's records to the cheapest others that cover them; returns the change."""
     change = 0
     for place in range(found):
@@ -216,7 +217,7 @@ def dissolve(part: Part, trees: Forest, limits: Limits, number: int, found: int)
 
 
 @jit
-def cheapest_other(part: Part, trees: Forest, limits: Limits, atom: int, below: int) -> int:
+def cheapest_other(part: SearchPart, trees: Forest, limits: Limits, atom: int, below: int) -> int:
     """The cheapest class but its own that covers an atom and keeps l and t with it; 0 if all cost `below` or more."""
     order, size, boxes, codes, own = part.order, part.size, part.box, part.codes, part.label[atom]
     first, last, live = trees.first, trees.last, part.tally[LIVE]
@@ -236,7 +237,7 @@ def cheapest_other(part: Part, trees: Forest, limits: Limits, atom: int, below: 
 
 
 @jit
-def enter(part: Part, new: int) -> None:
+def enter(part: SearchPart, new: int) -> None:
     """Enters a class into the list by cost."""
     place = part.tally[LIVE]
     while place > 0 and part.cost[part.order[place - 1]] > part.cost[new]:
@@ -247,7 +248,7 @@ def enter(part: Part, new: int) -> None:
 
 
 @jit
-def leave(part: Part, new: int) -> None:
+def leave(part: SearchPart, new: int) -> None:
     """Takes a class out of the list."""
     place = 0
     while part.order[place] != new:
@@ -258,7 +259,7 @@ def leave(part: Part, new: int) -> None:
 
 
 @jit
-def gather(part: Part, trees: Forest, limits: Limits) -> None:
+def gather(part: SearchPart, trees: Forest, limits: Limits) -> None:
     """Moves every atom that can be spared into the cheapest class that takes it."""
     for atom in range(len(part.label)):
         part.tally[LOGGED] = 0

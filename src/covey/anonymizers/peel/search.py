@@ -3,7 +3,8 @@
 A round sorts the classes by their boxes, columns in random order, and cuts them into parts of similar size: neighbours
 come together, and other neighbours in the next round. Parts share nothing, so threads work on them at the same time;
 neither the cut nor any part's random numbers depend on how many threads there are. A part is never left worse than it
-was, so a larger budget never gives a worse result.
+was, so a larger budget never gives a worse result. What a round finds does not depend on the order in which threads
+end.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from covey.anonymizers.kernels import Forest, box_cost, draw
 from covey.anonymizers.pace import Cancel, Progress, report
 from covey.anonymizers.peel.atoms import Atoms
 from covey.anonymizers.peel.moves import gather, open_box
-from covey.anonymizers.peel.part import WORK, Part, fill_classes, part_of, total_cost
+from covey.anonymizers.peel.search_part import WORK, SearchPart, fill_classes, part_of, total_cost
 from covey.arrays import Ints, Longs, Words
 from covey.compiled import jit
 
@@ -138,7 +139,7 @@ def renamed(own: Longs, which: Longs, most: int) -> Longs:
 
 
 @jit
-def search(part: Part, trees: Forest, limits: Limits, state: Words, allowed: int) -> None:
+def search(part: SearchPart, trees: Forest, limits: Limits, state: Words, allowed: int) -> None:
     """Opens boxes that lower the cost until the allowed work is done; then tightens and gathers."""
     gather(part, trees, limits)
     fill_classes(trees, part)
@@ -160,7 +161,7 @@ def search(part: Part, trees: Forest, limits: Limits, state: Words, allowed: int
 
 
 @jit
-def propose(part: Part, trees: Forest, state: Words, atom: int, box: Ints) -> None:
+def propose(part: SearchPart, trees: Forest, state: Words, atom: int, box: Ints) -> None:
     """A box around the atom that is narrower than its class's in one to three columns and wider in up to two."""
     columns = len(box)
     box[:] = part.box[part.label[atom]]

@@ -28,7 +28,7 @@ from covey.crypto.threshold_key import (
     EQUALITY_BYTES,
     CommitteeKey,
     Dealer,
-    Part,
+    PartialOpening,
     Trustee,
     check_threshold,
     constant,
@@ -175,7 +175,7 @@ async def part_of(channel: Channel, key: CommitteeKey, helper: str, place: int, 
     if not len(ciphertexts):
         return ciphertexts.first
     [points] = await lists.receive(channel, helper, Unlocked, due=len(ciphertexts))
-    part = Part(points, (await channel.receive(helper, Proved)).proof)
+    part = PartialOpening(points, (await channel.receive(helper, Proved)).proof)
     if not key.holds(place, ciphertexts.first, part, *_context(channel), channel.me):
         raise _refused(channel, helper, "its part of the opening was not made with its share of the key")
     return points

@@ -1,7 +1,7 @@
 """The cut of the line into classes: k or more neighbours each, as near to each other as can be.
 
 Source    Xue and others, section 4.4: FALL's and Hansen and Mukherjee's costs, both cut in O(k x) after sorting
-          (`covey.anonymizers.line`). Positions may be shifted and scaled without changing the cut.
+          (`covey.anonymizers.line_cut`). Positions may be shifted and scaled without changing the cut.
 Merging   is ours: a class that is not diverse joins the neighbour that is nearer on the line, again and again.
 """
 

@@ -108,7 +108,7 @@ def anonymized(table: Table, parameters: Parameters) -> Longs:
         return np.repeat(heights[:, np.newaxis], table.rows, axis=1)
     built = build(table)
     problem = replace(built.problem, suppression=1.0)
-    options: dict[str, object] = {"ties": parameters.ties} if parameters.local == "datafly" else {}
+    options = {"ties": parameters.ties} if parameters.local == "datafly" else {}
     partition = anonymize(problem, parameters.local, threads=1, options=options)
     if parameters.local == "datafly":
         levels = np.array(partition.notes["levels"], dtype=np.int64)

@@ -19,7 +19,7 @@ from covey.compiled import jit
 LIVE, LOGGED, WORK, FREE = range(4)  # what `tally` holds: live classes, logged moves, work done, free class numbers
 
 
-class Part(NamedTuple):
+class SearchPart(NamedTuple):
     """The atoms of a part and its classes."""
 
     codes: Ints  # columns x atoms
@@ -45,12 +45,12 @@ class Part(NamedTuple):
     tally: Longs
 
 
-def part_of(trees: Forest, limits: Limits, codes: Ints, weight: Longs, places: Longs, label: Longs) -> Part:
+def part_of(trees: Forest, limits: Limits, codes: Ints, weight: Longs, places: Longs, label: Longs) -> SearchPart:
     """The part that these atoms and their labels (0 withheld, then 1, 2, … without gaps) make."""
     atoms, columns = len(weight), len(codes)
     room = int(weight.sum()) // max(limits.k, 1) + 3
     row, bits = _rows(trees, codes)
-    part = Part(
+    part = SearchPart(
         codes=np.ascontiguousarray(codes),
         weight=np.ascontiguousarray(weight),
         places=np.ascontiguousarray(places),
@@ -105,7 +105,7 @@ def set_bits(trees: Forest, codes: Ints, row: Ints, bits: Words) -> None:
 
 
 @jit
-def fill_classes(trees: Forest, part: Part) -> None:
+def fill_classes(trees: Forest, part: SearchPart) -> None:
     """Sizes, histograms, boxes and costs from the labels; classes by cost; the rest of the numbers free."""
     part.size[:] = 0
     part.histogram[:] = 0
@@ -119,7 +119,7 @@ def fill_classes(trees: Forest, part: Part) -> None:
 
 
 @jit
-def close_boxes(trees: Forest, part: Part) -> None:
+def close_boxes(trees: Forest, part: SearchPart) -> None:
     """Every class's box becomes the smallest that holds its records; class 0's is the root."""
     classes = len(part.size)
     for column in range(len(trees.roots)):
@@ -136,7 +136,7 @@ def close_boxes(trees: Forest, part: Part) -> None:
 
 
 @jit
-def list_classes(part: Part) -> None:
+def list_classes(part: SearchPart) -> None:
     """Lists the live classes by cost and the free numbers, lowest last."""
     live, free = 0, 0
     for number in range(len(part.size) - 1, 0, -1):
@@ -153,7 +153,7 @@ def list_classes(part: Part) -> None:
 
 
 @jit
-def total_cost(part: Part) -> int:
+def total_cost(part: SearchPart) -> int:
     """The cost of all records of the part."""
     return int((part.cost * part.size).sum())
 
@@ -179,7 +179,7 @@ def trailing_zeros(word: np.uint64) -> int:
 
 
 @jit
-def members(part: Part, box: Ints, out: Longs) -> int:
+def members(part: SearchPart, box: Ints, out: Longs) -> int:
     """Lists the atoms in a box, in order, and returns how many."""
     words, bits, row = part.words, part.bits, part.row
     base = row[box[0]]
@@ -201,7 +201,7 @@ def members(part: Part, box: Ints, out: Longs) -> int:
 
 
 @small
-def shift(part: Part, atom: int, to: int) -> None:
+def shift(part: SearchPart, atom: int, to: int) -> None:
     """Moves an atom into a class, in size and histogram too."""
     source, amount = part.label[atom], part.weight[atom]
     part.size[source] -= amount
@@ -213,7 +213,7 @@ def shift(part: Part, atom: int, to: int) -> None:
 
 
 @small
-def move(part: Part, atom: int, to: int) -> int:
+def move(part: SearchPart, atom: int, to: int) -> int:
     """Moves an atom, on the record, and returns what that costs."""
     logged = part.tally[LOGGED]
     part.log[logged, 0], part.log[logged, 1] = atom, part.label[atom]
@@ -224,7 +224,7 @@ def move(part: Part, atom: int, to: int) -> int:
 
 
 @jit
-def undo(part: Part, upto: int) -> None:
+def undo(part: SearchPart, upto: int) -> None:
     """Takes back the logged moves after the first `upto`, last first."""
     while part.tally[LOGGED] > upto:
         part.tally[LOGGED] -= 1
@@ -233,7 +233,7 @@ def undo(part: Part, upto: int) -> None:
 
 
 @small
-def holds(part: Part, limits: Limits, number: int) -> bool:
+def holds(part: SearchPart, limits: Limits, number: int) -> bool:
     """True if a class keeps k, l and t, or is empty."""
     size = part.size[number]
     if size == 0 or number == 0:
@@ -242,13 +242,13 @@ def holds(part: Part, limits: Limits, number: int) -> bool:
 
 
 @jit
-def is_diverse(part: Part, limits: Limits, number: int) -> bool:
+def is_diverse(part: SearchPart, limits: Limits, number: int) -> bool:
     """True if a class keeps l and t."""
     return diverse(limits, part.histogram[number], part.size[number])
 
 
 @small
-def can_spare(part: Part, limits: Limits, atom: int) -> bool:
+def can_spare(part: SearchPart, limits: Limits, atom: int) -> bool:
     """True if the atom's class keeps every constraint without it."""
     source = part.label[atom]
     if source == 0:
@@ -259,7 +259,7 @@ def can_spare(part: Part, limits: Limits, atom: int) -> bool:
 
 
 @jit
-def stands(part: Part, limits: Limits, number: int, atom: int, amount: int) -> bool:
+def stands(part: SearchPart, limits: Limits, number: int, atom: int, amount: int) -> bool:
     """True if a class keeps l and t with this many more of the atom's sensitive values."""
     if number == 0:
         return True

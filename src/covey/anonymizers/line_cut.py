@@ -18,51 +18,25 @@ from typing import NamedTuple
 import numpy as np
 
 from covey.anonymizers.constraints import Limits, diverse
-from covey.anonymizers.problem import Problem
+from covey.anonymizers.kernels import Forest
 from covey.arrays import Floats, Ints, Longs
 from covey.compiled import jit
 
 FALL, HANSEN_MUKHERJEE, LOSS = 0, 1, 2
 
 
-class Trees(NamedTuple):
-    """All columns' trees side by side, each shifted to its start, for compiled code."""
-
-    starts: Longs
-    parents: Longs
-    first: Longs
-    last: Longs
-    costs: Longs
-
-
-class Line(NamedTuple):
+class RecordLine(NamedTuple):
     """Records in the order of the line."""
 
     place: Floats
     item: Longs
     codes: Ints  # columns x items
     sensitive: Longs  # items x watched columns: places in a flat histogram
-    trees: Trees
-
-
-def trees_of(problem: Problem) -> Trees:
-    """The problem's trees and node costs in the form that LOSS reads."""
-    starts = np.cumsum([0, *(tree.nodes for tree in problem.trees)], dtype=np.int64)
-
-    def joined(parts: list[Longs]) -> Longs:
-        return np.concatenate([np.empty(0, dtype=np.int64), *parts])
-
-    return Trees(
-        starts,
-        joined([tree.parent.astype(np.int64) for tree in problem.trees]),
-        joined([tree.first.astype(np.int64) for tree in problem.trees]),
-        joined([tree.last.astype(np.int64) for tree in problem.trees]),
-        joined(list(problem.costs)),
-    )
+    trees: Forest
 
 
 @jit
-def advance(line: Line, limits: Limits, kind: int, best: Floats, back: Longs, start: int, stop: int) -> None:
+def advance(line: RecordLine, limits: Limits, kind: int, best: Floats, back: Longs, start: int, stop: int) -> None:
     """Fill best and back for the prefixes of start .. stop - 1 records."""
     columns = len(line.codes)
     watched = line.sensitive.shape[1]
@@ -71,7 +45,7 @@ def advance(line: Line, limits: Limits, kind: int, best: Floats, back: Longs, st
     for i in range(max(start, limits.k), stop):
         histogram[:] = 0
         if columns:
-            nodes[:] = line.codes[:, line.item[i - 1]]
+            nodes[:] = line.codes[:, line.item[i - 1]] + line.trees.offsets
         mean, squares = 0.0, 0.0
         ready = kind == FALL and not watched
         reach = i if i == len(line.item) else max(4 * limits.k, 16 * (i & -i))
@@ -98,21 +72,18 @@ def advance(line: Line, limits: Limits, kind: int, best: Floats, back: Longs, st
 
 
 @jit
-def _widen(nodes: Longs, codes: Ints, trees: Trees) -> None:
-    """Lift each node until it stands above the code."""
+def _widen(nodes: Longs, codes: Ints, trees: Forest) -> None:
+    """Lifts each node until it stands above the code."""
     for column in range(len(nodes)):
-        start = trees.starts[column]
-        node = nodes[column]
-        while not (trees.first[start + node] <= codes[column] <= trees.last[start + node]):
-            node = trees.parents[start + node]
-        nodes[column] = node
+        while not (trees.first[nodes[column]] <= codes[column] <= trees.last[nodes[column]]):
+            nodes[column] = trees.parent[nodes[column]]
 
 
 @jit
-def _cost(nodes: Longs, trees: Trees) -> float:
+def _cost(nodes: Longs, trees: Forest) -> float:
     total = 0.0
-    for column in range(len(nodes)):
-        total += trees.costs[trees.starts[column] + nodes[column]]
+    for node in nodes:
+        total += trees.cost[node]
     return total
 
 
