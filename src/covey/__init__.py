@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from covey.errors import Aborted, AccessError, CoveyError, InputError, PeerError, Unmet
     from covey.judge import Verdict, verify
     from covey.party.simulate.in_process import simulate
-    from covey.publish import Release, anonymize
+    from covey.publish import anonymize
+    from covey.release import Release
     from covey.study import Study
 
 __all__ = [
@@ -40,7 +41,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Release": "covey.publish",
+    "Release": "covey.release",
     "Study": "covey.study",
     "Verdict": "covey.judge",
     "anonymize": "covey.publish",

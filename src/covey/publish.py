@@ -10,7 +10,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -21,17 +21,17 @@ from covey import table
 from covey.anonymizers import DEFAULT, find
 from covey.anonymizers import anonymize as search
 from covey.anonymizers.build import Built, build, released
-from covey.anonymizers.explain import Explanation
 from covey.anonymizers.explain import explain as explained
-from covey.anonymizers.figures import Figures, Loss, figures
+from covey.anonymizers.figures import Figures, figures
 from covey.anonymizers.pace import Cancel, Progress, never, report, silent
 from covey.anonymizers.problem import Partition
 from covey.errors import InputError, Unmet
 from covey.files import UMASK, as_json, write_atomically
 from covey.judge import Verdict, verify
 from covey.option import Value
+from covey.release import Release
 from covey.schema import Role
-from covey.sources import Data, Frame, arrange, canonical_csv, connect, like
+from covey.sources import Data, arrange, as_given, canonical_csv, connect
 from covey.study import Study
 from covey.summary import Summary
 from covey.table import Table
@@ -40,44 +40,33 @@ _CARRIED = (Role.QUASI, Role.SENSITIVE, Role.PLAIN)
 
 
 @dataclass(frozen=True)
-class Release:
-    """A released table, of the kind that went in (Arrow for a file), and what is to be said of it."""
+class OwnerRun:
+    """One owner's run: it has the original, for the report, and knows the files that it leaves."""
 
-    study: Study
-    table: Frame
-    summary: dict[str, object]
-    loss: Loss
-    explanation: Explanation | None
-    content: bytes
-    arranged: pa.Table = field(repr=False)
-    records: Table = field(repr=False)
-    """The original, for the report."""
-    verdict: Verdict = field(repr=False)
+    records: Table
+    verdict: Verdict
 
-    def save(self, folder: str | Path) -> None:
-        """Write release.csv, summary.json, report.html, study.toml and the study's files: all of them, or none.
+    def save(self, release: Release, folder: Path) -> None:
+        """Writes release.csv, summary.json, report.html, study.toml and the study's files: all of them, or none.
 
         The report shows counts of the original data; `covey report` makes one without.
         """
-        files = {"release.csv": self.content, **_study_files(self.study)}
-        files["summary.json"] = as_json(self.summary)
-        if self.explanation is not None:
-            files["explanation.json"] = msgspec.json.format(msgspec.json.encode(self.explanation), indent=2) + b"\n"
-        _refuse_to_replace(Path(folder), files)
-        files[reporting.FILE] = self.report().encode()
-        write_together(Path(folder), files)
-        if self.explanation is None:
-            (Path(folder) / "explanation.json").unlink(missing_ok=True)
-
-    def report(self) -> str:
-        """The page that explains the release, with the original beside it."""
+        files = {"release.csv": release.content, **_study_files(release.study)}
+        files["summary.json"] = as_json(release.summary)
+        why = release.explanation
+        if why is not None:
+            files["explanation.json"] = msgspec.json.format(msgspec.json.encode(why), indent=2) + b"\n"
+        _refuse_to_replace(folder, files)
         material = reporting.Material(
-            summary=msgspec.convert(self.summary, Summary),
-            study=self.study,
-            release=self.arranged,
+            summary=release.figures,
+            study=release.study,
+            release=release.arranged,
             records=self.records,
         )
-        return reporting.render(material, self.verdict)
+        files[reporting.FILE] = reporting.render(material, self.verdict).encode()
+        write_together(folder, files)
+        if why is None:
+            (folder / "explanation.json").unlink(missing_ok=True)
 
 
 def anonymize(
@@ -124,14 +113,12 @@ def anonymize(
         )  # fmt: skip
     return Release(
         study=study,
-        table=_of_kind(arranged, data),
-        summary=_summary(study, built, found, reached, verdict, algorithm, seed, seconds, content),
-        loss=reached.loss,
-        explanation=why,
-        content=content,
+        table=as_given(arranged, data),
+        figures=_summary(study, built, found, reached, verdict, algorithm, seed, seconds, content),
+        ledger={},
         arranged=arranged,
-        records=built.table,
-        verdict=verdict,
+        writer=OwnerRun(built.table, verdict),
+        explanation=why,
     )
 
 
@@ -146,11 +133,6 @@ def _judged(arranged: pa.Table, study: Study) -> Verdict:
     return verdict
 
 
-def _of_kind(arranged: pa.Table, data: Data) -> Frame:
-    plain = pa.table({name: arranged.column(name).cast(pa.string()) for name in arranged.column_names})
-    return plain if isinstance(data, str | Path) else like(plain, data)
-
-
 def _summary(
     study: Study,
     built: Built,
@@ -161,8 +143,8 @@ def _summary(
     seed: int,
     seconds: float,
     content: bytes,
-) -> dict[str, object]:
-    """The content of summary.json: the keys of any run, and which algorithm did it."""
+) -> Summary:
+    """The figures of summary.json."""
     kind = study.privacy.diversity
     return Summary(
         study=study.name,
@@ -187,7 +169,7 @@ def _summary(
         suppressed_cells=reached.suppressed_cells,
         loss=msgspec.to_builtins(reached.loss),
         release_sha256=hashlib.sha256(content).hexdigest(),
-    ).describe()
+    )
 
 
 def _warnings(study: Study) -> Iterator[str]:

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from tests.consortium import ROWS, study_text
 from tests.harness.clock import run_jumping
+from tests.harness.joint import outcomes_of
 from tests.harness.network import FaultyNetwork, Weather
 from tests.harness.tiers import examples
 
@@ -188,12 +189,12 @@ def test_the_ledger_of_two_parties_says_that_a_total_gives_the_other_away() -> N
 def test_equal_seeds_repeat_a_run_and_a_run_without_one_says_so() -> None:
     study = Study.parse(study_text())
     first, again = (covey.simulate(study, FRAMES, seed=5) for _ in range(2))
-    sessions = {release.outcomes["north"].finished.session for release in (first, again)}
+    sessions = {outcomes_of(release)["north"].finished.session for release in (first, again)}
     assert len(sessions) == 1
     assert first.summary["reproducible"] is True
     free = covey.simulate(study, FRAMES)
     assert free.summary["reproducible"] is False
-    assert free.outcomes["north"].finished.session not in sessions
+    assert outcomes_of(free)["north"].finished.session not in sessions
 
 
 @pytest.mark.parametrize(

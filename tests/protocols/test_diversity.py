@@ -36,7 +36,7 @@ def dealt(*classes: tuple[int, str, str]) -> dict[str, list[Person]]:
     return {name: people[place :: len(SITES)] for place, name in enumerate(SITES)}
 
 
-def simulated(study: Study, people: dict[str, list[Person]]) -> covey.JointRelease:
+def simulated(study: Study, people: dict[str, list[Person]]) -> covey.Release:
     columns = ("age", "sex", "ill")
     frames = {
         name: pa.table({"patient": [f"{name} {place}" for place in range(len(own))]}

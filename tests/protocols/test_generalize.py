@@ -37,7 +37,6 @@ from covey.party.plan import make_plan
 from covey.party.session.data import load_table
 from covey.party.simulate.deal import deal, seed_of
 from covey.party.simulate.in_process import simulate
-from covey.party.simulate.outcome import released
 from covey.protocols import find
 from covey.protocols.generalize import hidden, ideal, local, parameters
 from covey.protocols.generalize.compare import RoundInput
@@ -523,5 +522,5 @@ def test_adult_is_the_ideal_and_passes_the_judge(options: str) -> None:
     expected = ideal.ideal(study, {name: table for name, table in tables.items() if table is not None})
     assert expected.release is not None
     due = canonical_csv(arrange(expected.release, {column.name for column in study.quasi}))
-    assert canonical_csv(released(release.outcomes)) == due
+    assert release.content == due
     assert covey.verify(release.table, study).answer

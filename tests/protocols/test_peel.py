@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.harness.joint import outcomes_of
 from tests.harness.network import seed_of
 from tests.harness.parties import run_parties
 from tests.harness.spent import heard, spent
@@ -55,15 +56,15 @@ from covey.wire import Channel, chunks
 MODES = ("visit", "skip", "wave")
 
 
-def simulated(study: Study, people: Mapping[str, list[Person]], seed: int = 1) -> covey.JointRelease:
+def simulated(study: Study, people: Mapping[str, list[Person]], seed: int = 1) -> covey.Release:
     return covey.simulate(study, {name: frame_of(study, own) for name, own in people.items()}, seed=seed)
 
 
-def agrees(study: Study, people: Mapping[str, list[Person]]) -> covey.JointRelease:
+def agrees(study: Study, people: Mapping[str, list[Person]]) -> covey.Release:
     """A run whose release and figures are the trusted party's."""
     real, ideal = simulated(study, people), peel.ideal(study, tables_of(study, people))
     assert canonical_csv(arrange(real.table)) == canonical_csv(arrange(ideal.release))
-    for outcome in real.outcomes.values():
+    for outcome in outcomes_of(real).values():
         assert outcome.finished.figures == ideal.figures
     return real
 
@@ -79,7 +80,7 @@ def test_the_parties_publish_what_a_trusted_party_would(parties: int, rows: int,
 @pytest.mark.parametrize("privacy", ["", "l = 1.5", "l = 2", "k_insider = 2", "l = 1.5\nk_insider = 1"])
 def test_every_mode_keeps_every_constraint_as_a_trusted_party_would(mode: str, privacy: str) -> None:
     study = study_of(3, k=4, privacy=privacy, options=f'mode = "{mode}"')
-    figures = agrees(study, draw_people(3, 50, 5)).outcomes["p0"].finished.figures
+    figures = outcomes_of(agrees(study, draw_people(3, 50, 5)))["p0"].finished.figures
     assert figures is not None
     assert figures.k_reached >= 4
     assert study.privacy.l is None or (figures.l_reached or 0) >= study.privacy.l

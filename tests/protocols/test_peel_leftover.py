@@ -7,6 +7,7 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 import pytest
+from tests.harness.joint import outcomes_of
 from tests.harness.parties import run_parties
 from tests.protocols.peelers import Person, draw_people, frame_of, names_of, study_of, tables_of
 
@@ -23,11 +24,11 @@ from covey.wire import Channel
 MERGE = 'leftover = "merge"\n'
 
 
-def agrees(study: Study, people: dict[str, list[Person]]) -> covey.JointRelease:
+def agrees(study: Study, people: dict[str, list[Person]]) -> covey.Release:
     real = covey.simulate(study, {name: frame_of(study, own) for name, own in people.items()}, seed=1)
     ideal = peel.ideal(study, tables_of(study, people))
     assert canonical_csv(arrange(real.table)) == canonical_csv(arrange(ideal.release))
-    assert all(outcome.finished.figures == ideal.figures for outcome in real.outcomes.values())
+    assert all(outcome.finished.figures == ideal.figures for outcome in outcomes_of(real).values())
     return real
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.conftest import Covey
 from tests.consortium import RELEASE, found
+from tests.harness.joint import outcomes_of
 
 import covey
 from covey import samples
@@ -34,14 +35,14 @@ def test_processes_and_one_process_with_one_seed_are_the_same_run(tmp_path: Path
         seen.add((snapshot.party, snapshot.phase))
 
     out = tmp_path / "out"
-    summary = simulate(study, data, out, Setting(seed=seed_of(5), listener=watch))
+    summary = simulate(study, data, out, Setting(seed=seed_of(5), listener=watch)).describe()
     one = covey.simulate(study, data, seed=5)
     assert (out / "release.csv").read_text() == RELEASE
     assert summary["release_sha256"] == one.summary["release_sha256"]
     assert {key: summary[key] for key in ("rounds", "messages", "bytes", "per_party")} == {
         key: one.summary[key] for key in ("rounds", "messages", "bytes", "per_party")
     }
-    session = one.outcomes["north"].finished.session.hex()
+    session = outcomes_of(one)["north"].finished.session.hex()
     assert f"the session {session} has begun" in (out / "east" / "run.log").read_text()
     assert {(name, phase) for name in data for phase in ("meeting", "handshake", "approval", "sum")} <= seen
     for name in data:
@@ -64,7 +65,7 @@ def test_a_process_that_fails_ends_the_others_soon_and_is_named(tmp_path: Path) 
 def test_a_slow_network_takes_its_time_and_changes_nothing(tmp_path: Path) -> None:
     study, data = ready(tmp_path)
     slow = covey.simulate(study, data, latency=0.1)
-    assert slow.outcomes["north"].finished.seconds >= 0.2
+    assert outcomes_of(slow)["north"].finished.seconds >= 0.2
     assert slow.summary["rounds"] == 2
 
 

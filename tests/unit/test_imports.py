@@ -15,6 +15,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"study"}),
     frozenset({"table", "crypto", "anonymizers", "wire"}),
     frozenset({"secure", "sources"}),
+    frozenset({"release"}),
     frozenset({"protocols", "check", "guess", "judge"}),
     frozenset({"report"}),
     frozenset({"party", "publish", "testing"}),

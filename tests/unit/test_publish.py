@@ -117,3 +117,32 @@ def test_identifiers_are_not_even_read(clinic: Path) -> None:
     study = covey.Study.load(clinic / "study.toml")
     frame = pd.read_csv(clinic / "clinic.csv", dtype=str).drop(columns=["patient_id", "invoice"])
     assert covey.anonymize(frame, study, "mondrian").summary["rows"] == 3000
+
+
+def test_a_release_shows_itself_with_its_cells_escaped(tmp_path: Path) -> None:
+    study = covey.Study.parse(
+        """
+[study]
+name = "<b>"
+protocol = "count"
+partition = "horizontal"
+[privacy]
+k = 2
+[columns.town]
+role = "quasi"
+hierarchy = "flat"
+[columns.note]
+role = "plain"
+[parties.north]
+[parties.south]
+""",
+        tmp_path,
+    )
+    rows = pa.table({"town": ["a", "a", "a"], "note": ["<script>alert(1)</script>", "x", "y"]})
+    release = covey.anonymize(rows, study, "datafly")
+    assert repr(release) == (
+        "Release(study '<b>', by datafly, rows 3, classes 1, withheld 0, k 3 (asked: 2), loss 0.0000)"
+    )
+    page = release._repr_html_()
+    assert "&lt;script&gt;" in page and "<script>" not in page and "&lt;b&gt;" in page
+    assert release.ledger == {} and release.loss.lm == 0

@@ -1,7 +1,7 @@
 """FALL (Ghinita, Karras, Kalnis, Mamoulis 2007): the records on Hilbert's curve, and the curve cut as well as can be.
 
 All columns are rescaled to one range and the curve visits their cells; then an optimal cut of that line gives the
-classes (`line_cut` has the costs). Records with equal codes may fall into two neighbouring classes. Where l or t must hold,
+classes (`line_cut` has the costs). Records with equal codes may fall into two neighbouring classes. For l and t
 the records that share a cell are interleaved, so that their sensitive values are spread along the line.
 """
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from covey.anonymizers.explain import Explanation
     from covey.option import Value
-    from covey.publish import Release
+    from covey.release import Release
 
 
 def anonymize(

@@ -66,7 +66,7 @@ def simulate(
                 summary = one.simulate(
                     agreed, given, seed=seed, latency=late, bandwidth=wide or float("inf"),
                     listener=display.show, out=out,
-                ).joint  # fmt: skip
+                ).figures  # fmt: skip
             else:
                 key = None if seed is None else seed_of(seed)
                 summary = many.simulate(agreed, given, out, many.Setting(key, late, wide, display.show, display.notice))

@@ -6,7 +6,7 @@ frames    pandas, Polars and Arrow tables in, and the same kind out
 release   a released table, sorted by content and written atomically
 """
 
-from covey.sources.frames import Frame, like, to_arrow
+from covey.sources.frames import Frame, as_given, like, to_arrow
 from covey.sources.release import arrange, canonical_csv, write_release
 from covey.sources.source import Data, Source, connect
 
@@ -15,6 +15,7 @@ __all__ = [
     "Frame",
     "Source",
     "arrange",
+    "as_given",
     "canonical_csv",
     "connect",
     "like",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import narwhals as nw
 import pyarrow as pa
 from narwhals.typing import IntoDataFrame
@@ -20,6 +22,12 @@ def to_arrow(frame: Frame) -> pa.Table:
     except TypeError:
         kind = type(frame).__name__
         raise InputError(f"data must be a path, a URL, or a pandas, Polars or Arrow table, not {kind}") from None
+
+
+def as_given(table: pa.Table, data: Frame | str | Path | None) -> Frame:
+    """The table as plain text, in the kind of frame that `data` is; an Arrow table where that was no frame."""
+    text = pa.table({name: table.column(name).cast(pa.string()) for name in table.column_names})
+    return text if data is None or isinstance(data, str | Path) else like(text, data)
 
 
 def like(table: pa.Table, original: Frame) -> Frame:

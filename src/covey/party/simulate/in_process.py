@@ -20,10 +20,10 @@ from covey.party.session.respondents import RESPONDENTS
 from covey.party.simulate import respondents
 from covey.party.simulate.blame import most_telling
 from covey.party.simulate.deal import seed_of
-from covey.party.simulate.outcome import JointRelease, Outcome, as_text, released
+from covey.party.simulate.outcome import JointRun, Outcome
 from covey.party.simulate.stage import require_data, to_its_end, with_certificates
 from covey.protocols import of_study
-from covey.sources.frames import like
+from covey.release import Release
 from covey.sources.source import Data
 from covey.study import Study
 from covey.table import Table
@@ -40,7 +40,7 @@ def simulate(
     bandwidth: float = float("inf"),
     listener: Listener = lambda snapshot: None,
     out: Path | None = None,
-) -> JointRelease:
+) -> Release:
     """Runs all parties of the study on the given tables, and returns the joint release.
 
     `data` has a table, a path or a URL for every party that holds data; the release is of the same kind as the
@@ -67,11 +67,9 @@ def simulate(
         name: Outcome(participant.ledger, finished[name], participant.keys)
         for name, participant in participants.items()
     }
-    table = released(outcomes)
-    first = next(iter(data.values()), None)
-    shown = table if first is None or isinstance(first, str | Path) else like(as_text(table), first)
     certified = next(iter(participants.values())).study
-    release = JointRelease(certified, shown, outcomes, reproducible=seed is not None)
+    run = JointRun(certified, outcomes, reproducible=seed is not None)
+    release = run.release(next(iter(data.values()), None))
     if out is not None:
         release.save(out)
     return release
@@ -85,7 +83,7 @@ def _survey(
     bandwidth: float,
     listener: Listener,
     out: Path | None,
-) -> JointRelease:
+) -> Release:
     """A study whose respondents enrol: one table, of which each has a row."""
     if set(data) != {RESPONDENTS}:
         raise InputError("give one table, of which each respondent has a row: {'respondents': table}, or --table DATA")

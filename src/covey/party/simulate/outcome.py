@@ -1,12 +1,10 @@
-"""The result of a simulation in Python: the release, its figures, the ledger, and a way to keep them."""
+"""The end of a simulation: every party's outcome, the joint release that they make, and the folders that they leave."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-import pyarrow as pa
 
 from covey.errors import InputError
 from covey.party.identity.keys import Keys
@@ -15,20 +13,10 @@ from covey.party.record.ledger import Ledger
 from covey.party.record.run_record import Finished
 from covey.party.record.summary import join_summaries, summarize
 from covey.party.simulate import document
-from covey.sources.frames import Frame
-from covey.sources.release import canonical_csv
+from covey.release import Release
+from covey.sources import Data, as_given
 from covey.study import Study
 from covey.summary import Summary
-
-
-@dataclass(frozen=True)
-class Loss:
-    """The release's information loss by measure; None where a protocol does not compute one."""
-
-    lm: float | None = None
-    em: float | None = None
-    dm: float | None = None
-    c_avg: float | None = None
 
 
 @dataclass(frozen=True)
@@ -41,32 +29,21 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class JointRelease:
-    """A joint release, with what every party learned."""
+class JointRun:
+    """A simulation's end for all parties: it makes the release, and knows the folders that a run leaves."""
 
     study: Study
-    table: Frame
     outcomes: Mapping[str, Outcome]
     reproducible: bool
 
-    @property
-    def loss(self) -> Loss:
-        """The release's information loss."""
-        figures = self._holder.finished.figures
-        return Loss() if figures is None else Loss(**figures.loss)
+    def release(self, data: Data | None) -> Release:
+        """The joint release, as the kind of table that `data` is. Raises InputError if no party gets one."""
+        table = self._holder.finished.release
+        ledger = {name: outcome.ledger.own for name, outcome in self.outcomes.items()}
+        return Release(self.study, as_given(table, data), self.summary, ledger, table, self)
 
     @property
-    def ledger(self) -> dict[str, list[str]]:
-        """Sentences on what each party learned."""
-        return {name: outcome.ledger.own for name, outcome in self.outcomes.items()}
-
-    @property
-    def summary(self) -> dict[str, object]:
-        """The content of summary.json for the run as a whole."""
-        return self.joint.describe()
-
-    @property
-    def joint(self) -> Summary:
+    def summary(self) -> Summary:
         """The joint summary of all parties."""
         summaries = {
             name: summarize(self.study, each.ledger, each.finished, name, reproducible=self.reproducible)
@@ -75,19 +52,19 @@ class JointRelease:
         ledger = [sentence for sentences in self._holder.ledger.lines.values() for sentence in sentences]
         return join_summaries(summaries[self._holder.ledger.party], summaries.values(), ledger)
 
-    def save(self, out: str | Path) -> None:
+    def save(self, release: Release, folder: Path) -> None:
         """Writes the joint files into a folder, and a folder per party below it."""
-        folder = RunFolder(Path(out))
-        folder.prepare()
+        joint = RunFolder(folder)
+        joint.prepare()
         for name, outcome in self.outcomes.items():
-            own = RunFolder(folder.path / name)
+            own = RunFolder(joint.path / name)
             own.prepare()
             _keep_study(own, self.study)
             own.keep(self.study, outcome.ledger, outcome.finished, name, outcome.keys, reproducible=self.reproducible)
-        _keep_study(folder, self.study)
+        _keep_study(joint, self.study)
         closed = self._holder.finished.record.closed
         certificate = b"" if closed is None else closed.certificate.spell()
-        folder.keep_joint(self.study, self.joint, canonical_csv(released(self.outcomes)), certificate)
+        joint.keep_joint(self.study, self.summary, release.content, certificate)
 
     @property
     def _holder(self) -> Outcome:
@@ -109,16 +86,3 @@ def _keep_study(folder: RunFolder, study: Study) -> None:
     }
     document.give_roster(content, {}, certificates)
     document.save(content, study.files, folder.path)
-
-
-def released(outcomes: Mapping[str, Outcome]) -> pa.Table:
-    """The release, which all who have it have alike."""
-    found = [outcome.finished.release for outcome in outcomes.values() if outcome.finished.release is not None]
-    if not found:
-        raise InputError("no party of this study gets a release")
-    return found[0]
-
-
-def as_text(table: pa.Table) -> pa.Table:
-    """The table with plain text columns, as frames outside expect them."""
-    return pa.table({name: table.column(name).cast(pa.string()) for name in table.column_names})

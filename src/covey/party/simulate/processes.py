@@ -73,7 +73,7 @@ def _survey(study: Study, data: Mapping[str, str], out: Path, setting: Setting) 
     made = in_process.simulate(
         study, data, seed=setting.seed, latency=setting.latency, bandwidth=bandwidth, listener=setting.listener, out=out
     )
-    return made.joint
+    return made.figures
 
 
 def _prepare(study: Study, out: Path, seed: Secret | None) -> Study:

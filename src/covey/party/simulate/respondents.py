@@ -29,13 +29,13 @@ from covey.party.session.progress import Listener, Progress
 from covey.party.session.respondents import RESPONDENTS, Collector, agree, compare, consent, refusals
 from covey.party.simulate.blame import most_telling
 from covey.party.simulate.deal import seed_of
-from covey.party.simulate.outcome import JointRelease, Outcome, as_text
+from covey.party.simulate.outcome import JointRun, Outcome
 from covey.party.simulate.stage import to_its_end, with_certificates
 from covey.protocols import Proposal, Protocol, of_study
 from covey.protocols.collect.parameters import hub_of
 from covey.protocols.protocol import EVERYONE
+from covey.release import Release
 from covey.secure.declare import Leakage
-from covey.sources.frames import like
 from covey.sources.source import Data, connect
 from covey.study import Study
 from covey.study.study import Party
@@ -54,7 +54,7 @@ def simulate(
     seed: Secret | int | None = None,
     listener: Listener = lambda snapshot: None,
     out: Path | None = None,
-) -> JointRelease:
+) -> Release:
     """Runs the study with a respondent for each row of the table, and returns what the collector gets.
 
     `seed` makes the run repeatable. With `out`, the collector's run is kept in a folder below it, and if it fails, the
@@ -75,11 +75,8 @@ def simulate(
         if out is not None:
             RunFolder(out / survey.hub).keep_ledger(survey.ledger, f"ended: {error}")
         raise
-    if finished.release is None:
-        raise InputError("no party of this study gets a release")
-    shown = finished.release if isinstance(data, str | Path) else like(as_text(finished.release), data)
     outcomes = {survey.hub: Outcome(survey.ledger, finished, survey.keys)}
-    release = JointRelease(survey.study, shown, outcomes, reproducible=seed is not None)
+    release = JointRun(survey.study, outcomes, reproducible=seed is not None).release(data)
     if out is not None:
         release.save(out)
     return release
