@@ -24,10 +24,10 @@ from covey.party.session.respondents import RESPONDENTS
 from covey.party.simulate import document
 from covey.party.simulate.deal import deal, seed_of
 from covey.party.simulate.document import Document
-from covey.party.simulate.outcome import JointRelease
 from covey.party.simulate.respondents import load_rows
 from covey.protocols import Protocol, of_study
 from covey.protocols.protocol import Result
+from covey.release import Release
 from covey.sources.source import connect
 from covey.study import Study
 from covey.table import Table
@@ -40,7 +40,7 @@ _SAMPLE = "hospitals"
 class MeasuredRun:
     """A run of all parties in this process, and the time that it took."""
 
-    release: JointRelease
+    release: Release
     seconds: float
 
     @property

@@ -16,17 +16,9 @@ from covey.hierarchy import Hierarchy
 from covey.measures import integer_costs
 
 
-<<<<<<< HEAD
-@given(problems(), st.sampled_from(["first", "last"]), st.sampled_from([0, None, 3]))
-@settings(max_examples=examples(200), deadline=None)
-def test_classes_keep_what_was_asked_or_the_request_is_refused(
-    problem: Problem, ties: Ties, tolerated: int | None
-) -> None:
-=======
 @given(problems(), st.sampled_from(["first", "last"]), st.sampled_from([0, -1, 3]))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_classes_keep_what_was_asked_or_the_request_is_refused(problem: Problem, ties: Ties, tolerated: int) -> None:
->>>>>>> 42c35be (wip)
     try:
         partition = datafly(problem, ties=ties, tolerated=tolerated)
     except Unmet:
