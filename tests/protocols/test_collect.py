@@ -67,7 +67,8 @@ def test_every_cell_has_a_rank_of_its_own_and_where_sides_are_equal_the_next_cel
     assert sorted(uneven.ranks.ravel().tolist()) == list(range(uneven.cells))
     grid = Grid.of([trees_of(study_of(3))[0]] * 2, 64)
     assert grid.sides == (8, 8)
-    for one, other in pairwise(grid.coordinates.T.tolist()):
+    along = np.unravel_index(np.argsort(grid.ranks.ravel()), grid.sides)
+    for one, other in pairwise(np.stack(along, axis=1).tolist()):
         assert sum(abs(a - b) for a, b in zip(one, other, strict=True)) == 1
 
 

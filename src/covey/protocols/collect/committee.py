@@ -38,7 +38,7 @@ from covey.errors import InputError, PeerError
 from covey.secure import lists
 from covey.secure.declare import Leakage
 from covey.secure.lists import Elements
-from covey.wire import Bytes32, Bytes64, Channel, Message, gather
+from covey.wire import Bytes32, Bytes64, Channel, Message, gather, while_sending
 
 EqualityProof = Annotated[bytes, Meta(min_length=EQUALITY_BYTES, max_length=EQUALITY_BYTES)]
 
@@ -189,12 +189,11 @@ def places(members: Sequence[str]) -> dict[str, int]:
 async def _deal(channel: Channel, dealer: Dealer, knows: bytes, place: Mapping[str, int]) -> dict[str, Dealt]:
     """Everyone's commitments, and what each dealt to us alone."""
 
-    async def give(peer: str) -> dict[str, Dealt]:
-        await channel.send(peer, Dealt(dealer.commitments, knows, dealer.share(place[peer]).reveal()))
-        return {}
+    async def give() -> None:
+        for peer in channel.peers:
+            await channel.send(peer, Dealt(dealer.commitments, knows, dealer.share(place[peer]).reveal()))
 
-    *_, theirs = await gather(*(give(peer) for peer in channel.peers), channel.collect(Dealt))
-    return theirs
+    return await while_sending(give(), channel.collect(Dealt))
 
 
 def _checked(channel: Channel, party: str, dealt: Dealt, threshold: int, place: int) -> Scalar:

@@ -26,7 +26,7 @@ from covey.protocols.collect.keys import Enrolment, Membership, majority
 from covey.protocols.collect.parameters import Parameters
 from covey.secure import ciphers
 from covey.secure.ciphers import Ciphers
-from covey.wire import Channel, Message, gather
+from covey.wire import Channel, Message, gather, while_sending
 
 
 class Told(Message, tag="collect.dealt-key"):
@@ -66,18 +66,12 @@ async def found(channel: Channel, enrolment: Enrolment) -> Key:
     """The collector's part: carries the dealer's letters, and tells everyone the key."""
     dealer, trustees = enrolment.dealer, enrolment.trustees
     own = post.hub_channel(channel, (dealer, *trustees))
-    key, _ = await gather(
-        dealt_committee.learn(own, dealer, trustees, majority(len(trustees))), _carry(channel, dealer, trustees)
+    key = await while_sending(
+        post.carry(channel, [(dealer, name) for name in trustees], 1),
+        dealt_committee.learn(own, dealer, trustees, majority(len(trustees))),
     )
-    if key is None:
-        raise InputError("the dealer has dealt no key")
     await channel.at("told").broadcast(Told(key.public))
     return key
-
-
-async def _carry(channel: Channel, dealer: str, trustees: Sequence[str]) -> Key | None:
-    await post.carry(channel, [(dealer, name) for name in trustees], 1)
-    return None
 
 
 async def contribute(channel: Channel, hub: str, key: PublicKey, numbers: Sequence[int]) -> None:

@@ -57,12 +57,6 @@ class Grid:
         cells = tuple(own[codes[column]] for column, own in enumerate(self.cell_of_code))
         return np.asarray(self.ranks[cells], dtype=np.int64)
 
-    @cached_property
-    def coordinates(self) -> Ints:
-        """The inverse: cells in the order of the curve, each as its place in every column; columns x cells."""
-        order = np.argsort(self.ranks.ravel(), kind="stable")
-        return np.stack(np.unravel_index(order, self.sides)).astype(np.int32)
-
 
 def choose_levels(sides: Sequence[Sequence[int]], most: int) -> list[int]:
     """Each column's level: from the leaves up, the longest column first, until the product fits; then down again.

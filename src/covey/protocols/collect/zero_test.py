@@ -90,7 +90,9 @@ class Tester:
         done: set[str] = set()
         while len(done) < self._opening.committee.threshold:
             helper = self._next(done)
-            blinded = await roll.call(self._attendance, [helper], partial(self._blind_groups, ciphertexts, sizes))
+            blinded = await roll.call(
+                self._attendance, [helper], partial(self._blind, ciphertexts=ciphertexts, sizes=sizes)
+            )
             if helper in blinded:
                 ciphertexts = blinded[helper]
                 done.add(helper)
@@ -129,9 +131,6 @@ class Tester:
         channel = self._channel.at(next(self._steps[helper]))
         await channel.send(helper, task)
         return channel
-
-    async def _blind_groups(self, ciphertexts: Ciphertexts, sizes: Sequence[int], helper: str) -> Ciphertexts:
-        return await self._blind(helper, ciphertexts, sizes)
 
     async def _blind(self, helper: str, ciphertexts: Ciphertexts, sizes: Sequence[int]) -> Ciphertexts:
         at = (await self._task(helper, Task("blind", len(ciphertexts), list(sizes)))).at("blind")

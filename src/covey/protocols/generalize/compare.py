@@ -22,7 +22,7 @@ from covey.errors import Aborted
 from covey.protocols.generalize.contingency import Contingency, labels_of, laid_out, matched
 from covey.secure import lists
 from covey.secure.lists import Elements
-from covey.wire import Bytes32, Channel, Chunk, Message, Vector, gather, while_sending
+from covey.wire import Bytes32, Channel, Chunk, Message, Vector, while_sending
 
 
 class Sizes(Chunk[Vector], tag="generalize.sizes"):
@@ -102,7 +102,8 @@ class _Exchanged:
 async def matrix(channel: Channel, peer: str, given: RoundInput, k: int, *, finishing: bool = False) -> RoundOutcome:
     """Both parties learn how many people each pair of groups shares. Raises `PeerError` where they find otherwise."""
     swapped = await _swap(channel, peer, given)
-    back = await _return_both(channel.at("back"), peer, _anew(channel, swapped.theirs), swapped.sizes)
+    at, anew = channel.at("back"), _anew(channel, swapped.theirs)
+    back = await while_sending(_send_back(at, peer, anew), _receive_back(at, peer, swapped.sizes))
     cells = _cells(swapped.theirs, back)
     compatible = cells.bad(k) == 0
     verdict = Verdict(compatible, hashlib.sha256(cells.spell()).digest())
@@ -147,20 +148,17 @@ async def _swap(channel: Channel, peer: str, given: RoundInput) -> _Exchanged:
         texts = (given.ids[place] for place in order[first:last].tolist())
         return key.blind(hash_to_group(texts, "generalize", channel.session, channel.step))
 
-    heard: list[_EncryptedGroups] = []
-
     async def tell() -> None:
         await at.send_all(peer, Sizes, Vector(own.astype(np.uint64)))
         await lists.send_made(at, peer, Grouped, people, made)
 
-    async def hear() -> None:
+    async def hear() -> _EncryptedGroups:
         sizes = await _receive_sizes(at, peer, Sizes, given.theirs, people)
         if int(sizes.min()) < given.least:
             raise at.refusal(peer, f"a group of fewer than {given.least} people")
-        heard.append(_EncryptedGroups(sizes, await lists.receive_changed(at, peer, Grouped, people, key.blind)))
+        return _EncryptedGroups(sizes, await lists.receive_changed(at, peer, Grouped, people, key.blind))
 
-    await gather(tell(), hear())
-    return _Exchanged(order, own, heard[0])
+    return _Exchanged(order, own, await while_sending(tell(), hear()))
 
 
 def _anew(channel: Channel, theirs: _EncryptedGroups) -> _EncryptedGroups:
@@ -182,16 +180,9 @@ def _cells(theirs: _EncryptedGroups, back: _EncryptedGroups) -> Contingency:
     return Contingency.of(labels_of(theirs.sizes), labels_of(back.sizes)[place])
 
 
-async def _return_both(channel: Channel, peer: str, theirs: _EncryptedGroups, sizes: Longs) -> _EncryptedGroups:
-    """Sends the other's list back while reading ours."""
-    _, back = await gather(_send_back(channel, peer, theirs), _receive_back(channel, peer, sizes))
-    return back
-
-
-async def _send_back(channel: Channel, to: str, theirs: _EncryptedGroups) -> _EncryptedGroups:
+async def _send_back(channel: Channel, to: str, theirs: _EncryptedGroups) -> None:
     await channel.send_all(to, Resized, Vector(theirs.sizes.astype(np.uint64)))
     await lists.send(channel, to, Regrouped, [theirs.points])
-    return theirs
 
 
 async def _receive_back(channel: Channel, sender: str, mine: Longs) -> _EncryptedGroups:
