@@ -17,6 +17,7 @@ from covey.errors import InputError
 from covey.measures import node_costs
 from covey.option import Choice
 from covey.protocols.shared import columns
+from covey.protocols.shared.domains import require_listed, require_weight
 from covey.study import Study
 from covey.study.requirements import Requirements
 from covey.table import Table
@@ -105,9 +106,8 @@ def role_name(study: Study, party: str) -> str:
 
 def require_runnable(study: Study) -> None:
     """Raises InputError, with what to change, for a study that cannot be run."""
-    columns.require_listed(study)
-    if not any(column.weight for column in study.quasi):
-        raise InputError("every quasi column has weight = 0: give one that matters a weight above 0")
+    require_listed(study)
+    require_weight(study)
     if sum(party.role == "evaluator" for party in study.parties) > 1:
         raise InputError('[parties] more than one has role = "evaluator"; one is enough')
     if keeper(study) is not None and study.privacy.diversity != "frequency":

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from covey.errors import InputError
 from covey.option import Choice
+from covey.protocols.shared.domains import require_listed, require_weight
 from covey.study import Study
 from covey.study.requirements import Requirements
 
@@ -50,7 +51,8 @@ class Parameters:
     @classmethod
     def of(cls, study: Study) -> Parameters:
         """The parameters of a study. Raises InputError for a study that `cluster` cannot run."""
-        _require_listed(study)
+        require_weight(study)
+        require_listed(study)
         privacy, schedule = study.privacy, SCHEDULE.of(study.options)
         if START.name in study.options and schedule in ("guarded", "strict"):
             raise InputError(
@@ -84,18 +86,6 @@ class Parameters:
     def moves_within_l(self) -> bool:
         """Records move once l is kept; not between two, who would read each other's sensitive values from it."""
         return self.l is not None and self.schedule == "guarded" and not self.two
-
-
-def _require_listed(study: Study) -> None:
-    """Raises InputError with the first column whose domain the study does not list."""
-    if not any(column.weight for column in study.quasi):
-        raise InputError("every quasi column has weight = 0: give one that matters a weight above 0")
-    for column in study.quasi:
-        if not column.closed:
-            raise InputError(
-                f"column {column.name!r}: protocol 'cluster' needs a hierarchy that lists the whole domain; "
-                "give it a file, or min, max and steps"
-            )
 
 
 def _require_frequency(study: Study) -> None:

@@ -10,6 +10,7 @@ from covey.errors import InputError
 from covey.hierarchy import Hierarchy
 from covey.option import Choice, Flag, Range, Whole, WholeOrWord
 from covey.protocols.collect.grid import AUTO_CELLS, MOST_CELLS, Grid
+from covey.protocols.shared.domains import require_listed
 from covey.protocols.shared.rows import carried, domain
 from covey.schema import Column
 from covey.study import Study
@@ -128,7 +129,8 @@ class Parameters:
 
     @classmethod
     def _read(cls, study: Study) -> Parameters:
-        _require_listed(study)
+        require_listed(study)
+        _require_countable(study)
         options = study.options
         low, high = RHO.of(options)
         jitter = JITTER.of(options)
@@ -217,15 +219,8 @@ def _row_bytes(study: Study) -> int:
     return 5 + sum(5 + cell for cell in cells)
 
 
-def _require_listed(study: Study) -> None:
-    if not study.quasi:
-        raise InputError("no column has the role quasi: there is nothing to generalize")
-    for column in study.quasi:
-        if not column.closed:
-            raise InputError(
-                f"column {column.name!r}: protocol 'collect' needs a hierarchy that lists the whole domain; "
-                "give it a file, or min, max and steps, or its values"
-            )
+def _require_countable(study: Study) -> None:
+    """Raises InputError for an l that cannot be tested on encrypted counts."""
     if study.privacy.l is None:
         return
     if study.privacy.diversity == "entropy":

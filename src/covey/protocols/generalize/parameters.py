@@ -9,7 +9,7 @@ from covey.anonymizers import ALGORITHMS
 from covey.anonymizers.datafly import Ties
 from covey.errors import InputError
 from covey.option import Choice
-from covey.protocols.shared import columns
+from covey.protocols.shared.domains import require_listed, require_weight
 from covey.study import Study
 from covey.study.requirements import Requirements
 
@@ -83,9 +83,8 @@ class Parameters:
                     f'"{leakage}" cannot be kept with it: leave leakage out, or take another variant'
                 )
             leakage = "matrix"
-        columns.require_listed(study)
-        if not any(column.weight for column in study.quasi):
-            raise InputError("every quasi column has weight = 0: give one that matters a weight above 0")
+        require_listed(study)
+        require_weight(study)
         observer, partner = (party.name for party in study.holders)
         recipients = [party.name for party in study.parties if party.role == "recipient"]
         if len(recipients) > 1:

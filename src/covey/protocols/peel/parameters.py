@@ -9,6 +9,7 @@ from covey.errors import InputError
 from covey.option import Choice, Whole
 from covey.protocols.peel.choice import LARGEST
 from covey.protocols.shared.diversity import fraction
+from covey.protocols.shared.domains import require_listed
 from covey.schema import Column
 from covey.study import Study
 from covey.study.requirements import Requirements
@@ -117,14 +118,7 @@ def _require_of_two(study: Study) -> None:
 
 
 def _require_listed(study: Study) -> None:
-    if not study.quasi:
-        raise InputError("no column has the role quasi: there is nothing to generalize")
-    for column in study.quasi:
-        if not column.closed:
-            raise InputError(
-                f"column {column.name!r}: protocol 'peel' needs a hierarchy that lists the whole domain; "
-                "give it a file, or min, max and steps, or its values"
-            )
+    require_listed(study)
     if study.privacy.l is None:
         return
     if study.privacy.diversity != "frequency":

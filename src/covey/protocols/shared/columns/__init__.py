@@ -23,7 +23,6 @@ from covey.protocols.shared.columns.ownership import (
     exact_holders,
     holders,
     quasi_columns,
-    require_listed,
 )
 from covey.protocols.shared.columns.release import Cells, ReleasedRows, paired, pairing, released_rows, result
 
@@ -51,6 +50,5 @@ __all__ = [
     "read_part",
     "read_rows",
     "released_rows",
-    "require_listed",
     "result",
 ]

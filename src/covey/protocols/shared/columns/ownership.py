@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from covey.errors import InputError
 from covey.schema import Column, Role
 from covey.study import Study
 
@@ -10,16 +9,6 @@ from covey.study import Study
 def holders(study: Study) -> tuple[str, ...]:
     """The parties with columns of their own, sorted."""
     return tuple(sorted(party.name for party in study.holders))
-
-
-def require_listed(study: Study) -> None:
-    """Raises InputError for a domain that the study does not list: parties agree on listed domains alone."""
-    for column in study.quasi:
-        if not column.closed:
-            raise InputError(
-                f"column {column.name!r}: protocol {study.protocol!r} needs a hierarchy that lists the whole domain; "
-                "give it a file, its `values`, or min, max and steps"
-            )
 
 
 def exact_columns(study: Study, party: str) -> tuple[Column, ...]:
