@@ -35,7 +35,7 @@ from covey.protocols.generalize.rounds import Distinct, Shape
 from covey.protocols.shared import columns
 from covey.secure import lists
 from covey.secure.declare import Leakage
-from covey.wire import Channel, Count, Message, Vector
+from covey.wire import Channel, Count, Message, Vector, while_sending
 
 PEOPLE = 12
 IDS = [b"%02d" % number for number in range(PEOPLE)]
@@ -185,7 +185,10 @@ def test_equal_verdicts_on_other_counts_end_the_run_too() -> None:
     async def liar(channel: Channel) -> object:
         swapped = await compare._swap(channel, "fair", HAND)
         again = compare._anew(channel, swapped.theirs)
-        back = await compare._return_both(channel.at("back"), "fair", again, swapped.sizes)
+        at = channel.at("back")
+        back = await while_sending(
+            compare._send_back(at, "fair", again), compare._receive_back(at, "fair", swapped.sizes)
+        )
         cells = compare._cells(swapped.theirs, back)
         await channel.at("verdict").send("fair", Verdict(cells.bad(3) == 0, bytes(32)))
         return None
