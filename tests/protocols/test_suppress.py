@@ -236,7 +236,7 @@ def test_fewer_than_k_rows_in_all_are_refused() -> None:
 
 def test_a_study_may_forbid_that_much_suppression() -> None:
     text = study_text(2, 1, "elgamal") + "[utility]\nsuppression = 0.5\n"
-    with pytest.raises(Unmet, match=r"5 of 5 rows.*suppression = 0\.5"):
+    with pytest.raises(Unmet, match=r"5 of 5 records.*suppression = 0\.5"):
         simulate(Study.parse(text), {"alice": frame_of("abc", "alice"), "bob": frame_of("de", "bob")})
 
 
