@@ -1,0 +1,33 @@
+"""The files that a run enters, in the order of their first call: what a reader meets who follows a row by the debugger."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+
+import covey
+
+SOURCE = str(Path(covey.__file__).parent) + "/"
+
+
+def entered(work: Callable[[], object]) -> list[str]:
+    """The files of Covey whose functions are called while `work` runs, here or on threads that it starts."""
+    seen: dict[str, None] = {}
+
+    def notice(frame: FrameType, event: str, argument: object) -> None:
+        if event == "call":
+            name = frame.f_code.co_filename
+            if name.startswith(SOURCE) and frame.f_code.co_name != "<module>":
+                seen.setdefault(name[len(SOURCE) :])
+
+    threading.setprofile(notice)
+    sys.setprofile(notice)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    return list(seen)
