@@ -1,4 +1,4 @@
-"""The files that a run enters, in the order of their first call: what a reader meets who follows a row by the debugger."""
+"""The files that a run enters, in the order of their first call: those that a reader meets with a debugger."""
 
 from __future__ import annotations
 
