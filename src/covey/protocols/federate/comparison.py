@@ -273,13 +273,6 @@ def _less_bytes(widths: Longs) -> int:
     return lists.size(int(widths.sum()), 2) + lists.size(int(widths.sum()) + len(widths), 2) if len(widths) else 0
 
 
-LESS_COST = Cost(
-    rounds=lambda widths: 2 if len(widths) else 0,
-    messages=_less_messages,
-    bytes=_less_bytes,
-)
-
-
 def packs(widths: Longs, bits: int) -> int:
     """Ciphertexts that masked numbers take under a key of that many bits."""
     return -(-len(widths) // ((bits - 1) // slot_bits(widths))) if len(widths) else 0
