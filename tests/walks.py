@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -14,7 +13,7 @@ SOURCE = str(Path(covey.__file__).parent) + "/"
 
 
 def entered(work: Callable[[], object]) -> list[str]:
-    """The files of Covey whose functions are called while `work` runs, here or on threads that it starts."""
+    """The files of Covey whose functions are called on this thread while `work` runs."""
     seen: dict[str, None] = {}
 
     def notice(frame: FrameType, event: str, argument: object) -> None:
@@ -23,11 +22,9 @@ def entered(work: Callable[[], object]) -> list[str]:
             if name.startswith(SOURCE) and frame.f_code.co_name != "<module>":
                 seen.setdefault(name[len(SOURCE) :])
 
-    threading.setprofile(notice)
     sys.setprofile(notice)
     try:
         work()
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)
     return list(seen)
