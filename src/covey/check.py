@@ -106,9 +106,8 @@ def _column(reading: table.Reading, column: Column) -> ColumnFit:
 
 def _problem(column: Column, rows: int, unknown: dict[str, int], lacking: int, unique: int, most: int) -> str | None:
     if unknown:
-        domain = "hierarchy" if column.hierarchy is not None else "list of values"
         values = "1 value" if len(unknown) == 1 else f"{len(unknown):,} values"
-        return f"its {domain} lacks {values}, found in {sum(unknown.values()):,} rows"
+        return f"its {table.domain(column)} lacks {values}, found in {sum(unknown.values()):,} rows"
     if lacking and column.missing == "error":
         return f'{lacking:,} rows have no value and the study says missing = "error"'
     if column.role is Role.KEY and most > 1:

@@ -133,11 +133,12 @@ def _encode(cells: pa.Array, column: Column, code_of: dict[str, int]) -> Ints:
 def unknown(reading: Reading, column: Column) -> dict[str, int]:
     """The values that the column's domain does not have, each with its number of rows."""
     labels = reading.labels[column.name]
-    if column.role is Role.QUASI and column.hierarchy is not None:
-        known = column.tree(labels).encode(labels) >= 0
-    elif column.values is not None:
-        known = np.array([label in column.values for label in labels], dtype=bool)
-    else:
+    known = np.ones(len(labels), dtype=bool)
+    if column.role in (Role.QUASI, Role.SENSITIVE) and column.hierarchy is not None:
+        known &= column.tree(labels).encode(labels) >= 0
+    if column.values is not None and (column.role is not Role.QUASI or column.hierarchy is None):
+        known &= np.array([label in column.values for label in labels], dtype=bool)
+    if known.all():
         return {}
     counts = np.bincount(reading.codes[column.name], minlength=len(labels))
     return {
@@ -145,6 +146,13 @@ def unknown(reading: Reading, column: Column) -> dict[str, int]:
         for code, label in enumerate(labels)
         if not known[code] and label != MISSING and counts[code]
     }
+
+
+def domain(column: Column) -> str:
+    """The words for the place where the study says which values the column has."""
+    if column.hierarchy is None:
+        return "list of values"
+    return "hierarchy" if column.role is Role.QUASI or column.values is None else "hierarchy or list of values"
 
 
 def missing(reading: Reading, column: Column) -> Bits:
@@ -212,10 +220,9 @@ def _refuse_unknown(reading: Reading, column: Column) -> None:
     strange = unknown(reading, column)
     if strange:
         rows = sum(strange.values())
-        domain = "hierarchy" if column.hierarchy is not None else "list of values"
         raise InputError(
-            f"{reading.name}: column {column.name!r} has {len(strange):,} values in {rows:,} rows that its {domain} "
-            "does not have; `covey check` lists them"
+            f"{reading.name}: column {column.name!r} has {len(strange):,} values in {rows:,} rows that its "
+            f"{domain(column)} does not have; `covey check` lists them"
         )
 
 

@@ -101,3 +101,47 @@ columns = ["sex"]
     assert called.code == 1 and "more than one row" in called.err
     asked = covey("check", tmp_path / "study.toml", "--data", tmp_path / "data.csv")
     assert asked.code == 2 and "--as PARTY" in asked.err
+
+
+TREE = """[study]
+name = "t"
+[privacy]
+k = 2
+t = 0.9
+[columns.age]
+role = "quasi"
+hierarchy = "flat"
+[columns.illness]
+role = "sensitive"
+hierarchy = "illness.csv"
+distance = "hierarchy"
+"""
+
+
+def lay_tree(folder: Path, study: str = TREE) -> tuple[Path, Path]:
+    (folder / "study.toml").write_text(study)
+    (folder / "illness.csv").write_text("flu;lung;*\ncold;lung;*\nulcer;stomach;*\n")
+    (folder / "data.csv").write_text("age,illness\n1,flu\n1,gout\n2,cold\n2,ulcer\n2,gout\n")
+    return folder / "study.toml", folder / "data.csv"
+
+
+def test_a_sensitive_value_that_its_hierarchy_lacks_is_named_with_its_rows(covey: Covey, tmp_path: Path) -> None:
+    study, data = lay_tree(tmp_path)
+    called = covey("check", study, "--data", data)
+    assert called.code == 1
+    assert "'gout' in 2 rows" in called.out
+    assert "'illness': its hierarchy lacks 1 value, found in 2 rows" in called.err
+
+
+def test_a_sensitive_value_that_its_hierarchy_lacks_is_refused_in_a_sentence(covey: Covey, tmp_path: Path) -> None:
+    study, data = lay_tree(tmp_path)
+    called = covey("anonymize", study, "--data", data, "--out", tmp_path / "release.csv")
+    assert called.code == 2, called.err
+    assert "column 'illness' has 1 values in 2 rows that its hierarchy does not have" in called.err
+    assert "gout" not in called.err and not (tmp_path / "release.csv").exists()
+
+
+def test_a_sensitive_column_with_a_hierarchy_and_a_list_keeps_to_both(covey: Covey, tmp_path: Path) -> None:
+    study, data = lay_tree(tmp_path, TREE + 'values = ["flu", "gout", "ulcer"]\n')
+    called = covey("check", study, "--data", data)
+    assert "its hierarchy or list of values lacks 2 values, found in 3 rows" in called.err
