@@ -206,11 +206,10 @@ INTERVAL = '[study]\nname = "i"\n[privacy]\nk = 2\n[columns.pay]\nrole = "quasi"
 
 
 def test_intervals_cost_their_width_as_a_part_of_the_range() -> None:
-    pay = pd.DataFrame({"pay": ["[10, 20]", "[10, 20.0]", "30", "30", "*", "*"]})
+    pay = pd.DataFrame({"pay": ["[10, 20]", "[10, 20]", "30", "30", "*", "*"]})
     verdict = verify(pay, Study.parse(INTERVAL.format(range="range = [0, 40]")))
-    assert (verdict.k, verdict.classes) == (2, 3)
+    assert (verdict.answer, verdict.k, verdict.classes) == (True, 2, 3)
     assert verdict.loss.lm == pytest.approx((10 / 40 + 0 + 1) / 3)
-    assert "spells a label in more than one way" in verdict.notes[0]
 
 
 def test_intervals_without_a_range_range_over_the_release_or_the_original() -> None:
@@ -240,10 +239,36 @@ def test_nan_is_refused_and_never_a_label() -> None:
         verify(table("30|York|flu", "nan|York|flu"), study())
 
 
-def test_cells_are_normalised_before_they_are_compared() -> None:
-    verdict = verify(table("37|York|flu", " 37.0|York |flu", "[30, 39]|Kent|flu", "[30, 39]|Kent|flu"), study())
-    assert (verdict.k, verdict.classes) == (2, 2)
-    assert any("'age' spells a label" in note for note in verdict.notes)
+def test_cells_are_normalised_before_they_are_looked_up() -> None:
+    verdict = verify(table(" 37.0|York |flu", " 37.0|York |flu", "[30, 39]|Kent|flu", "[30, 39]|Kent|flu"), study())
+    assert (verdict.answer, verdict.k, verdict.classes) == (True, 2, 2)
+
+
+@pytest.mark.parametrize("other", ["[30, 39] ", " [30, 39]", "[30, 39]\t", "[30, 39]\u00a0"])
+def test_a_class_that_is_split_by_white_space_is_a_no(other: str) -> None:
+    verdict = verify(table("[30, 39]|York|flu", f"{other}|York|cold", "*|*|flu", "*|*|flu"), study())
+    assert (verdict.answer, verdict.k) == (False, 1)
+    assert [each.name for each in verdict.unmet] == ["further spellings of labels", "k"]
+
+
+def test_parts_of_a_split_class_are_no_classes_of_k_even_if_each_is_large_enough() -> None:
+    rows = ["[30, 39]|York|flu", "[30, 39]|York|cold", "[30, 39]|York |flu", "[30, 39]|York |cold"]
+    verdict = verify(table(*rows), study())
+    assert not verdict.answer
+    assert "further spellings of labels of 'town' must be at most 0 but it is 1" in verdict.sentence()
+    assert "York" not in verdict.sentence()
+
+
+def test_other_spellings_of_a_number_or_an_interval_split_a_class_too() -> None:
+    pay = pd.DataFrame({"pay": ["[10, 20]", "[10, 20.0]", "30", "30.0", "*", "*"]})
+    verdict = verify(pay, Study.parse(INTERVAL.format(range="range = [0, 40]")))
+    assert (verdict.answer, verdict.k) == (False, 1)
+    assert "further spellings of labels of 'pay' must be at most 0 but it is 2" in verdict.sentence()
+
+
+def test_a_sensitive_value_in_two_spellings_counts_once() -> None:
+    verdict = verify(table("*|*|flu", "*|*|flu "), study("l = 2"))
+    assert [each.name for each in verdict.unmet] == ["l (frequency)"]
 
 
 def test_a_star_is_the_root_even_where_the_data_s_stars_mean_missing() -> None:

@@ -20,7 +20,10 @@ from covey.study import Study
 
 @dataclass(frozen=True)
 class Released:
-    """The distinct released rows, and the class of each: the rows that share one generalized quasi tuple."""
+    """The distinct released rows, and the class of each: the rows that share one generalized quasi tuple, as written.
+
+    Whoever reads the file can tell `[20, 29]` from `[20, 29] `: such rows do not hide among each other.
+    """
 
     table: Tuples
     quasi: tuple[Cells, ...]
@@ -60,7 +63,7 @@ def read_release(source: Source, study: Study, *, with_plain: bool) -> Released:
         if column.missing != "value" or column.values is not None:
             _checked(tuples(source, [column]))
     quasi = tuple(_one_spelling(cells) for cells in table.of(study.quasi))
-    class_of, example = alike([cells.codes for cells in quasi], len(table.counts))
+    class_of, example = alike([cells.written for cells in quasi], len(table.counts))
     return Released(
         table=table,
         quasi=quasi,

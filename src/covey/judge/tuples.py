@@ -22,7 +22,12 @@ class Cells:
     column: Column
     codes: Ints
     labels: tuple[str, ...]
-    spellings: int  # how many different texts the table has for them
+    written: Ints  # as codes of the texts that the table has for them: a label may be spelled in several ways
+
+    @property
+    def spellings(self) -> int:
+        """The number of different texts in the rows."""
+        return len(np.unique(self.written))
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,7 @@ class Tuples:
 
     def select(self, keep: Bits) -> Tuples:
         """The table of some of the distinct rows."""
-        kept = tuple(replace(cells, codes=cells.codes[keep]) for cells in self.cells)
+        kept = tuple(replace(cells, codes=cells.codes[keep], written=cells.written[keep]) for cells in self.cells)
         return Tuples(self.name, kept, self.counts[keep])
 
 
@@ -67,7 +72,8 @@ def _cells(column: Column, texts: pa.ChunkedArray) -> Cells:
     for text in (spellings := spelled.dictionary.to_pylist()):
         code_of.setdefault(MISSING if text is None else literal.read(text), len(code_of))
     codes = [code_of[MISSING if text is None else literal.read(text)] for text in spellings]
-    return Cells(column, np.array(codes, np.int32)[np.asarray(spelled.indices)], tuple(code_of), len(spellings))
+    written = np.asarray(spelled.indices).astype(np.int32)
+    return Cells(column, np.array(codes, np.int32)[written], tuple(code_of), written)
 
 
 def alike(columns: Sequence[Ints], rows: int) -> tuple[Longs, Longs]:

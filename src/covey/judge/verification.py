@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
+import numpy as np
+
 from covey.arrays import Longs
 from covey.judge.diversity import judge_diversity
 from covey.judge.loss import judge_loss
@@ -57,7 +59,7 @@ def verify(
         loss=judge_loss(released, study.privacy.k, None if against is None else against.table, places, matched),
         original=matched,
         absent=dict(_absent(study, diversity, matched)),
-        notes=tuple(_notes(released, study, shown)),
+        notes=tuple(_notes(study, shown)),
     )
 
 
@@ -98,6 +100,7 @@ def _requirements(
     """Everything that the study asks and that the files can answer."""
     privacy = study.privacy
     yield _no_other_columns(source, study)
+    yield from _one_spelling(released)
     yield _at_least("k", None, privacy.k, int(released.sizes.min()))
     for column, found in zip(study.sensitive, diversity, strict=True):
         yield from _of_sensitive(column, found, privacy)
@@ -119,6 +122,14 @@ def _no_other_columns(source: Source, study: Study) -> Requirement:
     role = {column.name: str(column.role) for column in study.columns}
     named = ", ".join(f"{name!r} ({role.get(name, 'not in the study')})" for name in other)
     return _at_most("columns that must not be released", len(other), 0, f": {named}" if other else "")
+
+
+def _one_spelling(released: Released) -> Iterator[Requirement]:
+    """A label in two spellings (a space more, 37 and 37.0) marks rows that are to look alike."""
+    for cells in released.quasi:
+        if (more := cells.spellings - len(np.unique(cells.codes))) > 0:
+            how = ": a reader of the file can tell such rows apart, so that they are no class; write the release anew"
+            yield _at_most("further spellings of labels", more, 0, how, cells.column.name)
 
 
 def _of_sensitive(column: Column, found: Diversity, privacy: Privacy) -> Iterator[Requirement]:
@@ -159,14 +170,8 @@ def _absent(study: Study, diversity: tuple[Diversity, ...], matched: Matched | N
             yield f"{column.name}.t_hierarchy", why
 
 
-def _notes(released: Released, study: Study, providers: Mapping[str, Data]) -> Iterator[str]:
+def _notes(study: Study, providers: Mapping[str, Data]) -> Iterator[str]:
     privacy = study.privacy
-    for cells in released.quasi:
-        if cells.spellings > len(cells.labels):
-            yield (
-                f"column {cells.column.name!r} spells a label in more than one way; they were read as one, but whoever "
-                "reads the file can tell such rows apart: write it anew"
-            )
     lacking = [party.name for party in study.holders if party.name not in providers]
     if privacy.delta is not None and lacking:
         yield (
