@@ -52,11 +52,12 @@ class Fitness:
     ignored: tuple[str, ...]  # columns of the data that the study does not name
     risk: Risk | None
     notes: tuple[str, ...]
+    problem: str | None = None  # of the table as a whole
 
     @property
     def fit(self) -> bool:
-        """True if no column has a problem."""
-        return not any(column.problem for column in self.columns)
+        """True if neither the table nor a column has a problem."""
+        return not self.problem and not any(column.problem for column in self.columns)
 
 
 def check(study: Study, source: Source, party: str | None = None) -> Fitness:
@@ -82,7 +83,16 @@ def check(study: Study, source: Source, party: str | None = None) -> Fitness:
         columns=fits,
         ignored=tuple(name for name in source.columns if name not in named),
         risk=_risk(reading, study.privacy.k, keep),
-        notes=_notes(study, int(keep.sum())),
+        notes=_notes(study, int(keep.sum()), whole=party is None),
+        problem=None if party is None else _too_many(study, int(keep.sum())),
+    )
+
+
+def _too_many(study: Study, rows: int) -> str | None:
+    if study.rows_at_most is None or rows <= study.rows_at_most:
+        return None
+    return (
+        f"it has {rows:,} rows, more than rows_at_most = {study.rows_at_most:,}: raise it in [study], for all parties"
     )
 
 
@@ -137,8 +147,10 @@ def _risk(reading: table.Reading, k: int, keep: np.ndarray[tuple[int], np.dtype[
     )
 
 
-def _notes(study: Study, rows: int) -> tuple[str, ...]:
+def _notes(study: Study, rows: int, *, whole: bool) -> tuple[str, ...]:
     notes = []
+    if whole and (problem := _too_many(study, rows)):
+        notes.append(f"as one party's data it could not be used: {problem}")
     if rows < study.privacy.k:
         notes.append(f"{rows:,} rows are fewer than k = {study.privacy.k}: alone, nothing of them could be published")
     open_columns = [column.name for column in study.quasi if not column.closed]

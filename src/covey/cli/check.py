@@ -38,8 +38,9 @@ def check(
     else:
         _render(fitness, agreed.privacy.k)
     if not fitness.fit:
-        named = "; ".join(f"column {column.name!r}: {column.problem}" for column in fitness.columns if column.problem)
-        raise Unmet(f"{fitness.source} is not fit for the study: {named}")
+        named = [fitness.problem] if fitness.problem else []
+        named += [f"column {column.name!r}: {column.problem}" for column in fitness.columns if column.problem]
+        raise Unmet(f"{fitness.source} is not fit for the study: {'; '.join(named)}")
 
 
 def _render(fitness: Fitness, k: int) -> None:
@@ -52,6 +53,8 @@ def _render(fitness: Fitness, k: int) -> None:
     ]  # fmt: skip
     shown.print(f"{fitness.source}: {fitness.rows:,} rows", markup=False)
     shown.print(table(("column", "role", *numbers, ""), rows, right=numbers))
+    if fitness.problem:
+        shown.print(f"\n{fitness.problem}", markup=False, style="red")
     for column in fitness.columns:
         if column.problem:
             shown.print(f"\n{column.name}: {column.problem}", markup=False, style="red")

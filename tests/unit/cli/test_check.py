@@ -1,12 +1,17 @@
 from __future__ import annotations
 
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.conftest import Covey
 
 from covey import samples
+from covey.errors import InputError
+from covey.party.session.data import load_table
+from covey.study import Study
 
 
 def test_adult_is_fit_for_a_study_beside_its_hierarchies(covey: Covey, adult: Path) -> None:
@@ -145,3 +150,22 @@ def test_a_sensitive_column_with_a_hierarchy_and_a_list_keeps_to_both(covey: Cov
     study, data = lay_tree(tmp_path, TREE + 'values = ["flu", "gout", "ulcer"]\n')
     called = covey("check", study, "--data", data)
     assert "its hierarchy or list of values lacks 2 values, found in 3 rows" in called.err
+
+
+def test_more_rows_than_rows_at_most_are_found_before_anyone_meets(covey: Covey, tmp_path: Path) -> None:
+    folder = samples.path("hospitals")
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    study, data = tmp_path / "study.toml", tmp_path / "north.csv"
+    study.write_text(study.read_text().replace("rows_at_most = 1500", "rows_at_most = 20"))
+    called = covey("check", study, "--as", "north", "--data", data)
+    assert called.code == 1
+    assert "more than rows_at_most = 20: raise it in [study], for all parties" in called.err
+    alone = covey("check", study, "--data", data)  # nobody's in particular: all parties' rows may be many
+    assert alone.code == 0 and "as one party's data it could not be used" in alone.out
+
+
+def test_a_party_with_more_rows_than_rows_at_most_is_refused_when_it_reads_its_data() -> None:
+    folder = samples.path("hospitals")
+    study = replace(Study.load(folder / "study.toml"), rows_at_most=20)
+    with pytest.raises(InputError, match=r"north\.csv: this party has more than 20 rows; raise rows_at_most"):
+        load_table(study, "north", folder / "north.csv")

@@ -27,6 +27,11 @@ def load_table(study: Study, party: str, data: Data | None) -> Table | None:
     source = connect(data)
     reading = read(source.batches([column.name for column in columns]), columns, source.name)
     table = build(reading, study)
+    if study.rows_at_most is not None and table.rows > study.rows_at_most:
+        raise InputError(
+            f"{source.name}: this party has more than {study.rows_at_most:,} rows; raise rows_at_most in [study], for "
+            "all parties"
+        )
     if study.partition == "vertical":
         keys_of(table, source.name)
     return table
