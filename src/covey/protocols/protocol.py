@@ -165,6 +165,8 @@ class Line:
     """Bytes of each on the wire, within 2%; None where they differ."""
     roles: tuple[str, str] | None = None
     """The sender's role and the recipient's; None where every party says it to every other."""
+    needs: tuple[str, ...] = ()
+    """The settings without which a study has no such message."""
 
 
 Role = Callable[[Seat], Awaitable[Result]]

@@ -21,8 +21,8 @@ from __future__ import annotations
 
 from covey.protocols.cluster_rows import cost, ideal, leakage, role
 from covey.protocols.cluster_rows.parameters import REQUIREMENTS, Parameters
-from covey.protocols.cluster_rows.script import script
 from covey.protocols.protocol import Protocol
+from covey.protocols.shared.script import recorded
 from covey.study import Study
 
 
@@ -47,5 +47,5 @@ PROTOCOL = Protocol(
     foresee=cost.foresee,
     ideal=ideal.ideal,
     judge=_judge,
-    script=script,
+    script=recorded(__name__),
 )

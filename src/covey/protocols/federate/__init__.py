@@ -20,8 +20,8 @@ from covey.protocols.federate.cost import foresee
 from covey.protocols.federate.ideal import ideal
 from covey.protocols.federate.parameters import REQUIREMENTS, Parameters
 from covey.protocols.federate.role import provider, recipient
-from covey.protocols.federate.script import script
 from covey.protocols.protocol import Demonstration, Protocol, Role
+from covey.protocols.shared.script import recorded
 from covey.study import Study
 
 LEAKAGE = leakage.LEAKAGE
@@ -62,5 +62,5 @@ PROTOCOL = Protocol(
     demonstration=Demonstration(sample="providers"),
     ideal=ideal,
     judge=_judge,
-    script=script,
+    script=recorded(__name__),
 )

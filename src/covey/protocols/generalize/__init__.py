@@ -20,6 +20,7 @@ from __future__ import annotations
 from covey.protocols.generalize import cost, ideal, leakage, role
 from covey.protocols.generalize.parameters import REQUIREMENTS, Parameters, receives, role_name
 from covey.protocols.protocol import Demonstration, Protocol
+from covey.protocols.shared.script import recorded
 from covey.study import Study
 
 
@@ -48,5 +49,5 @@ PROTOCOL = Protocol(
     ),
     ideal=ideal.ideal,
     judge=_judge,
-    script=cost.script,
+    script=recorded(__name__),
 )

@@ -13,7 +13,7 @@ from covey.protocols.generalize.hidden import due_tests
 from covey.protocols.generalize.ideal import follow
 from covey.protocols.generalize.parameters import MOST_ENCRYPTED, Parameters, role_name
 from covey.protocols.generalize.rounds import Round, encryptor_of
-from covey.protocols.protocol import Forecast, Line
+from covey.protocols.protocol import Forecast
 from covey.protocols.shared import columns
 from covey.protocols.shared.cost import SMALL_BYTES, CostEstimate
 from covey.secure import align, approval, join, lists, match
@@ -134,55 +134,6 @@ def _show(estimate: CostEstimate, parameters: Parameters, messages: int, size: i
         return
     estimate.send(parameters.observer, parameters.recipient, messages, size)
     estimate.send(parameters.partner, parameters.recipient, 0, 0)
-
-
-_ALIGNED = ("asked", "answered", "store", "cells", "found", "tags")
-_COMPARED: Mapping[str, tuple[tuple[str, str], ...]] = {
-    "matrix": (
-        ("groups", "generalize.sizes"), ("groups", "generalize.grouped"), ("back", "generalize.resized"),
-        ("back", "generalize.regrouped"), ("verdict", "generalize.verdict"),
-    ),
-    "threshold": (
-        ("key", "generalize.key"), ("bits", "generalize.bits"), ("tests", "generalize.tests"),
-        ("marks", "generalize.marks"),
-        ("equal/ask", "match.ask"), ("equal/reply", "match.reply"), ("equal/result", "match.result"),
-    ),
-}  # fmt: skip
-
-
-def script(study: Study) -> tuple[Line, ...]:
-    """What may be said at which step, under the study's options."""
-    parameters = Parameters.of(study)
-    one, other = ("observer", "partner"), ("partner", "observer")
-    lines = [Line("meet/align", f"align.{tag}") for tag in _ALIGNED]
-    for pair in (one, other):
-        lines.append(Line("round/*/shape", "generalize.shape", times=1, roles=pair))
-        if study.mismatch == "abort":
-            lines.append(Line("meet/complete", "columns.complete", times=1, roles=pair))
-        if parameters.leakage == "matrix":
-            lines += [Line(f"round/*/{step}", tag, roles=pair) for step, tag in _COMPARED["matrix"]]
-        if parameters.leakage in ("auto", "threshold"):
-            lines += [Line(f"round/*/{step}", tag, roles=pair) for step, tag in _COMPARED["threshold"]]
-        if parameters.leakage in ("auto", "one-sided"):
-            there, back = _COMPARED["matrix"][:2], _COMPARED["matrix"][2:4]
-            lines += [
-                Line(f"round/*/{step}", tag, roles=pair) for step, tag in (there if pair == one else there + back)
-            ]
-        if parameters.variant == "datafly":
-            lines.append(Line("round/*/distinct", "generalize.distinct", times=1, roles=pair))
-        if parameters.variant == "finished-cells":
-            lines.append(Line("round/*/done", "generalize.done", times=1, roles=pair))
-        if parameters.recipient is None:
-            lines.append(Line("lost", "generalize.lost", times=1, roles=pair))
-    if parameters.leakage in ("auto", "one-sided"):
-        lines.append(Line("round/*/verdict", "generalize.verdict", roles=one))
-    for owner in leakage.OWNERS if parameters.recipient is not None else ():
-        lines.append(Line("meet/met", "columns.met", times=1, roles=(owner, "recipient")))
-        if parameters.variant == "finished-cells":
-            lines.append(Line("left", "generalize.left", times=1, roles=(owner, "recipient")))
-    lines += [Line("rows/join/*", f"join.{tag}") for tag in ("key", "passed", "blend")]
-    lines += [Line("rows/open/*", "join.share"), Line("rows/open/*", "book.page")]
-    return (*lines, Line("approval", "approval.vote", times=1, size=approval.MESSAGE_BYTES))
 
 
 def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:

@@ -20,8 +20,8 @@ from covey.protocols.peel.ideal import ideal
 from covey.protocols.peel.leakage import LEAKAGE
 from covey.protocols.peel.parameters import REQUIREMENTS, Parameters
 from covey.protocols.peel.role import holder
-from covey.protocols.peel.script import script
 from covey.protocols.protocol import Demonstration, Protocol
+from covey.protocols.shared.script import recorded
 from covey.study import Study
 
 __all__ = ["PROTOCOL", "holder", "ideal"]
@@ -52,5 +52,5 @@ PROTOCOL = Protocol(
     demonstration=Demonstration(changes={"protocol": {"mode": "wave"}}),
     ideal=ideal,
     judge=_judge,
-    script=script,
+    script=recorded(__name__),
 )

@@ -19,9 +19,9 @@ Not       a party that lies in its lists learns about the other's tuples. A comp
 from __future__ import annotations
 
 from covey.protocols.protocol import Demonstration, Protocol
+from covey.protocols.shared.script import recorded
 from covey.protocols.suppress import cost, ideal, leakage, role
 from covey.protocols.suppress.parameters import AUTHORITY, REQUIREMENTS, Parameters
-from covey.protocols.suppress.script import script
 from covey.study import Study
 
 
@@ -51,5 +51,5 @@ PROTOCOL = Protocol(
     ),
     ideal=ideal.ideal,
     judge=_judge,
-    script=script,
+    script=recorded(__name__),
 )

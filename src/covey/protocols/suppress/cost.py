@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from covey.crypto import ibe
 from covey.crypto.sodium import cores
 from covey.protocols.protocol import Forecast
 from covey.protocols.shared.cost import CostEstimate
@@ -13,7 +14,6 @@ from covey.protocols.suppress import leakage
 from covey.protocols.suppress.layout import Bounds
 from covey.protocols.suppress.messages import TUPLES
 from covey.protocols.suppress.parameters import AUTHORITY, Parameters
-from covey.protocols.suppress.script import issued_bytes
 from covey.secure import approval
 from covey.secure.sealing import ElGamal, Waters
 from covey.study import Study
@@ -120,3 +120,8 @@ def _mind(parameters: Parameters, keyholder: int, comparer: int) -> tuple[str, .
     if parameters.encryption == "waters":
         lines.append("the authority can open all ciphertexts that it sees: neither of the two parties should run it")
     return tuple(lines)
+
+
+def issued_bytes(parameters: Parameters) -> int:
+    """Of the message that brings a holder its key."""
+    return FRAME_BYTES + 48 + len(parameters.name_of(parameters.holders[0])) + ibe.PARAMETERS_BYTES + ibe.KEY_BYTES

@@ -1,0 +1,71 @@
+"""Recorded scripts: an honest run fits its protocol's, and what these options do not say is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.harness.cases import CASES
+from tests.harness.harness import lines, run
+from tests.record_scripts import missing
+
+from covey.party.audit.script import strays
+from covey.party.record.transcript import Entry as Message
+from covey.protocols import all_protocols
+from covey.protocols.shared.script import FILE, load, settings
+
+SAMPLE = ("peel", "peel of two", "cluster", "cluster of two", "federate", "generalize", "suppress by elgamal")
+FOLDERS = ("peel", "cluster_rows", "federate", "generalize", "suppress")
+FOREIGN = {
+    "peel": ("visit/3/find/alone", "peel.alone"),
+    "peel of two": ("prepare/1", "reach.dealt"),
+    "cluster": ("cluster/close/present", "ancestor.present"),
+    "cluster of two": ("cluster/close/deal", "and.deal"),
+    "federate": ("federate/divide/root/k", "window.has"),
+    "generalize": ("round/1/done", "generalize.done"),
+    "suppress by elgamal": ("issue", "suppress.issued"),
+}
+"""A message of each protocol that other options have, and this case's do not."""
+
+
+@pytest.fixture(scope="module", params=SAMPLE)
+def played(request: pytest.FixtureRequest) -> tuple[str, list[Message]]:
+    return request.param, lines(run(CASES[request.param].smallest()))
+
+
+def odd(name: str, messages: list[Message]) -> str:
+    trial = CASES[name].smallest()
+    return "\n".join(strays(trial.study, trial.protocol, messages, finished=True))
+
+
+def test_an_honest_run_fits_its_script(played: tuple[str, list[Message]]) -> None:
+    assert odd(*played) == ""
+
+
+def test_what_does_not_belong_to_the_run_is_refused(played: tuple[str, list[Message]]) -> None:
+    name, said = played
+    vote = next(message for message in said if message.tag == "approval.vote")
+    step, tag = FOREIGN[name]
+    assert "declares no 'sum.foreign' there" in odd(name, [*said, replace(vote, tag="sum.foreign", number=1)])
+    assert "declares no 'approval.vote' there" in odd(name, [*said, replace(vote, step="elsewhere")])
+    assert "2 messages 'approval.vote'" in odd(name, [*said, replace(vote, number=1)])
+    assert f"declares no '{tag}' there" in odd(name, [*said, replace(vote, step=step, tag=tag)])
+
+
+def test_the_recorder_finds_nothing_new_in_a_run_that_was_recorded() -> None:
+    assert missing([CASES["suppress by elgamal"].smallest()]) == []
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_lines_need_only_settings_that_a_study_may_have(folder: str) -> None:
+    package = f"covey.protocols.{folder}"
+    (protocol,) = (each for each in all_protocols() if each.role.__module__.startswith(package))
+    known = {option.name for option in protocol.requirements.options} | {"mismatch"}
+    plain = {"two parties", "three parties or more", "recipient", "no recipient", *protocol.requirements.privacy}
+    for line in load(package):
+        for need in line.needs:
+            assert need in plain or need.partition("=")[0] in known, f"{FILE}: {line}"
+
+
+def test_the_settings_of_a_study_include_the_defaults_of_its_options() -> None:
+    assert {"mode=visit", "leftover=withhold", "two parties"} <= settings(CASES["peel of two"].smallest().study)
