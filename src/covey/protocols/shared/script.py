@@ -1,9 +1,10 @@
-"""The messages that a run may have, as they were recorded: `script.json` in a protocol's folder.
+"""The messages that a run may have: `script.json` in a protocol's folder, a table that tests compare with recorded runs.
 
 Each line names a step, where `*` stands for a number or a name, a type of message, and what was the same in every run:
 the roles of sender and recipient, how many there are, how large they are, and the settings without which the message
 does not occur. A setting is `two parties`, `three parties or more`, a key of [privacy] such as `l`, `recipient`, or an
-option with its value, or its values: `schedule=exact|paper`. `python -m tests.record_scripts` records what is missing.
+option with its value, or its values: `schedule=exact|paper`. `python -m tests.record_scripts` runs the harness's cases
+and adds the lines that are missing.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def recorded(package: str) -> Callable[[Study], tuple[Line, ...]]:
 
 @cache
 def load(package: str) -> tuple[Line, ...]:
-    """All lines that were recorded of a protocol."""
+    """All lines of a protocol's script."""
     return msgspec.json.decode(resources.files(package).joinpath(FILE).read_bytes(), type=tuple[Line, ...])
 
 
