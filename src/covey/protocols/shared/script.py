@@ -1,4 +1,4 @@
-"""The messages that a run may have: `script.json` in a protocol's folder, a table that tests compare with recorded runs.
+"""The messages that a run may have: `script.json` in a protocol's folder, which tests compare with recorded runs.
 
 Each line names a step, where `*` stands for a number or a name, a type of message, and what was the same in every run:
 the roles of sender and recipient, how many there are, how large they are, and the settings without which the message
