@@ -9,6 +9,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pyarrow.csv
 from tests.harness import canaries
+from tests.harness.hospitals import AGE_AND_SEX, ILLNESS, ILLS
 from tests.harness.network import seed_of
 from tests.harness.trial import Case, Marked, Trial, keys_of, of_study
 
@@ -22,31 +23,20 @@ from covey.protocols.cluster_columns.parameters import Parameters
 from covey.study import Study
 from covey.table import Table
 
-ILLS = ("none", "flu", "asthma", "ulcer")
 Person = tuple[int, str, str, int, str]
 """Age, sex, income, stay, illness."""
 
-_COLUMNS = """
+_COLUMNS = f"""
 [columns.id]
 role = "key"
-[columns.age]
-role = "quasi"
-hierarchy = { min = 0, max = 15, steps = [2, 4, 8] }
-[columns.sex]
-role = "quasi"
-hierarchy = "flat"
-values = ["F", "M"]
-[columns.income]
+{AGE_AND_SEX}[columns.income]
 role = "quasi"
 hierarchy = "flat"
 values = ["low", "middle", "high"]
 [columns.stay]
 role = "quasi"
-hierarchy = { min = 0, max = 7, steps = [2, 4] }
-[columns.ill]
-role = "sensitive"
-values = ["none", "flu", "asthma", "ulcer"]
-"""
+hierarchy = {{ min = 0, max = 7, steps = [2, 4] }}
+{ILLNESS}"""
 _NOTE = '[columns.note]\nrole = "plain"\n'
 TWO = {"clinic": ("age", "sex", "ill"), "office": ("income", "stay")}
 THREE = {"clinic": ("age", "ill"), "insurer": ("sex", "stay"), "office": ("income",)}

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 from tests.harness import canaries
+from tests.harness.hospitals import AGE_AND_SEX
 from tests.harness.network import seed_of
 from tests.harness.spent import Spent
 from tests.harness.trial import Case, Marked, Trial, of_study
@@ -24,22 +25,15 @@ ILLS = ("none", "flu", "asthma")
 Person = tuple[int, str, str, int, str]
 """Age, sex and illness at the clinic; what was paid, and the plan, at the billing office."""
 
-_COLUMNS = """
+_COLUMNS = f"""
 [columns.patient]
 role = "key"
-[columns.age]
-role = "quasi"
-hierarchy = { min = 0, max = 15, steps = [2, 4, 8] }
-[columns.sex]
-role = "quasi"
-hierarchy = "flat"
-values = ["F", "M"]
-[columns.ill]
+{AGE_AND_SEX}[columns.ill]
 role = "sensitive"
 values = ["none", "flu", "asthma"]
 [columns.paid]
 role = "quasi"
-hierarchy = { min = 0, max = 15, steps = [4, 8] }
+hierarchy = {{ min = 0, max = 15, steps = [4, 8] }}
 [columns.plan]
 role = "quasi"
 hierarchy = "flat"

@@ -21,9 +21,7 @@ ILLS = ("none", "flu", "asthma", "ulcer")
 Person = tuple[int, str, str]
 """Age, sex and what the person suffers from."""
 
-_COLUMNS = """
-[columns.patient]
-role = "identifier"
+AGE_AND_SEX = """
 [columns.age]
 role = "quasi"
 hierarchy = { min = 0, max = 15, steps = [2, 4, 8] }
@@ -31,10 +29,13 @@ hierarchy = { min = 0, max = 15, steps = [2, 4, 8] }
 role = "quasi"
 hierarchy = "flat"
 values = ["F", "M"]
+"""
+ILLNESS = f"""
 [columns.ill]
 role = "sensitive"
-values = ["none", "flu", "asthma", "ulcer"]
+values = {list(ILLS)}
 """
+_COLUMNS = f'[columns.patient]\nrole = "identifier"\n{AGE_AND_SEX}{ILLNESS}'
 _NOTE = '[columns.note]\nrole = "plain"\n'
 
 

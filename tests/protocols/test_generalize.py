@@ -52,6 +52,17 @@ ADULT = Path(__file__).resolve().parents[3] / "shared" / "data" / "adult"
 LOCALS = ("datafly", "peel", "sequential", "mondrian", "hilbert")
 FEW = settings(max_examples=examples(25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
+HEAD = """
+[study]
+name = "NAME"
+protocol = "generalize"
+partition = "vertical"
+[privacy]
+k = 2
+[columns.id]
+role = "key"
+"""
+
 
 def some_tables(seed: int = 1, people: int = 40, **asked: object) -> tuple[Study, dict[str, Table]]:
     study = study_of(**asked)  # type: ignore[arg-type]
@@ -186,15 +197,9 @@ def test_whom_a_local_anonymizer_withheld_is_suppressed_with_the_smallest_classe
 
 
 def test_a_column_that_matters_more_is_lifted_later_and_one_that_does_not_matter_first() -> None:
-    text = """
-[study]
-name = "weights"
-protocol = "generalize"
-partition = "vertical"
-[privacy]
-k = 2
-[columns.id]
-role = "key"
+    text = (
+        HEAD.replace("NAME", "weights")
+        + """
 [columns.one]
 role = "quasi"
 hierarchy = { min = 0, max = 15, steps = [4] }
@@ -210,6 +215,7 @@ columns = ["one", "two"]
 [parties.b]
 columns = ["three"]
 """
+    )
     numbers = [str(n) for n in range(16)]
     frame = pa.table({"id": numbers, "one": numbers, "two": [str(n % 8) for n in range(16)]})
     lifted = {}
@@ -400,15 +406,9 @@ def test_too_much_suppression_is_no() -> None:
 
 
 def test_a_party_without_quasi_columns_fits_at_once() -> None:
-    text = """
-[study]
-name = "codes"
-protocol = "generalize"
-partition = "vertical"
-[privacy]
-k = 2
-[columns.id]
-role = "key"
+    text = (
+        HEAD.replace("NAME", "codes")
+        + """
 [columns.age]
 role = "quasi"
 hierarchy = { min = 0, max = 15, steps = [4] }
@@ -419,6 +419,7 @@ columns = ["age"]
 [parties.b]
 columns = ["code"]
 """
+    )
     study = Study.parse(text)
     ids = [f"P{n}" for n in range(8)]
     data = {

@@ -37,6 +37,15 @@ class Opened(_Row, frozen=True, tag="opened"):
     time: str
 
 
+class Started(_Row, frozen=True, tag="started"):
+    """A session that begins among these members."""
+
+    attempt: int
+    session: str
+    members: list[str]
+    time: str
+
+
 class Enrolled(_Row, frozen=True, tag="enrolled"):
     """A respondent's handle, its certificate, and the invitation that it used up."""
 
@@ -52,15 +61,6 @@ class Ready(_Row, frozen=True, tag="ready"):
     """A respondent that has answered and agreed, and takes part."""
 
     handle: str
-    time: str
-
-
-class Started(_Row, frozen=True, tag="started"):
-    """A session that begins among these members."""
-
-    attempt: int
-    session: str
-    members: list[str]
     time: str
 
 
