@@ -29,17 +29,22 @@ def clean(cell: str) -> str:
     text = cell.strip()
     if not text.isascii():
         text = unicodedata.normalize("NFC", text)
-    if len(text) > 1 and text[0] == "'" and _could_run(text[1:]):
+    if len(text) > 1 and text[0] == "'" and _begins_formula(text[1:]):
         return text[1:]
     return text
 
 
 def guarded(text: str) -> str:
     """The text as a release writes it: a spreadsheet must not run it as a formula."""
-    return "'" + text if _could_run(text) else text
+    return "'" + text if could_run(text) else text
 
 
-def _could_run(text: str) -> bool:
+def could_run(text: str) -> bool:
+    """True if a spreadsheet might run the text as a formula: `=1+1`, `-2+3`, but neither `-5` nor a dash alone."""
+    return text != "-" and _begins_formula(text)
+
+
+def _begins_formula(text: str) -> bool:
     if not text or not (text[0] in _FORMULA or ord(text[0]) < 32 or ord(text[0]) == 127):
         return False
     return _PLAIN_NUMBER.fullmatch(text) is None

@@ -200,6 +200,8 @@ def _party(path: str, every: Sequence[str]) -> str:
 
 def draft(name: str, sources: Sequence[tuple[str, Source]], k: int = 10) -> Draft:
     """Drafts a study over one table, or several that share their columns (rows split) or only a key (columns split)."""
+    for _, source in sources:
+        _refuse_formulas(source)
     shared = set(sources[0][1].columns).intersection(*(source.columns for _, source in sources[1:]))
     alike = all(set(source.columns) == shared for _, source in sources)
     partition = None if len(sources) == 1 else "horizontal" if alike else "vertical"
@@ -215,6 +217,15 @@ def draft(name: str, sources: Sequence[tuple[str, Source]], k: int = 10) -> Draf
         guesses = [_listed(each, column) for each, column in zip(guesses, seen, strict=True)]
     text = _text(name, partition, guesses, sources, key, k)
     return Draft(text, tuple(guesses), partition, parties)
+
+
+def _refuse_formulas(source: Source) -> None:
+    for column in source.columns:
+        if cells.could_run(column):
+            raise InputError(
+                f"{source.name}: column name {column!r} begins like a formula, which a spreadsheet that opens the "
+                "release might run; rename the column"
+            )
 
 
 def _keyed(found: Guess) -> Guess:

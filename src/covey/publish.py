@@ -99,8 +99,7 @@ def anonymize(
     )  # fmt: skip
     seconds = time.perf_counter() - began
     report("judging the release", 0.0, progress, cancel)
-    exempt = frozenset(column.name for column in study.quasi)
-    arranged = arrange(released(built, found), exempt)
+    arranged = arrange(released(built, found))
     verdict = _judged(arranged, study)
     reached = figures(built, found)
     content = canonical_csv(arranged)

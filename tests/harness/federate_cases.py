@@ -114,8 +114,7 @@ def trial_of(study: Study, users: Users) -> Trial:
     tables = tables_of(study, users)
     names = [party.name for party in study.parties]
     ideal = federate.ideal(study, tables, {name: lasting_of(name) for name in tables})
-    quasi = frozenset(column.name for column in study.quasi)
-    due = None if ideal.release is None else canonical_csv(arrange(ideal.release, quasi))
+    due = None if ideal.release is None else canonical_csv(arrange(ideal.release))
     return Trial(
         study=study,
         protocol=federate.PROTOCOL,

@@ -110,8 +110,7 @@ def of_study(
 ) -> Trial:
     """A trial of a protocol on tables; everyone who gets the release gets the ideal's."""
     ideal = ideal or protocol.ideal(study, tables)
-    quasi = frozenset(column.name for column in study.quasi)
-    due = None if ideal.release is None else canonical_csv(arrange(ideal.release, quasi))
+    due = None if ideal.release is None else canonical_csv(arrange(ideal.release))
     names = [party.name for party in study.parties]
     return Trial(
         study=study,

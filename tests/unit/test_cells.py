@@ -51,7 +51,7 @@ def test_a_formula_is_guarded_and_read_back(text: str) -> None:
     assert clean(guarded(text)) == text
 
 
-@pytest.mark.parametrize("text", ["-5", "+5.5", "-1e3", "'quoted'", "plain", "", "'"])
+@pytest.mark.parametrize("text", ["-5", "+5.5", "-1e3", "-", "[-5, 4]", "*", "'quoted'", "plain", "", "'"])
 def test_numbers_and_plain_text_are_not_guarded(text: str) -> None:
     assert guarded(text) == text
     assert clean(text) == text

@@ -108,7 +108,7 @@ def _each_alone(data: Dataset, k: int) -> Entry:
     entry = Entry(_ALONE, _NOBODY, k, withheld=withheld, rounds=0, bytes=0)
     if not released:
         return replace(entry, remark="no site has k rows")
-    together = arrange(pa.concat_tables(released), frozenset(data.quasi))
+    together = arrange(pa.concat_tables(released))
     return replace(_judged(entry, together, study), loss=lost / data.pooled.num_rows, seconds=seconds)
 
 
@@ -151,7 +151,7 @@ def _ideal(entry: Entry, ready: PartitionedStudy) -> Entry:
     result = ready.ideal()
     if result.release is None or result.figures is None:
         return replace(entry, remark="its ideal gives no release")
-    judged = _judged(entry, arrange(result.release, frozenset()), ready.study, result.figures.loss.get("lm"))
+    judged = _judged(entry, arrange(result.release), ready.study, result.figures.loss.get("lm"))
     return replace(judged, withheld=result.figures.withheld, remark="its ideal, not run")
 
 

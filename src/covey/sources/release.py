@@ -14,8 +14,11 @@ from covey.cells import guarded
 from covey.files import write_atomically
 
 
-def arrange(table: pa.Table, exempt: frozenset[str] = frozenset()) -> pa.Table:
-    """The table as it is written: formulas guarded (hierarchy labels are exempt), rows in order of their bytes."""
+def arrange(table: pa.Table) -> pa.Table:
+    """The table as it is written: formulas guarded in every column, rows in order of their bytes.
+
+    `cells.clean` takes the guard off again, so that the judge reads a guarded label as the label.
+    """
     columns = []
     keys = []
     for name in table.column_names:
@@ -23,7 +26,7 @@ def arrange(table: pa.Table, exempt: frozenset[str] = frozenset()) -> pa.Table:
         if not pa.types.is_dictionary(column.type):
             column = column.cast(pa.string()).fill_null("").dictionary_encode()
         texts = column.dictionary.to_pylist()
-        written = [text if name in exempt else guarded(text) for text in texts]
+        written = [guarded(text) for text in texts]
         order = sorted(set(written), key=lambda text: text.encode("utf-8", "surrogatepass"))
         rank = {text: position for position, text in enumerate(order)}
         codes = np.array([rank[text] for text in written] or [0], dtype=np.int32)[np.asarray(column.indices)]

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast, get_args
 
-from covey.cells import clean
+from covey.cells import clean, could_run
 from covey.errors import InputError, StudyError
 from covey.files import read_bytes
 from covey.option import File, Value
@@ -120,6 +120,12 @@ def _columns(root: Section, folder: Folder) -> tuple[Column, ...]:
     for name in section.names():
         if clean(name) != name or not name or STEERING.search(name):
             section.problem(f"column name {name!r} is empty or has outer white space or control characters", name)
+        if could_run(name):
+            section.problem(
+                f"column name {name!r} begins like a formula, which a spreadsheet that opens the release might run; "
+                "rename the column here and in the data",
+                name,
+            )
         if name.casefold() in names:
             section.problem(f"column {name!r} differs from another column only in capitals", name)
         names.add(name.casefold())

@@ -230,7 +230,7 @@ def sealed(study: Study, result: Result) -> tuple[pa.Table | None, bytes | None]
     """The release as it is written, and its hash."""
     if result.release is None:
         return None, None
-    arranged = arrange(result.release, frozenset(column.name for column in study.quasi))
+    arranged = arrange(result.release)
     return arranged, hashlib.sha256(canonical_csv(arranged)).digest()
 
 
