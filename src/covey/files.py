@@ -20,12 +20,15 @@ T = TypeVar("T")
 PRIVATE = 0o600
 """The mode of a file that only its owner may read."""
 
+SHARED = 0o644
+"""The mode of a file that others may read, as far as the umask lets them."""
+
 UMASK = os.umask(0o077)
 """The permissions that the person who runs us keeps from others in new files."""
 os.umask(UMASK)
 
 
-def write_atomically(path: Path, content: bytes, mode: int = 0o644) -> None:
+def write_atomically(path: Path, content: bytes, mode: int = SHARED) -> None:
     """Writes a file so that it is there whole or not at all. Raises InputError that names it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -26,7 +26,7 @@ from covey.anonymizers.figures import Figures, figures
 from covey.anonymizers.pace import Cancel, Progress, never, report, silent
 from covey.anonymizers.problem import Partition
 from covey.errors import InputError, Unmet
-from covey.files import UMASK, as_json, write_atomically
+from covey.files import PRIVATE, SHARED, UMASK, as_json, write_atomically
 from covey.judge import Verdict, verify
 from covey.option import Value
 from covey.release import Release
@@ -49,7 +49,8 @@ class OwnerRun:
     def save(self, release: Release, folder: Path) -> None:
         """Writes release.csv, summary.json, report.html, study.toml and the study's files: all of them, or none.
 
-        The report shows counts of the original data; `covey report` makes one without.
+        The report shows counts of the original data, and only the owner of the file can read it; `covey report` makes
+        one without.
         """
         files = {"release.csv": release.content, **_study_files(release.study)}
         files["summary.json"] = as_json(release.summary)
@@ -64,7 +65,7 @@ class OwnerRun:
             records=self.records,
         )
         files[reporting.FILE] = reporting.render(material, self.verdict).encode()
-        write_together(folder, files)
+        write_together(folder, files, private=frozenset({reporting.FILE}))
         if why is None:
             (folder / "explanation.json").unlink(missing_ok=True)
 
@@ -198,13 +199,14 @@ def _refuse_to_replace(folder: Path, files: Mapping[str, bytes]) -> None:
             raise InputError(f"{path}: is there already, and is no release of ours; choose another folder with --out")
 
 
-def write_together(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write files into a folder; a new folder appears whole or not at all. Raises InputError that names it."""
+def write_together(folder: Path, files: Mapping[str, bytes], private: frozenset[str] = frozenset()) -> None:
+    """Writes files into a folder; a new folder appears whole or not at all. Raises InputError that names it."""
+    modes = {name: PRIVATE if name in private else SHARED for name in files}
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: is a file; name a folder for the release")
     if folder.exists():
         for name, content in files.items():
-            write_atomically(folder / name, content)
+            write_atomically(folder / name, content, modes[name])
         return
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -213,7 +215,7 @@ def write_together(folder: Path, files: Mapping[str, bytes]) -> None:
         raise InputError(f"{folder}: cannot be made ({error.strerror}); check the permissions") from None
     try:
         for name, content in files.items():
-            write_atomically(staged / name, content)
+            write_atomically(staged / name, content, modes[name])
         staged.chmod(0o777 & ~UMASK)
         staged.rename(folder)
     except BaseException:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from covey import report
 from covey.errors import InputError
-from covey.files import PRIVATE, as_json, write_atomically
+from covey.files import PRIVATE, SHARED, as_json, write_atomically
 from covey.party.identity.keys import Keys
 from covey.party.record import reporting, transcript_file
 from covey.party.record.ledger import NOTHING, Ledger
@@ -47,7 +47,7 @@ class RunFolder:
 
     def keep_ledger(self, ledger: Ledger, outcome: str) -> None:
         """Writes the ledger, however the run ended."""
-        write_atomically(self.path / LEDGER, as_json(ledger.describe(outcome)))
+        write_atomically(self.path / LEDGER, as_json(ledger.describe(outcome)), PRIVATE)
 
     def earlier_ledger(self) -> list[dict[str, object]]:
         """The ledgers of sessions that this folder has seen: what was learned stays learned if they are given up."""
@@ -94,7 +94,7 @@ class RunFolder:
 
     def _write(self, contents: Mapping[str, bytes]) -> None:
         for name, content in contents.items():
-            write_atomically(self.path / name, content)
+            write_atomically(self.path / name, content, PRIVATE if name == LEDGER else SHARED)
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:

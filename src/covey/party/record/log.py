@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
 from covey.errors import InputError
+from covey.files import PRIVATE
 from covey.plain import plain
 
 
@@ -19,10 +21,14 @@ class RunLog:
         """One line: the time in UTC and the sentence."""
         moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         try:
-            with self._path.open("a", encoding="utf-8") as stream:
+            with open(self._path, "a", encoding="utf-8", opener=_private) as stream:
                 stream.write(f"{moment} {plain(' '.join(sentence.split()))}\n")
         except OSError as error:
             raise InputError(f"{self._path}: cannot be written ({error.strerror}); is the disk full?") from None
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, PRIVATE)
 
 
 class Silence:

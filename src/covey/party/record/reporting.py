@@ -7,7 +7,7 @@ from pathlib import Path
 
 from covey import report
 from covey.errors import InputError
-from covey.files import read_json, write_atomically
+from covey.files import PRIVATE, SHARED, read_json, write_atomically
 from covey.party.record.names import LEDGER, STUDY
 from covey.party.record.signatures import release_digest, signatures_in
 from covey.protocols import named, names
@@ -26,13 +26,14 @@ def write(folder: Path, *, data: str | None = None, study: Study | None = None, 
     """Makes the folder's report anew from its files, and returns its path. Raises InputError if there is no run in it.
 
     Nothing of the original data is on the page unless `data` are given: a run's folder may be handed to its auditors.
+    With data, only the owner of the file can read it.
     `study` and `release` stand for files that are not written yet.
     """
     material = gather(folder, study=study, release=release)
     if data is not None:
         material = replace(material, records=_records(folder, material, data))
     path = folder / report.FILE
-    write_atomically(path, report.render(material).encode())
+    write_atomically(path, report.render(material).encode(), SHARED if data is None else PRIVATE)
     return path
 
 
