@@ -37,7 +37,8 @@ from covey.wire.frame import VERSION
 CLOCKS_APART = 300
 _SHOWN = 6
 _HAVE_BYTES = 32 << 15
-_MOST_MESSAGES = 50_000_000
+_UNRECORDED = 65_536
+"""Messages of ours that a peer may have read although their hashes were lost here, with the machine."""
 
 Part = Annotated[str, Meta(max_length=512)]
 PartHash = Annotated[bytes, Meta(min_length=PART_BYTES, max_length=PART_BYTES)]
@@ -155,10 +156,18 @@ async def _compare_journals(channel: Channel, journal: Journal | NoJournal) -> d
 
     async def hear(peer: str) -> frozenset[bytes]:
         found: set[bytes] = set()
+        left = 2 * journal.told(peer) + _UNRECORDED  # it cannot have read more than this party has said
         while True:
             have = await channel.receive(peer, Have)
-            if len(have.digests) % 32 or len(found) > _MOST_MESSAGES:
-                raise PeerError(party=peer, step="handshake", reason="its list of messages is malformed or endless")
+            if len(have.digests) % 32 or (have.more and not have.digests):
+                raise PeerError(party=peer, step="handshake", reason="its list of messages is malformed")
+            left -= len(have.digests) // 32
+            if left < 0:
+                reason = (
+                    f"it says that it has read more messages of ours than we sent ({journal.told(peer):,} are in our "
+                    f"journal, and at most {_UNRECORDED:,} more are believed); begin anew in another folder"
+                )
+                raise PeerError(party=peer, step="handshake", reason=reason)
             found.update(have.digests[start : start + 32] for start in range(0, len(have.digests), 32))
             if not have.more:
                 return frozenset(found)

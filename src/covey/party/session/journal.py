@@ -203,6 +203,10 @@ class Journal:
         """The hash of every letter that was sent, by recipient, step and number."""
         return dict(self._held.said)
 
+    def told(self, peer: str) -> int:
+        """The number of letters that were sent to that peer, as far as their hashes are on the disk."""
+        return sum(recipient == peer for recipient, _, _ in self._held.said)
+
     def decide(self, approve: bool) -> None:
         """The person here has answered; on the disk when this returns."""
         self._held.decisions.append(approve)
@@ -298,6 +302,10 @@ class NoJournal:
     def digests(self, sender: str) -> list[bytes]:
         """None."""
         return []
+
+    def told(self, peer: str) -> int:
+        """None."""
+        return 0
 
     def decide(self, approve: bool) -> None:
         """Forgets it."""
