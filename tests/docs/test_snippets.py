@@ -104,6 +104,7 @@ def _environment() -> dict[str, str]:
     return {
         **os.environ,
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),  # a reader stands in the clone
         "PYTHONWARNINGS": "ignore",
         "COLUMNS": "120",
     }

@@ -9,21 +9,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from tests.conftest import ROOT
 from tests.consortium import RELEASE, Site, found
 
 from covey.party.audit.folders import audit
-
-DOOMED = Path(__file__).with_name("doomed.py")
 
 
 def start(site: Site, doomed_at: int = 0) -> subprocess.Popen[str]:
     """`covey run`, which kills itself at that write to its journal; zero is never."""
     command: Sequence[str] = [
-        sys.executable, str(DOOMED), str(doomed_at),
+        sys.executable, "-m", "tests.faults.doomed", str(doomed_at),
         "run", str(site.study), "--as", site.name, "--data", str(site.data), "--out", str(site.out),
         "--keys", str(site.keys), "--wait", "0.5", "--approve",
     ]  # fmt: skip
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
 
 def end(processes: Mapping[str, subprocess.Popen[str]]) -> dict[str, tuple[int, str]]:

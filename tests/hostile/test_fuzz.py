@@ -5,16 +5,24 @@ from __future__ import annotations
 import subprocess
 import sys
 from datetime import UTC, datetime
-from pathlib import Path
 
+from tests.conftest import ROOT
 from tests.harness.tiers import THOROUGH
 
 
 def test_seconds_of_mutated_frames_end_only_in_typed_refusals() -> None:
-    target = Path(__file__).with_name("fuzz_frames.py")
     start = datetime.now(UTC).toordinal() * 1_000_000
     run = subprocess.run(
-        [sys.executable, str(target), "--seconds", "10" if THOROUGH else "2", "--start", str(start)],
+        [
+            sys.executable,
+            "-m",
+            "tests.hostile.fuzz_frames",
+            "--seconds",
+            "10" if THOROUGH else "2",
+            "--start",
+            str(start),
+        ],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         timeout=60,

@@ -103,7 +103,7 @@ class Alice:
     @property
     def one(self) -> bytes:
         """The plaintext of zero."""
-        return pairing.ONE.serialize() if isinstance(self.encryption, Waters) else group.IDENTITY
+        return pairing.ONE.serialize() if isinstance(self.encryption, Waters) else bytes(group.POINT_BYTES)
 
 
 def bob(alice: Alice, entries: bytes, bins: list[list[tuple[str, int]]], variant: str, seed: bytes) -> bytes:

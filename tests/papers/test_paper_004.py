@@ -161,7 +161,7 @@ def test_table_2_between_three_processes(tmp_path: Path) -> None:
     study = lay_out(tmp_path / "study", 15, 40, 19, INCOME_2, VIDEO_2)
     summary = simulate(study, data_of(tmp_path / "study"), tmp_path / "out", Setting(seed=seed_of(SEED_2)))
     assert rows_of(tmp_path / "out" / "release.csv") == Counter(TABLE_2)
-    assert summary["loss"]["dm"] == 12  # type: ignore[index]
+    assert summary.loss["dm"] == 12
 
 
 def test_the_papers_dm() -> None:

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from tests.harness.problems import faults, problems
 from tests.harness.tiers import examples
 
+from covey.anonymizers import anonymize
 from covey.anonymizers.pace import silent
 from covey.anonymizers.peel import lattice, peel
 from covey.anonymizers.peel.atoms import cut
@@ -154,7 +155,7 @@ def test_the_limit_on_suppression_is_kept_or_refused() -> None:
     costs, scale = integer_costs((tree,))
     two = Problem((tree,), np.array([[0, 1]], np.int32), np.array([2, 1]), costs, scale, 2, suppression=0.0)
     with pytest.raises(Unmet, match="suppression"):
-        peel(two)
+        anonymize(two, "peel")
 
 
 def test_a_limit_in_seconds_says_that_it_is_not_reproducible() -> None:

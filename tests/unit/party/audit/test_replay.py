@@ -114,12 +114,12 @@ def test_a_transcript_that_its_party_rewrites_contradicts_the_others(north: Site
 
 async def bent(seat: Seat) -> Result:
     """A holder that flips one bit of what it adds."""
-    column, tree, bands = count.plan_bands(seat.study)
-    mine = count.count_bands(seat.records, column, bands) ^ np.uint64(1)
+    bands = count.Bands.of(seat.study)
+    mine = bands.count(seat.records) ^ np.uint64(1)
     await seat.approve(Proposal(opens=tuple(count.foresee(seat.study, {}).learns[seat.party])))
     with seat.channel.at("count") as channel:
         totals = await secure_sum.total(channel, mine)
-    return count.publish(seat.study, column, tree, bands, totals)
+    return count.release(seat.study, bands, totals)
 
 
 def test_a_party_that_deviates_by_one_bit_is_found_by_its_replay(
