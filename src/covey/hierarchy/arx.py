@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import csv
 import io
+import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 from covey.cells import Kind
 from covey.errors import InputError
-from covey.hierarchy.tree import Hierarchy, Malformed, labels_of
+from covey.hierarchy.tree import LARGEST, Hierarchy, Malformed, labels_of
+
+LARGEST_FILE = 256 * 2**20
+MOST_LEVELS = 100
+MOST_LABELS = 10_000_000
+"""Lines times levels."""
+LONGEST_LINE = 2**20
 
 
 def read(path: Path, kind: Kind = "text") -> Hierarchy:
     """The hierarchy in a file. Raises InputError that names file, line and label."""
     try:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):  # a pipe or a device might never end
+            raise InputError(f"{path}: is no file; name a hierarchy in ARX's format")
+        if found.st_size > LARGEST_FILE:
+            raise InputError(f"{path}: is larger than {LARGEST_FILE:,} bytes, the most that a hierarchy may have")
         content = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); check the path and its permissions") from None
@@ -21,23 +34,27 @@ def read(path: Path, kind: Kind = "text") -> Hierarchy:
 
 
 def parse(content: bytes, name: str, kind: Kind = "text") -> Hierarchy:
-    """The hierarchy in a file's content; `name` is what errors call it."""
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise InputError(f"{name}, line {line}: not UTF-8; save the file as UTF-8") from None
-    if "\0" in text:
-        line = text[: text.index("\0")].count("\n") + 1
+    """The hierarchy in a file's content; `name` is what errors call it.
+
+    Raises InputError for one with more leaves, levels or labels than a tree may have, as soon as they are read.
+    """
+    if (at := content.find(b"\0")) >= 0:
+        line = content.count(b"\n", 0, at) + 1
         raise InputError(f"{name}, line {line}: has a NUL byte; the file is damaged or not text")
     paths: list[list[str]] = []
     lines: list[int] = []
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=";", quotechar='"', doublequote=True, strict=True)
+    once: dict[str, str] = {}  # a label that stands on many lines is kept once
+    labels = 0
+    reader = csv.reader(_lines(content, name), delimiter=";", quotechar='"', doublequote=True, strict=True)
     try:
         for row in reader:
             if row:
-                paths.append(labels_of(row, kind))
+                labels += len(row)
+                _refuse_large(f"{name}, line {reader.line_num}", len(paths) + 1, len(row), labels)
+                paths.append([once.setdefault(label, label) for label in labels_of(row, kind)])
                 lines.append(reader.line_num)
+    except UnicodeDecodeError:
+        raise InputError(f"{name}, line {_first_bad_line(content)}: not UTF-8; save the file as UTF-8") from None
     except csv.Error as error:
         raise InputError(
             f"{name}, line {reader.line_num}: {error}; a hierarchy has one `leaf;parent;…;*` per line"
@@ -48,6 +65,34 @@ def parse(content: bytes, name: str, kind: Kind = "text") -> Hierarchy:
         return Hierarchy.from_paths(paths, kind)
     except Malformed as error:
         raise InputError(f"{name}, line {lines[error.row]}: {error.label!r} {error.reason}") from None
+
+
+def _lines(content: bytes, name: str) -> Iterator[str]:
+    for number, line in enumerate(io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig", newline=""), start=1):
+        if len(line) > LONGEST_LINE:
+            raise InputError(
+                f"{name}, line {number}: is longer than {LONGEST_LINE:,} characters, the most that a line may have; "
+                "a hierarchy has one `leaf;parent;…;*` per line"
+            )
+        yield line
+
+
+def _refuse_large(where: str, leaves: int, levels: int, labels: int) -> None:
+    for found, most, what in (
+        (leaves, LARGEST, "leaves; group values in the data first, or use a prefix, numbers or dates in the study"),
+        (levels, MOST_LEVELS, "levels; leave some out"),
+        (labels, MOST_LABELS, "labels in all; leave some levels out"),
+    ):
+        if found > most:
+            raise InputError(f"{where}: a hierarchy may have at most {most:,} {what}")
+
+
+def _first_bad_line(content: bytes) -> int:
+    try:
+        content.decode()
+    except UnicodeDecodeError as error:
+        return content.count(b"\n", 0, error.start) + 1
+    return 1
 
 
 def write(tree: Hierarchy) -> str:
