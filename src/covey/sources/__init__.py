@@ -3,6 +3,7 @@
 source    one table of text cells behind Ibis: CSV, Parquet, PostgreSQL, or a frame from Python
 csvfile   a CSV file looked at before an engine reads it: separator, header, encoding
 frames    pandas, Polars and Arrow tables in, and the same kind out
+memory    the most memory that one table may take
 release   a released table, sorted by content and written atomically
 """
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import zlib
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import IO
 
 from covey.cells import clean
 from covey.errors import InputError
+from covey.sources.memory import refuse_above
 
 SEPARATORS = (",", ";", "\t", "|")
 LONGEST_LINE = 2 * 2**20
@@ -33,7 +35,7 @@ def look(path: Path) -> Look:
         with _opened(path) as stream:
             sample = _sample(stream)
             _refuse_binary(path, sample, stream)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or "it is damaged"
         raise InputError(f"{path}: cannot be read ({reason}); check the path and its permissions") from None
     if not sample.strip():
@@ -63,8 +65,10 @@ def _refuse_binary(path: Path, sample: bytes, stream: IO[bytes]) -> None:
     if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
         return
     stream.seek(0)
-    lines = 1
+    lines, size = 1, 0
     while chunk := stream.read(_CHUNK):
+        size += len(chunk)
+        refuse_above(str(path), size)  # a few compressed bytes may unpack to any number
         if (at := chunk.find(b"\0")) >= 0:
             line = lines + chunk.count(b"\n", 0, at)
             raise InputError(f"{path}, line {line}: has a NUL byte; the file is damaged or not text")

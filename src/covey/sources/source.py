@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import stat
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -19,12 +20,14 @@ import duckdb
 import ibis
 import numpy as np
 import pyarrow as pa
+from pyarrow import parquet
 
 from covey.arrays import Longs
 from covey.cells import clean
 from covey.errors import InputError
 from covey.sources.csvfile import LONGEST_LINE, look
 from covey.sources.frames import Frame, to_arrow
+from covey.sources.memory import limit, refuse_above, too_large
 
 if TYPE_CHECKING:
     Expression = Any  # Ibis ships no types
@@ -36,6 +39,7 @@ T = TypeVar("T")
 _LINE = re.compile(r"Line: (\d+)")
 _PATTERN_CHARACTERS = set("*?[]{}")
 _BATCH = 100_000
+_CELL = 16  # bytes that the engine needs for a cell, however short
 _REASONS = (
     ("Maximum line size", f"a line is longer than {LONGEST_LINE // 2**20} MB; is it one table?"),
     ("Expected Number of Columns", "has another number of cells than the header; check separators and quotes"),
@@ -108,6 +112,8 @@ class Source:
         """An engine's complaint about a damaged table as one sentence of ours, without the cells that it quotes."""
         try:
             return read()
+        except duckdb.OutOfMemoryException:
+            raise too_large(self.name) from None
         except duckdb.Error as error:
             raise InputError(f"{self.name}{_line(error)}: {_reason(str(error))}") from None
         except (pa.ArrowException, OSError) as error:
@@ -120,7 +126,7 @@ def connect(data: Data) -> Source:
         return _file(Path(data))
     if isinstance(data, str):
         return _server(data)
-    backend = ibis.duckdb.connect()
+    backend = _engine()
     frame = to_arrow(data)
     return Source("the given table", ibis.memtable(_without_duplicates(frame)), backend)
 
@@ -137,12 +143,17 @@ def _file(path: Path) -> Source:
         raise InputError(f"{path}: is a folder; name a CSV or Parquet file")
     if not path.exists():
         raise InputError(f"{path}: there is no such file")
-    backend = ibis.duckdb.connect()
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise InputError(f"{path}: is a pipe or a device, which might never end; write the table to a file first")
+    backend = _engine()
     readable, keep = _plain_name(path)
     if path.suffix.lower() in (".parquet", ".pq"):
         try:
-            return Source(str(path), backend.read_parquet(str(readable), hive_partitioning=False), backend, keep)
-        except (duckdb.Error, OSError):
+            _refuse_large(path)
+            found_table = backend.read_parquet(str(readable), hive_partitioning=False)
+            _refuse_long_cells(path, found_table)
+            return Source(str(path), found_table, backend, keep)
+        except (duckdb.Error, pa.ArrowException, OSError):
             raise InputError(f"{path}: is no readable Parquet file; check the path and its permissions") from None
     found = look(path)
     schema = {f"c{position}": "VARCHAR" for position in range(len(found.header))}
@@ -156,6 +167,27 @@ def _file(path: Path) -> Source:
         raise InputError(f"{path}{_line(error)}: {_reason(str(error))}") from None
     renamed = table.rename(dict(zip(found.header, schema, strict=True)))
     return Source(str(path), renamed, backend, keep)
+
+
+def _engine() -> Backend:
+    """An engine of our own, with the limit of memory; it writes no cells to a temporary folder."""
+    return ibis.duckdb.connect(memory_limit=f"{limit()}B", max_temp_directory_size="0KB")
+
+
+def _refuse_large(path: Path) -> None:
+    """Judges a Parquet file by what it says of itself: rows, columns and bytes, before any cell is read."""
+    with parquet.ParquetFile(path) as file:
+        said = file.metadata
+        bytes_said = sum(said.row_group(group).total_byte_size for group in range(said.num_row_groups))
+        refuse_above(str(path), max(bytes_said, said.num_rows * said.num_columns * _CELL))
+
+
+def _refuse_long_cells(path: Path, table: Expression) -> None:
+    """Adds up the cells' lengths in the engine, which keeps none: a text that is stored once may stand in any row."""
+    texts = [table[name].length().sum() for name in table.columns if table[name].type().is_string()]
+    if texts:
+        lengths = table.aggregate([text.name(f"c{place}") for place, text in enumerate(texts)]).to_pyarrow()
+        refuse_above(str(path), sum(value or 0 for value in lengths.to_pylist()[0].values()))
 
 
 class _Kept:
