@@ -114,7 +114,9 @@ def data_of(folder: Path) -> dict[str, str]:
 
 
 def rows_of(path: Path) -> Counter[tuple[str, ...]]:
-    return Counter(tuple(line.split(",")) for line in path.read_text().splitlines()[1:])
+    """The rows of a release, without the apostrophe that guards labels such as `-15:59` from spreadsheets."""
+    lines = path.read_text().splitlines()[1:]
+    return Counter(tuple(cell.removeprefix("'") for cell in line.split(",")) for line in lines)
 
 
 def shares(folder: Path, study: Study, rows: Release) -> dict[str, float]:
