@@ -10,7 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from covey import table
+from covey.cells import spell
 from covey.errors import InputError
+from covey.hierarchy import Interval
 from covey.schema import Column, Role
 from covey.sources import Source
 from covey.study import Study
@@ -70,7 +72,7 @@ def check(study: Study, source: Source, party: str | None = None) -> Fitness:
     if not columns:
         raise InputError(f"party {party!r} holds no columns in this study: it has no data to check")
     reading = table.read(source.batches([column.name for column in columns]), columns, source.name)
-    fits = tuple(_column(reading, column) for column in columns)
+    fits = tuple(_column(reading, column, study.privacy.k) for column in columns)
     keep = np.ones(reading.rows, dtype=bool)
     for column in columns:
         if column.missing == "drop":
@@ -96,7 +98,7 @@ def _too_many(study: Study, rows: int) -> str | None:
     )
 
 
-def _column(reading: table.Reading, column: Column) -> ColumnFit:
+def _column(reading: table.Reading, column: Column, k: int) -> ColumnFit:
     table.refuse_not_finite(reading, column)
     counts = np.bincount(reading.codes[column.name], minlength=len(reading.labels[column.name]))
     lacking = table.missing(reading, column)
@@ -110,7 +112,17 @@ def _column(reading: table.Reading, column: Column) -> ColumnFit:
         missing=int(lacking.sum()),
         unknown=dict(sorted(unknown.items(), key=lambda item: (-item[1], item[0]))),
         unique=unique,
-        problem=_problem(column, reading.rows, unknown, int(lacking.sum()), unique, int(present.max(initial=0))),
+        problem=_problem(column, reading.rows, unknown, int(lacking.sum()), unique, int(present.max(initial=0)))
+        or _exact_ends(column, table.exact_ends(reading, column, k), k),
+    )
+
+
+def _exact_ends(column: Column, rows: int, k: int) -> str | None:
+    if not rows or not isinstance(column.hierarchy, Interval):
+        return None
+    return (
+        f"all its values are multiples of its step, {spell(column.hierarchy.step)}, and {rows:,} rows have one that "
+        f"fewer than k = {k} have: intervals would end at exact values; give a larger step"
     )
 
 

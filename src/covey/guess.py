@@ -10,15 +10,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Decimal
 from pathlib import Path
-
-import numpy as np
 
 from covey import cells
 from covey.errors import InputError
 from covey.files import write_atomically
-from covey.hierarchy import Hierarchy, write
+from covey.hierarchy import Hierarchy, public_step, write
 from covey.plain import slug
 from covey.schema import Role
 from covey.sources import Source, connect
@@ -34,6 +32,7 @@ _SENSITIVE = re.compile(
 _CODE = re.compile(r"zip|post|plz|postal|postcode|icd|atc|nuts|lsoa", re.IGNORECASE)
 
 UNIQUE = 0.95  # a column whose rows almost all differ names people
+LARGEST_TREE = 20_000  # numbers with more values than this are published as intervals
 MANY = 200  # more categories than this are not listed one by one
 
 
@@ -134,18 +133,25 @@ def _prefix(column: ColumnValues) -> str | None:
 
 
 def _number(column: ColumnValues, numbers: Sequence[Decimal]) -> Guess:
+    """Steps that anyone could have chosen: neither an end nor a label is the value of one person."""
     low, high = numbers[0], numbers[-1]
-    whole = all(value == value.to_integral_value() for value in numbers)
-    if not whole or high - low > 1000:
-        ends = f"\nrange = [{cells.spell(low)}, {cells.spell(high)}]"
+    unit = min(Decimal(1).scaleb(min(int(value.normalize().as_tuple().exponent), 0)) for value in numbers)
+    base = max(5 * unit, public_step(low, high) if high - low > 150 * unit else 5 * unit)
+    first, last = _down(low, base), -_down(-(high + unit), base) - unit
+    if (last - first) / unit > LARGEST_TREE:
+        ends = f"\nrange = [{cells.spell(first)}, {cells.spell(last + unit)}]\nstep = {cells.spell(base)}"
         return Guess(column.name, Role.QUASI, f'"interval"{ends}', "its values are numbers over a wide range")
-    span = float(high - low) + 1
-    base = max(1, 5 if span <= 150 else 10 ** int(np.floor(np.log10(span / 10))))
-    steps = [base * factor for factor in (1, 2, 4) if base * factor < span]
-    tree = f"{{ min = {cells.spell(low)}, max = {cells.spell(high)}, steps = {steps} }}"
+    steps = [cells.spell(base * factor) for factor in (1, 2, 4) if base * factor <= last - first]
+    finest = "" if unit == 1 else f", unit = {cells.spell(unit)}"
+    tree = f"{{ min = {cells.spell(first)}, max = {cells.spell(last)}, steps = [{', '.join(steps)}]{finest} }}"
     return Guess(
-        column.name, Role.QUASI, tree, f"its values are numbers from {cells.spell(low)} to {cells.spell(high)}"
+        column.name, Role.QUASI, tree, f"its values are numbers between {cells.spell(first)} and {cells.spell(last)}"
     )
+
+
+def _down(value: Decimal, step: Decimal) -> Decimal:
+    """The last multiple of the step at or below the value."""
+    return (value / step).to_integral_value(ROUND_FLOOR) * step
 
 
 def _category(column: ColumnValues) -> Guess:

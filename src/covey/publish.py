@@ -92,6 +92,12 @@ def anonymize(
     columns = study.of_role(*_CARRIED)
     report("reading the data", 0.0, progress, cancel)
     reading = table.read(source.batches([column.name for column in columns]), columns, source.name)
+    for column in columns:
+        if table.exact_ends(reading, column, study.privacy.k):
+            raise InputError(
+                f"{source.name}: column {column.name!r} has only multiples of its step, so intervals would end at "
+                "exact values; give it a larger step in the study"
+            )
     built = build(table.build(reading, study))
     began = time.perf_counter()
     found = search(

@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from covey.arrays import Bits, Ints, Longs
-from covey.cells import MISSING, is_not_finite
+from covey.cells import MISSING, is_not_finite, number
 from covey.errors import InputError
-from covey.hierarchy import Hierarchy
+from covey.hierarchy import Hierarchy, Interval
 from covey.schema import Column, Role
 from covey.study import Study
 
@@ -146,6 +146,21 @@ def unknown(reading: Reading, column: Column) -> dict[str, int]:
         for code, label in enumerate(labels)
         if not known[code] and label != MISSING and counts[code]
     }
+
+
+def exact_ends(reading: Reading, column: Column, k: int) -> int:
+    """The rows whose value fewer than k have, in a column of intervals all of whose values are steps; else 0.
+
+    There the ends of intervals are exact values, and some of them those of few people.
+    """
+    tree = column.hierarchy
+    if column.role is not Role.QUASI or not isinstance(tree, Interval):
+        return 0
+    known = [number(label) for label in reading.labels[column.name]]
+    if not all(value is None or tree.is_step(value) for value in known):
+        return 0
+    counts = np.bincount(reading.codes[column.name], minlength=len(known))
+    return sum(int(count) for value, count in zip(known, counts, strict=True) if value is not None and count < k)
 
 
 def domain(column: Column) -> str:

@@ -79,9 +79,11 @@ k = 4
 [columns.age]
 role = "quasi"
 hierarchy = "interval"
+step = 5
 [columns.weight]
 role = "quasi"
 hierarchy = "interval"
+step = 5
 """
 
 

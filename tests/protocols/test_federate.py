@@ -68,7 +68,7 @@ def some_users(seed: int = 1, common: int = 24, extra: int = 12) -> dict[str, di
     [
         ('[columns.sex]\nrole = "quasi"', '[columns.sex]\nrole = "plain"', "published as they are"),
         ('values = ["no", "yes"]\n', "", "list its values"),
-        ("range = [40, 120]\n", "", "public range"),
+        ("range = [40, 120]\n", "step = 5\n", "public range"),
         ('hierarchy = "flat"\nvalues = ["F", "M"]', 'hierarchy = "flat"', "list its domain"),
         ("bits = 256", "bits = 1000", "3072"),
         ("bits = 256", "bits = 256\nalpha = 1.5", "alpha"),

@@ -206,19 +206,28 @@ INTERVAL = '[study]\nname = "i"\n[privacy]\nk = 2\n[columns.pay]\nrole = "quasi"
 
 
 def test_intervals_cost_their_width_as_a_part_of_the_range() -> None:
-    pay = pd.DataFrame({"pay": ["[10, 20]", "[10, 20]", "30", "30", "*", "*"]})
+    pay = pd.DataFrame({"pay": ["[10, 20]", "[10, 20]", "[30, 32]", "[30, 32]", "*", "*"]})
     verdict = verify(pay, Study.parse(INTERVAL.format(range="range = [0, 40]")))
     assert (verdict.answer, verdict.k, verdict.classes) == (True, 2, 3)
-    assert verdict.loss.lm == pytest.approx((10 / 40 + 0 + 1) / 3)
+    assert verdict.loss.lm == pytest.approx((10 / 40 + 2 / 40 + 1) / 3)
 
 
 def test_intervals_without_a_range_range_over_the_release_or_the_original() -> None:
-    pay = pd.DataFrame({"pay": ["[10, 20]", "[10, 20]", "30", "30"]})
+    pay = pd.DataFrame({"pay": ["[10, 20]", "[10, 20]", "[30, 40]", "[30, 40]"]})
     before = pd.DataFrame({"pay": ["10", "19", "30", "30", "0"]})
-    assert verify(pay, Study.parse(INTERVAL.format(range=""))).loss.lm == pytest.approx((10 / 20 + 0) / 2)
-    against = verify(pay, Study.parse(INTERVAL.format(range="")), before)
+    assert verify(pay, Study.parse(INTERVAL.format(range="step = 10"))).loss.lm == pytest.approx(10 / 30)
+    against = verify(pay, Study.parse(INTERVAL.format(range="step = 10")), before)
     assert against.answer
-    assert against.loss.lm == pytest.approx((2 * 10 / 30 + 0 + 1) / 5)  # one original is withheld: lost in full
+    assert against.loss.lm == pytest.approx((4 * 10 / 30 + 1) / 5)  # one original is withheld: lost in full
+
+
+@pytest.mark.parametrize("cell", ["[11, 20]", "[10, 19.99]", "30", "[30, 30]"])
+def test_the_judge_says_no_to_an_interval_that_ends_at_no_public_step(cell: str) -> None:
+    pay = pd.DataFrame({"pay": ["[10, 20]", "[10, 20]", cell, cell]})
+    verdict = verify(pay, Study.parse(INTERVAL.format(range="range = [0, 40]\nstep = 10")))
+    assert not verdict.answer
+    (found,) = (each for each in verdict.requirements if "public steps" in each.name)
+    assert (found.met, found.reached) == (False, 2)
 
 
 @pytest.mark.parametrize("cell", ["[20, 10]", "[0, 50]", "ten", "[10, nan]", "[10,20]"])

@@ -38,6 +38,7 @@ hierarchy = {{ prefix = [2, 1] }}
 [columns.pay]
 role = "quasi"
 hierarchy = "interval"
+step = 10
 [columns.illness]
 role = "sensitive"
 [columns.nights]

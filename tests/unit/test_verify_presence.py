@@ -34,6 +34,7 @@ hierarchy = {{ min = 0, max = 9, steps = [5] }}
 role = "quasi"
 hierarchy = "interval"
 range = [0, 9]
+step = 1
 missing = "error"
 [columns.ill]
 role = "sensitive"

@@ -122,22 +122,27 @@ def released(built: Built, partition: Partition) -> pa.Table:
     table = built.table.published(np.ascontiguousarray(partition.nodes[own].T), rows)
     for position, (column, tree) in enumerate(zip(built.table.quasi, built.table.trees, strict=True)):
         if isinstance(column.hierarchy, Interval):
-            labels, code = _intervals(built.problem, partition, position, tree)
+            labels, code = _intervals(built.problem, partition, position, tree, column.hierarchy)
             place = table.column_names.index(column.name)
             table = table.set_column(place, column.name, labelled(code[own].astype(np.int32), labels))
     return table
 
 
-def _intervals(problem: Problem, partition: Partition, column: int, tree: Hierarchy) -> tuple[list[str], Longs]:
+def _intervals(
+    problem: Problem, partition: Partition, column: int, tree: Hierarchy, hierarchy: Interval
+) -> tuple[list[str], Longs]:
     """Each class's own interval: labels, and each class's place among them."""
     low, high = boxes(problem, partition.item, partition.group, partition.classes)
     span = tree.codes
     ends, code = np.unique(low[:, column].astype(np.int64) * span + high[:, column], return_inverse=True)
-    return [_interval(tree, int(end) // span, int(end) % span) for end in ends], code.astype(np.int64)
+    texts = [_interval(tree, hierarchy, int(end) // span, int(end) % span) for end in ends]
+    place = {text: number for number, text in enumerate(sorted(set(texts)))}
+    return list(place), np.array([place[text] for text in texts] or [0], dtype=np.int64)[code]
 
 
-def _interval(tree: Hierarchy, low: int, high: int) -> str:
-    if low == high:
-        return tree.labels[low]
+def _interval(tree: Hierarchy, hierarchy: Interval, low: int, high: int) -> str:
+    """The label of the values from `low` to `high`, whose ends are public steps."""
     first, last = number(tree.labels[low]), number(tree.labels[high])
-    return SUPPRESSED if first is None or last is None else interval_label(first, last)
+    if first is None or last is None:
+        return tree.labels[low] if low == high else SUPPRESSED
+    return interval_label(*hierarchy.outward(first, last))

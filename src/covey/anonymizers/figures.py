@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from dataclasses import replace
 from decimal import Decimal
 
 import msgspec
@@ -13,6 +15,7 @@ from covey.anonymizers.problem import Partition
 from covey.arrays import Floats, Ints, Longs
 from covey.cells import number
 from covey.hierarchy import Hierarchy, Interval
+from covey.hierarchy.numbers import label as interval_label
 from covey.measures import average_class, discernibility, lm
 from covey.table import group
 
@@ -50,7 +53,10 @@ def figures(built: Built, partition: Partition) -> Figures:
         unknown, at_root = _unknown(built, column, low[:, column], high[:, column])
         lost_lm += float(share @ sizes) + withheld
         lost_em += float(unknown @ sizes) + at_root * withheld
-        suppressed += int(sizes[(high[:, column] - low[:, column] == tree.codes - 1) & (tree.codes > 1)].sum())
+        whole = (high[:, column] - low[:, column] == tree.codes - 1) & (tree.codes > 1)
+        if is_interval(built, column):  # the whole range is no `*`: that is for classes with missing values
+            whole &= tree.missing is not None
+        suppressed += int(sizes[whole].sum())
     cells = problem.columns * max(problem.records, 1)
     return Figures(
         rows=int(sizes.sum()),
@@ -67,13 +73,32 @@ def published_ends(built: Built, partition: Partition) -> tuple[Ints, Ints]:
     problem = built.problem
     low, high = boxes(problem, partition.item, partition.group, partition.classes)
     for column, tree in enumerate(problem.trees):
-        nodes = partition.nodes[:, column]
-        boxed = is_interval(built, column)
-        whole = (high[:, column] == tree.missing) & (low[:, column] != tree.missing)
-        keep = boxed & ~whole
-        low[:, column] = np.where(keep, low[:, column], np.where(boxed, 0, tree.first[nodes]))
-        high[:, column] = np.where(keep, high[:, column], np.where(boxed, tree.codes - 1, tree.last[nodes]))
+        hierarchy, nodes = built.table.quasi[column].hierarchy, partition.nodes[:, column]
+        if isinstance(hierarchy, Interval):
+            low[:, column], high[:, column] = _widened(tree, hierarchy, low[:, column], high[:, column])
+        else:
+            low[:, column], high[:, column] = tree.first[nodes], tree.last[nodes]
     return low, high
+
+
+def _widened(tree: Hierarchy, hierarchy: Interval, low: Ints, high: Ints) -> tuple[Ints, Ints]:
+    """The leaf codes between the steps that each class's interval ends at; all of them if it has missing values too."""
+    values = _decimals(tree)
+    box, of_class = _distinct(low, high, tree.codes)
+    found = np.array(box, dtype=np.int32).reshape(-1, 2)
+    for place, (first, last) in enumerate(box):
+        if last != tree.missing:
+            start, stop = hierarchy.outward(values[first], values[last])
+            found[place] = bisect_left(values, start), bisect_right(values, stop) - 1
+        elif first != last:
+            found[place] = 0, tree.codes - 1
+    return found[of_class, 0], found[of_class, 1]
+
+
+def _distinct(low: Ints, high: Ints, codes: int) -> tuple[list[tuple[int, int]], Longs]:
+    """The distinct pairs, and each class's place among them."""
+    pairs, place = np.unique(low.astype(np.int64) * codes + high, return_inverse=True)
+    return [divmod(pair, codes) for pair in pairs.tolist()], place.astype(np.int64)
 
 
 def is_interval(built: Built, column: int) -> bool:
@@ -86,19 +111,23 @@ def _share(built: Built, partition: Partition, column: int, low: Ints, high: Int
     tree, hierarchy = built.problem.trees[column], built.table.quasi[column].hierarchy
     if not isinstance(hierarchy, Interval):
         return lm(tree)[partition.nodes[:, column]]
-    values = _values(tree)
-    known = values[: tree.leaves]
-    start = known.min() if hierarchy.low is None else float(hierarchy.low)
-    stop = known.max() if hierarchy.high is None else float(hierarchy.high)
-    whole = (low != high) & (high == tree.codes - 1) & (tree.missing is not None)
-    width = (values[high] - values[low]) / (stop - start) if stop > start else np.zeros(len(low))
-    return np.where(whole, 1.0, np.clip(np.nan_to_num(width), 0.0, 1.0))
+    values = _decimals(tree)
+    ranged = hierarchy if hierarchy.whole() else replace(hierarchy, low=values[0], high=values[-1])
+    box, of_class = _distinct(low, high, tree.codes)
+    shares = [
+        float(first != last) if last == tree.missing else _part(ranged, values[first], values[last])
+        for first, last in box
+    ]
+    return np.array(shares or [0.0])[of_class]
 
 
-def _values(tree: Hierarchy) -> Floats:
-    """The number of each leaf code; none for the missing leaf."""
-    found: list[Decimal | None] = [number(label) for label in tree.labels[: tree.codes]]
-    return np.array([np.nan if value is None else float(value) for value in found])
+def _part(hierarchy: Interval, low: Decimal, high: Decimal) -> float:
+    return min(hierarchy.share(interval_label(*hierarchy.outward(low, high))) or 0.0, 1.0)
+
+
+def _decimals(tree: Hierarchy) -> list[Decimal]:
+    """The number of each leaf, in their order; the missing leaf has none."""
+    return [number(label) or Decimal(0) for label in tree.labels[: tree.leaves]]
 
 
 def _unknown(built: Built, column: int, low: Ints, high: Ints) -> tuple[Floats, float]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Decimal
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from covey.hierarchy.tree import Hierarchy
 _INTERVAL = re.compile(r"\[([^,\[\]]+), ([^,\[\]]+)\]")
 _MOST_DIGITS = 17
 _LEVELS_OF_INTERVALS = 8
+_STEPS_OF_A_RANGE = 20
 
 
 @dataclass(frozen=True)
@@ -119,34 +120,69 @@ class Prefix:
 
 @dataclass(frozen=True)
 class Interval:
-    """A column of numbers published as `[lo, hi]`; a cell costs its width as a part of the range."""
+    """A column of numbers published as `[lo, hi]`; a cell costs its width as a part of the range.
+
+    The ends are multiples of a public step at or beyond the class's least and greatest value, and never equal: who
+    reads them learns the values to a step, and nobody's own.
+    """
 
     low: Decimal | None = None
     high: Decimal | None = None
+    step: Decimal = Decimal(1)
     kind: Kind = "number"
     closed = False
     height = _LEVELS_OF_INTERVALS + 1
 
+    def outward(self, low: Decimal, high: Decimal) -> tuple[Decimal, Decimal]:
+        """The published ends of an interval with these values: the nearest steps around them, at least one apart."""
+        first, last = _steps_below(low, self.step), -_steps_below(-high, self.step)
+        if first == last:
+            at_the_end = self.high is not None and (last + 1) * self.step > self.stop_of(self.high)
+            first, last = (first - 1, last) if at_the_end else (first, last + 1)
+        return first * self.step, last * self.step
+
+    def stop_of(self, high: Decimal) -> Decimal:
+        """The step at or above the end of the range; above it where the range is that one step."""
+        last = -_steps_below(-high, self.step)
+        alone = self.low is not None and last == _steps_below(self.low, self.step)
+        return (last + 1 if alone else last) * self.step
+
+    def whole(self) -> tuple[Decimal, Decimal] | None:
+        """The range, rounded outward to steps."""
+        if self.low is None or self.high is None:
+            return None
+        return _steps_below(self.low, self.step) * self.step, self.stop_of(self.high)
+
+    def is_step(self, value: Decimal) -> bool:
+        """True if the value is a multiple of the step."""
+        return _steps_below(value, self.step) * self.step == value
+
+    def on_steps(self, label: str) -> bool:
+        """True if a released cell is no interval, or one whose ends are two steps; a single value is somebody's."""
+        ends = self.ends(label)
+        return ends is None or (ends[0] < ends[1] and all(map(self.is_step, ends)))
+
     def close(self, values: Sequence[str]) -> Hierarchy:
-        """Halves of halves over the values at hand; each label's ends are values that occur below it."""
+        """Halves of halves over the range, or that of the values at hand; every end is a step."""
         known = sorted({found for value in values if (found := number(value)) is not None})
         if not known:
             known = [self.low or Decimal(0)]
-        low = known[0] if self.low is None else self.low
-        high = known[-1] if self.high is None else self.high
-        if known[0] < low or known[-1] > high:
+        if (self.low is not None and known[0] < self.low) or (self.high is not None and known[-1] > self.high):
+            low, high = self.low or Decimal(0), self.high or Decimal(0)
             raise InputError(f"values outside the column's range [{spell(low)}, {spell(high)}]")
-        span = high - low
-        levels = min(_LEVELS_OF_INTERVALS, max(1, (len(known) - 1).bit_length()))
-        parts = [_halves(known, low, span, 2**power) for power in range(levels, 0, -1)]
-        columns = [[spell(value) for value in known], *parts]
+        start, stop = self.whole() or self.outward(known[0], known[-1])
+        power = max(1, (int((stop - start) / self.step) - 1).bit_length())
+        powers = range(max(0, power - _LEVELS_OF_INTERVALS), power)
+        parts = [[_part(value, self.step * 2**each, start, stop) for value in known] for each in powers]
+        columns = [[spell(value) for value in known], *([interval_label(*ends) for ends in part] for part in parts)]
         paths = [[*path, SUPPRESSED] for path in zip(*columns, strict=True)]
         tree = Hierarchy.from_paths(paths, "number")
         unit = Decimal(10**9)
-        ends = [(known[a], known[b]) for a, b in zip(tree.first, tree.last, strict=True)]
-        widths = [int((b - a) / span * unit) + 1 if span else 1 for a, b in ends]
-        widths[tree.root] = int(unit) + 1
-        return Hierarchy(tree.labels, tree.up, kind="number", sizes=np.array(widths, dtype=np.int64))
+        sizes = np.ones(tree.nodes, dtype=np.int64)
+        for node in range(tree.leaves, tree.nodes):
+            low, high = self.ends(tree.labels[node]) or (start, stop)
+            sizes[node] = int((high - low) / (stop - start) * unit) + 1
+        return Hierarchy(tree.labels, tree.up, kind="number", sizes=sizes)
 
     def ends(self, label: str) -> tuple[Decimal, Decimal] | None:
         """The interval that a released cell spells; a single value is an interval of no width."""
@@ -168,11 +204,8 @@ class Interval:
     def share(self, label: str) -> float | None:
         if label == SUPPRESSED:
             return 1.0
-        ends = self.ends(label)
-        if ends is None or self.low is None or self.high is None:
-            return None
-        span = self.high - self.low
-        return float((ends[1] - ends[0]) / span) if span else 0.0
+        ends, whole = self.ends(label), self.whole()
+        return None if ends is None or whole is None else float((ends[1] - ends[0]) / (whole[1] - whole[0]))
 
     def covers(self, label: str, value: str) -> bool:
         found, ends = number(value), self.ends(label)
@@ -182,16 +215,26 @@ class Interval:
 
     def describe(self) -> object:
         ends = None if self.low is None or self.high is None else [spell(self.low), spell(self.high)]
-        return {"interval": ends}
+        return {"interval": ends, "step": spell(self.step)}
 
 
-def _halves(known: Sequence[Decimal], low: Decimal, span: Decimal, parts: int) -> list[str]:
-    """Each value's part of the range cut into that many equal parts, labelled by the values that occur in it."""
-    part_of = [min(parts - 1, int((value - low) / span * parts)) if span else 0 for value in known]
-    ends: dict[int, tuple[Decimal, Decimal]] = {}
-    for part, value in zip(part_of, known, strict=True):
-        ends[part] = (ends[part][0], value) if part in ends else (value, value)
-    return [interval_label(*ends[part]) for part in part_of]
+def public_step(low: Decimal, high: Decimal) -> Decimal:
+    """The step of a range whose study gives none: 1, 2 or 5 times a power of ten, nearest to a twentieth of it."""
+    wanted = (high - low) / _STEPS_OF_A_RANGE or Decimal(1)
+    ten = Decimal(1).scaleb(wanted.adjusted())
+    return min((ten * factor for factor in (1, 2, 5, 10)), key=lambda step: max(step / wanted, wanted / step))
+
+
+def _steps_below(value: Decimal, step: Decimal) -> int:
+    """How many steps from 0 the last one at or below a value is."""
+    return int((value / step).to_integral_value(ROUND_FLOOR))
+
+
+def _part(value: Decimal, width: Decimal, start: Decimal, stop: Decimal) -> tuple[Decimal, Decimal]:
+    """The part of a value if the range is cut into parts of that width; the last one ends where the range does."""
+    parts = -_steps_below(start - stop, width)
+    part = min(_steps_below(value - start, width), parts - 1)
+    return start + part * width, min(start + (part + 1) * width, stop)
 
 
 Open = Flat | Prefix | Interval

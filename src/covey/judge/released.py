@@ -118,7 +118,18 @@ def _within(tree: Interval, label: str) -> bool:
     ends = tree.ends(label)
     if ends is None:
         return False
-    return (tree.low is None or tree.low <= ends[0]) and (tree.high is None or ends[1] <= tree.high)
+    whole = tree.whole()
+    return whole is None or (whole[0] <= ends[0] and ends[1] <= whole[1])
+
+
+def off_steps(released: Released) -> int:
+    """The rows that have an interval whose ends are not two of its column's public steps."""
+    bad = np.zeros(len(released.table.counts), dtype=bool)
+    for cells in released.quasi:
+        tree = cells.column.hierarchy
+        if isinstance(tree, Interval):
+            bad |= np.array([not tree.on_steps(label) for label in cells.labels], dtype=bool)[cells.codes]
+    return int(released.table.counts[bad].sum())
 
 
 def _one_spelling(cells: Cells) -> Cells:
@@ -141,7 +152,7 @@ def with_range(cells: Cells, original: Sequence[str] | None) -> Column:
     if not isinstance(tree, Interval) or (tree.low is not None and tree.high is not None):
         return cells.column
     ends = [end for label in (cells.labels if original is None else original) for end in tree.ends(label) or ()]
-    return replace(cells.column, hierarchy=Interval(min(ends), max(ends))) if ends else cells.column
+    return replace(cells.column, hierarchy=replace(tree, low=min(ends), high=max(ends))) if ends else cells.column
 
 
 def shares(column: Column, labels: Sequence[str]) -> tuple[list[float], list[float]]:

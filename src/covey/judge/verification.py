@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from covey.arrays import Longs
+from covey.hierarchy import Interval
 from covey.judge.diversity import judge_diversity
 from covey.judge.loss import judge_loss
 from covey.judge.original import Original, Spans, read_original, spans
 from covey.judge.presence import judge_presence
-from covey.judge.released import Released, read_release
+from covey.judge.released import Released, off_steps, read_release
 from covey.judge.risk import judge_risk
 from covey.judge.verdict import Diversity, Matched, Requirement, Verdict
 from covey.schema import Column
@@ -102,6 +103,8 @@ def _requirements(
     yield _no_other_columns(source, study)
     yield from _one_spelling(released)
     yield _at_least("k", None, privacy.k, int(released.sizes.min()))
+    if any(isinstance(column.hierarchy, Interval) for column in study.quasi):
+        yield _at_most("rows with an interval whose ends are no public steps", off_steps(released), 0)
     for column, found in zip(study.sensitive, diversity, strict=True):
         yield from _of_sensitive(column, found, privacy)
     withheld = 0

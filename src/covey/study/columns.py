@@ -8,7 +8,7 @@ from typing import cast, get_args
 
 from covey.cells import Kind, canonical, clean, spell
 from covey.errors import InputError
-from covey.hierarchy import Flat, Hierarchy, Interval, Open, Prefix, dates, numbers, parse
+from covey.hierarchy import Flat, Hierarchy, Interval, Open, Prefix, dates, numbers, parse, public_step
 from covey.schema import Column, Distance, MissingPolicy, Role, close_over
 from covey.study.folder import Folder
 from covey.study.section import Section
@@ -56,7 +56,7 @@ def _hierarchy(section: Section, folder: Folder, declared: Kind | None) -> Hiera
         if spec == "flat":
             return Flat(declared or "text")
         if spec == "interval":
-            return Interval(*_range(section))
+            return _interval(section)
         if isinstance(spec, str):
             return parse(folder.read(spec), spec, declared or "text")
         if isinstance(spec, dict) and "prefix" in spec:
@@ -100,6 +100,22 @@ def _dates(section: Section, spec: dict[str, object]) -> Hierarchy:
     if type(first) is not date or type(last) is not date:
         raise InputError("a hierarchy of dates needs its first and last day: min = 2024-01-01, max = 2025-12-31")
     return dates(units, first, last)
+
+
+def _interval(section: Section) -> Interval:
+    low, high = _range(section)
+    asked = section.raw("step")
+    if asked is not None:
+        step = _decimal(asked, "step")
+        if step <= 0:
+            raise InputError("step must be above 0")
+        return Interval(low, high, step)
+    if low is None or high is None:
+        raise InputError(
+            "intervals end at public steps, never at a person's value: add step = 5, or the range that the column "
+            "could have, as range = [0, 100]"
+        )
+    return Interval(low, high, public_step(low, high))
 
 
 def _range(section: Section) -> tuple[Decimal, Decimal] | tuple[None, None]:

@@ -6,7 +6,8 @@ STUDY_KEYS = ("name", "protocol", "partition", "sizes", "mismatch", "rows_at_mos
 PRIVACY_KEYS = ("k", "l", "diversity", "c", "t", "site_l", "delta", "k_insider")
 UTILITY_KEYS = ("measure", "suppression")
 COLUMN_KEYS = (
-    "role", "hierarchy", "type", "missing", "null", "values", "range", "site", "identifies", "weight", "distance",
+    "role", "hierarchy", "type", "missing", "null", "values", "range", "step", "site", "identifies", "weight",
+    "distance",
 )  # fmt: skip
 PARTY_KEYS = ("address", "certificate", "columns", "role")
 AUTHORITY_KEYS = ("address", "certificate")

@@ -3,12 +3,15 @@ from __future__ import annotations
 import json
 import shutil
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from tests.conftest import Covey
 
-from covey import samples
+from covey import anonymize, samples, verify
 from covey.errors import InputError
 from covey.party.session.data import load_table
 from covey.study import Study
@@ -169,3 +172,52 @@ def test_a_party_with_more_rows_than_rows_at_most_is_refused_when_it_reads_its_d
     study = replace(Study.load(folder / "study.toml"), rows_at_most=20)
     with pytest.raises(InputError, match=r"north\.csv: this party has more than 20 rows; raise rows_at_most"):
         load_table(study, "north", folder / "north.csv")
+
+
+BILLS = """[study]
+name = "bills"
+[privacy]
+k = 10
+[columns.bill]
+role = "quasi"
+hierarchy = "interval"
+{more}
+[columns.age]
+role = "quasi"
+hierarchy = {{ min = 0, max = 99, steps = [5, 10, 20] }}
+"""
+
+
+def test_no_interval_of_a_release_ends_at_the_bill_of_one_person() -> None:
+    draw = np.random.default_rng(23)
+    cents = draw.integers(0, 30_000, 20_000) * 100 + draw.integers(1, 100, 20_000)
+    bills = [f"{cent // 100}.{cent % 100:02}" for cent in cents.tolist()]
+    people = pa.table({"bill": bills, "age": draw.integers(0, 100, len(bills)).astype(str).tolist()})
+    study = Study.parse(BILLS.format(more="range = [0, 30000]\nstep = 50"))
+    release = anonymize(people, study, "mondrian")
+    ends = {end for label in set(release.arranged["bill"].to_pylist()) for end in label.strip("[]").split(", ")}
+    assert len(ends) > 50
+    assert all(int(end) % 50 == 0 for end in ends)
+    assert not {Decimal(end) for end in ends} & set(map(Decimal, bills))
+    assert verify(release.arranged, study, people).answer
+
+
+def test_an_interval_without_a_step_or_a_range_is_refused_with_the_line_to_add(covey: Covey, tmp_path: Path) -> None:
+    study, data = lay(tmp_path, BILLS.format(more=""))
+    called = covey("check", study, "--data", data)
+    assert called.code == 2
+    assert "'bill'" in called.err.replace("columns.bill", "'bill'") and "add step = 5, or the range" in called.err
+
+
+def test_values_that_are_all_steps_need_a_larger_step(covey: Covey, tmp_path: Path) -> None:
+    rows = "bill,age\n" + "".join(f"{bill},30\n" for bill in range(20, 60))
+    study, data = lay(tmp_path, BILLS.format(more="range = [0, 100]\nstep = 1"))
+    data.write_text(rows)
+    called = covey("check", study, "--data", data)
+    assert called.code == 1
+    assert "multiples of its step, 1, and 40 rows have one that fewer than k = 10 have" in called.err
+    called = covey("anonymize", study, "--data", data, "--out", tmp_path / "release.csv")
+    assert called.code == 2 and "give it a larger step" in called.err
+    lay(tmp_path, BILLS.format(more="range = [0, 100]"))  # the step is then 5
+    data.write_text(rows)
+    assert covey("check", study, "--data", data).code == 0

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.conftest import Covey
 
@@ -70,3 +72,21 @@ def test_odd_column_names_survive_into_the_study(covey: Covey, tmp_path: Path, n
     (tmp_path / "data.csv").write_text(f"{quoted},b\nx,1\ny,2\nx,3\nx,1\n")
     assert covey("new", tmp_path / "data.csv", "--out", tmp_path / "study.toml").code == 0
     assert Study.load(tmp_path / "study.toml").columns[0].name == name
+
+
+@pytest.mark.parametrize(("decimals", "top"), [(2, 95), (1, 900), (2, 90_000), (0, 5_000), (0, 60)])
+def test_numbers_are_proposed_in_steps_that_are_nobodys_values(
+    covey: Covey, tmp_path: Path, decimals: int, top: int
+) -> None:
+    drawn = np.random.default_rng(top).uniform(top / 20, top, 300)
+    costs = np.round(drawn, decimals).tolist()
+    costs = [cost for cost in costs if cost % 1] or [int(cost) for cost in costs]
+    (tmp_path / "data.csv").write_text("cost,sex\n" + "".join(f"{cost},{'FM'[int(cost) % 2]}\n" for cost in costs))
+    assert covey("new", tmp_path / "data.csv", "--out", tmp_path / "study.toml").code == 0
+    text = (tmp_path / "study.toml").read_text()
+    assert covey("check", tmp_path / "study.toml", "--data", tmp_path / "data.csv").code == 0
+    assert ('"interval"' in text) == (top == 90_000)
+    hierarchy = next(line for line in text.splitlines() if line.startswith(("hierarchy = { min", "range")))
+    ends = [float(found) for found in re.findall(r"[\d.]+", hierarchy)[:2]]
+    assert ends[0] <= min(costs) and max(costs) <= ends[1]
+    assert not decimals or not set(ends) & set(costs)

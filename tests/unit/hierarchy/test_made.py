@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from covey.errors import InputError
-from covey.hierarchy import Flat, Interval, Prefix, dates, numbers
+from covey.hierarchy import Flat, Interval, Prefix, dates, numbers, public_step
 
 
 def decimals(*values: str) -> list[Decimal]:
@@ -97,12 +97,38 @@ def test_a_flat_value_costs_nothing_and_the_root_everything() -> None:
     assert flat.close(["b", "a", "b"]).labels == ("a", "b", "*")
 
 
-def test_intervals_are_labelled_by_values_that_occur() -> None:
-    tree = Interval(Decimal(0), Decimal(100)).close(["1", "40", "60", "99"])
-    assert tree.covers("[1, 40]", "1") and not tree.covers("[1, 40]", "60")
-    assert Interval(Decimal(0), Decimal(100)).share("[1, 40]") == pytest.approx(0.39)
+def test_intervals_are_labelled_by_public_steps() -> None:
+    pay = Interval(Decimal(0), Decimal(100), Decimal(5))
+    tree = pay.close(["1", "40", "60", "99.95"])
+    assert all(pay.on_steps(label) for label in tree.labels[tree.leaves :])
+    assert tree.covers("[0, 5]", "1") and tree.covers("[0, 80]", "60") and tree.covers("[80, 100]", "99.95")
+    assert pay.share("[5, 40]") == pytest.approx(0.35)
     with pytest.raises(InputError, match="range"):
         Interval(Decimal(0), Decimal(10)).close(["11"])
+
+
+@given(
+    st.decimals(-500, 500, places=2), st.decimals(0, 300, places=2), st.sampled_from(decimals("0.5", "1", "5", "20"))
+)
+def test_an_interval_ends_at_the_nearest_steps_around_its_values(low: Decimal, width: Decimal, step: Decimal) -> None:
+    spelled = Interval(step=step)
+    start, stop = spelled.outward(low, low + width)
+    assert start <= low <= low + width <= stop and start < stop
+    assert start % step == stop % step == 0
+    assert low - start < step and stop - low - width <= step
+
+
+def test_a_value_at_the_end_of_the_range_is_published_with_the_step_below() -> None:
+    pay = Interval(Decimal(0), Decimal(100), Decimal(10))
+    assert pay.outward(Decimal(50), Decimal(50)) == (50, 60)
+    assert pay.outward(Decimal(100), Decimal(100)) == (90, 100)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "step"), [(17, 90, "5"), (0, 100, "5"), (0, 50_000, "2000"), (0, 1, "0.05"), (3, 3, "1")]
+)
+def test_a_range_has_a_public_step_of_about_a_twentieth(low: int, high: int, step: str) -> None:
+    assert public_step(Decimal(low), Decimal(high)) == Decimal(step)
 
 
 @pytest.mark.parametrize("label", ["[1, ", "[2, 1]", "[a, b]", "[1,2]", "x", "[1, 2, 3]", "[nan, 1]"])

@@ -27,6 +27,7 @@ hierarchy = "flat"
 [columns.weight]
 role = "quasi"
 hierarchy = "interval"
+step = 10
 [columns.nights]
 role = "plain"
 [columns.illness]

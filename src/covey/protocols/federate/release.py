@@ -25,7 +25,7 @@ _MOST = 1 << 40
 def cost_of(column: Column, label: str) -> float | None:
     """The loss of a label, from 0 to 1; None if the column has no such label."""
     if isinstance(column.hierarchy, Interval):
-        return column.hierarchy.share(label)
+        return column.hierarchy.share(label) if column.hierarchy.on_steps(label) else None
     if not isinstance(column.hierarchy, Hierarchy):
         raise InputError(f"column {column.name!r} has no listed domain")
     tree = column.tree()

@@ -58,9 +58,9 @@ class Axis:
     def label(self, low: int, high: int) -> str:
         """The published label of the codes from `low` to `high`."""
         if isinstance(self.column.hierarchy, Interval):
-            ends = number(self.tree.labels[low]), number(self.tree.labels[high])
-            if ends[0] is not None and ends[1] is not None:
-                return interval_label(ends[0], ends[1])
+            first, last = number(self.tree.labels[low]), number(self.tree.labels[high])
+            if first is not None and last is not None:
+                return interval_label(*self.column.hierarchy.outward(first, last))
         node = self.tree.common_ancestor(np.array([low], np.int32), np.array([high], np.int32))
         return self.tree.labels[int(node[0])]
 
