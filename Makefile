@@ -34,7 +34,7 @@ $(COMPILED): $(STAMP) $(KERNELS)
 demo: install  ## three hospitals on this machine: a release and a report for each, in demo-out
 	$(BIN)/covey demo --out demo-out
 
-test: install kernels  ## the main path of every behaviour, in 5 minutes on two cores
+test: install kernels  ## the main path of every behaviour, in minutes
 	$(PYTEST) -m "not slow and not thorough" $(PYTEST_ARGS)
 
 test-thorough: install kernels  ## the same and more seeds, faults, pages and peers, as .ci/run does
@@ -43,7 +43,7 @@ test-thorough: install kernels  ## the same and more seeds, faults, pages and pe
 test-slow: install kernels  ## the rest: every kill and storm, whole tables; some hours
 	COVEY_THOROUGH=1 $(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
 
-lint: install  ## ruff and mypy, on the sources, the tests and the benchmarks
+lint: install  ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
