@@ -226,7 +226,7 @@ def public_step(low: Decimal, high: Decimal) -> Decimal:
 
 
 def _steps_below(value: Decimal, step: Decimal) -> int:
-    """How many steps from 0 the last one at or below a value is."""
+    """The number of steps from 0 to the last one at or below a value."""
     return int((value / step).to_integral_value(ROUND_FLOOR))
 
 

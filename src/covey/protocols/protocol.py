@@ -1,4 +1,4 @@
-"""What a protocol is to those who run it: its declaration, what a role is given, and what it gives back."""
+"""A protocol for those who run it: its declaration, the input of a role, and its result."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from covey.wire import Channel
 
 
 class Pace(Interface):
-    """Whom a role tells how far it is."""
+    """A display of progress, to which a role tells how far it is."""
 
     def phase(self, name: str, of: int = 1) -> None:
         """A phase of the protocol's declaration begins; it has that many steps."""
@@ -33,7 +33,7 @@ class Pace(Interface):
 
 
 class Book(Interface):
-    """Where a role writes down, before an opening, what everyone is about to learn from it."""
+    """A ledger, in which a role notes before an opening what everyone is about to learn from it."""
 
     def learns(self, leakage: Leakage, **numbers: object) -> None:
         """From here on every party may know what the sentences of its role say."""
@@ -42,7 +42,7 @@ class Book(Interface):
 
 @dataclass(frozen=True)
 class Figures:
-    """What the release is like, as far as is known; `None` where nothing was computed."""
+    """Figures of a release, as far as they are known; `None` where nothing was computed."""
 
     rows: int
     classes: int
@@ -55,7 +55,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Proposal:
-    """What a party is asked to approve: figures from what is public so far, and what the last opening will show."""
+    """The proposal that a party approves: figures from what is public so far, and what the last opening will show."""
 
     opens: tuple[str, ...]
     """What this party's peers and this party learn by the opening: fragments, as in a `Leakage`."""
@@ -64,7 +64,7 @@ class Proposal:
 
     @property
     def digest(self) -> bytes:
-        """What stands for the figures in a vote; machines may differ in a float's last digits."""
+        """The hash of the figures that a vote names; machines may differ in a float's last digits."""
         content = None if self.figures is None else asdict(self.figures)
         return hashlib.sha256(json.dumps(_rounded(content), sort_keys=True).encode()).digest()
 
@@ -78,7 +78,7 @@ def _rounded(content: object) -> object:
 
 
 class Attendance(Interface):
-    """What a run does about a party that breaks the protocol, and how many it serves at once."""
+    """The rule of a run for a party that breaks the protocol, and the number that it serves at once."""
 
     crowd: int
     """How many may be sent something large at the same time."""
@@ -128,7 +128,7 @@ class Seat:
 
 @dataclass(frozen=True)
 class Result:
-    """What a role gives back: the release and its figures, or neither where the party gets none."""
+    """The result of a role: the release and its figures, or neither where the party gets none."""
 
     release: pa.Table | None = None
     figures: Figures | None = None
@@ -136,7 +136,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a run will cost, all parties together, and what each party will learn."""
+    """The cost of a run, all parties together, and what each party will learn."""
 
     rounds: int
     messages: int

@@ -72,7 +72,7 @@ class Answered(Elements, tag="align.answered"):
 
 
 class Store(Message, tag="align.store"):
-    """What is needed to look something up in the member's store."""
+    """The parameters with which something is looked up in the member's store."""
 
     keys: Annotated[int, Meta(ge=0, le=chunks.LONGEST)]
     attempt: Annotated[int, Meta(ge=0, lt=ATTEMPTS)]
@@ -85,7 +85,7 @@ class Cells(Chunk[Vector], tag="align.cells"):
 
 
 class Found(Message, tag="align.found"):
-    """How many ids all parties hold."""
+    """The number of ids that all parties hold."""
 
     common: Count
 
@@ -182,7 +182,7 @@ async def _follow(
 
 
 def recognised(channel: Channel, leader: str, texts: Sequence[bytes], words: Words, seed: Secret) -> Bits:
-    """Which of our ids the leader's tags name. Raises `PeerError` for a tag that names none, or one twice."""
+    """The ids of ours that the leader's tags name. Raises `PeerError` for a tag that names none, or one twice."""
     raw = words.astype("<u8").tobytes()
     tags = {raw[start : start + VALUE_BYTES] for start in range(0, len(raw), VALUE_BYTES)}
     common = np.array([tag(seed, text) in tags for text in texts], dtype=np.bool_)
@@ -215,7 +215,7 @@ def pseudorandom(blinded: Points, texts: Sequence[bytes], attempt: int) -> tuple
 
 
 def ideal(inputs: Mapping[str, Sequence[str]]) -> dict[str, list[int]]:
-    """What a trusted party would answer: to each party, the places of the common ids in its list, sorted by id."""
+    """A trusted party's answer: to each party, the places of the common ids in its list, sorted by id."""
     common = set.intersection(*(set(ids) for ids in inputs.values()))
     return {party: [ids.index(own) for own in sorted(common, key=str.encode)] for party, ids in inputs.items()}
 

@@ -71,11 +71,11 @@ async def vote(
 
 
 def statement(channel: Channel, voter: str, study_hash: str, shown: bytes, approve: bool) -> bytes:
-    """What a voter signs."""
+    """The statement that a voter signs."""
     decision = "approved" if approve else "refused"
     return spell("covey approval/1", channel.session, study_hash, voter, shown, decision)
 
 
 def ideal(decisions: Mapping[str, bool]) -> bool:
-    """What a trusted party would answer: all or none."""
+    """A trusted party's answer: all or none."""
     return all(decisions.values())

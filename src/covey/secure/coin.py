@@ -52,7 +52,7 @@ async def toss(channel: Channel) -> Secret:
 
 
 def commit(channel: Channel, party: str, part: bytes) -> bytes:
-    """What binds a party to its part, in this session and at this step only."""
+    """A commitment that binds a party to its part, in this session and at this step only."""
     return hashlib.sha256(spell("covey coin/1", channel.session, channel.step, party, part)).digest()
 
 

@@ -47,7 +47,7 @@ LEAKAGE_OF_TWO = Leakage(
 
 
 def leakage(parties: int) -> Leakage:
-    """What a run among that many teaches."""
+    """The leakage of a run among that many."""
     return LEAKAGE_OF_TWO if parties == 2 else LEAKAGE
 
 
@@ -95,7 +95,7 @@ class Open(Message, tag="and.open"):
 
 
 async def conjoin(channel: Channel, mine: Bits, *, receiver: str | None = None) -> Bits | None:
-    """Where all parties' bits are set; None for a party that is not the receiver.
+    """The places where all parties' bits are set; None for a party that is not the receiver.
 
     All vectors have the same length. Without a named receiver every party is one.
     """
@@ -110,7 +110,7 @@ async def conjoin(channel: Channel, mine: Bits, *, receiver: str | None = None) 
 
 
 async def open_products(channel: Channel, mine: Bits, *, receiver: str | None = None) -> Words | None:
-    """What the receivers see among three or more: 0 where all bits are set, a uniform element elsewhere."""
+    """The receivers' view among three or more: 0 where all bits are set, a uniform element elsewhere."""
     shares.refuse_two(channel)
     receivers = channel.parties if receiver is None else (receiver,)
     if not len(mine):
@@ -186,6 +186,6 @@ class Seat:
 
 
 def ideal(inputs: Mapping[str, Bits]) -> Bits:
-    """What a trusted party would answer."""
+    """A trusted party's answer."""
     answer: Bits = np.logical_and.reduce(list(inputs.values()))
     return answer

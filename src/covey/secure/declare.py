@@ -1,4 +1,4 @@
-"""What a protocol reveals and what it costs are declared beside its roles, in a form that tests and ledgers read."""
+"""Leakage and cost of a protocol, declared beside its roles in a form that tests and ledgers read."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Leakage:
         return self.roles or {}
 
     def sentences(self, role: str = "everyone", **numbers: object) -> list[str]:
-        """What that role learns, filled in with the run's numbers. A number that is missing is an error."""
+        """The sentences for that role, filled in with the run's numbers. A number that is missing is an error."""
         lines = [*self.everyone, *self.by_role.get(role, ())]
         missing = {name for line in lines for name in _placeholders(line)} - set(numbers)
         if missing:

@@ -249,7 +249,7 @@ def revealed(
 
 
 def ideal(inputs: Mapping[str, Mapping[str, bytes]]) -> list[tuple[bytes, ...]]:
-    """What a trusted party would answer, given each owner's rows by id."""
+    """A trusted party's answer, given each owner's rows by id."""
     tables = [inputs[owner] for owner in sorted(inputs)]
     return sorted(tuple(table[own] for table in tables) for own in tables[0])
 

@@ -75,13 +75,13 @@ class Reply(Message, tag="match.reply"):
 
 
 class Result(Chunk[bytes], tag="match.result"):
-    """What the asker found, eight places to a byte."""
+    """The asker's findings, eight places to a byte."""
 
     matches: bytes
 
 
 async def matches(channel: Channel, mine: Sequence[Text], *, receiver: str | None = None) -> Bits | None:
-    """Where both parties hold the same text; None for the party that is not the receiver.
+    """The places where both parties hold the same text; None for the party that is not the receiver.
 
     Both lists have the same length; None stands for a place that matches nothing.
     """
@@ -106,7 +106,7 @@ async def matches(channel: Channel, mine: Sequence[Text], *, receiver: str | Non
 
 
 class Place:
-    """Where texts become points: bound to the session and the call, so that no two calls share a point."""
+    """A map of texts to points: bound to the session and the call, so that no two calls share a point."""
 
     def __init__(self, session: bytes, call: bytes, stream: Stream) -> None:
         self.domain = ("match", session, call)
@@ -163,11 +163,11 @@ async def answer(channel: Channel, asker: str, place: Place, mine: Sequence[Text
 
 
 def tags(points: Points) -> bytes:
-    """What stands for each evaluated point: a short hash of it."""
+    """The tag of each evaluated point: a short hash of it."""
     return b"".join(hashlib.sha256(point).digest()[:TAG] for point in points)
 
 
 def ideal(inputs: Mapping[str, Sequence[Text]]) -> Bits:
-    """What a trusted party would answer."""
+    """A trusted party's answer."""
     pairs = zip(*inputs.values(), strict=True)
     return np.array([one is not None and one == other for one, other in pairs], dtype=bool)

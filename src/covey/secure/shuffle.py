@@ -41,7 +41,7 @@ LEAKAGE_OF_TWO = Leakage(
 
 
 def leakage(parties: int) -> Leakage:
-    """What a run among that many teaches."""
+    """The leakage of a run among that many."""
     return LEAKAGE_OF_TWO if parties == 2 else LEAKAGE
 
 
@@ -212,7 +212,7 @@ def _due(channel: Channel, counts: Mapping[str, int]) -> int:
 
 
 def ideal(inputs: Mapping[str, Sequence[bytes]]) -> list[bytes]:
-    """What a trusted party would answer."""
+    """A trusted party's answer."""
     return sorted(row for rows in inputs.values() for row in rows)
 
 

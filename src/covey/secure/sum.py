@@ -30,7 +30,7 @@ LEAKAGE_OF_TWO = Leakage(
 
 
 def leakage(parties: int) -> Leakage:
-    """What a run among that many teaches."""
+    """The leakage of a run among that many."""
     return LEAKAGE_OF_TWO if parties == 2 else LEAKAGE
 
 
@@ -79,7 +79,7 @@ def mask(vector: Words, streams: Iterable[tuple[int, Stream]]) -> Words:
 
 
 def ideal(inputs: Mapping[str, Words]) -> Words:
-    """What a trusted party would answer."""
+    """A trusted party's answer."""
     vectors = list(inputs.values())
     answer = np.zeros(len(vectors[0]), dtype=np.uint64)
     for vector in vectors:

@@ -136,7 +136,7 @@ async def prepare(channel: Channel, bound: int, width: int) -> Prepared:
 
 
 async def reaches(channel: Channel, prepared: Prepared, mine: Words) -> Bits:
-    """Where the parties' numbers, modulo 2^31 - 1, add up to the bound or more."""
+    """The places where the parties' numbers, modulo 2^31 - 1, add up to the bound or more."""
     opened = await open_products(channel, prepared, mine)
     return np.asarray(opened != 0)
 
@@ -167,7 +167,7 @@ async def none_below(channel: Channel, prepared: Prepared, mine: Words, *, toget
 
 
 async def open_products(channel: Channel, prepared: Prepared, mine: Words, *, together: int = 1) -> Words:
-    """What everyone sees: 0 where a sum is below the bound, uniform elsewhere; sums of `together` such numbers."""
+    """Everyone's view: 0 where a sum is below the bound, uniform elsewhere; sums of `together` such numbers."""
     _fits(prepared, mine, together)
     if not len(mine):
         return np.zeros(0, dtype=np.uint64)
@@ -204,7 +204,7 @@ def own_part(channel: Channel, products: Words) -> Words:
 
 
 def ideal(inputs: Mapping[str, Words], bound: int) -> Bits:
-    """What a trusted party would answer."""
+    """A trusted party's answer."""
     return np.asarray(shares.total(inputs.values(), F31) >= bound)
 
 

@@ -170,7 +170,7 @@ def leakage_of(study: Study, bands: Bands) -> tuple[Leakage, dict[str, object]]:
 
 
 def script(study: Study) -> tuple[Line, ...]:
-    """What everyone says to everyone: a vote, and the masked counts."""
+    """The messages of every party to every other: a vote, and the masked counts."""
     bands = len(Bands.of(study).nodes)
     size = secure_sum.COST.bytes(2, bands) // secure_sum.COST.messages(2, bands)
     chunks = secure_sum.COST.messages(2, bands) // 2

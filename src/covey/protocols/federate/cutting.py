@@ -54,7 +54,7 @@ class Halves(Message, tag="federate.halves"):
 
 
 async def choose_dividers(channel: Channel, pair: Pair, ranges: Sequence[int]) -> Bits:
-    """Which groups this provider divides: those where its range is longer, or equal if it is the first."""
+    """The groups that this provider divides: those where its range is longer, or equal if it is the first."""
     widths = np.full(len(ranges), RANGE_BITS, dtype=np.int64)
     if pair.is_first:
         shares = await comparison.answer_less(channel, pair.peer, pair.reading, ranges, widths)
@@ -165,7 +165,7 @@ async def best_cuts(channel: Channel, pair: CountingPair, work: Sequence[Divided
 
 
 async def ask_kept(channel: Channel, pair: CountingPair, chosen: Sequence[tuple[DividedGroup, Bits, int]]) -> Bits:
-    """Which of the cuts keep k and delta in both halves, for both providers; one bit each."""
+    """The cuts that keep k and delta in both halves, for both providers; one bit each."""
     numbers, widths = [], []
     for each, upper, place in chosen:
         members = each.group.members

@@ -41,7 +41,7 @@ class FrequentTuples:
         return FrequentTuples(self.node[which], self.boxes[which], self.diverse[which])
 
     def blocked(self, lattice: Lattice) -> Bits:
-        """Which of them share a possible record with an earlier one."""
+        """The ones that share a possible record with an earlier one."""
         if not len(self) or self.node[0] == self.node[-1]:
             return np.zeros(len(self), dtype=bool)
         low, high = self._ends(lattice)
@@ -50,7 +50,7 @@ class FrequentTuples:
         )
 
     def touched(self, lattice: Lattice, others: FrequentTuples) -> Bits:
-        """Which of them share a possible record with one of the others."""
+        """The ones that share a possible record with one of the others."""
         low, high = self._ends(lattice)
         answer = np.zeros(len(self), dtype=bool)
         for first, last in zip(*others._ends(lattice), strict=True):

@@ -55,7 +55,7 @@ class Histograms:
         return Histograms(self.counts[which], self.values[which])
 
     def diverse(self, ratio: Fraction) -> Bits:
-        """Which of the tuples are diverse."""
+        """The tuples that are diverse."""
         return np.asarray(self.values.max(axis=1, initial=0) * ratio.numerator <= self.counts * ratio.denominator)
 
 
@@ -68,7 +68,7 @@ async def diverse(
     own: Histograms,
     seen: DiversityOpenings,
 ) -> Bits:
-    """Which tuples are diverse, given this party's part of their histograms; `most` bounds their counts.
+    """The tuples that are diverse, given this party's part of their histograms; `most` bounds their counts.
 
     Every tuple must have k or more records. Each call needs a step of its own.
     """
@@ -133,7 +133,7 @@ async def _reaches(channel: Channel, ordered: Awaitable[Prepared], mine: Words) 
 def _fit(
     channel: Channel, tests: ThresholdTests, ratio: Fraction, below: int, own: Histograms
 ) -> Coroutine[object, object, Bits]:
-    """Which tuples of fewer than `below` records are diverse. The tests are ordered by the call itself."""
+    """The tuples of fewer than `below` records that are diverse. The tests are ordered by the call itself."""
     spare = ratio.denominator * own.counts[:, np.newaxis] - ratio.numerator * own.values
     mine = _elements(spare.ravel())
     return _all_fit(channel, tests.prepared("fit", below * ratio.denominator, len(mine)), mine, spare.shape[1])

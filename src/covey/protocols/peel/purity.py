@@ -67,7 +67,7 @@ class Examination:
         return cls(channel, seeds, total.reshape(mine.shape), random.reshape(2, width))
 
     async def purity(self) -> Bits:
-        """Which buckets are pure."""
+        """The buckets that are pure."""
         total, first, second = self._shares[:3]
         spread = F61.subtract(F61.multiply(total, second), F61.multiply(first, first))
         reduced = await shares.reduce(self.channel, Shares, Elements, self._reducing, spread)

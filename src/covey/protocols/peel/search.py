@@ -189,7 +189,7 @@ class Finder:
         return self.params.mode != "wave" and self.params.diverse is not None
 
     async def _examine(self, channel: Channel, hashed: list[HeavyBuckets]) -> tuple[Bits, Longs, Words]:
-        """Which heavy buckets are pure, the places of those whose tuples are named, and these tuples, by shares."""
+        """The heavy buckets that are pure, the places of those whose tuples are named, and these tuples, by shares."""
         examination = await self._share_sums(channel.at("pure"), hashed)
         pure = await examination.purity()
         which = np.flatnonzero(pure)
@@ -253,7 +253,7 @@ class Finder:
         return boxes
 
     async def diverse(self, channel: Channel, own: Histograms) -> Bits:
-        """Which tuples, of k or more records each, are as diverse as is asked for."""
+        """The tuples, of k or more records each, that are as diverse as is asked for."""
         if self.params.diverse is None or not len(own.counts):
             return np.ones(len(own.counts), dtype=bool)
         asked, seen = self.params.diverse, self.openings.diversity

@@ -114,7 +114,7 @@ class Peeling:
         return free
 
     async def _shared(self, channel: Channel, free: FrequentTuples) -> Bits:
-        """Which have, for each party, no record of others or as many as are asked for."""
+        """The tuples that have, for each party, no record of others or as many as are asked for."""
         asked = self.finder.params.none_or_many
         if asked is None or asked < 2 or not len(free):
             return np.ones(len(free), dtype=bool)

@@ -1,4 +1,4 @@
-"""How records reach the release: each class's labels with the records' own values, and nobody's name on a row.
+"""Rows of the release: each class's labels with the records' own values, and nobody's name on a row.
 
 By counts   where the study lists every value that a record may carry: how many records of each class carry what is
             added up, which opens the release and nothing else.
@@ -34,7 +34,7 @@ LEAKAGE = Leakage(everyone=("the release: how many records of each class carry w
 
 
 class Submits(Message, tag="rows.submits"):
-    """How many rows the sender submits, where the study makes sizes public."""
+    """The number of rows that the sender submits, where the study makes sizes public."""
 
     rows: Count
 
@@ -69,7 +69,7 @@ def carried(study: Study) -> tuple[Column, ...]:
 
 
 def by_counts(study: Study, classes: int) -> bool:
-    """Whether the study lists so few combinations of carried values that they can be added up."""
+    """Tells if the study lists so few combinations of carried values that they can be added up."""
     domains = [domain(column) for column in carried(study)]
     return all(domains) and classes * math.prod(map(len, domains)) <= MOST_PLACES
 
@@ -147,7 +147,7 @@ async def _agree_on_length(channel: Channel, longest: int) -> int:
 
 
 async def _submitted(seat: Seat, channel: Channel, mine: int, rows: int) -> dict[str, int]:
-    """How many rows each party submits: its own number where sizes are public, else as many as it could have."""
+    """The number of rows that each party submits: its own where sizes are public, else as many as it could have."""
     if seat.study.sizes == "public":
         theirs = await channel.exchange(Submits(mine))
         return {channel.me: mine, **{name: message.rows for name, message in theirs.items()}}

@@ -123,5 +123,5 @@ def _mind(parameters: Parameters, keyholder: int, comparer: int) -> tuple[str, .
 
 
 def issued_bytes(parameters: Parameters) -> int:
-    """Of the message that brings a holder its key."""
+    """Bytes of the message that brings a holder its key."""
     return FRAME_BYTES + 48 + len(parameters.name_of(parameters.holders[0])) + ibe.PARAMETERS_BYTES + ibe.KEY_BYTES

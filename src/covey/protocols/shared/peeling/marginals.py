@@ -59,7 +59,7 @@ def study_seed(study: Study) -> Secret:
 
 
 def to_open(study: Study, heavy: Sequence[Bits]) -> list[Bits]:
-    """Which leaves' counts are opened: the frequent ones, but for one where a column has a rare one."""
+    """The leaves whose counts are opened: the frequent ones, but for one where a column has a rare one."""
     answer = []
     for column, frequent in enumerate(heavy):
         opened = frequent.copy()

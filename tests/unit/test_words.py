@@ -1,0 +1,32 @@
+"""Docstrings begin with a verb or a noun, so that a reader understands them at the first reading."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import covey
+
+SOURCE = Path(covey.__file__).parent
+NEVER = {"How", "Of", "What", "When", "Where", "Whether", "Which", "Who", "Whoever", "Whom", "Whose", "Why"}
+
+
+def first_words(source: str) -> list[str]:
+    """The first word of every docstring in a source."""
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    found = [ast.get_docstring(node) for node in ast.walk(ast.parse(source)) if isinstance(node, kinds)]
+    return [text.split()[0].strip(",.:;") for text in found if text]
+
+
+def test_docstrings_begin_with_a_verb_or_a_noun() -> None:
+    wrong = [
+        f"{path.relative_to(SOURCE)}: {word}"
+        for path in sorted(SOURCE.rglob("*.py"))
+        for word in first_words(path.read_text())
+        if word in NEVER
+    ]
+    assert wrong == []
+
+
+def test_a_question_is_noticed() -> None:
+    assert first_words('def f():\n    """What it is."""\n') == ["What"]
