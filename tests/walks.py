@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +20,7 @@ def entered(work: Callable[[], object]) -> list[str]:
     def notice(frame: FrameType, event: str, argument: object) -> None:
         if event == "call":
             name = frame.f_code.co_filename
-            if name.startswith(SOURCE) and frame.f_code.co_name != "<module>":
+            if name.startswith(SOURCE) and frame.f_code.co_flags & inspect.CO_OPTIMIZED:  # no body of module or class
                 seen.setdefault(name[len(SOURCE) :])
 
     sys.setprofile(notice)
