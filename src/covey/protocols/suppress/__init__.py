@@ -18,7 +18,9 @@ Not       a party that lies in its lists learns about the other's tuples. A comp
 
 from __future__ import annotations
 
-from covey.protocols.protocol import Demonstration, Protocol
+from dataclasses import replace
+
+from covey.protocols.protocol import Demonstration, Line, Protocol
 from covey.protocols.shared.script import recorded
 from covey.protocols.suppress import cost, ideal, leakage, role
 from covey.protocols.suppress.parameters import AUTHORITY, REQUIREMENTS, Parameters
@@ -27,6 +29,13 @@ from covey.study import Study
 
 def _judge(study: Study) -> None:
     Parameters.of(study)
+
+
+def _script(study: Study) -> tuple[Line, ...]:
+    """The messages of a run; the size of an issued key follows from the name that it is issued to."""
+    size = cost.issued_bytes(Parameters.of(study))
+    lines = recorded(__name__)(study)
+    return tuple(replace(line, size=size) if line.tag == "suppress.issued" else line for line in lines)
 
 
 PROTOCOL = Protocol(
@@ -51,5 +60,5 @@ PROTOCOL = Protocol(
     ),
     ideal=ideal.ideal,
     judge=_judge,
-    script=recorded(__name__),
+    script=_script,
 )
