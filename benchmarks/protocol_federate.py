@@ -98,7 +98,7 @@ def one_run(text: str) -> Row:
         }
         tables = {name: table for name in data if (table := load_table(study, name, data[name])) is not None}
     ideal, loss = federate.ideal(study, tables, lasting), done.summary["loss"]
-    wanted = None if ideal.release is None else arrange(ideal.release, frozenset(each.name for each in study.quasi))
+    wanted = None if ideal.release is None else arrange(ideal.release)
     return {
         "population": int(population), "common": int(common), "more at each": int(extra), "alpha": alpha,
         "schedule": schedule, "classes": done.summary["classes"], "lm": done.lm,
