@@ -4,9 +4,9 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 COMPILED := .venv/.kernels
 KERNELS := $(shell grep -rlE --include='*.py' 'numba|compiled' src/covey)
-# The same worker runs the tests of a group; three workers on two cores, because some tests wait.
+# tests/conftest.py says which tests go to one worker; three workers on two cores, because some tests wait.
 WORKERS ?= 3
-PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadscope
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help

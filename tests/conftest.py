@@ -5,11 +5,14 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 from tests.harness.tiers import examples
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from covey.cli import main
 
@@ -21,13 +24,26 @@ settings.register_profile("covey", deadline=None, max_examples=examples(100))  #
 settings.load_profile("covey")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Gives the tests of a file that share a fixture to one worker, which then makes it once."""
-    for item in items:
-        fixtures = item._fixtureinfo.name2fixturedefs.values() if isinstance(item, pytest.Function) else ()
-        if any(each.scope == "module" for found in fixtures for each in found):
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+@cache
+def is_shared(file: str) -> bool:
+    """The file's tests share a fixture, kept runs or ports: one worker has to run all of them."""
+    text = (ROOT / file).read_text("utf-8")
+    return 'scope="module"' in text or "ONE_WORKER" in text
+
+
+class ByFileWhereShared(LoadScopeScheduling):
+    """Deals out single tests, but those of some files together.
+
+    `--dist loadgroup` is for that, but pytest-xdist 3.8 silently forgets the groups with pytest 9.2 (its issue 1386).
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.split("::", maxsplit=1)[0]
+        return file if is_shared(file) else nodeid
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFileWhereShared:
+    return ByFileWhereShared(config, log)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ PAGES = sorted(
     page for page in (*ROOT.glob("[A-Z]*.md"), *(ROOT / "docs").rglob("*.md")) if page.name != "CHANGELOG.md"
 )
 THOROUGH = ("running.md", "tutorial.md", "python.md", "collecting.md", "report.md", "verify.md")
+ONE_WORKER = "the pages' parties listen on the same ports"
 SECONDS = 240
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 
@@ -35,10 +36,9 @@ def grouped() -> list[object]:
     `make test` tries README and what takes seconds, `.ci/run` the pages with runs of several processes, and
     `make test-slow` those with whole runs of each protocol.
     """
-    listening = pytest.mark.xdist_group("ports of the pages")
     found: list[object] = []
     for page in PAGES:
-        marks = [listening] if "covey run " in page.read_text("utf-8") else []
+        marks = []
         if page.parent.name == "protocols" or page.name == "bench.md":
             marks.append(pytest.mark.slow)
         elif page.name in THOROUGH:

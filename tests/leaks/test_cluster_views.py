@@ -73,13 +73,15 @@ def words_of(outcome: Outcome[Clusters]) -> dict[str, np.ndarray]:
     }
 
 
+ONE_WORKER = "it keeps the runs"
+
+
 @cache
 def words_of_run(seed: int) -> dict[str, np.ndarray]:
     """The words that party a sends in the run of a seed."""
     return words_of(searched(drawn(seed), seed)["a"])
 
 
-@pytest.mark.xdist_group("the runs of cluster")
 @pytest.mark.parametrize("kind", ["dealt", "hidden", "opened", "deal", "open", "masked"])
 def test_every_share_and_masked_number_looks_uniform(kind: str) -> None:
     words = np.concatenate([words_of_run(seed)[kind] for seed in range(5)])

@@ -229,7 +229,7 @@ def views(options: str, me: str) -> list[tuple[View, View]]:
     return [both_views(options, me, RUNS * OPTIONS.index(options) + number) for number in range(RUNS)]
 
 
-pytestmark = pytest.mark.xdist_group("the runs of federate")  # `views` keeps them
+ONE_WORKER = "it keeps the runs"
 CASES = pytest.mark.parametrize(("options", "me"), [(options, me) for options in OPTIONS for me in (GYM, INSURER)])
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 import covey
 
+ONE_WORKER = "it keeps what each module imports"
 SOURCE = Path(covey.__file__).parent
 ARCHITECTURE = Path(__file__).parents[2] / "docs" / "architecture.md"
 
@@ -81,14 +83,16 @@ def read_tree() -> dict[str, str]:
     }
 
 
-def imported(source: str) -> Iterator[str]:
+@cache
+def imported(source: str) -> tuple[str, ...]:
     """The dotted names of all modules that a source imports, anywhere in it."""
+    found: list[str] = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return tuple(found)
 
 
 def ours(tree: Tree) -> Iterator[tuple[str, list[str]]]:

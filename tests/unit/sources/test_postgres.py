@@ -16,7 +16,7 @@ from tests.conftest import Covey
 from covey.errors import InputError
 from covey.sources import connect
 
-pytestmark = [pytest.mark.postgres, pytest.mark.xdist_group("postgres")]
+pytestmark = pytest.mark.postgres
 
 STUDY = """[study]
 name = "t"
