@@ -72,7 +72,7 @@ def one(algorithm: str, number: int) -> Row:
 def plot(found: list[Row]) -> None:
     """Seconds over rows, both by decades, one line for each algorithm."""
     points = [row for row in found if "seconds" in row]
-    base = alt.Chart(alt.Data(values=points)).encode(
+    base = alt.Chart(alt.InlineData(values=points)).encode(
         x=alt.X("rows:Q", scale=alt.Scale(type="log"), title="rows", axis=alt.Axis(values=list(ROWS), format="~s")),
         color=alt.Color("algorithm:N", title=None),
     )

@@ -26,7 +26,6 @@ from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import Secret
 from covey.measures import lm
 from covey.party.simulate.deal import deal, seed_of
-from covey.party.simulate.outcome import JointRelease
 from covey.protocols import find
 from covey.protocols.peel.ideal import admits
 from covey.protocols.peel.ideal import ideal as trusted
@@ -36,6 +35,7 @@ from covey.protocols.shared.peeling import marginals
 from covey.protocols.shared.peeling.classes import peel
 from covey.protocols.shared.peeling.marginals import study_seed
 from covey.protocols.shared.peeling.nodes import list_nodes
+from covey.release import Release
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
 from covey.table import Table
@@ -122,7 +122,7 @@ def one_tls(text: str) -> Row:
     }  # fmt: skip
 
 
-def in_process(study: Study, rows: int) -> tuple[JointRelease, Row]:
+def in_process(study: Study, rows: int) -> tuple[Release, Row]:
     """Runs all parties in this process on Adult resampled to so many rows; the release, and what the run took."""
     data = deal(study, _adult.resampled(_adult.people(), rows), seed=seed_of(1))
     before, held = load(), peak_megabytes()

@@ -31,7 +31,7 @@ def is_shared(file: str) -> bool:
     return 'scope="module"' in text or "ONE_WORKER" in text
 
 
-class ByFileWhereShared(LoadScopeScheduling):
+class ByFileWhereShared(LoadScopeScheduling):  # type: ignore[misc]
     """Deals out single tests, but those of some files together.
 
     `--dist loadgroup` is for that, but pytest-xdist 3.8 silently forgets the groups with pytest 9.2 (its issue 1386).

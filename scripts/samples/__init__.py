@@ -13,6 +13,8 @@ from scripts.samples import sets
 from scripts.samples.draw import Draws
 from scripts.samples.people import people
 
+from covey.samples.adult import Files
+
 SEED = 20260101
 _SETS = {
     "clinic": sets.clinic,
@@ -23,7 +25,7 @@ _SETS = {
 }
 
 
-def generate(seed: int = SEED) -> sets.Files:
+def generate(seed: int = SEED) -> Files:
     """Returns every generated file by its path below `covey.samples`; the same seed gives the same bytes."""
     everyone = people(Draws(seed, "people"))
     return {

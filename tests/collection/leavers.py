@@ -96,7 +96,7 @@ class Outcome:
         texts = pa.table({name: table.column(name).cast(pa.string()) for name in table.column_names})
         verdict = verify(texts, self.study)
         assert verdict.answer, verdict.sentence()
-        return table.num_rows
+        return int(table.num_rows)
 
 
 def leaving(

@@ -14,7 +14,8 @@ from pathlib import Path
 from covey.judge import verify
 from covey.party.collection.collecting import Collection, CollectorTask
 from covey.party.collection.invitation import issue
-from covey.party.collection.responding import How, Respondent, prepare, seated
+from covey.party.collection.playing import How
+from covey.party.collection.responding import Respondent, prepare, seated
 from covey.party.identity import keys as keyring
 from covey.party.record.run_record import Finished
 from covey.study import Study

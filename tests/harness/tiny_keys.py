@@ -16,5 +16,5 @@ TINY = 256
 
 PublicKey.unpack = partial(PublicKey.unpack, least_bits=TINY)  # type: ignore[method-assign]
 Primes.draw = partial(Primes.draw, least_bits=TINY)  # type: ignore[method-assign]
-meeting.SecretKey = partial(SecretKey, least_bits=TINY)  # type: ignore[misc, assignment]
-parameters.check_bits = partial(check_bits, least_bits=TINY)
+meeting.SecretKey = partial(SecretKey, least_bits=TINY)  # type: ignore[attr-defined, assignment]
+parameters.check_bits = partial(check_bits, least_bits=TINY)  # type: ignore[attr-defined]

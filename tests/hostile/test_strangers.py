@@ -7,7 +7,7 @@ import contextlib
 import socket
 import ssl
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -43,12 +43,19 @@ class Town:
         """Alice, with an address, and others, without."""
         return {"alice": self.alice.contact(self.address), **{other.name: other.contact() for other in others}}
 
+    async def wait(self, *others: Identity, seconds: float = WAIT, notice: Callable[[str], None] = print) -> None:
+        """Alice waits for others."""
+        own = self.alice
+        roster = self.roster(*others)
+        async with connect("alice", roster, certificate=own.certificate, key=own.key, wait=seconds, notice=notice):
+            raise AssertionError("a role would have run")
+
 
 @pytest.fixture
 def town(tmp_path: Path) -> Town:
     """Fresh keys for all."""
-    make = [make_identity(name, tmp_path) for name in ("alice", "bob", "carol", "mallory")]
-    return Town(*make, free_address())
+    alice, bob, carol, mallory = (make_identity(name, tmp_path) for name in ("alice", "bob", "carol", "mallory"))
+    return Town(alice, bob, carol, mallory, free_address())
 
 
 def as_client(identity: Identity | None, version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3) -> ssl.SSLContext:
@@ -90,22 +97,20 @@ async def knock(address: Address, context: ssl.SSLContext | None, say: bytes = b
     return b""
 
 
-async def visit(town: Town, stranger: Callable[[], Awaitable[bytes]]) -> tuple[CoveyError, list[str], bytes]:
+async def visit(
+    town: Town, stranger: Callable[[], Coroutine[object, object, bytes]]
+) -> tuple[CoveyError, list[str], bytes]:
     """Alice waits for bob and carol while a stranger comes: her error, what she noticed, what the stranger got."""
     noticed: list[str] = []
 
     async def wait() -> CoveyError:
-        keys = {"certificate": town.alice.certificate, "key": town.alice.key}
-        roster = town.roster(town.bob, town.carol)
-        try:
-            async with connect("alice", roster, wait=WAIT, notice=noticed.append, **keys):
-                raise AssertionError("a role would have run")
-        except CoveyError as error:
-            return error
+        with pytest.raises(CoveyError) as refusal:
+            await town.wait(town.bob, town.carol, notice=noticed.append)
+        return refusal.value
 
     async with asyncio.TaskGroup() as group:
         alice = group.create_task(wait())
-        visitor = group.create_task(stranger())  # type: ignore[arg-type]
+        visitor = group.create_task(stranger())
     return alice.result(), noticed, visitor.result()
 
 
@@ -173,11 +178,8 @@ async def test_a_certificate_that_expires_while_we_wait_is_refused(town: Town, t
         return await knock(town.address, as_client(town.bob))
 
     async def wait() -> str:
-        roster = town.roster(town.bob)
-        keys = {"certificate": town.alice.certificate, "key": town.alice.key}
         with pytest.raises(AccessError) as refusal:
-            async with connect("alice", roster, wait=2.5, **keys):
-                raise AssertionError("a role would have run")
+            await town.wait(town.bob, seconds=2.5)
         return str(refusal.value)
 
     async with asyncio.TaskGroup() as group:
@@ -233,10 +235,8 @@ async def test_a_second_connection_of_a_party_that_is_here_is_refused(town: Town
     noticed: list[str] = []
 
     async def alice() -> None:
-        keys = {"certificate": town.alice.certificate, "key": town.alice.key}
         with pytest.raises(AccessError, match="carol"):
-            async with connect("alice", town.roster(town.bob, town.carol), wait=WAIT, notice=noticed.append, **keys):
-                raise AssertionError("a role would have run")
+            await town.wait(town.bob, town.carol, notice=noticed.append)
 
     claim = HELLO + (3).to_bytes(2, "big") + b"bob"
     async with asyncio.TaskGroup() as group:
@@ -305,10 +305,8 @@ async def test_an_answer_under_a_claimed_name_is_refused(town: Town) -> None:
 @on_real_clock
 async def test_a_party_that_is_not_in_the_others_roster_is_told_so(town: Town) -> None:
     async def alice() -> None:
-        keys = {"certificate": town.alice.certificate, "key": town.alice.key}
         with pytest.raises(AccessError, match="'carol' did not come"):
-            async with connect("alice", town.roster(town.carol), wait=WAIT, **keys):
-                raise AssertionError("a role would have run")
+            await town.wait(town.carol)
 
     async with asyncio.TaskGroup() as group:
         group.create_task(alice())

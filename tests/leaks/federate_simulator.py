@@ -167,7 +167,7 @@ class Tape:
         """Its shares of signs that it asks for."""
         stream = self.at(step).child("signs").stream("masks")
         masks = [stream.below(1 << (width + HIDING + 1)) for width in widths.tolist()]
-        digit = np.array([mask >> width & 1 == 1 for mask, width in zip(masks, widths.tolist(), strict=True)])
+        digit: Bits = np.array([mask >> width & 1 == 1 for mask, width in zip(masks, widths.tolist(), strict=True)])
         return self.coins(step, len(widths)) ^ digit
 
 
@@ -204,7 +204,7 @@ class Simulator:
         await (self._answer_tests if is_first else self._ask_tests)(root, widths, verdict)
         if not self.learned.feasible:
             return
-        below, leaves = [Group("", everyone)], []
+        below, leaves = [Group("", everyone)], list[Group]()
         for depth, turns in enumerate(self.learned.levels):
             groups = divisible(params, below, leaves)
             uppers = await self._level(at.at("divide", depth), groups, turns)

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import TypedDict
 
 import pandas as pd
 from pycanon import anonymity
 
 
-def judge(release: dict[str, object]) -> list[dict[str, float]]:
+class Release(TypedDict):
+    """A release to judge: its file, its quasi-identifiers, and the kind of each sensitive column."""
+
+    path: str
+    quasi: list[str]
+    sensitive: dict[str, str]
+
+
+def judge(release: Release) -> list[dict[str, float]]:
     """k, l and t of a release, per sensitive column."""
-    table = pd.read_csv(str(release["path"]), dtype=str, keep_default_na=False)
-    quasi = list(release["quasi"])
+    table = pd.read_csv(release["path"], dtype=str, keep_default_na=False)
+    quasi = release["quasi"]
     found = []
     for name, kind in release["sensitive"].items():
         data = table.assign(**{name: pd.to_numeric(table[name])}) if kind == "number" else table

@@ -25,7 +25,7 @@ def test_dir_shows_the_public_names_and_every_one_of_them_loads() -> None:
         assert getattr(covey, name) is not None
         assert not isinstance(getattr(covey, name), ModuleType)
     with pytest.raises(AttributeError, match="no attribute 'anonymise'"):
-        _ = covey.anonymise  # type: ignore[attr-defined]
+        _ = covey.anonymise
 
 
 def test_no_public_name_is_also_a_module() -> None:

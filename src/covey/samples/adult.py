@@ -21,7 +21,7 @@ _UNKNOWN = "?"
 _KEPT = tuple(FIELDS.index(column) for column in COLUMNS)
 
 Files = dict[str, bytes]
-Groups = dict[str, dict[str, tuple[str, ...]]]  # realm -> group -> values
+Groups = Mapping[str, Mapping[str, Iterable[str]]]  # realm -> group -> values
 
 WORKCLASS = {
     "government": ("Federal-gov", "Local-gov", "State-gov"),

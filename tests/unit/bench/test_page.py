@@ -53,7 +53,7 @@ def test_names_from_elsewhere_stay_words() -> None:
 
 
 def test_the_overview_counts_which_claims_hold() -> None:
-    claims = tuple(Claim("Figure 1", "so", "so", holds) for holds in ("yes", "yes", "no"))  # type: ignore[arg-type]
+    claims = tuple(Claim("Figure 1", "so", "so", holds) for holds in ("yes", "yes", "no"))
     page = render("papers", [chapter(claims=claims), chapter()])
     assert "2 holds, 1 does not hold" in page
     assert "no claim to judge" in page

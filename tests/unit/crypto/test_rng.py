@@ -179,16 +179,17 @@ def _foreign_randomness(path: Path, root: Path) -> list[str]:
         elif isinstance(node, ast.Attribute):
             spelled = ast.unparse(node)
             names = [spelled.replace("np.", "numpy.", 1) if spelled.startswith("np.") else spelled]
+        line = getattr(node, "lineno", 0)
         for name in names:
             if name.split(".")[0] in NEVER and not isinstance(node, ast.Attribute):
-                found.append(f"{place}:{node.lineno}: {name}")
+                found.append(f"{place}:{line}: {name}")
             if name.endswith((".generate_private_key", "PrivateKey.generate")) and not place.startswith(
                 ("party/identity/keys",)
             ):
-                found.append(f"{place}:{node.lineno}: {name}")
+                found.append(f"{place}:{line}: {name}")
             for source, rooms in ALLOWED.items():
                 if (name == source or name.startswith(source + ".")) and not place.startswith(rooms):
-                    found.append(f"{place}:{node.lineno}: {name}")
+                    found.append(f"{place}:{line}: {name}")
     return found
 
 

@@ -120,8 +120,8 @@ def test_an_interval_ends_at_the_nearest_steps_around_its_values(low: Decimal, w
 
 def test_a_value_at_the_end_of_the_range_is_published_with_the_step_below() -> None:
     pay = Interval(Decimal(0), Decimal(100), Decimal(10))
-    assert pay.outward(Decimal(50), Decimal(50)) == (50, 60)
-    assert pay.outward(Decimal(100), Decimal(100)) == (90, 100)
+    assert pay.outward(Decimal(50), Decimal(50)) == (Decimal(50), Decimal(60))
+    assert pay.outward(Decimal(100), Decimal(100)) == (Decimal(90), Decimal(100))
 
 
 @pytest.mark.parametrize(

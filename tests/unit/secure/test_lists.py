@@ -30,9 +30,9 @@ def points(count: int) -> Points:
 
 
 def sends(total: int, *, claims: int | None = None) -> Play:
-    async def play(channel: Channel) -> object:
+    async def play(channel: Channel) -> None:
         made = points(total)
-        return await lists.send_made(channel, "reader", Listed, claims or total, made.slice)
+        await lists.send_made(channel, "reader", Listed, claims or total, made.slice)
 
     return play
 
@@ -61,8 +61,8 @@ def test_what_is_made_and_changed_in_chunks_is_the_whole_list_in_its_order(total
 
 
 def test_the_same_list_sent_at_once_is_the_same_on_the_wire() -> None:
-    async def at_once(channel: Channel) -> object:
-        return await lists.send(channel, "reader", Listed, [points(11)])
+    async def at_once(channel: Channel) -> None:
+        await lists.send(channel, "reader", Listed, [points(11)])
 
     one, other = (ran(writer, 11)["writer"].notebook.sent_entries for writer in (sends(11), at_once))
     assert [entry.digest for entry in one] == [entry.digest for entry in other]
@@ -84,7 +84,7 @@ def test_chunks_that_do_not_have_what_they_should_are_refused() -> None:
 
 
 def test_an_element_that_is_repeated_in_another_chunk_is_refused() -> None:
-    async def twice(channel: Channel) -> object:
-        return await lists.send(channel, "reader", Listed, [Points.join([points(8), points(1)])])
+    async def twice(channel: Channel) -> None:
+        await lists.send(channel, "reader", Listed, [Points.join([points(8), points(1)])])
 
     assert "an element is repeated" in refused(twice, 9)

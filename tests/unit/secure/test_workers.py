@@ -29,9 +29,9 @@ async def test_workers_answer_each_job_with_its_own_answer() -> None:
     jobs = [os.urandom(1 + 5000 * place) for place in range(12)]
     async with Workers(ECHO, 2) as workers:
         answers = await gather(*(workers.do(job) for job in jobs))
-    workers = {answer.partition(b":")[0] for answer in answers}
+    processes = {answer.partition(b":")[0] for answer in answers}
     assert [answer.partition(b":")[2] for answer in answers] == [job[::-1] for job in jobs]
-    assert len(workers) == 2 and str(os.getpid()).encode() not in workers
+    assert len(processes) == 2 and str(os.getpid()).encode() not in processes
 
 
 @on_real_clock

@@ -80,7 +80,7 @@ def test_a_refusal_does_not_quote_what_it_refuses() -> None:
 def test_messages_are_frozen_and_secrets_cannot_be_sent() -> None:
     report = Report(Vector(np.zeros(1, dtype=np.uint64)), bytes(32), [])
     with pytest.raises(AttributeError):
-        report.point = bytes(32)  # type: ignore[misc]
+        report.point = bytes(32)
     with pytest.raises(NotImplementedError, match="Secret is never sent"):
         encode(Report(report.values, Secret(bytes(32)), []))  # type: ignore[arg-type]
     assert tag_of(Report) == "test.report"
