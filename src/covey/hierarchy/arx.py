@@ -1,14 +1,19 @@
-"""Hierarchies as ARX writes them: one line per leaf, `leaf;parent;…;*`, no header, `"` quotes doubled."""
+"""Hierarchies as ARX writes them: one line per leaf, `leaf;parent;…;*`, no header, `"` quotes doubled.
+
+ARX's own files go further than that, and are read: the top may have another label than `*` (it becomes `*`) or several
+(`*` is put above them), and a label may stand for different leaves on two levels (the upper one gets its level's
+number).
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from covey.cells import Kind
+from covey.cells import SUPPRESSED, Kind
 from covey.errors import InputError
 from covey.hierarchy.tree import LARGEST, Hierarchy, Malformed, labels_of
 
@@ -17,6 +22,8 @@ MOST_LEVELS = 100
 MOST_LABELS = 10_000_000
 """Lines times levels."""
 LONGEST_LINE = 2**20
+MOST_TOLD = 20
+"""Problems of one file that a message lists."""
 
 
 def read(path: Path, kind: Kind = "text") -> Hierarchy:
@@ -62,9 +69,64 @@ def parse(content: bytes, name: str, kind: Kind = "text") -> Hierarchy:
     if not paths:
         raise InputError(f"{name}: is empty; a hierarchy has one `leaf;parent;…;*` per line")
     try:
-        return Hierarchy.from_paths(paths, kind)
+        return Hierarchy.from_paths(_told_apart(_rooted(paths)), kind)
     except Malformed as error:
-        raise InputError(f"{name}, line {lines[error.row]}: {error.label!r} {error.reason}") from None
+        raise InputError(
+            _told(name, [(lines[row], f"{label!r} {why}") for row, label, why in error.problems])
+        ) from None
+
+
+def _told(name: str, problems: Sequence[tuple[int, str]]) -> str:
+    """All problems of a file in one message, each with its line; of very many the first ones."""
+    if len(problems) == 1:
+        return f"{name}, line {problems[0][0]}: {problems[0][1]}"
+    listed = [f"line {line}: {problem}" for line, problem in problems[:MOST_TOLD]]
+    more = [f"and {len(problems) - MOST_TOLD:,} more"] if len(problems) > MOST_TOLD else []
+    return f"{name}: {len(problems):,} problems: " + "; ".join([*listed, *more])
+
+
+def _rooted(paths: list[list[str]]) -> list[list[str]]:
+    """The paths with `*` as their last label. Where some have it, the others are left for the tree to refuse."""
+    tops = {path[-1] for path in paths}
+    if SUPPRESSED in tops or len({len(path) for path in paths}) > 1:
+        return paths
+    if len(tops) == 1 and len(paths[0]) > 1:
+        return [[*path[:-1], SUPPRESSED] for path in paths]
+    return [[*path, SUPPRESSED] for path in paths]
+
+
+def _told_apart(paths: list[list[str]]) -> list[list[str]]:
+    """The paths with one label for one set of leaves: where a label means another set on a higher level, that one
+    is called `label (level 2)`."""
+    levels = len(paths[0])
+    if any(len(path) != levels for path in paths):
+        return paths
+    labels = [{path[level] for path in paths} for level in range(levels)]
+    taken = set[str]().union(*labels)
+    twice = {label for label in taken if sum(label in level for level in labels) > 1} - {SUPPRESSED}
+    meanings: dict[str, dict[frozenset[str], str]] = {label: {} for label in twice}
+    for level in range(levels):
+        below: dict[str, list[int]] = {}
+        for row, path in enumerate(paths):
+            if path[level] in twice:
+                below.setdefault(path[level], []).append(row)
+        for label, rows in below.items():
+            known = meanings[label]
+            spelled = known.setdefault(
+                frozenset(paths[row][0] for row in rows), _free(label, level, taken, bool(known))
+            )
+            taken.add(spelled)
+            for row in rows:
+                paths[row][level] = spelled
+    return paths
+
+
+def _free(label: str, level: int, taken: set[str], again: bool) -> str:
+    """The label itself where it has no meaning yet; else one that no node has."""
+    spelled = f"{label} (level {level})" if again else label
+    while again and spelled in taken:
+        spelled += "+"
+    return spelled
 
 
 def _lines(content: bytes, name: str) -> Iterator[str]:

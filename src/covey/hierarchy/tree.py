@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,12 +25,20 @@ from covey.errors import InputError
 LARGEST = 1_000_000
 
 
-class Malformed(Exception):
-    """Paths that are no tree: which row (from 0), which label, and what is wrong."""
+class Problem(NamedTuple):
+    """One reason why paths are no tree: the row (from 0), the label, and what is wrong with it."""
 
-    def __init__(self, row: int, label: str, reason: str) -> None:
-        self.row, self.label, self.reason = row, label, reason
-        super().__init__(f"row {row + 1}: {label!r} {reason}")
+    row: int
+    label: str
+    reason: str
+
+
+class Malformed(Exception):
+    """Paths that are no tree, with every reason."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(sorted(problems))
+        super().__init__("; ".join(f"row {row + 1}: {label!r} {reason}" for row, label, reason in self.problems))
 
 
 class Hierarchy:
@@ -55,8 +64,11 @@ class Hierarchy:
 
     @classmethod
     def from_paths(cls, paths: Sequence[Sequence[str]], kind: Kind = "text") -> Hierarchy:
-        """The tree whose leaves have these paths, leaf first and root last. Raises Malformed."""
-        unique = _distinct_leaves(paths)
+        """The tree whose leaves have these paths, leaf first and root last. Raises Malformed with every problem."""
+        unique, problems = _distinct_leaves(paths)
+        problems += _two_parents(paths, unique)
+        if problems:
+            raise Malformed(problems)
         levels = len(paths[0])
         by_level = [[paths[row][level] for row in unique] for level in range(levels)]
         ranks = [_first_seen(names) for names in by_level]
@@ -69,28 +81,19 @@ class Hierarchy:
         members: dict[int, tuple[int, int]] = {node: (node, 1) for node in range(leaves)}
         for level in range(1, levels):
             names = [by_level[level][i] for i in order]
-            for label, (start, count, row) in _runs(names, order, unique).items():
+            for label, (start, count) in _runs(names).items():
                 node = node_of.get(label)
                 if node is None:
                     node = node_of[label] = len(labels)
                     labels.append(label)
                     members[node] = (start, count)
                 elif members[node] != (start, count):
-                    raise Malformed(row, label, "stands for different leaves on two levels")
+                    row = unique[int(order[start])]
+                    problems.append(Problem(row, label, "stands for different leaves on two levels"))
                 up[level, start : start + count] = node
-        tree = cls(labels, up, kind=kind)
-        tree._check_parents(unique, order)
-        return tree
-
-    def _check_parents(self, rows: Sequence[int], order: Longs) -> None:
-        for level in range(len(self.up) - 1):
-            below, above = self.up[level], self.up[level + 1]
-            seen = np.full(self.nodes, -1, dtype=np.int32)
-            seen[below[::-1]] = above[::-1]
-            bad = np.flatnonzero(seen[below] != above)
-            if bad.size:
-                leaf = int(bad[0])
-                raise Malformed(rows[int(order[leaf])], self.labels[below[leaf]], "has two parents")
+        if problems:
+            raise Malformed(problems)
+        return cls(labels, up, kind=kind)
 
     def with_missing(self) -> Hierarchy:
         """This tree with a leaf of its own for missing values, directly below the root."""
@@ -249,23 +252,40 @@ def _frozen(values: Ints) -> Ints:
     return values
 
 
-def _distinct_leaves(paths: Sequence[Sequence[str]]) -> list[int]:
-    """The rows to keep: the first of each leaf. A leaf may be repeated only with the same path."""
+def _distinct_leaves(paths: Sequence[Sequence[str]]) -> tuple[list[int], list[Problem]]:
+    """The rows to keep, the first of each leaf, and the problems of the others; a leaf may be repeated as it is."""
     seen: dict[str, int] = {}
+    problems = []
     for row, path in enumerate(paths):
-        if len(path) != len(paths[0]):
-            raise Malformed(row, path[0], f"has {len(path)} levels where the first row has {len(paths[0])}")
-        if path[0] in (MISSING, SUPPRESSED):
-            raise Malformed(row, path[0], "cannot be a leaf: missing and suppressed values have rules of their own")
-        if path[-1] != SUPPRESSED:
-            raise Malformed(row, path[-1], "stands where the root * must be")
-        for label in path:
-            if label == MISSING:
-                raise Malformed(row, path[0], "has an empty label on its path")
-        known = seen.setdefault(path[0], row)
-        if tuple(paths[known]) != tuple(path):
-            raise Malformed(row, path[0], f"is repeated with another path than in row {known + 1}")
-    return list(seen.values())
+        reason = _problem_of(path, len(paths[0]))
+        if reason is None and tuple(paths[known := seen.setdefault(path[0], row)]) != tuple(path):
+            reason = path[0], f"is repeated with another path than in row {known + 1}"
+        if reason is not None:
+            problems.append(Problem(row, *reason))
+    return list(seen.values()), problems
+
+
+def _problem_of(path: Sequence[str], levels: int) -> tuple[str, str] | None:
+    """The label that makes a path unfit for a tree with so many levels, and the reason."""
+    if len(path) != levels:
+        return path[0], f"has {len(path)} levels where the first row has {levels}"
+    if path[0] in (MISSING, SUPPRESSED):
+        return path[0], "cannot be a leaf: missing and suppressed values have rules of their own"
+    if path[-1] != SUPPRESSED:
+        return path[-1], "stands where the root * must be"
+    return (path[0], "has an empty label on its path") if MISSING in path else None
+
+
+def _two_parents(paths: Sequence[Sequence[str]], rows: Sequence[int]) -> list[Problem]:
+    """The labels that have different parents in two rows, each with the first row that says otherwise."""
+    found: dict[str, Problem] = {}
+    for level in range(len(paths[0]) - 1):
+        parent: dict[str, str] = {}
+        for row in rows:
+            label, above = paths[row][level], paths[row][level + 1]
+            if parent.setdefault(label, above) != above:
+                found.setdefault(label, Problem(row, label, "has two parents"))
+    return list(found.values())
 
 
 def _first_seen(names: Sequence[str]) -> Longs:
@@ -273,18 +293,12 @@ def _first_seen(names: Sequence[str]) -> Longs:
     return np.fromiter((ranks.setdefault(name, len(ranks)) for name in names), dtype=np.int64, count=len(names))
 
 
-def _runs(names: Sequence[str], order: Longs, rows: Sequence[int]) -> dict[str, tuple[int, int, int]]:
-    """Each label's run of leaves as (start, count, row of its first leaf); a label in two runs has two parents."""
-    runs: dict[str, tuple[int, int, int]] = {}
+def _runs(names: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """Each label's run of neighbouring leaves as (start, count)."""
+    runs: dict[str, tuple[int, int]] = {}
     for leaf, name in enumerate(names):
-        row = rows[int(order[leaf])]
-        if leaf and names[leaf - 1] == name:
-            start, count, first = runs[name]
-            runs[name] = (start, count + 1, first)
-        elif name in runs:
-            raise Malformed(row, name, "has two parents")
-        else:
-            runs[name] = (leaf, 1, row)
+        start, count = runs.get(name, (leaf, 0))
+        runs[name] = (start, count + 1)
     return runs
 
 

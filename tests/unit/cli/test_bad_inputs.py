@@ -42,7 +42,6 @@ BAD = {
         "line 12: [columns.illness] role must be one of", study=STUDY.replace('"sensitive"', '"secret"')
     ),
     "a hierarchy with two parents": Bad("'South' has two parents", region="Kent;South;E;*\nYork;South;S;*\n"),
-    "a hierarchy with a cycle": Bad("stands for different leaves", region="Kent;York;*\nYork;Kent;*\n"),
     "a hierarchy with rows of unequal length": Bad("line 2: 'York' has 2 levels", region="Kent;South;*\nYork;*\n"),
     "an empty hierarchy": Bad("region.csv: is empty", region=""),
     "an empty file": Bad("data.csv: is empty", b""),

@@ -41,7 +41,7 @@ def test_numbers_are_normalised_only_where_the_study_says_so() -> None:
         (b"a;x;*\nb;*\n", "line 2", "levels"),
         (b"a;x;p;*\nb;y;p;*\nc;x;q;*\n", "line 3", "'x' has two parents"),
         (b"a;x;*\nb;x;*\na;y;*\n", "line 3", "'a' is repeated with another path"),
-        (b"a;b;*\nb;c;*\n", "line 1", "'b' stands for different leaves on two levels"),
+        (b"a;x;*\nb;x;y\n", "line 2", "'y' stands where the root"),
         (b"a;x;*\n\xe9;x;*\n", "line 2", "UTF-8"),
         (b"a;x;*\nb\0;x;*\n", "line 2", "NUL"),
         (b'a;x;*\n"b;x;*\n', "line 2", "leaf;parent"),
@@ -54,6 +54,39 @@ def test_a_damaged_file_is_refused_with_its_line(content: bytes, line: str, word
         parse(content, "f")
     assert line in str(refused.value)
     assert word in str(refused.value)
+
+
+def test_all_problems_of_a_file_are_told_at_once_each_with_its_line() -> None:
+    with pytest.raises(InputError) as refused:
+        parse(b"a;x;p;*\nb;y;*\nc;x;q;*\na;z;p;*\n", "f")
+    assert str(refused.value) == (
+        "f: 3 problems: line 2: 'b' has 3 levels where the first row has 4; line 3: 'x' has two parents; "
+        "line 4: 'a' is repeated with another path than in row 1"
+    )
+
+
+def test_a_root_of_any_name_is_the_root_and_several_tops_get_one() -> None:
+    plain = parse(b"a;x;*\nb;y;*\n", "f")
+    assert parse(b"a;x;Europe\nb;y;Europe\n", "f") == plain
+    assert parse(b"a;x\nb;y\n", "f") == plain
+    assert parse(b"a\nb\n", "f").paths() == [("a", "*"), ("b", "*")]
+
+
+def test_a_label_that_means_other_leaves_on_a_higher_level_gets_that_levels_number() -> None:
+    tree = parse(b"Paris;France;West;*\nFrance;France;West;*\nOslo;Oslo;North;*\nWest;Oslo;North;*\n", "f")
+    assert tree.paths() == [
+        ("Paris", "France (level 1)", "West (level 2)", "*"),
+        ("France", "France (level 1)", "West (level 2)", "*"),
+        ("Oslo", "Oslo (level 1)", "North", "*"),
+        ("West", "Oslo (level 1)", "North", "*"),
+    ]
+    assert parse(write(tree).encode(), "f") == tree
+    assert list(tree.encode(["France", "West"])) == [1, 3], "a cell of the data is a leaf, as it is spelled"
+
+
+def test_a_label_that_is_made_up_is_no_other_nodes() -> None:
+    tree = parse(b"a;b;*\nb;b (level 1);*\n", "f")
+    assert tree.paths() == [("a", "b (level 1)+", "*"), ("b", "b (level 1)", "*")]
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

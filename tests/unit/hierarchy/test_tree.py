@@ -103,6 +103,12 @@ def test_rows_in_any_order_make_the_same_tree_for_the_hash() -> None:
 def test_paths_that_are_no_tree_are_refused(paths: list[list[str]], row: int, label: str, reason: str) -> None:
     with pytest.raises(Malformed) as refused:
         Hierarchy.from_paths(paths)
-    assert refused.value.row == row
-    assert refused.value.label == label
-    assert reason in refused.value.reason
+    assert (row, label) in [problem[:2] for problem in refused.value.problems]
+    assert all(reason in problem.reason for problem in refused.value.problems)
+
+
+def test_every_problem_is_told_not_the_first_alone() -> None:
+    rows = [["a", "x", "p", "*"], ["b", "x", "q", "*"], ["c", "y", "*"], ["*", "y", "q", "*"], ["d", "", "q", "*"]]
+    with pytest.raises(Malformed) as refused:
+        Hierarchy.from_paths(rows)
+    assert [problem.row for problem in refused.value.problems] == [1, 2, 3, 4]
