@@ -25,6 +25,7 @@ from covey.protocols.peel.tuples import Lattice, buckets
 from covey.protocols.peel.visits import Peeling
 from covey.protocols.protocol import Seat
 from covey.protocols.shared.peeling.classes import PublishedClasses
+from covey.protocols.shared.peeling.leftover import Joined
 from covey.secure import coin
 from covey.secure.threshold_test import Prepared
 from covey.wire import Channel, Vector, gather
@@ -325,7 +326,7 @@ def test_records_that_join_a_class_are_as_many_as_were_left_over() -> None:
     classes = PublishedClasses.of(3, [box], [9])
 
     async def role(channel: Channel) -> object:
-        mine = leftover.Joined(np.zeros(1, dtype=np.int64), box[np.newaxis])
+        mine = Joined(np.zeros(1, dtype=np.int64), box[np.newaxis])
         seat = Seat(study, channel.me, None, channel, None, None, None, Secret(bytes(32)))  # type: ignore[arg-type]
         return await leftover.join(seat, classes, trees, mine, 4)
 

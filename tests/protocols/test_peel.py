@@ -44,8 +44,8 @@ from covey.protocols.peel import purity, search, supply, two_party, visits
 from covey.protocols.peel.ideal import admits
 from covey.protocols.peel.parameters import Parameters
 from covey.protocols.peel.tuples import Lattice, buckets, marks, match
-from covey.protocols.shared.peeling import classes, nodes
-from covey.protocols.shared.peeling.marginals import RARE, WITHHELD, Marginals, to_open
+from covey.protocols.shared.peeling import classes, marginals, nodes
+from covey.protocols.shared.peeling.marginals import RARE, WITHHELD, Marginals, study_seed, to_open
 from covey.protocols.shared.peeling.nodes import synthesize
 from covey.secure import coin, threshold_test
 from covey.secure.threshold_test import Prepared
@@ -295,7 +295,7 @@ def test_no_more_tests_are_in_memory_than_the_stock_however_many_a_run_needs(mon
     monkeypatch.setattr(threshold_test, "prepare", noted)
     monkeypatch.setattr(supply.Supply, "take", counted)
     needed = []
-    for rows in (40, 300):
+    for rows in (40, 400):
         held.clear()
         most.clear()
         study = study_of(3, k=3, options='mode = "wave"\nbuckets = 16')
@@ -411,6 +411,36 @@ def test_sixteen_columns_need_a_search_and_two_limbs_and_are_peeled_as_by_a_trus
     assert canonical_csv(arrange(real.table)) == canonical_csv(arrange(ideal.release))
     assert ideal.figures is not None
     assert ideal.figures.classes > 4
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        study_of(3, options='mode = "wave"\nbuckets = 9'),
+        study_of(3, options='mode = "visit"'),
+        study_of(5),
+        replace(study_of(3), name="another name"),
+        replace(study_of(3), suppression=0.5),
+        replace(study_of(3), partition="vertical"),
+    ],
+    ids=["mode", "a default said aloud", "parties", "name", "suppression", "partition"],
+)
+def test_the_list_and_what_is_withheld_follow_from_the_columns_and_k_alone(other: Study) -> None:
+    study, people = study_of(3), draw_people(3, 60, 1)
+    tables = tables_of(study, people)
+    known = marginals.ideal(study, list(tables.values()))
+    again = marginals.ideal(other, list(tables.values()))
+    assert all(np.array_equal(a, b) for a, b in zip(known.counts, again.counts, strict=True))
+    trees = tables["p0"].trees
+    assert np.array_equal(nodes.list_nodes(study, trees, known, 2000), nodes.list_nodes(other, trees, again, 2000))
+    assert study_seed(study) == study_seed(other)
+
+
+def test_another_k_or_weight_has_a_list_of_its_own() -> None:
+    study = study_of(3)
+    heavier = tuple(replace(column, weight=2.0) if column.name == "town" else column for column in study.columns)
+    seeds = [study_seed(each) for each in (study, study_of(3, k=4), replace(study, columns=heavier))]
+    assert len({seed.reveal() for seed in seeds}) == 3
 
 
 def test_a_budget_of_nodes_keeps_those_that_publish_most_and_the_root() -> None:

@@ -18,6 +18,7 @@ from covey.protocols import of_study, peel
 from covey.protocols.peel import leftover, site
 from covey.protocols.peel.parameters import Parameters
 from covey.protocols.shared.peeling.classes import PublishedClasses
+from covey.protocols.shared.peeling.leftover import cheapest, widened
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
 from covey.wire import Channel
@@ -73,13 +74,13 @@ def test_a_record_joins_the_class_in_which_it_costs_least() -> None:
     far = [age.up[1, 35], sex.up[0, 1], town.up[0, 3]]
     classes = PublishedClasses.of(3, [np.array(near, np.int32), np.array(far, np.int32)], [5, 5])
     codes = np.array([[1], [0], [1]], dtype=np.int32)  # as old as the first class's people, from another town
-    joined = leftover.cheapest(study, trees, classes, codes)
+    joined = cheapest(study, trees, classes, codes)
     assert classes.boxes[joined.klass[0]].tolist() == near
     assert joined.boxes[0].tolist() == [near[0], near[1], town.root]
-    wide = leftover.widened(classes, trees, joined)
+    wide = widened(classes, trees, joined)
     assert sorted(wide.sizes.tolist()) == [5, 6]
     many = PublishedClasses.of(3, [np.array(near, np.int32), np.array(far, np.int32)], [5000, 4])
-    assert many.boxes[leftover.cheapest(study, trees, many, codes).klass[0]].tolist() == far
+    assert many.boxes[cheapest(study, trees, many, codes).klass[0]].tolist() == far
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,13 @@ import numpy as np
 
 from covey.arrays import Bits, Longs
 from covey.errors import Unmet
-from covey.protocols.peel import leftover, site
+from covey.protocols.peel import site
 from covey.protocols.peel.diversity import Histograms
 from covey.protocols.peel.parameters import Parameters
 from covey.protocols.peel.records import OwnRecords
 from covey.protocols.protocol import Result
-from covey.protocols.shared.peeling import marginals
-from covey.protocols.shared.peeling.classes import Admits, PublishedClasses, peel
-from covey.protocols.shared.peeling.nodes import list_nodes
+from covey.protocols.shared.peeling.classes import Admits
+from covey.protocols.shared.peeling.ideal import peel_all
 from covey.protocols.shared.rows import Rows, carried
 from covey.study import Study
 from covey.table import Table
@@ -28,17 +27,8 @@ def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
     trees, records = pooled[0].trees, sum(table.rows for table in pooled)
     if records < params.k:
         raise Unmet(f"the parties together have fewer than k = {params.k} records; nothing can be released")
-    nodes = list_nodes(study, trees, marginals.ideal(study, pooled), params.nodes)
     codes = np.concatenate([table.codes for table in pooled], axis=1)
-    boxes, sizes, klass = peel(trees, nodes, codes, params.k, admits(params, pooled))
-    published = PublishedClasses.of(len(trees), boxes, sizes)
-    klass = published.of_records(klass)
-    left = np.flatnonzero(klass < 0)
-    if params.merge and len(left) and len(published.sizes):
-        joined = leftover.cheapest(study, trees, published, codes[:, left])
-        klass[left] = joined.klass
-        published = leftover.widened(published, trees, joined)
-        klass = published.number[klass]
+    published, klass = peel_all(study, trees, codes, admits(params, pooled), nodes=params.nodes, merge=params.merge)
     out = np.flatnonzero(klass >= 0)
     cells = {
         column.name: [text for table in pooled for text in _texts(table, column.name)] for column in carried(study)

@@ -49,7 +49,7 @@ async def learn(channel: Channel, study: Study, table: Table, reaches: Reaches) 
         raise Unmet(f"the parties together have fewer than k = {k} records; nothing can be released")
     if records >= _MOST_RECORDS:
         raise Aborted("the number of records is impossibly large; nothing was released", resumable=False)
-    own = count_leaves(table)
+    own = count_leaves(table.trees, table.codes)
     flat = np.concatenate(own).astype(np.uint64)
     heavy = _split(await reaches(channel.at("frequent"), flat), own)
     opened = to_open(study, heavy)

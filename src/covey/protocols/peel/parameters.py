@@ -10,6 +10,7 @@ from covey.option import Choice, Whole
 from covey.protocols.peel.choice import LARGEST
 from covey.protocols.shared.diversity import fraction
 from covey.protocols.shared.domains import require_listed
+from covey.protocols.shared.peeling.nodes import NODES
 from covey.schema import Column
 from covey.study import Study
 from covey.study.requirements import Requirements
@@ -28,7 +29,6 @@ BUCKETS = Whole(
     1,
     64,
 )
-NODES = Whole("nodes", 2000, "generalizations that are visited at most (default 2000)", 1, 100_000)
 INSIDER = Choice(
     "insider",
     "clip",

@@ -15,6 +15,7 @@ from covey.protocols.protocol import Result, Seat
 from covey.protocols.shared import rows
 from covey.protocols.shared.diversity import require_diverse
 from covey.protocols.shared.peeling.classes import PublishedClasses
+from covey.protocols.shared.peeling.leftover import cheapest, widened
 from covey.protocols.shared.peeling.nodes import digest, list_nodes
 from covey.secure import coin
 from covey.wire import gather
@@ -59,10 +60,10 @@ async def holder(seat: Seat) -> Result:
     published = PublishedClasses.of(len(trees), peeling.classes.boxes, peeling.classes.sizes)
     klass = published.of_records(own.label[own.item_of_row])
     if params.merge and finder.remaining and len(published.sizes):
-        mine = leftover.cheapest(study, trees, published, table.codes[:, klass < 0])
+        mine = cheapest(study, trees, published, table.codes[:, klass < 0])
         joined = await leftover.join(seat, published, trees, mine, finder.remaining)
         klass[klass < 0] = mine.klass
-        published = leftover.widened(published, trees, joined)
+        published = widened(published, trees, joined)
         klass = published.number[klass]
     figures = published.figures(study, trees, known.records)
     opened = await rows.release(seat, klass, published.sizes, figures)

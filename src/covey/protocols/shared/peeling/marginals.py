@@ -2,19 +2,22 @@
 
 A count is public where k or more records have the value. Wherever a column has a rarer value, the count of one
 frequent value is withheld too: else a subtraction from the total would show how many records have rare values. The
-choice follows from the study's hash, so that a second run of the same study withholds the same.
+choice follows from the columns and k alone (`study_seed`), so that a second run withholds the same, whoever takes part
+and however the table is split.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from covey.arrays import Bits, Longs
-from covey.crypto.rng import Rng, derive
+from covey.arrays import Bits, Ints, Longs
+from covey.crypto.rng import Rng, derive, spell
 from covey.crypto.secret import Secret
+from covey.hierarchy import Hierarchy
 from covey.study import Study
 from covey.table import Table
 
@@ -54,33 +57,48 @@ class Marginals:
 
 
 def study_seed(study: Study) -> Secret:
-    """The seed of a study's public choices."""
-    return Secret(bytes.fromhex(study.study_hash))
+    """The seed of a study's public choices: it follows from what decides on the release, and from nothing else.
+
+    That is k, the measure of the list, and each quasi column's name, hierarchy and weight. The study's name, its
+    parties, how the table is split, and options that only cost time do not matter.
+    """
+    columns = ((column.name, column.tree().digest(), repr(float(column.weight))) for column in study.quasi)
+    said = [text for column in columns for text in column]
+    return Secret(hashlib.sha256(spell("covey peel list/2", study.privacy.k, measure_of(study), *said)).digest())
+
+
+def measure_of(study: Study) -> str:
+    """The measure by which nodes are listed: one that needs the data's entropy is replaced by LM."""
+    return study.measure if study.measure == "precision" else "lm"
 
 
 def to_open(study: Study, heavy: Sequence[Bits]) -> list[Bits]:
-    """The leaves whose counts are opened: the frequent ones, but for one where a column has a rare one."""
-    answer = []
-    for column, frequent in enumerate(heavy):
-        opened = frequent.copy()
-        places = np.flatnonzero(frequent)
-        if len(places) and len(places) < len(frequent):
-            stream = Rng(derive(study_seed(study), "peel withhold", column)).stream("place")
-            opened[places[stream.below(len(places))]] = False
-        answer.append(opened)
-    return answer
+    """The leaves whose counts are opened, for each column of the study."""
+    return [opened_of(study, column, frequent) for column, frequent in enumerate(heavy)]
 
 
-def count_leaves(table: Table) -> list[Longs]:
-    """The number of records that have each leaf code, per column."""
-    return [
-        np.bincount(codes, minlength=tree.codes).astype(np.int64)
-        for codes, tree in zip(table.codes, table.trees, strict=True)
-    ]
+def opened_of(study: Study, column: int, frequent: Bits) -> Bits:
+    """The leaves of one column whose counts are opened: the frequent ones, but for one where there is a rare one."""
+    opened = frequent.copy()
+    places = np.flatnonzero(frequent)
+    if len(places) and len(places) < len(frequent):
+        stream = Rng(derive(study_seed(study), "peel withhold", column)).stream("place")
+        opened[places[stream.below(len(places))]] = False
+    return opened
+
+
+def count_leaves(trees: Sequence[Hierarchy], codes: Ints) -> list[Longs]:
+    """The number of records (columns x records) that have each leaf code, per column."""
+    return [np.bincount(own, minlength=tree.codes).astype(np.int64) for own, tree in zip(codes, trees, strict=True)]
+
+
+def of_records(study: Study, trees: Sequence[Hierarchy], codes: Ints) -> Marginals:
+    """The marginals of all records (columns x records), as a trusted party would publish them."""
+    counts = count_leaves(trees, codes)
+    heavy = [column >= study.privacy.k for column in counts]
+    return Marginals.of(codes.shape[1], study.privacy.k, counts, heavy, to_open(study, heavy))
 
 
 def ideal(study: Study, tables: Sequence[Table]) -> Marginals:
-    """The marginals of all tables' records, as a trusted party would publish them."""
-    counts = [np.sum(column, axis=0) for column in zip(*(count_leaves(table) for table in tables), strict=True)]
-    heavy = [column >= study.privacy.k for column in counts]
-    return Marginals.of(sum(table.rows for table in tables), study.privacy.k, counts, heavy, to_open(study, heavy))
+    """The same of tables that hold rows."""
+    return of_records(study, tables[0].trees, np.concatenate([table.codes for table in tables], axis=1))

@@ -1,7 +1,7 @@
 """The list of lattice nodes to visit: those that matter on a table of independent columns with the same marginals.
 
-Everyone computes the list alike from what is public. The synthetic tables follow from the study's hash, so that a
-second run of the same study visits the same nodes.
+Everyone computes the list alike from what is public: the columns, k and the marginals. So the same people have the same
+list in every run, whoever takes part and however their table is split.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import Secret
 from covey.hierarchy import Hierarchy
 from covey.measures import integer_costs
-from covey.protocols.shared.peeling.marginals import Marginals, study_seed
+from covey.option import Whole
+from covey.protocols.shared.peeling.marginals import Marginals, measure_of, study_seed
 from covey.study import Study
 from covey.table import group
 
+NODES = Whole("nodes", 2000, "generalizations that are visited at most (default 2000)", 1, 100_000)
 MULTIPLES = (0.4, 0.7, 1.0, 1.5, 2.5)
 """The synthetic tables are peeled for these multiples of k: real columns are not independent."""
 TABLES = 2
@@ -76,13 +78,12 @@ def distinct(columns: Sequence[Ints]) -> tuple[Ints, Longs]:
 
 def digest(nodes: Ints) -> bytes:
     """The hash of a list, which parties compare before the first visit."""
-    return hashlib.sha256(b"covey peel list/1" + str(nodes.shape).encode() + nodes.astype("<i4").tobytes()).digest()
+    return hashlib.sha256(b"covey peel list/2" + str(nodes.shape).encode() + nodes.astype("<i4").tobytes()).digest()
 
 
 def _problem(study: Study, trees: tuple[Hierarchy, ...], codes: Ints, counts: Longs) -> Problem:
-    """A table with costs that no data enters: a measure that needs the data's entropy is replaced by LM."""
-    measure = study.measure if study.measure == "precision" else "lm"
-    costs, scale = integer_costs(trees, measure, None, [column.weight for column in study.quasi])
+    """A table with costs that no data enters."""
+    costs, scale = integer_costs(trees, measure_of(study), None, [column.weight for column in study.quasi])
     return Problem(trees, codes, counts, costs, scale, study.privacy.k)
 
 

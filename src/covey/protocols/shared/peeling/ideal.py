@@ -1,0 +1,32 @@
+"""A trusted party's peeling: the list of nodes, the classes, and who joins them, on all records at once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from covey.arrays import Ints, Longs
+from covey.hierarchy import Hierarchy
+from covey.protocols.shared.peeling import leftover, marginals
+from covey.protocols.shared.peeling.classes import Admits, PublishedClasses, peel
+from covey.protocols.shared.peeling.nodes import list_nodes
+from covey.study import Study
+
+
+def peel_all(
+    study: Study, trees: tuple[Hierarchy, ...], codes: Ints, admits: Admits, *, nodes: int, merge: bool
+) -> tuple[PublishedClasses, Longs]:
+    """The classes of all records (columns x records), and each record's class, or -1 if it is withheld.
+
+    At most `nodes` generalizations are visited; with `merge`, records that are left over join the cheapest classes.
+    """
+    listed = list_nodes(study, trees, marginals.of_records(study, trees, codes), nodes)
+    boxes, sizes, klass = peel(trees, listed, codes, study.privacy.k, admits)
+    published = PublishedClasses.of(len(trees), boxes, sizes)
+    klass = published.of_records(klass)
+    left = np.flatnonzero(klass < 0)
+    if merge and len(left) and len(published.sizes):
+        joined = leftover.cheapest(study, trees, published, codes[:, left])
+        klass[left] = joined.klass
+        published = leftover.widened(published, trees, joined)
+        klass = published.number[klass]
+    return published, klass
