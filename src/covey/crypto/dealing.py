@@ -16,7 +16,8 @@ from covey.arrays import Words
 from covey.crypto.field import F61, Field
 from covey.crypto.rng import Rng, Stream
 from covey.crypto.secret import Secret
-from covey.crypto.sharing import extend, places, threshold
+from covey.crypto.sharing import extend, threshold
+from covey.crypto.sharing import places as sorted_places
 
 
 class Dealing:
@@ -24,24 +25,34 @@ class Dealing:
 
     `seeds` has, for each peer, a secret that the peer has too and that is used for one session's one call; `label`
     keeps several dealings under the same seeds apart. With `last`, those who derive sit just before the dealer,
-    otherwise just after it: two dealings, one of each kind, burden each line alike.
+    otherwise just after it: two dealings, one of each kind, burden each line alike. `places` and `degree` are given
+    where some who have shares are not there.
     """
 
     def __init__(
-        self, me: str, seeds: Mapping[str, Secret], label: str, *, last: bool = False, field: Field = F61
+        self,
+        me: str,
+        seeds: Mapping[str, Secret],
+        label: str,
+        *,
+        last: bool = False,
+        field: Field = F61,
+        places: Mapping[str, int] | None = None,
+        degree: int | None = None,
     ) -> None:
         self.me = me
         self.parties = tuple(sorted((me, *seeds)))
-        self.degree = threshold(len(self.parties))
+        self.degree = threshold(len(self.parties)) if degree is None else degree
         self.field = field
-        self._places = places(self.parties)
+        self._places = sorted_places(self.parties) if places is None else places
         self._last = last
         self._outgoing = {p: Rng(seeds[p]).stream("deal", label, me) for p in seeds if self.derives(me, p)}
         self._incoming = {p: Rng(seeds[p]).stream("deal", label, p) for p in seeds if self.derives(p, me)}
 
     def derives(self, dealer: str, recipient: str) -> bool:
         """True if the recipient derives its share of what the dealer deals, so that nothing is sent."""
-        ahead = (self._places[recipient] - self._places[dealer]) % len(self.parties)
+        order = self.parties.index
+        ahead = (order(recipient) - order(dealer)) % len(self.parties)
         if self._last:
             ahead = len(self.parties) - ahead
         return 1 <= ahead <= self.degree

@@ -1,0 +1,166 @@
+"""Trustees: who is there, at which place, and how they open what they share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
+from math import lcm
+
+import numpy as np
+
+from covey.arrays import Words
+from covey.crypto import sharing
+from covey.crypto.dealing import Dealing
+from covey.crypto.group import Points, Scalars
+from covey.crypto.scalar_field import FQ, ScalarElements
+from covey.errors import Aborted, InputError, PeerError
+from covey.wire import Channel, Chunk
+
+FEWEST, MOST = 3, 5
+
+
+class Shares(Chunk[ScalarElements], tag="equals.shares"):
+    """The sender's shares of what is opened."""
+
+    values: ScalarElements
+
+
+@dataclass(frozen=True)
+class Trustees:
+    """The trustees of a run: their places never change, and some may have left."""
+
+    names: tuple[str, ...]
+    """All of them, sorted: the first has place 1."""
+    me: str
+    present: tuple[str, ...]
+
+    @classmethod
+    def of(cls, names: Iterable[str], me: str) -> Trustees:
+        """Trustees that are all there. Raises InputError for a number that cannot be."""
+        listed = tuple(sorted(names))
+        if len(listed) not in (FEWEST, MOST):
+            raise InputError(f"{len(listed)} trustees: there must be {FEWEST} or {MOST}")
+        return cls(listed, me, listed)
+
+    def without(self, gone: str) -> Trustees:
+        """Those that stay. Raises Aborted if they are too few to open anything."""
+        stay = tuple(name for name in self.present if name != gone)
+        if len(stay) <= self.degree:
+            raise Aborted(f"{len(stay)} trustees are left, {self.degree + 1} are needed", resumable=False)
+        return Trustees(self.names, self.me, stay)
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Each one's place."""
+        return sharing.places(self.names)
+
+    @property
+    def degree(self) -> int:
+        """The number that may conspire."""
+        return sharing.threshold(len(self.names))
+
+    @property
+    def complete(self) -> bool:
+        """True if nobody has left: only then are there products and checks."""
+        return self.present == self.names
+
+    @cached_property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """Every group of those present that can open together: while all are there, any t trustees miss one group."""
+        return tuple(combinations(self.present, self.degree + 1))
+
+    def dealing(self, channel: Channel, label: str, *, last: bool = False) -> Dealing:
+        """A round of dealing at this step, among those present."""
+        seeds = channel.pairwise_seeds()
+        return Dealing(self.me, seeds, label, last=last, field=FQ, places=self.places, degree=self.degree)
+
+    async def open(self, channel: Channel, mine: Words) -> Words:
+        """What shares of degree t stand for. Raises PeerError for whoever gave a false one, if that can be told."""
+        theirs = await channel.exchange_all(Shares, ScalarElements(mine))
+        shares = {self.places[name]: own.words for name, own in theirs.items()} | {self.places[self.me]: mine}
+        shares = dict(sorted(shares.items()))
+
+        def fit(places: tuple[int, ...]) -> bool:
+            try:
+                sharing.reveal({place: shares[place] for place in places}, self.degree, FQ)
+            except InputError:
+                return False
+            return True
+
+        self.check(channel, fit)
+        enough = dict(list(shares.items())[: self.degree + 1])
+        return np.asarray(sharing.extend(enough, [0], FQ)[0])
+
+    def open_power(self, channel: Channel, powers: Mapping[int, Points]) -> tuple[Points, int]:
+        """What shares in the exponent stand for, times a small number, which is the second answer."""
+        ordered = dict(sorted(powers.items()))
+
+        def fit(places: tuple[int, ...]) -> bool:
+            known = {place: ordered[place] for place in places[: self.degree + 1]}
+            return all(_at(known, place, ordered[place]) for place in places[self.degree + 1 :])
+
+        self.check(channel, fit)
+        return _weighted({place: ordered[place] for place in list(ordered)[: self.degree + 1]}, 0)
+
+    def check(self, channel: Channel, fit: Callable[[tuple[int, ...]], bool]) -> None:
+        """Returns if everyone's shares fit each other. Raises PeerError that names who gave a false one.
+
+        Where that cannot be told, or it would be us, raises Aborted.
+        """
+        everyone = tuple(self.places[name] for name in self.present)
+        if fit(everyone):
+            return
+        suspects = [
+            name
+            for name in self.present
+            if len(everyone) > self.degree + 2 and fit(tuple(p for p in everyone if p != self.places[name]))
+        ]
+        if len(suspects) == 1 and suspects[0] != self.me:
+            raise PeerError(party=suspects[0], step=channel.step, reason="its share does not fit the others'")
+        raise Aborted(
+            f"the trustees' shares at {channel.step} do not fit each other: one of {', '.join(self.present)} did not "
+            "keep to the protocol; nothing more is opened",
+            resumable=False,
+        )
+
+
+def _at(known: Mapping[int, Points], place: int, shown: Points) -> bool:
+    """True if what is shown for a place lies where the known ones say."""
+    total, scale = _weighted(known, place)
+    return total == _multiple(shown, scale)
+
+
+def _weighted(known: Mapping[int, Points], at: int) -> tuple[Points, int]:
+    """The value at a place, times the least number that makes all weights whole; small weights are additions."""
+    weights = {place: _weight(place, known, at) for place in known}
+    scale = lcm(*(weight.denominator for weight in weights.values()))
+    whole = {place: int(weight * scale) for place, weight in weights.items()}
+    positive = [_multiple(known[place], weight) for place, weight in whole.items() if weight > 0]
+    negative = [_multiple(known[place], -weight) for place, weight in whole.items() if weight < 0]
+    total = positive[0]
+    for more in positive[1:]:
+        total = total.plus(more)
+    for less in negative:
+        total = total.minus(less)
+    return total, scale
+
+
+def _weight(place: int, known: Iterable[int], at: int) -> Fraction:
+    weight = Fraction(1)
+    for other in known:
+        if other != place:
+            weight *= Fraction(at - other, place - other)
+    return weight
+
+
+def _multiple(points: Points, by: int) -> Points:
+    if by > 8:
+        return points.times(Scalars.of([by]))
+    total = points
+    for bit in bin(by)[3:]:
+        total = total.plus(total)
+        total = total.plus(points) if bit == "1" else total
+    return total

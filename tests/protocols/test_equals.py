@@ -1,0 +1,220 @@
+"""Counting equals: real equals ideal, and whoever gives a false share or alters a row is noticed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import pytest
+from tests.harness.network import seed_of
+from tests.harness.parties import Outcome, run_parties
+
+from covey.arrays import Words
+from covey.crypto import sharing
+from covey.crypto.group import Scalars, generator_times
+from covey.crypto.rng import Rng
+from covey.crypto.scalar_field import FQ, numbers
+from covey.errors import Aborted, CoveyError, InputError, PeerError
+from covey.secure.equals import supply
+from covey.secure.equals.counting import Counter, Found, ideal
+from covey.secure.equals.shuffling import Shuffler
+from covey.secure.equals.supply import Supply
+from covey.secure.equals.trustees import Trustees
+from covey.wire import Channel
+
+NAMES = ("a", "b", "c", "d", "e")
+ROWS = [(7, 0), (7, 1), (9, 2), (7, 3), (5, 4), (9, 5), (1, 6)]
+
+
+@dataclass(frozen=True)
+class Bent:
+    """How one trustee deviates: by its name, what it does to its part before it takes part."""
+
+    name: str
+    counter: Callable[[Counter], None] = lambda counter: None
+    least: int = 3
+
+
+class FalseShare(Trustees):
+    """A trustee whose second opened share is false."""
+
+    async def open(self, channel: Channel, mine: Words) -> Words:
+        return await super().open(channel, numbers([*mine[:1], *(mine[1:2] + 1), *mine[2:]]))
+
+
+class FalsePass(Shuffler):
+    """A trustee that does something else to the rows than to permute them."""
+
+    async def _pass(self, channel: Channel, trustees: Trustees, group: Sequence[str], rows: Words) -> Words:
+        return await super()._pass(channel, trustees, group, self.altered(rows))
+
+    def altered(self, rows: Words) -> Words:
+        raise NotImplementedError
+
+
+class Swaps(FalsePass):
+    def altered(self, rows: Words) -> Words:
+        return rows[[1, 0, *range(2, len(rows))]]
+
+
+class Repeats(FalsePass):
+    def altered(self, rows: Words) -> Words:
+        return rows[[0, 0, *range(2, len(rows))]]
+
+
+class Drops(FalsePass):
+    def altered(self, rows: Words) -> Words:
+        changed = rows.copy()
+        changed[0] = 0
+        return changed
+
+
+class Shifts(FalsePass):
+    """The sums of the columns stay what they were."""
+
+    def altered(self, rows: Words) -> Words:
+        changed = rows.copy()
+        changed[0, 0], changed[1, 0] = (changed[0, 0] + 1) % FQ.prime, (changed[1, 0] - 1) % FQ.prime
+        return changed
+
+
+def deal(rows: list[tuple[int, int]], parties: int, seed: int) -> list[Words]:
+    """Shares of rows for so many trustees."""
+    flat = numbers(number for row in rows for number in row)
+    shares = sharing.share(flat, (parties - 1) // 2, parties, Rng(seed_of(seed)).stream("deal"), FQ)
+    return [own.reshape(len(rows), 2) for own in shares]
+
+
+def play(
+    rows: list[tuple[int, int]], parties: int, least: int, *, seed: int = 1, bent: Bent | None = None, gone: str = ""
+) -> Mapping[str, Outcome[Found]]:
+    """Everyone's answer; with `gone`, that trustee leaves once the products are made."""
+    names = NAMES[:parties]
+    shares = dict(zip(names, deal(rows, parties, seed), strict=True))
+
+    async def role(channel: Channel) -> Found:
+        trustees, stock = Trustees.of(channel.parties, channel.me), Supply()
+        await stock.make(channel.at("supply"), trustees, 40)
+        shuffler = await Shuffler.meet(channel.at("meet"), trustees, stock, 2)
+        if channel.me == gone:
+            return Found((), [])
+        if gone:
+            trustees = trustees.without(gone)
+            channel = channel.among(*trustees.present)
+        counter = Counter(trustees, stock, shuffler)
+        if bent is not None and channel.me == bent.name:
+            bent.counter(counter)
+            return await counter.count(channel.at("count"), shares[channel.me], bent.least)
+        return await counter.count(channel.at("count"), shares[channel.me], least)
+
+    return run_parties(dict.fromkeys(names, role), seed=seed)
+
+
+def failures(outcomes: Mapping[str, Outcome[Found]], honest: str) -> CoveyError:
+    """What an honest trustee ended with."""
+    error = outcomes[honest].error
+    assert isinstance(error, CoveyError)
+    return error
+
+
+@pytest.mark.parametrize("parties", [3, 5])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_trustees_find_what_a_trusted_party_would(parties: int, seed: int) -> None:
+    drawn = Rng(seed_of(seed)).stream("rows")
+    rows = [(drawn.below(4), place) for place in range(12)]
+    for outcome in play(rows, parties, 3, seed=seed).values():
+        found = outcome.unwrap()
+        assert found.sizes == ideal(rows, 3).sizes
+        assert sorted(sorted(group) for group in found.opened) == ideal(rows, 3).opened
+
+
+def test_the_rows_of_small_groups_stay_closed_and_the_order_is_another() -> None:
+    found = play(ROWS, 3, 3)["a"].unwrap()
+    assert found == Found((3, 2, 1, 1), found.opened)
+    assert sorted(found.opened[0]) == [0, 1, 3]
+
+
+@pytest.mark.parametrize("parties", [3, 5])
+def test_those_who_stay_go_on_when_a_trustee_is_gone(parties: int) -> None:
+    outcomes = play(ROWS, parties, 2, gone="b")
+    assert sorted(sorted(group) for group in outcomes["a"].unwrap().opened) == [[0, 1, 3], [2, 5]]
+
+
+def test_two_or_four_trustees_are_refused_and_too_few_that_stay() -> None:
+    for count in (2, 4):
+        with pytest.raises(InputError, match="there must be 3 or 5"):
+            Trustees.of(NAMES[:count], "a")
+    with pytest.raises(Aborted, match="1 trustees are left, 2 are needed"):
+        Trustees.of(NAMES[:3], "a").without("b").without("c")
+
+
+def _gives_false_shares(counter: Counter) -> None:
+    known = counter.trustees
+    counter.trustees = FalseShare(known.names, known.me, known.present)
+
+
+def test_of_five_trustees_who_gave_a_false_share_is_named_and_of_three_it_is_noticed() -> None:
+    error = failures(play(ROWS, 5, 3, bent=Bent("d", _gives_false_shares)), "a")
+    assert isinstance(error, PeerError)
+    assert error.party == "d"
+    error = failures(play(ROWS, 3, 3, bent=Bent("b", _gives_false_shares)), "a")
+    assert isinstance(error, Aborted)
+    assert "do not fit each other" in str(error)
+
+
+@pytest.mark.parametrize("how", [Swaps, Repeats, Drops, Shifts])
+def test_a_false_shuffle_is_noticed_before_anything_is_opened(how: type[FalsePass]) -> None:
+    def bend(counter: Counter) -> None:
+        counter.shuffler = how(counter.shuffler.seeds, counter.shuffler.weights)
+
+    error = failures(play(ROWS, 3, 3, bent=Bent("b", bend)), "a")
+    assert "not those before it" in str(error)
+
+
+def test_a_false_product_is_noticed_before_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = supply._multiply
+
+    async def false(channel: Channel, trustees: Trustees, count: int) -> supply.Triples:
+        made = await honest(channel, trustees, count)
+        if trustees.me != "b":
+            return made
+        return replace(made, product=numbers([(made.product[0] + 1) % FQ.prime, *made.product[1:]]))
+
+    reduce = supply.shares.reduce
+    monkeypatch.setattr(supply, "_multiply", false)
+    assert "do not fit each other" in str(failures(play(ROWS, 3, 3), "a"))
+
+    async def reduced(channel: Channel, kind: object, of: object, dealing: object, product: Words) -> Words:
+        if channel.me == "b" and "supply" in channel.step:
+            product = numbers([(product[0] + 1) % FQ.prime, *product[1:]])
+        return await reduce(channel, kind, of, dealing, product)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(supply, "_multiply", honest)
+    monkeypatch.setattr(supply.shares, "reduce", reduced)
+    assert "a product that the trustees made is false" in str(failures(play(ROWS, 3, 3), "a"))
+
+
+def test_a_false_share_in_the_exponent_is_noticed_and_of_five_named() -> None:
+    async def nothing(channel: Channel) -> Channel:
+        return channel
+
+    channel = run_parties({"a": nothing})["a"].unwrap()
+    for parties in (3, 5):
+        shares = sharing.share(numbers([5, 6]), (parties - 1) // 2, parties, Rng(seed_of(3)).stream("x"), FQ)
+        powers = {place: generator_times(Scalars.of(own.tolist())) for place, own in enumerate(shares, start=1)}
+        trustees = Trustees.of(NAMES[:parties], "a")
+        total, scale = trustees.open_power(channel, powers)
+        assert total == generator_times(Scalars.of([5 * scale, 6 * scale]))
+        powers[3] = powers[3].plus(powers[1])
+        with pytest.raises(PeerError if parties == 5 else Aborted) as caught:
+            trustees.open_power(channel, powers)
+        assert parties == 3 or "'c'" in str(caught.value)
+
+
+def test_a_trustee_that_asks_for_a_smaller_group_gets_no_share_of_it() -> None:
+    outcomes = play(ROWS, 3, 3, bent=Bent("b", least=2))
+    assert isinstance(outcomes["b"].error, CoveyError)
+    for honest in "ac":
+        error = failures(outcomes, honest)
+        assert isinstance(error, PeerError)
+        assert (error.party, error.reason) == ("b", "5 values, expected 3")
