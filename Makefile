@@ -43,7 +43,7 @@ test-thorough: install kernels  ## the same and more seeds, faults, pages and pe
 test-slow: install kernels  ## the rest: every kill and storm, whole tables; some hours
 	COVEY_THOROUGH=1 $(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
 
-lint: install  ## ruff and mypy
+lint: install  ## ruff, and mypy in strict mode: the package, tests, benchmarks and scripts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

@@ -105,7 +105,6 @@ def leaving(
     vanish: Vanish = lambda name, header: False,
     *,
     refuse: Sequence[str] = (),
-    forgiving: bool = True,
 ) -> Outcome:
     """A run in which whoever `vanish` says leaves."""
     return asyncio.run(_leaving(study, people, vanish, refuse))

@@ -22,6 +22,7 @@ from covey.party.collection.invitation import Invitation
 from covey.party.collection.responding import prepare
 from covey.party.identity import keys as keyring
 from covey.wire import frame as frames
+from covey.wire.contact import Address
 from covey.wire.frame import Header
 from covey.wire.standing import connection, gate, words
 from covey.wire.standing.gate import Gate, Sparing
@@ -156,9 +157,7 @@ async def test_a_respondent_does_not_speak_to_another_collector_than_the_invited
         assert not running.collection.register.held.enrolled
 
 
-def false_address(town: Town) -> object:
-    from covey.wire.contact import Address
-
+def false_address(town: Town) -> Address:
     return Address.parse(town.address)
 
 
@@ -417,7 +416,7 @@ def test_the_gate_counts_strangers_and_forgets_those_who_are_known() -> None:
 
 
 def test_a_log_that_is_flooded_says_how_much_it_left_out() -> None:
-    now, lines = [0.0], []
+    now, lines = [0.0], list[str]()
     log = Sparing(lines.append, clock=lambda: now[0])
     for _ in range(500):
         log("tls", "a caller was refused")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from tests.collection.leavers import leaving
+from tests.collection.leavers import Vanish, leaving
 from tests.harness.collect_cases import HUB, Person, names_of, study_of
 
 from covey.errors import Left, PeerError, Unmet
@@ -29,7 +29,7 @@ def trustees(count: int = 7) -> tuple[str, ...]:
     return tuple(sorted({sender for sender, tag in outcome.tags if tag == "collect.parcel" and sender != HUB}))
 
 
-def at(name: str, tag: str, number: int = 0) -> object:
+def at(name: str, tag: str, number: int = 0) -> Vanish:
     """Vanishes before its message of that type (and number among those of that type)."""
     seen = [0]
 

@@ -12,7 +12,7 @@ from typing import cast
 
 import pytest
 from tests.collection.town import Town, collecting, everyone
-from tests.harness.clock import on_real_clock, run_jumping
+from tests.harness.clock import JumpingLoop, on_real_clock, run_jumping
 from tests.harness.disk import Disk, failing
 
 from covey.cli import main
@@ -167,6 +167,7 @@ def test_only_who_is_asked_and_silent_for_the_whole_deadline_has_left() -> None:
 
     async def watch() -> None:
         loop = asyncio.get_running_loop()
+        assert isinstance(loop, JumpingLoop)
         hub = SimpleNamespace(last_letter={}, expel=lambda name, why: expelled.append((name, loop.time())))
         channel = SimpleNamespace(waiting=waiting)
         board = SimpleNamespace(due=lambda due: None)
@@ -195,11 +196,12 @@ def test_a_collector_that_was_stalled_blames_nobody_for_it() -> None:
 
     async def watch() -> None:
         loop = asyncio.get_running_loop()
+        assert isinstance(loop, JumpingLoop)
         hub = SimpleNamespace(last_letter={}, expel=lambda name, why: expelled.append(name))
         channel, board = SimpleNamespace(waiting={"one", "two"}), SimpleNamespace(due=lambda due: None)
         task = asyncio.create_task(expel_late(hub, channel, board, 60.0))  # type: ignore[arg-type]
         await asyncio.sleep(10)
-        loop._jumping.now += 3600.0  # type: ignore[attr-defined] - the machine was suspended for an hour
+        loop.suspend(3600.0)
         await asyncio.sleep(40)
         assert not expelled
         await asyncio.sleep(20)

@@ -190,7 +190,7 @@ async def collecting(town: Town, quorum: int, *, phase_seconds: float = 30.0) ->
         collection.journal.close()
 
 
-def at_phase(person: Respondent, phase: str, then: Callable[[], None]) -> None:
+def at_phase(person: Respondent, phase: str, then: Callable[[], object]) -> None:
     """Lets something happen, once, when that person's role reaches a phase."""
     done: list[bool] = []
 

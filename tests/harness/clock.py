@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import selectors
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Executor
 from functools import wraps
 from typing import ParamSpec, TypeVar
@@ -54,6 +54,10 @@ class JumpingLoop(asyncio.SelectorEventLoop):
         """Seconds since the loop was made, on the clock that jumps."""
         return self._jumping.now
 
+    def suspend(self, seconds: float) -> None:
+        """Lets time pass in which nothing runs, as on a machine that sleeps."""
+        self._jumping.now += seconds
+
     def run_in_executor(self, executor: Executor | None, func: Callable[..., T], *args: object) -> asyncio.Future[T]:
         """Runs work in a thread; the clock stands still until it is done."""
         self._jumping.threads += 1
@@ -73,7 +77,7 @@ class JumpingLoop(asyncio.SelectorEventLoop):
         self._jumping.threads -= 1
 
 
-def run_jumping(work: Coroutine[object, None, T]) -> T:
+def run_jumping(work: Awaitable[T]) -> T:
     """Runs a coroutine to its end on a clock that jumps."""
     answers: list[T] = []
 

@@ -15,21 +15,22 @@ from covey.errors import CoveyError
 from covey.wire import Channel, Link, MemoryNetwork, Tally, gather, open_channel
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 Role = Callable[[Channel], Awaitable[T]]
 
 SESSION = b"a test's session"
 
 
 @dataclass
-class Outcome(Generic[T]):
+class Outcome(Generic[T_co]):
     """How one party's run ended: an answer or an error, and what it had sent and read by then."""
 
-    answer: T | None
+    answer: T_co | None
     error: CoveyError | None
     tally: Tally
     notebook: Notebook
 
-    def unwrap(self) -> T:
+    def unwrap(self) -> T_co:
         """The answer; raises the error if there is none."""
         if self.error is not None:
             raise self.error

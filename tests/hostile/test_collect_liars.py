@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 from tests.harness.collect_cases import HUB, study_of, trial_of
@@ -10,12 +10,12 @@ from tests.harness.harness import answers as answers_of
 from tests.harness.harness import run
 from tests.harness.trial import Trial
 
-from covey.crypto.elgamal import Ciphertexts, encrypt
+from covey.crypto.elgamal import Ciphertexts, KeyShare, encrypt
 from covey.crypto.group import Points, Scalars
 from covey.crypto.seal import Sealed
 from covey.errors import CoveyError, PeerError
 from covey.protocols.collect import answers, collector, fetch, index, keys, post, release, respondent, submit, zero_test
-from covey.wire import Channel
+from covey.wire import Channel, Message
 
 PEOPLE = [(1, "F", "good"), (2, "F", "bad"), (29, "M", "fair"), (30, "M", "good")]
 
@@ -180,7 +180,7 @@ def test_a_key_without_its_secret_is_refused(monkeypatch: pytest.MonkeyPatch) ->
     async def unproved(channel: Channel, hub: str) -> keys.Membership:
         if channel.me != "r03":
             return await original(channel, hub)
-        own = keys.KeyShare(channel.rng.stream("lie"))
+        own = KeyShare(channel.rng.stream("lie"))
         await channel.at("enrol").send(hub, keys.Enrolled(own.public, bytes(64)))
         return await original(channel, hub)
 
@@ -190,16 +190,16 @@ def test_a_key_without_its_secret_is_refused(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_letter_that_was_altered_on_its_way_does_not_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def meddling(channel: Channel, members: tuple[str, ...], letters: int) -> None:
+    async def meddling(channel: Channel, lines: Sequence[tuple[str, str]], letters: int) -> None:
         original_send = Channel.send
 
-        async def send(self: Channel, to: str, message: object) -> None:
+        async def send(self: Channel, to: str, message: Message) -> None:
             if isinstance(message, post.Parcel) and self.me == HUB:
                 message = post.Parcel(message.sealed[:-1] + bytes([message.sealed[-1] ^ 1]))
-            await original_send(self, to, message)  # type: ignore[arg-type]
+            await original_send(self, to, message)
 
         monkeypatch.setattr(Channel, "send", send)
-        await original(channel, members, letters)
+        await original(channel, lines, letters)
 
     original = post.carry
     monkeypatch.setattr(post, "carry", meddling)

@@ -112,8 +112,8 @@ async def _read(channel: Channel) -> object:
 
 
 def test_the_sign_of_suppression_is_no_value_where_the_study_lists_none_either() -> None:
-    async def liar(channel: Channel) -> object:
-        return await channel.send("fair", Tuples(["*"], words(2), False))
+    async def liar(channel: Channel) -> None:
+        await channel.send("fair", Tuples(["*"], words(2), False))
 
     error = run_parties({"fair": _read, "liar": liar})["fair"].error
     assert isinstance(error, PeerError) and "no tuple of the study" in str(error)

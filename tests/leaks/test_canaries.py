@@ -12,7 +12,7 @@ from tests.harness.leaks import sightings
 from tests.harness.trial import Marked, of_block
 
 from covey.secure import sum as secure_sum
-from covey.wire import Channel, Message
+from covey.wire import Channel, Message, Vector
 
 MARKED = sorted(name for name, case in CASES.items() if case.marked is not None)
 
@@ -59,7 +59,7 @@ def test_a_toy_that_skips_its_masks_is_caught(quick_path: Path) -> None:
 
     async def role(channel: Channel, mine: tuple[int, ...]) -> object:
         vector = np.array(mine, dtype=np.uint64)
-        await channel.exchange(secure_sum.Masked(secure_sum.Vector(vector)))
+        await channel.exchange(secure_sum.Masked(Vector(vector)))
         return None
 
     trial = of_block("toy", figures, role, {"a": None, "b": None})

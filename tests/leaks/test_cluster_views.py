@@ -11,6 +11,7 @@ from tests.harness.hospitals import Person, draw_people, stream_of, study_of, tr
 from tests.harness.parties import Outcome, run_parties
 from tests.harness.spent import heard, shapes
 
+from covey.arrays import Bits
 from covey.protocols.cluster_rows import divide, guarded
 from covey.protocols.cluster_rows.ideal import SILENT
 from covey.protocols.cluster_rows.party import Disclosures, Party, SecureBlocks
@@ -116,7 +117,7 @@ def test_the_strict_schedule_opens_the_numbers_of_parts_that_are_formed_and_of_n
     cuts: list[tuple[int, list[int]]] = []
     carry_out = divide.carry_out
 
-    def watched(problem: Problem, clusters: Clusters, may_cut: divide.Bits, cut: divide.Cuts) -> divide.Division:
+    def watched(problem: Problem, clusters: Clusters, may_cut: Bits, cut: divide.Cuts) -> divide.Division:
         for place in np.flatnonzero(cut.column >= 0):
             cell = place * problem.columns + cut.column[place]
             parts = cut.count[cut.separate & (cut.below.cell == cell)].tolist()

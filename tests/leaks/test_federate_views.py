@@ -44,7 +44,10 @@ def seen_in_a_run(seed: int, *, together: bool, alpha: float) -> Features:
     first, second = (
         OwnUsers.of(params, tables[name], derive(seed_of(seed), name)) for name in (params.first, params.second)
     )
-    groups, sides, depth, dense = [Group("", np.arange(PEOPLE))], defaultdict(str), {}, defaultdict(str)
+    groups = [Group("", np.arange(PEOPLE))]
+    sides: defaultdict[int, str] = defaultdict(str)
+    dense: defaultdict[int, str] = defaultdict(str)
+    depth: dict[int, int] = {}
     while groups:
         group = groups.pop()
         step, halves = turn(params, first, second, group, keeps)
@@ -59,7 +62,7 @@ def seen_in_a_run(seed: int, *, together: bool, alpha: float) -> Features:
                 for member in half.members.tolist():
                     sides[member] += half.path[-1]
                     dense[member] += half.path[-1] + more
-    found = []
+    found: Features = []
     for member in second.holding(np.arange(PEOPLE)).tolist():
         uid = params.population[member]
         stay, weight, ill = users[INSURER][uid]
@@ -80,9 +83,9 @@ def auc(*, together: bool, alpha: float) -> float:
     """A naive Bayes classifier trained on two thirds of the runs, judged on the rest."""
     runs = [seen_in_a_run(seed, together=together, alpha=alpha) for seed in range(RUNS)]
     counted: defaultdict[tuple[int, str], Floats] = defaultdict(lambda: np.ones(2))
-    for features, real in (each for one in runs[: 2 * RUNS // 3] for each in one):
+    for features, is_real in (each for one in runs[: 2 * RUNS // 3] for each in one):
         for place, value in enumerate(features):
-            counted[place, value][int(real)] += 1
+            counted[place, value][int(is_real)] += 1
     judged = [each for one in runs[2 * RUNS // 3 :] for each in one]
     odds = np.array([sum(np.log(counted[p, v][1] / counted[p, v][0]) for p, v in enumerate(f)) for f, _ in judged])
     real = np.array([real for _, real in judged])

@@ -27,7 +27,7 @@ from tests.protocols.generalizers import (
 
 from covey.arrays import Longs
 from covey.crypto.commutative import BlindingKey
-from covey.crypto.elgamal import Ciphertexts, KeyShare, encrypt, opened
+from covey.crypto.elgamal import Ciphertexts, KeyShare, encrypt, opened, rerandomise
 from covey.crypto.group import POINT_BYTES, Points, Scalar, Scalars, generator_times, hash_to_group
 from covey.crypto.rng import Rng, Stream, derive
 from covey.protocols.generalize import compare, hidden, leakage
@@ -381,16 +381,15 @@ def guesses_right(rerandomise: Callable[[Ciphertexts, Points], Ciphertexts]) -> 
 def test_without_fresh_randomness_the_encryptor_could_test_who_is_in_a_group() -> None:
     assert guesses_right(lambda test, key: test)
     stream = Rng(seed_of(6)).stream("fresh")
-    assert not guesses_right(lambda test, key: hidden.rerandomise(test, key, stream))
+    assert not guesses_right(lambda test, key: rerandomise(test, key, stream))
 
 
 def test_what_the_adder_returns_was_re_randomised_and_shuffled(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[int] = []
-    real = hidden.rerandomise
 
     def watched(ciphertexts: Ciphertexts, key: Points, stream: Stream) -> Ciphertexts:
         calls.append(len(ciphertexts))
-        return real(ciphertexts, key, stream)
+        return rerandomise(ciphertexts, key, stream)
 
     monkeypatch.setattr(hidden, "rerandomise", watched)
     orders = set()

@@ -7,6 +7,7 @@ parties really saw, by every statistic below.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -47,7 +48,7 @@ def looks_uniform(words: Words, field: Field, bins: int = 64) -> bool:
     """Whether the highest bits are spread as chance spreads them (a miss in about 10^5)."""
     counts = np.bincount((words >> np.uint64(field.bits - 6)).astype(np.int64), minlength=bins)
     chi = float(np.sum((counts - len(words) / bins) ** 2 / (len(words) / bins)))
-    return abs(chi - (bins - 1)) < 4.5 * (2 * (bins - 1)) ** 0.5
+    return abs(chi - (bins - 1)) < 4.5 * math.sqrt(2 * (bins - 1))
 
 
 def parts(outcomes: Outcomes, sender: str, kind: type[threshold_test.Part] | type[purity.OpenedParts]) -> list[Words]:

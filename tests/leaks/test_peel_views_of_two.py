@@ -9,10 +9,12 @@ messages of the same types, sizes and order, those that are bound by an answer t
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -37,6 +39,7 @@ from covey.wire import Channel, MemoryNetwork, Message, gather
 
 Outcomes = Mapping[str, Outcome[pa.Table]]
 
+M = TypeVar("M", bound=Message)
 NAMES = ("p0", "p1")
 BOUND = (couple.Alone, choice.Answers, match.Result)
 """What is bound by the functionality's answers and nothing else."""
@@ -212,14 +215,14 @@ def shapes(outcomes: Outcomes, me: str, other: str) -> list[tuple[str, str, int,
     )
 
 
-def messages(outcomes: Outcomes, me: str, other: str, kind: type[Message]) -> list[Message]:
-    return list(heard(outcomes[me], other, kind))
+def messages(outcomes: Outcomes, me: str, other: str, kind: type[M]) -> list[M]:
+    return heard(outcomes[me], other, kind)
 
 
 def looks_random(raw: bytes) -> bool:
     """Whether as many bits are set as chance sets, and neighbours agree as often (a miss in about 10^5)."""
     bits = np.unpackbits(np.frombuffer(raw, dtype=np.uint8)).astype(int)
-    far = 4.5 * 0.5 * len(bits) ** 0.5
+    far = 4.5 * 0.5 * math.sqrt(len(bits))
     agree = int((bits[1:] == bits[:-1]).sum())
     return abs(int(bits.sum()) - len(bits) / 2) < far and abs(agree - (len(bits) - 1) / 2) < far
 
@@ -232,7 +235,7 @@ def insides(points: Points) -> bytes:
 def hidden(outcomes: Outcomes, me: str, other: str) -> dict[str, bytes]:
     """What this party had that no answer binds, by kind."""
 
-    def all_of(kind: type[Message]) -> list[Message]:
+    def all_of(kind: type[M]) -> list[M]:
         return messages(outcomes, me, other, kind)
 
     kinds = {
@@ -262,8 +265,8 @@ def test_a_simulator_without_the_others_records_cannot_be_told_from_the_other_pa
     assert min(asked["tests"] // 50, asked["named"], asked["compared"], asked["totals"] // 8) > 3  # all kinds matter
     assert both.real[me].unwrap().equals(both.ideal[me].unwrap())
     assert shapes(both.real, me, other) == shapes(both.ideal, me, other)
-    for kind in BOUND:
-        assert messages(both.real, me, other, kind) == messages(both.ideal, me, other, kind)
+    for told in BOUND:
+        assert messages(both.real, me, other, told) == messages(both.ideal, me, other, told)
     views = [hidden(outcomes, me, other) for outcomes in (both.real, both.ideal)]
     assert set(views[0]) == set(views[1])
     for kind, raw in views[0].items():

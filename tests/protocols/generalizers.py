@@ -21,7 +21,7 @@ from covey.protocols.generalize.rounds import Round
 from covey.protocols.shared import columns
 from covey.study import Study
 from covey.table import Table
-from covey.wire import Channel, Message
+from covey.wire import Channel
 
 STUDY = """
 [study]
@@ -106,16 +106,13 @@ def groups_of(label: Longs) -> list[set[int]]:
 
 
 def seen_lists(
-    outcome: Outcome[object], peer: str, sizes: type[Message], points: type[Message]
+    outcome: Outcome[object], peer: str, sizes: type[Sizes | Resized], points: type[Grouped | Regrouped]
 ) -> list[list[list[bytes]]]:
     """The lists of groups that a party had of its peer, one for each round, as lists of encrypted people."""
     rounds_of = []
     for size, listed in zip(heard(outcome, peer, sizes), heard(outcome, peer, points), strict=True):
-        elements = list(listed.points)  # type: ignore[attr-defined]
-        edges = np.cumsum(size.values.words.astype(int))  # type: ignore[attr-defined]
-        rounds_of.append(
-            [elements[edge - own : edge] for edge, own in zip(edges, size.values.words.astype(int), strict=True)]
-        )  # type: ignore[attr-defined]
+        elements, members = list(listed.points), size.values.words.astype(int)
+        rounds_of.append([elements[edge - own : edge] for edge, own in zip(np.cumsum(members), members, strict=True)])
     return rounds_of
 
 

@@ -16,6 +16,9 @@ from tests.harness.spent import heard, said, shapes, spent
 from tests.harness.tiers import examples
 from tests.harness.town import Town
 
+from covey.crypto import keyvalue
+from covey.crypto.commutative import BlindingKey
+from covey.crypto.group import hash_to_group
 from covey.errors import Aborted, InputError, PeerError
 from covey.secure import align as block
 from covey.secure import lists
@@ -32,7 +35,7 @@ def roles(inputs: Ids) -> dict[str, Role[list[int]]]:
         async def aligned(channel: Channel) -> list[int]:
             found = await block.align(channel.at("align"), mine)
             assert len(found) == len(found.rows)
-            return found.rows.tolist()
+            return [int(row) for row in found.rows]
 
         return aligned
 
@@ -125,11 +128,11 @@ def lying_leader(found: int, words: Sequence[int]) -> Role[list[int]]:
     async def lie(channel: Channel) -> list[int]:
         channel = channel.at("align")
         rng = channel.rng.child("lie")
-        asked = block.BlindingKey(rng.stream("key")).blind(block.hash_to_group([b"1", b"2"], "lie"))
+        asked = BlindingKey(rng.stream("key")).blind(hash_to_group([b"1", b"2"], "lie"))
         await lists.send(channel, "b", block.Asked, [asked])
         await lists.receive(channel, "b", block.Answered, due=2)
         store = await channel.receive("b", block.Store)
-        await channel.receive_all("b", block.Cells, 2 * block.keyvalue.cells(store.keys))
+        await channel.receive_all("b", block.Cells, 2 * keyvalue.cells(store.keys))
         await channel.send("b", block.Found(found))
         await channel.send("b", block.Tags(Vector(np.array(words, dtype=np.uint64))))
         return []

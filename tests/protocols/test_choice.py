@@ -26,7 +26,7 @@ def both(numbers: dict[str, list[int]], bound: int, seed: int = 0) -> list[list[
         first = await pair.reaches(channel.at("one"), mine, bound)
         again = await pair.reaches(channel.at("two"), mine, bound)
         assert np.array_equal(first, again)
-        return first.tolist()
+        return [bool(each) for each in first]
 
     return [outcome.unwrap() for outcome in run_parties(dict.fromkeys(numbers, role), seed=seed).values()]
 

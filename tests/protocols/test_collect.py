@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from tests.harness.collect_cases import HUB, Person, names_of, study_of, trial_of
 from tests.harness.harness import answers, run, spent
-from tests.harness.parties import SESSION, run_parties
+from tests.harness.parties import SESSION, Role, run_parties
 from tests.harness.tiny_keys import TINY
 from tests.harness.trial import Trial
 from tests.protocols.collectors import Seen, anyone, drawn_positions, finished, ranks, seen
@@ -164,9 +164,10 @@ def test_who_names_the_session_does_not_name_the_trustees() -> None:
     async def respond(channel: Channel) -> keys.Membership:
         return await keys.join(channel, HUB)
 
+    roles: dict[str, Role[keys.Enrolment | keys.Membership]] = {HUB: collect, **dict.fromkeys(names_of(9), respond)}
     drawn = {}
     for seed in range(3):
-        ends = run_parties({HUB: collect, **dict.fromkeys(names_of(9), respond)}, seed=seed)  # type: ignore[dict-item]
+        ends = run_parties(roles, seed=seed)
         made = ends.pop(HUB).unwrap()
         assert isinstance(made, keys.Enrolment)
         assert made.trustees == keys.chosen(keys.lot_of(SESSION, made.letters), names_of(9), 3)[0]
@@ -192,8 +193,9 @@ def test_a_class_whose_members_answer_alike_joins_a_neighbour_and_nothing_else_c
     trial = trial_of(study, people)
     ends = finished(trial)
     assert answers(trial, ends) == trial.ideal
-    figures = ends[HUB].finished and ends[HUB].finished.figures
-    assert figures is not None and figures.classes == 1 and (figures.l_reached or 0) >= 1.4
+    end = ends[HUB].finished
+    assert end is not None and end.figures is not None
+    assert end.figures.classes == 1 and (end.figures.l_reached or 0) >= 1.4
 
 
 def test_an_l_that_is_no_small_fraction_is_kept_as_it_is_written() -> None:
@@ -294,7 +296,7 @@ def test_a_fine_grid_is_read_privately_and_gives_the_same_release() -> None:
         {"income": ["3", "3", "150", "150"], "area": ["7", "7", "99", "99"], "mood": ["a", "b", "c", "d"]}
     )
     release = simulate(study, people, seed=4)
-    assert sorted(zip(*release.table.to_pydict().values(), strict=True)) == [
+    assert sorted(zip(*release.arranged.to_pydict().values(), strict=True)) == [
         ("150", "99", "c"), ("150", "99", "d"), ("3", "7", "a"), ("3", "7", "b"),
     ]  # fmt: skip
 

@@ -276,7 +276,8 @@ def test_the_figures_say_how_diverse_the_classes_are() -> None:
     one = columns.ReleasedRows(
         np.array([0, 0, 0, 1, 1, 1]), np.array([[0, 0], [1, 1]], np.int32), {"ill": ills, "bill": ["1"] * 6}
     )
-    assert columns.result(study, one).figures.l_reached == 1.5
+    figures = columns.result(study, one).figures
+    assert figures is not None and figures.l_reached == 1.5
 
 
 def test_a_missing_exact_value_stands_only_where_the_study_lets_it() -> None:

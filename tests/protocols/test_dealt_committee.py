@@ -20,16 +20,18 @@ from covey.crypto.rng import Rng
 from covey.crypto.threshold_paillier import Primes, ShamirKey, deal_shamir
 from covey.errors import InputError, PeerError
 from covey.protocols.collect import dealt_committee
+from covey.protocols.collect.committee import places
 from covey.protocols.collect.dealt_committee import LEAKAGE, Cut
 from covey.wire import Channel, MemoryNetwork, Message
 from covey.wire import frame as frames
 from covey.wire.message import decode, encode, tag_of
 
 M = TypeVar("M", bound=Message)
+Named = dealt_committee.NamedShamir | dealt_committee.NamedAsmuthBloom
 MEMBERS = ("a", "b", "c")
 DEALER, OPENER, BITS = "dealer", "opener", TINY
 CUTS: tuple[Cut, ...] = ("shamir", "asmuth-bloom")
-PLACES = dealt_committee.places(MEMBERS)
+PLACES = places(MEMBERS)
 
 
 def roles(
@@ -73,6 +75,11 @@ class Bent(MemoryNetwork):
         await super().carry(sender, recipient, frame)
 
 
+def replaced_by(message: M) -> Callable[[M], M]:
+    """Says another message in place of any."""
+    return lambda said: message
+
+
 def blamed(outcomes: dict[str, Outcome[object]], by: str, party: str) -> str:
     error = outcomes[by].error
     assert isinstance(error, PeerError), error
@@ -108,7 +115,7 @@ def test_runs_are_deterministic(cut: Cut) -> None:
 @pytest.mark.parametrize("cut", CUTS)
 def test_parts_reach_the_opener_only_and_the_opener_gets_no_share(cut: Cut) -> None:
     outcomes = run_parties(roles(cut))
-    kind = dealt_committee.NamedShamir if cut == "shamir" else dealt_committee.NamedAsmuthBloom
+    kind: type[Named] = dealt_committee.NamedShamir if cut == "shamir" else dealt_committee.NamedAsmuthBloom
     [named] = heard(outcomes[OPENER], DEALER, kind)
     assert named.share == b""
     for name in (DEALER, *MEMBERS):
@@ -184,9 +191,8 @@ def test_a_proof_of_another_length_is_refused(size: int) -> None:
 
 def test_a_part_that_is_no_element_is_refused() -> None:
     for value in (bytes(64), b"\xff" * 64):
-        network = Bent(
-            dealt_committee.Unlocked, lambda message, v=value: dealt_committee.Unlocked(Residues(v * 3, 64)), sender="c"
-        )
+        unlocked = dealt_committee.Unlocked(Residues(value * 3, 64))
+        network = Bent(dealt_committee.Unlocked, replaced_by(unlocked), sender="c")
         blamed(run_parties(roles("shamir"), network=network), OPENER, "c")
 
 

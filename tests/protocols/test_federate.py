@@ -16,6 +16,7 @@ from tests.harness.federate_cases import (
     CURIOUS,
     GYM,
     INSURER,
+    Users,
     draw_users,
     lasting_of,
     owns_of,
@@ -143,7 +144,7 @@ def test_the_populations_content_is_part_of_the_studys_hash() -> None:
 def test_rows_of_strangers_and_repeated_ids_are_refused_without_being_quoted() -> None:
     study = study_of(4)
     params = Parameters.of(study)
-    users = {GYM: {"u0": ("1", "F"), "u77": ("2", "M")}, INSURER: {"u0": ("1", "50", "no")}}
+    users: Users = {GYM: {"u0": ("1", "F"), "u77": ("2", "M")}, INSURER: {"u0": ("1", "50", "no")}}
     with pytest.raises(InputError, match="1 rows have an id that the population does not list") as caught:
         OwnUsers.of(params, tables_of(study, users)[GYM], lasting_of(GYM))
     assert "u77" not in str(caught.value)
@@ -302,8 +303,8 @@ def test_where_everyone_is_too_few_or_too_many_nothing_is_released_and_one_bit_i
         assert error.exit_code == 1
         assert str(error) == INFEASIBLE
         assert not any(digit in str(error) for digit in "0123456789")
-    assert isinstance(ends[CURIOUS].error, Aborted)
-    assert ends[CURIOUS].error.exit_code == 1
+    error = ends[CURIOUS].error
+    assert isinstance(error, Aborted) and error.exit_code == 1
     assert all(end.finished is None for end in ends.values())
     assert not any("divide/0" in line.step for line in lines(ends))
 
@@ -355,7 +356,7 @@ def test_the_trusted_party_names_the_smallest_delta() -> None:
 
 def test_the_smallest_delta_counts_exact_values_where_presence_does() -> None:
     """Half of either provider's users are common; but of the insurer's, all who are ill."""
-    users = {
+    users: Users = {
         GYM: {f"u{n}": (str(n), "F") for n in (*range(6), *range(12, 18))},
         INSURER: {f"u{n}": ("1", "50", "yes" if n < 3 else "no") for n in range(12)},
     }
@@ -443,8 +444,8 @@ def test_the_recipient_alone_gets_the_release_and_figures() -> None:
         finished = ends[name].finished
         assert finished is not None
         assert finished.release is None
-    assert ends[CURIOUS].finished is not None
-    assert ends[CURIOUS].finished.release is not None
+    finished = ends[CURIOUS].finished
+    assert finished is not None and finished.release is not None
 
 
 def test_both_schedules_release_the_same() -> None:
@@ -453,9 +454,9 @@ def test_both_schedules_release_the_same() -> None:
         run(trial_of(study_of(POPULATION, options=f'schedule = "{schedule}"\ncandidates = 3'), users))
         for schedule in ("level", "paper")
     ]
-    releases = [ends[CURIOUS].finished.release for ends in found if ends[CURIOUS].finished is not None]
-    assert releases[0] is not None
-    assert releases[0].equals(releases[1])
+    first, second = (ends[CURIOUS].finished for ends in found)
+    assert first is not None and second is not None and first.release is not None
+    assert first.release.equals(second.release)
 
 
 def test_a_level_takes_the_same_number_of_messages_however_many_groups_it_has() -> None:

@@ -189,7 +189,8 @@ def test_a_run_with_another_local_anonymizer_is_the_ideal_and_keeps_k(name: str)
 
 
 def test_whom_a_local_anonymizer_withheld_is_suppressed_with_the_smallest_classes() -> None:
-    partition = Partition(np.arange(6), np.array([0, 0, 0, 1, 1, 1]), np.array([1, 1, 1, 2, 1, 1]), np.zeros((2, 1)))
+    nodes = np.zeros((2, 1), dtype=np.int32)
+    partition = Partition(np.arange(6), np.array([0, 0, 0, 1, 1, 1]), np.array([1, 1, 1, 2, 1, 1]), nodes)
     own = np.array([0, 0, 0, 1, 1, 1, 1, -1])
     assert local._with_all(own, partition, 3).tolist() == [-1, -1, -1, 1, 1, 1, 1, -1]
     assert local._with_all(own[:-1], partition, 3).tolist() == own[:-1].tolist()
@@ -427,7 +428,7 @@ columns = ["code"]
         "b": pa.table({"id": ids, "code": [f"c{n % 3}" for n in range(8)]}),
     }
     release = covey.simulate(study, data, seed=1)
-    assert sorted(release.table["age"].to_pylist()) == ["[0, 3]"] * 4 + ["[4, 7]"] * 4
+    assert sorted(release.arranged["age"].to_pylist()) == ["[0, 3]"] * 4 + ["[4, 7]"] * 4
     assert release.summary["k_reached"] == 4
 
 

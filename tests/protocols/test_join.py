@@ -15,10 +15,11 @@ from tests.harness.spent import heard, said, shapes, spent
 from tests.harness.tiers import examples
 from tests.harness.town import Town
 
-from covey.crypto.elgamal import Ciphertexts, opened
+from covey.crypto.elgamal import Ciphertexts, KeyShare, opened
 from covey.crypto.group import POINT_BYTES, Points, Scalar, powers
 from covey.crypto.rng import Stream
 from covey.errors import Aborted, InputError, PeerError
+from covey.secure import book
 from covey.secure import join as block
 from covey.secure.join import COST, LEAKAGE, OPENING_COST, Blended, blend, ideal, open_rows
 from covey.secure.jointkey import whole
@@ -246,7 +247,7 @@ def test_without_approval_the_part_of_the_key_stays_at_home() -> None:
 
 def test_a_key_without_a_proof_is_refused() -> None:
     async def liar(channel: Channel) -> Joined:
-        share = block.KeyShare(channel.rng.stream("lie"))
+        share = KeyShare(channel.rng.stream("lie"))
         await channel.at("join").exchange(block.Key(share.public, bytes(64)))
         return None
 
@@ -264,7 +265,7 @@ def dishonest(secret: bytes, announced: int, pages: list[list[bytes]]) -> Role[J
         own = secret or blended.share.surrender().reveal()
         await opening.send("a", block.Share(own, announced))
         for page in pages:
-            await opening.send("a", block.book.Page(page))
+            await opening.send("a", book.Page(page))
         await opening.receive("a", block.Share)
         return None
 

@@ -140,17 +140,17 @@ def at_sites(seed: int = 1) -> dict[str, list[Person]]:
 def test_a_town_that_only_one_site_has_is_never_published() -> None:
     people = at_sites()
     loose = covey.simulate(study_of(3, k=3), {n: frame_of(study_of(3, k=3), own) for n, own in people.items()}, seed=1)
-    assert "d" in set(loose.table.column("town").to_pylist())
+    assert "d" in set(loose.arranged.column("town").to_pylist())
     for mode in ("visit", "wave"):
         kept = agrees(site_study(options=f'mode = "{mode}"'), people)
-        assert set(kept.table.column("town").to_pylist()) == {"*"}  # one child that may not be shown hides them all
+        assert set(kept.arranged.column("town").to_pylist()) == {"*"}  # one child that may not be shown hides them all
         assert any("'town'" in line and "2 parties or more" in line for line in kept.ledger["p2"])
 
 
 def test_towns_that_enough_sites_have_are_published() -> None:
     people = draw_people(3, 60, 2)
     kept = agrees(site_study(), people)
-    assert len(set(kept.table.column("town").to_pylist())) > 2
+    assert len(set(kept.arranged.column("town").to_pylist())) > 2
 
 
 def test_what_may_be_shown_follows_the_papers_rule() -> None:

@@ -18,13 +18,16 @@ from tests.harness.tiers import examples
 from tests.harness.town import Town
 
 from covey.arrays import Longs
+from covey.crypto import seal as crypto_seal
+from covey.crypto.elgamal import KeyShare
 from covey.crypto.group import Points
 from covey.crypto.rng import Label, Stream
 from covey.crypto.seal import Sealed, unseal
 from covey.errors import Aborted, InputError, PeerError
 from covey.secure import batches, shuffle
 from covey.secure.jointkey import whole
-from covey.secure.shuffle import COST, OPENING_COST, Mixed, ideal, leakage, mix, open_rows, pad, unpad
+from covey.secure.padding import pad, unpad
+from covey.secure.shuffle import COST, OPENING_COST, Mixed, ideal, leakage, mix, open_rows
 from covey.wire import Channel, MemoryNetwork, chunks
 
 LENGTH = 12
@@ -213,7 +216,7 @@ def test_a_mixer_that_repeats_alters_or_drops_a_row_is_refused_and_nothing_opens
 def own_rows_of(who: str, monkeypatch: pytest.MonkeyPatch) -> list[Sealed]:
     """Fills with that party's own rows below all layers, and one more of its making, as it seals them."""
     kept: list[Sealed] = []
-    honest = shuffle.seal
+    honest = crypto_seal.seal
 
     def seal(rows: Sequence[bytes], key: Points, stream: Stream, *context: Label) -> Sealed:
         sealed = honest(rows, key, stream, *context)
@@ -292,7 +295,7 @@ def test_a_share_that_was_not_promised_is_refused() -> None:
 
 def test_a_key_without_a_proof_is_refused() -> None:
     async def liar(channel: Channel) -> list[bytes]:
-        share = shuffle.KeyShare(channel.rng.stream("lie"))
+        share = KeyShare(channel.rng.stream("lie"))
         await channel.at("mix").exchange(shuffle.Keys(share.public, share.public, bytes(64)))
         return []
 
@@ -332,6 +335,8 @@ def test_bad_weather_ends_in_the_rows_or_in_a_typed_abort() -> None:
 
 
 def test_the_ledger_says_that_two_parties_hide_nothing_from_each_other() -> None:
-    numbers = {"rows": 9, "submitted": "4, 4, 4", "dummies": 3}
-    assert "whose they are" in leakage(2).sentences(**numbers)[0]
-    assert "without their origin" in leakage(3).sentences(**numbers)[0]
+    def first(parties: int) -> str:
+        return leakage(parties).sentences(rows=9, submitted="4, 4, 4", dummies=3)[0]
+
+    assert "whose they are" in first(2)
+    assert "without their origin" in first(3)

@@ -73,7 +73,7 @@ def suffice(slots: int, n: int, bins: int) -> bool:
     for m in range(min(slots, n)):
         term = term * (n - m) * HASHES // ((m + 1) * (bins - HASHES))
         within += term
-    return bins * (bins**n - within) << 40 < bins**n
+    return bool(bins * (bins**n - within) << 40 < bins**n)
 
 
 def test_all_that_is_compared_has_a_place_where_few_bins_must_hold_it() -> None:

@@ -67,8 +67,15 @@ def test_three_machines_find_each_other_and_agree(tmp_path: Path, machines: dict
             "ip", "netns", "exec", spaces[name], COVEY, "run", str(site.study), "--as", name, "--data", str(site.data),
             "--out", str(site.out), "--keys", str(site.keys), "--approve",
         ]  # fmt: skip
-        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        processes.append(subprocess.Popen(command, cwd=site.folder, text=True, **pipes))
+        process = subprocess.Popen(
+            command,
+            cwd=site.folder,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        processes.append(process)
         time.sleep(0.7)
     told = [process.communicate(timeout=60) for process in processes]
     assert [process.returncode for process in processes] == [0, 0, 0], told

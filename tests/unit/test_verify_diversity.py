@@ -55,7 +55,9 @@ def moved(table: list[tuple[str, str]], cost: Callable[[str, str], float]) -> fl
     worst = 0.0
     for each in classes(table):
         demand = [each[s] / each.total() for s in present]
-        worst = max(worst, float(linprog(prices, A_eq=sums, b_eq=[*demand, *supply], method="highs").fun))
+        flow = linprog(prices, A_eq=sums, b_eq=[*demand, *supply], method="highs")
+        assert flow.fun is not None, flow.message
+        worst = max(worst, float(flow.fun))
     return worst
 
 

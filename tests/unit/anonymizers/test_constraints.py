@@ -77,6 +77,7 @@ def moved_by_linear_program(whole: Longs, own: Longs, cost: Floats) -> float:
     columns = np.kron(np.ones(size), np.eye(size))
     given_, wanted = own / own.sum(), whole / whole.sum()
     flow = linprog(cost.ravel(), A_eq=np.vstack([rows, columns]), b_eq=np.concatenate([given_, wanted]))
+    assert flow.fun is not None, flow.message
     return float(flow.fun)
 
 

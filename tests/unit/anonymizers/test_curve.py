@@ -18,7 +18,7 @@ def grid(sizes: tuple[int, ...]) -> Ints:
     return np.array(list(itertools.product(*(range(size) for size in sizes))), dtype=np.int32).T
 
 
-def ordinary(points: Longs, bits: int) -> Longs:
+def ordinary(points: Ints | Longs, bits: int) -> Longs:
     """The index on the curve of equal sides, by the reference package."""
     return np.array(HilbertCurve(bits, len(points)).distances_from_points(points.T), dtype=np.int64)
 

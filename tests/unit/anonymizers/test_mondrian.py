@@ -24,8 +24,8 @@ def plane(points: list[tuple[int, int]], k: int, side: int = 8) -> Problem:
     return Problem((tree, tree), np.ascontiguousarray(distinct.T), counts.astype(np.int64), costs, scale, k)
 
 
-def classes(problem: Problem, **options: bool) -> list[list[tuple[int, ...]]]:
-    partition = mondrian(problem, **options)
+def classes(problem: Problem, *, relaxed: bool = False) -> list[list[tuple[int, ...]]]:
+    partition = mondrian(problem, relaxed=relaxed)
     return sorted(
         sorted(
             tuple(problem.codes[:, item].tolist())

@@ -28,9 +28,9 @@ def squares(records: int, k: int, *, side: int = 16, seed: int = 7) -> Problem:
     return Problem((tree,) * 3, np.ascontiguousarray(codes), counts.astype(np.int64), costs, scale, k)
 
 
-def run(problem: Problem, name: str, **more: int) -> Partition:
+def run(problem: Problem, name: str, *, seed: int = 0, threads: int | None = None) -> Partition:
     budget = EFFORT if ALGORITHMS[name].budget else None
-    return anonymize(problem, name, budget=budget, **more)
+    return anonymize(problem, name, budget=budget, seed=seed, threads=threads)
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
@@ -82,7 +82,7 @@ def test_t_is_kept_beside_k(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "options"), [("peel", {}), ("mondrian", {}), ("hilbert", {"cost": "loss"}), ("datafly", {})]
 )
-def test_a_column_that_matters_more_keeps_more(name: str, options: dict[str, object]) -> None:
+def test_a_column_that_matters_more_keeps_more(name: str, options: dict[str, str]) -> None:
     problem = squares(1000, 10)
     tree = problem.trees[0]
     costs, scale = integer_costs((tree,) * 3, weights=[1, 8, 1])

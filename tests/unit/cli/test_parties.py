@@ -79,7 +79,7 @@ def test_one_table_is_dealt_and_the_release_does_not_depend_on_how(covey: Covey,
         writer.writerow(["patient", "age", "sex", "diagnosis"])
         writer.writerows([f"P{i}", i % 100, "FM"[i % 2], "flu"] for i in range(300))
     releases = []
-    for number, how in enumerate((["--deal-seed", 1], ["--deal-seed", 2], ["--skew", "age"])):
+    for number, how in enumerate((["--deal-seed", "1"], ["--deal-seed", "2"], ["--skew", "age"])):
         out = study.parent / f"out{number}"
         done = covey("simulate", study, "--table", whole, *how, "--in-process", "--out", out)
         assert done.code == 0, done.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -284,7 +285,7 @@ def test_wrong_lengths_are_refused_everywhere() -> None:
     matrix, table = Matrix(SEED, shape), Table(octets(100, 4), shape)
     asked = ask(matrix, [5], streams(1))
     answers, hint = table.answer(asked.queries), table.hint(matrix)
-    refused = [
+    refused: list[Callable[[], object]] = [
         lambda: Matrix(bytes(31), shape),
         lambda: Table(octets(100, 4)[:-1], shape),
         lambda: Table(octets(100, 4) + b"x", shape),

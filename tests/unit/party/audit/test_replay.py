@@ -15,6 +15,7 @@ from tests.consortium import Site, found, jobs, run_together
 
 from covey import protocols
 from covey.errors import InputError, Unmet
+from covey.files import erase
 from covey.party.audit.folders import audit
 from covey.party.audit.replay import replay
 from covey.party.identity import keys as keyring
@@ -22,7 +23,6 @@ from covey.party.record import transcript_file
 from covey.party.record.forget import forget
 from covey.party.record.names import CERTIFICATE, JOURNAL, LEDGER, RELEASE, SUMMARY, TRANSCRIPT
 from covey.party.record.signatures import vouch
-from covey.party.session.journal import erase
 from covey.protocols import Proposal, Result, Seat, count
 from covey.secure import sum as secure_sum
 from covey.study import Study
