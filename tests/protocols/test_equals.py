@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import pytest
 from tests.harness.network import seed_of
@@ -11,17 +12,21 @@ from tests.harness.parties import Outcome, run_parties
 
 from covey.arrays import Words
 from covey.crypto import sharing
+from covey.crypto.dealing import Dealing
+from covey.crypto.field import Elements
 from covey.crypto.group import Scalars, generator_times
 from covey.crypto.rng import Rng
 from covey.crypto.scalar_field import FQ, numbers
 from covey.errors import Aborted, CoveyError, InputError, PeerError
+from covey.secure import shares as secret_shares
 from covey.secure.equals import supply
 from covey.secure.equals.counting import Counter, Found, ideal
 from covey.secure.equals.shuffling import Shuffler
 from covey.secure.equals.supply import Supply
 from covey.secure.equals.trustees import Trustees
-from covey.wire import Channel
+from covey.wire import Channel, Chunk
 
+E = TypeVar("E", bound=Elements)
 NAMES = ("a", "b", "c", "d", "e")
 ROWS = [(7, 0), (7, 1), (9, 2), (7, 3), (5, 4), (9, 5), (1, 6)]
 
@@ -180,17 +185,17 @@ def test_a_false_product_is_noticed_before_it_is_used(monkeypatch: pytest.Monkey
             return made
         return replace(made, product=numbers([(made.product[0] + 1) % FQ.prime, *made.product[1:]]))
 
-    reduce = supply.shares.reduce
+    reduce = secret_shares.reduce
     monkeypatch.setattr(supply, "_multiply", false)
     assert "do not fit each other" in str(failures(play(ROWS, 3, 3), "a"))
 
-    async def reduced(channel: Channel, kind: object, of: object, dealing: object, product: Words) -> Words:
+    async def reduced(channel: Channel, kind: type[Chunk[E]], of: type[E], dealing: Dealing, product: Words) -> Words:
         if channel.me == "b" and "supply" in channel.step:
             product = numbers([(product[0] + 1) % FQ.prime, *product[1:]])
-        return await reduce(channel, kind, of, dealing, product)  # type: ignore[arg-type]
+        return await reduce(channel, kind, of, dealing, product)
 
     monkeypatch.setattr(supply, "_multiply", honest)
-    monkeypatch.setattr(supply.shares, "reduce", reduced)
+    monkeypatch.setattr(secret_shares, "reduce", reduced)
     assert "a product that the trustees made is false" in str(failures(play(ROWS, 3, 3), "a"))
 
 
