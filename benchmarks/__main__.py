@@ -14,6 +14,7 @@ BENCHMARKS = {
     "wire": "wire",
     "parties": "parties",
     "resume": "resume",
+    "journals": "journals",
     "repeated": "repeated",
     "peel": "protocol_peel",
     "cluster": "protocol_cluster",

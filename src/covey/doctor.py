@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from covey.sizes import spell
+
 OLDEST_PYTHON = (3, 11)
 LEAST_MEMORY = 2**30
 LEAST_SPACE = 256 * 2**20
@@ -106,7 +108,7 @@ def memory() -> Finding:
     if limit.is_file() and (text := limit.read_text().strip()).isdigit():
         total = min(total, int(text))
     fit = total >= LEAST_MEMORY
-    return Finding("memory", fit, _size(total), "" if fit else f"give it {_size(LEAST_MEMORY)} or more")
+    return Finding("memory", fit, spell(total), "" if fit else f"give it {spell(LEAST_MEMORY)} or more")
 
 
 def tls() -> Finding:
@@ -165,7 +167,7 @@ def folder(out: Path) -> Iterator[Finding]:
 def space(place: Path, free: int) -> Finding:
     """Checks that there is room for a journal, a transcript and a release."""
     fit = free >= LEAST_SPACE
-    return Finding("free space", fit, _size(free), "" if fit else f"free {_size(LEAST_SPACE)} in {place}")
+    return Finding("free space", fit, spell(free), "" if fit else f"free {spell(LEAST_SPACE)} in {place}")
 
 
 def file_clock(place: Path, skew: float) -> Finding:
@@ -209,7 +211,3 @@ def _double(value: int) -> int:
 
 def _release(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
-
-
-def _size(count: int) -> str:
-    return f"{count / 2**30:.1f} GiB" if count >= 2**30 else f"{count / 2**20:.0f} MiB"

@@ -34,6 +34,17 @@ def test_a_party_is_killed_before_a_message_after_one_and_in_a_record(place: int
     assert unsafe == []
 
 
+@pytest.mark.parametrize("limit", [0, 3000])
+def test_a_party_whose_journal_keeps_hashes_alone_is_killed_and_resumes_to_the_ideal(
+    limit: int, quick_path: Path
+) -> None:
+    """What was read beyond the limit is asked for again, whichever message or record was the last."""
+    trial = CASES["count"].smallest()
+    chosen, _ = points(trial, quick_path / "counting")
+    for place, point in list(enumerate(chosen))[limit % 7 :: 7]:
+        assert kill(trial, point, quick_path / str(place), limit=limit) == []
+
+
 @pytest.mark.thorough
 def test_a_party_of_a_study_is_killed_at_every_message_and_record(quick_path: Path) -> None:
     assert tried("count", quick_path) == []

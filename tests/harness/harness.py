@@ -27,7 +27,7 @@ from covey.party.record.names import JOURNAL, LOG
 from covey.party.record.run_record import Finished
 from covey.party.record.transcript import Entry, Transcript
 from covey.party.session.approval import approve_always
-from covey.party.session.journal import NO_JOURNAL, Journal, NoJournal
+from covey.party.session.journal import EVERYTHING, NO_JOURNAL, Journal, NoJournal
 from covey.party.session.playing import Participant, take_part
 from covey.party.session.progress import Progress
 from covey.party.session.resume import Run
@@ -44,6 +44,8 @@ class End:
     finished: Finished | None = None
     error: CoveyError | None = None
     killed: bool = False
+    stayed: bool = False
+    """True if it had finished in an earlier run, and nobody came who needed it."""
     phase: str = ""
     """What the party was about when it ended."""
     seconds: float = 0.0
@@ -71,15 +73,21 @@ def part_of(trial: Trial, name: str, seed: int, journal: Journal | NoJournal, lo
     )
 
 
-async def play(trial: Trial, meet: Meet, seed: int, folder: Path | None = None) -> dict[str, End]:
-    """Runs every party once; with a folder, each in one of its own below it, where a cut session goes on."""
+async def play(
+    trial: Trial, meet: Meet, seed: int, folder: Path | None = None, limit: int = EVERYTHING
+) -> dict[str, End]:
+    """Runs every party once; with a folder, each in one of its own below it, where a cut session goes on.
+
+    The limit is that of everyone's journal.
+    """
     ends = {name: End() for name in trial.names}
 
     async def one(name: str) -> None:
         end = ends[name]
         with contextlib.ExitStack() as stack:
             try:
-                end.finished = await _one(trial, name, meet, seed, folder, end, stack)
+                end.finished = await _one(trial, name, meet, seed, folder, limit, end, stack)
+                end.stayed = end.finished is None
             except CoveyError as error:
                 end.error = error
             except Killed:
@@ -94,15 +102,22 @@ async def play(trial: Trial, meet: Meet, seed: int, folder: Path | None = None) 
 
 
 async def _one(
-    trial: Trial, name: str, meet: Meet, seed: int, folder: Path | None, end: End, stack: contextlib.ExitStack
-) -> Finished:
+    trial: Trial,
+    name: str,
+    meet: Meet,
+    seed: int,
+    folder: Path | None,
+    limit: int,
+    end: End,
+    stack: contextlib.ExitStack,
+) -> Finished | None:
     if folder is None:
         part = part_of(trial, name, seed, NO_JOURNAL, Silence())
         _watch(part, end, stack)
         async with meet(name) as link:
             return await take_part(part, link)
     own = folder / name
-    journal = Journal.resume(own / JOURNAL, trial.keys[name].journal)
+    journal = Journal.resume(own / JOURNAL, trial.keys[name].journal, limit=limit)
     stack.callback(journal.close)
     part = part_of(trial, name, seed, journal, RunLog(own / LOG))
     _watch(part, end, stack)
@@ -143,10 +158,11 @@ def run(
     network: MemoryNetwork | None = None,
     folder: Path | None = None,
     doom: Doom | None = None,
+    limit: int = EVERYTHING,
 ) -> dict[str, End]:
     """One run over memory, on a clock that jumps."""
     lines = network or MemoryNetwork(trial.names)
-    return run_jumping(play(trial, over_memory(lines, doom), seed, folder))
+    return run_jumping(play(trial, over_memory(lines, doom), seed, folder, limit))
 
 
 def over_tls(trial: Trial, folder: Path) -> Meet:

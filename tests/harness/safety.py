@@ -19,6 +19,7 @@ from tests.harness.trial import Trial
 
 from covey.crypto.rng import Rng
 from covey.party.record.names import JOURNAL, RELEASE
+from covey.party.session.journal import EVERYTHING
 from covey.wire import MemoryNetwork
 
 CLOSING = "farewell"
@@ -71,16 +72,16 @@ def some_points(trial: Trial, place: int, folder: Path) -> list[Point]:
     ]
 
 
-def kill(trial: Trial, point: Point, folder: Path, seed: int = 0) -> list[str]:
-    """Kills a party at that point, then lets everyone resume."""
+def kill(trial: Trial, point: Point, folder: Path, seed: int = 0, limit: int = EVERYTHING) -> list[str]:
+    """Kills a party at that point, then lets everyone resume; the limit is that of everyone's journal."""
     network = MemoryNetwork(trial.names)
     doom = Doom(point.victim, point.moment, point.at)
     journal = (folder / point.victim / JOURNAL).resolve()
     with dying(doom, journal, lambda: network.leave(point.victim, "was cut off")):
-        ends = run(trial, seed=seed, network=network, folder=folder, doom=doom)
+        ends = run(trial, seed=seed, network=network, folder=folder, doom=doom, limit=limit)
     unsafe = [] if doom.dead else [f"{point}: was never reached"]
     unsafe += list(judge(trial, ends, folder, victim=point.victim))
-    return [f"{point}: {sentence}" for sentence in unsafe + resume(trial, folder, seed + 1)]
+    return [f"{point}: {sentence}" for sentence in unsafe + resume(trial, folder, seed + 1, limit)]
 
 
 def weather_of(seed: int) -> Weather:
@@ -128,7 +129,7 @@ def judge(trial: Trial, ends: Mapping[str, End], folder: Path, victim: str | Non
                 yield f"{name} has another result than the ideal"
         elif end.killed and name != victim:
             yield f"{name} died of another party's death"
-        elif end.error is None and not end.killed:
+        elif end.error is None and not end.killed and not end.stayed:
             yield f"{name} neither finished nor said why not"
         release = folder / name / RELEASE
         if release.exists() and trial.written(release.read_bytes()) != trial.ideal[name]:
@@ -137,13 +138,13 @@ def judge(trial: Trial, ends: Mapping[str, End], folder: Path, victim: str | Non
             yield f"{name} stopped and has a release"
     if any(end.finished is not None for end in ends.values()):
         for name, end in ends.items():
-            if end.finished is None and end.phase != CLOSING:
+            if end.finished is None and not end.stayed and end.phase != CLOSING:
                 yield f"{name} stopped in the midst of {end.phase!r}, while another party has finished"
 
 
-def resume(trial: Trial, folder: Path, seed: int) -> list[str]:
+def resume(trial: Trial, folder: Path, seed: int, limit: int = EVERYTHING) -> list[str]:
     """Everyone runs again; all must end with the ideal's result."""
-    ends = run(trial, seed=seed, folder=folder)
+    ends = run(trial, seed=seed, folder=folder, limit=limit)
     unsafe = [f"after resume {sentence}" for sentence in judge(trial, ends, folder)]
     return unsafe + [f"after resume {name} stopped: {end.error}" for name, end in ends.items() if end.error is not None]
 

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from covey.plain import plain_lines
+from covey.sizes import spell
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -96,7 +97,7 @@ class Display:
         for name in sorted(self._latest):
             each = self._latest[name]
             waits = _names(each.waiting)
-            table.add_row(Text(name), _phase(each), f"{each.rounds:,}", size(each.bytes), Text(waits))
+            table.add_row(Text(name), _phase(each), f"{each.rounds:,}", spell(each.bytes), Text(waits))
         return table
 
 
@@ -105,7 +106,7 @@ def describe(snapshot: Snapshot) -> str:
     parts = [_phase(snapshot)]
     if snapshot.bytes:
         rounds = "1 round" if snapshot.rounds == 1 else f"{snapshot.rounds:,} rounds"
-        parts.append(f"{rounds}, {size(snapshot.bytes)} so far")
+        parts.append(f"{rounds}, {spell(snapshot.bytes)} so far")
     if snapshot.waiting:
         parts.append(f"waiting for {_names(snapshot.waiting)}")
     return "; ".join(parts)
@@ -114,15 +115,6 @@ def describe(snapshot: Snapshot) -> str:
 def _names(names: Sequence[str]) -> str:
     """The first few, and how many more."""
     return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
-
-
-def size(count: float) -> str:
-    """Bytes as people read them."""
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if count < 1000 or unit == "GB":
-            return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:,.1f} {unit}"
-        count /= 1000
-    return ""
 
 
 def _phase(snapshot: Snapshot) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from covey import sizes
 from covey.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,6 +31,14 @@ Listen = Annotated[
     str | None, typer.Option("--listen", metavar="HOST:PORT", help="Listen here instead of at the study's address.")
 ]
 Wait = Annotated[float, typer.Option("--wait", metavar="MINUTES", help="The longest time to wait for other parties.")]
+JournalSize = Annotated[
+    str,
+    typer.Option(
+        "--journal",
+        metavar="SIZE",
+        help="The most that the journal keeps of what is read, or all. A replay needs all of it.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for programs.")]
 
 KEYS = Path("keys")
@@ -60,6 +69,16 @@ def wait_seconds(minutes: float) -> float:
     if not 0 < minutes <= 60 * 24 * _LONGEST_WAIT_DAYS:
         raise InputError(f"--wait must be a number of minutes above 0, and at most {_LONGEST_WAIT_DAYS} days")
     return 60 * minutes
+
+
+def journal_limit(text: str) -> int:
+    """Reads --journal. Raises InputError if it is no size."""
+    from covey.party.session.journal import EVERYTHING
+
+    found = EVERYTHING if text == "all" else sizes.read(text)
+    if found is None:
+        raise InputError(f"--journal {text}: write a size such as 512MB, 0, or all")
+    return found
 
 
 def listen_address(text: str | None) -> Address | None:

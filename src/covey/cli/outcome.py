@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from covey.cli.display import size
+from covey.sizes import spell
 from covey.summary import Summary
 
 
@@ -19,7 +19,7 @@ def render(summary: Summary, out: Path, *, as_json: bool = False, with_ledger: b
         typer.echo(_released(summary))
     else:
         typer.echo("The run is finished; the release went to others.")
-    cost = f"{summary.seconds} s, {summary.rounds} rounds and {size(summary.bytes or 0)}"
+    cost = f"{summary.seconds} s, {summary.rounds} rounds and {spell(summary.bytes or 0)}"
     typer.echo(f"It took {cost} among all parties.")
     if with_ledger:
         typer.echo("What was learned:")

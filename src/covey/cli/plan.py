@@ -69,14 +69,14 @@ def _rows(study: Study, given: list[str]) -> dict[str, int]:
 
 
 def _render(made: Plan, latency: str, bandwidth: str) -> None:
-    from covey.cli.display import size
+    from covey.sizes import spell
 
     forecast = made.forecast
     typer.echo(f"Study {made.study.name!r}, protocol {made.protocol.name}: {made.protocol.about}")
     counted = ", ".join(f"{name} {count:,}" for name, count in made.rows.items())
     typer.echo(f"  rows      {counted} (as given, or assumed)")
     typer.echo(f"  rounds    {forecast.rounds:,}")
-    typer.echo(f"  traffic   {size(forecast.bytes)} in {forecast.messages:,} messages, all parties together")
+    typer.echo(f"  traffic   {spell(forecast.bytes)} in {forecast.messages:,} messages, all parties together")
     typer.echo(f"  time      about {made.seconds:.1f} s at {latency} and {bandwidth}, people's answers not included")
     if made.advice is not None:
         typer.echo(f"  advice    {made.advice}")

@@ -7,7 +7,19 @@ from typing import Annotated
 
 import typer
 
-from covey.cli.options import KEYS, Json, Keys, Listen, OptionalData, RunFolder, Wait, listen_address, wait_seconds
+from covey.cli.options import (
+    KEYS,
+    JournalSize,
+    Json,
+    Keys,
+    Listen,
+    OptionalData,
+    RunFolder,
+    Wait,
+    journal_limit,
+    listen_address,
+    wait_seconds,
+)
 
 
 def run(
@@ -18,6 +30,7 @@ def run(
     keys: Keys = KEYS,
     listen: Listen = None,
     wait: Wait = 60.0,
+    journal: JournalSize = "512MB",
     approve: Annotated[bool, typer.Option("--approve", help="Approve the release without being asked.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -30,7 +43,7 @@ def run(
     from covey.party.session.approval import approve_always, ask_on_terminal
     from covey.party.session.run import Job, run_party
 
-    seconds, address = wait_seconds(wait), listen_address(listen)
+    seconds, address, kept = wait_seconds(wait), listen_address(listen), journal_limit(journal)
     with Display() as display:
 
         async def ask(shown: str) -> bool:
@@ -47,6 +60,7 @@ def run(
                 data=data,
                 listen=address,
                 wait=seconds,
+                journal=kept,
                 listener=display.show,
                 notice=display.notice,
             )

@@ -166,3 +166,10 @@ def test_a_run_of_a_study_without_addresses_says_what_is_missing(covey: Covey, s
     done = covey("run", study, "--as", "north", "--data", "x.csv", "--out", study.parent / "out")
     assert done.code == 2
     assert "party 'north' has no certificate" in done.err
+
+
+@pytest.mark.parametrize("size", ["lots", "512", "-1MB"])
+def test_a_journal_of_no_size_is_refused(size: str, covey: Covey, study: Path) -> None:
+    done = covey("run", study, "--as", "north", "--out", study.parent / "out", "--journal", size)
+    assert done.code == 2
+    assert f"--journal {size}: write a size such as 512MB, 0, or all" in done.err

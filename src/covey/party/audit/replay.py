@@ -42,6 +42,11 @@ def replay(folder: Path, keys: Path | None = None, data: str | None = None) -> l
         begun = journal.begun
         if begun is None:
             raise Unmet(f"{journal.path}: was altered: it holds no session")
+        if not journal.whole:
+            raise InputError(
+                f"{journal.path}: reached its limit, from which on it keeps only the hashes of what was read; "
+                "run a study that is to be replayed with --journal all"
+            )
         table = load_table(case.study, case.party, data or begun.source or None)
         wrong = _bound(case, begun, table, own)
         return wrong or _deviations(case, begun, table, own, journal)

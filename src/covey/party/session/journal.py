@@ -1,12 +1,17 @@
 """The journal: what this party has read so far, sealed, so that a run that was cut off goes on where it stopped.
 
 Roles are deterministic: with the seed, the data and what was read, everything that was said follows. So the journal
-holds the seed, every message that the role has read, and of those that it sent only the hashes, to hold a resumed role
+holds the seed, the messages that the role has read, and of those that it sent only the hashes, to hold a resumed role
 to its words. Nothing leaves this party before everything that it could depend on is on the disk.
+
+A journal may have a limit. From there on it keeps the hashes alone of what is read: a resumed run asks the peers, who
+play their roles again too, for those messages once more, and refuses any that has changed. What is lost beyond the
+limit is the possibility to play the role again without the peers.
 """
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,13 +22,16 @@ from covey.crypto.secret import Secret
 from covey.errors import Aborted, InputError, PeerError
 from covey.files import erase
 from covey.party.session import journal_records as records
-from covey.party.session.journal_records import Begun, Complete, Decided, Gone, Kept, Received, Record, Sent
+from covey.party.session.journal_records import Begun, Complete, Decided, Gone, Heard, Kept, Received, Record, Sent
 from covey.party.session.sealed import Place, SealedFile
 from covey.wire.frame import Letter
 from covey.wire.frame import read as read_letter
 from covey.wire.inbox import CONTROL_STEP
 
 FILE = "journal"
+LIMIT = 512 * 10**6
+"""Bytes of read messages that the journal of a run keeps, unless it is told otherwise."""
+EVERYTHING = 1 << 62
 Address = tuple[str, str, int]
 """A peer, a step, and a number at that step."""
 
@@ -45,26 +53,28 @@ class _State:
     complete: bool = False
     kept: bool = False
     said: dict[Address, bytes] = field(default_factory=dict)
-    heard: dict[Address, Read] = field(default_factory=dict)
+    heard: dict[Address, bytes] = field(default_factory=dict)
     by_sender: dict[str, list[Read]] = field(default_factory=dict)
     gone: dict[str, str] = field(default_factory=dict)
+    whole: bool = True
 
 
 class Journal:
     """One run's journal, in one folder; also the recorder that its channel tells of every message."""
 
-    def __init__(self, path: Path, key: Secret, source: str = "") -> None:
+    def __init__(self, path: Path, key: Secret, source: str = "", limit: int = EVERYTHING) -> None:
         self.path = path
         self.source = source
+        self.limit = limit
         self._key = key
         self._file: SealedFile | None = None
         self._owing = False
         self._held = _State()
 
     @staticmethod
-    def resume(path: Path, key: Secret, source: str = "") -> Journal:
+    def resume(path: Path, key: Secret, source: str = "", limit: int = EVERYTHING) -> Journal:
         """The journal at that path, with what it has; an empty one if there is none. Raises InputError for damage."""
-        journal = Journal(path, key, source)
+        journal = Journal(path, key, source, limit)
         if path.exists():
             journal._file = SealedFile.open(path, key, append=True)
             journal._load(journal._file)
@@ -108,6 +118,11 @@ class Journal:
         """True if the run's files have all been written."""
         return self._held.kept
 
+    @property
+    def whole(self) -> bool:
+        """True if every message that was read is here, so that the role can be played again without the peers."""
+        return self._held.whole
+
     def give_up(self) -> None:
         """The session that the journal has is not gone on with: it is erased."""
         self.close()
@@ -143,15 +158,19 @@ class Journal:
         address = (header.sender, header.step, header.number)
         before = self._held.heard.get(address)
         if before is None:
-            place = self._add(Received(bytes(letter.raw)))
+            if self._held.whole and self.size + letter.raw.nbytes <= self.limit:
+                self._keep(address, Read(self._add(Received.of(letter.raw)), letter.digest))
+            else:
+                heard = Heard(*address, letter.digest)
+                self._add(heard)
+                self._hear(heard)
             self._owing = True
-            self._note(address, Read(place, letter.digest))
-        elif before.digest != letter.digest:
+        elif before != letter.digest:
             reason = "it says something else than before the interruption"
             raise PeerError(party=header.sender, step=header.step or "the start", reason=reason)
 
     def letters(self, sender: str) -> Iterator[bytes]:
-        """That peer's letters, in the order in which they were read."""
+        """That peer's letters, as far as they are kept, in the order in which they were read."""
         for read in list(self._held.by_sender.get(sender, ())):
             yield self._letter(read)
 
@@ -164,7 +183,7 @@ class Journal:
         record = records.DECODER.decode(self._open.read(read.place))
         if not isinstance(record, Received):
             raise InputError(f"{self.path}: a record is not what it was; restore it, or begin anew")
-        return record.letter
+        return record.raw
 
     def sync(self) -> None:
         """Returns once everything that was written down is on the disk."""
@@ -190,7 +209,7 @@ class Journal:
         return dict(self._held.gone)
 
     def digests(self, sender: str) -> list[bytes]:
-        """The hashes of that peer's letters."""
+        """The hashes of that peer's letters that are kept."""
         return [read.digest for read in self._held.by_sender.get(sender, ())]
 
     @property
@@ -247,24 +266,30 @@ class Journal:
     def _add(self, record: Record) -> Place:
         return self._open.append(records.ENCODER.encode(record))
 
-    def _note(self, address: Address, read: Read) -> None:
-        self._held.heard[address] = read
+    def _keep(self, address: Address, read: Read) -> None:
+        self._held.heard[address] = read.digest
         self._held.by_sender.setdefault(address[0], []).append(read)
+
+    def _hear(self, record: Heard) -> None:
+        self._held.heard[record.sender, record.step, record.number] = record.digest
+        self._held.whole = False
 
     def _load(self, file: SealedFile) -> None:
         for place, content in file.records():
             try:
                 self._load_one(place, records.DECODER.decode(content))
-            except (msgspec.MsgspecError, ValueError):
+            except (msgspec.MsgspecError, ValueError, zlib.error):
                 raise InputError(f"{self.path}: was written by another version of covey; begin anew") from None
 
     def _load_one(self, place: Place, record: Record) -> None:
         if isinstance(record, Begun):
             self._held.begun = record
         elif isinstance(record, Received):
-            letter = read_letter(record.letter)
+            letter = read_letter(record.raw)
             header = letter.header
-            self._note((header.sender, header.step, header.number), Read(place, letter.digest))
+            self._keep((header.sender, header.step, header.number), Read(place, letter.digest))
+        elif isinstance(record, Heard):
+            self._hear(record)
         elif isinstance(record, Sent):
             self._held.said[record.to, record.step, record.number] = record.digest
         elif isinstance(record, Decided):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 
 import msgspec
@@ -9,6 +10,9 @@ import msgspec
 from covey.crypto.secret import Secret
 from covey.party.record.run_record import Agreement
 from covey.party.session.binding import Binding
+
+_PROBED = 4096
+_WORTH_IT = 0.9
 
 
 class Begun(msgspec.Struct, frozen=True, tag="begun"):
@@ -66,6 +70,29 @@ class Received(msgspec.Struct, frozen=True, tag="received"):
     """A letter that the role was about to read."""
 
     letter: bytes
+    packed: bool = False
+    """True if the letter is compressed."""
+
+    @staticmethod
+    def of(raw: memoryview) -> Received:
+        """The record of a letter, compressed where its beginning can be: shares and ciphertexts are random bytes."""
+        if len(zlib.compress(raw[:_PROBED], 1)) < _WORTH_IT * min(_PROBED, raw.nbytes):
+            return Received(zlib.compress(raw, 1), packed=True)
+        return Received(bytes(raw))
+
+    @property
+    def raw(self) -> bytes:
+        """The letter as it came."""
+        return zlib.decompress(self.letter) if self.packed else self.letter
+
+
+class Heard(msgspec.Struct, frozen=True, tag="heard"):
+    """A letter that the role was about to read, of which only the hash is kept: its sender can say it again."""
+
+    sender: str
+    step: str
+    number: int
+    digest: bytes
 
 
 class Sent(msgspec.Struct, frozen=True, tag="sent"):
@@ -98,6 +125,6 @@ class Gone(msgspec.Struct, frozen=True, tag="gone"):
     why: str
 
 
-Record = Begun | Received | Sent | Decided | Complete | Kept | Gone
+Record = Begun | Received | Heard | Sent | Decided | Complete | Kept | Gone
 DECODER = msgspec.msgpack.Decoder(Record)
 ENCODER = msgspec.msgpack.Encoder()

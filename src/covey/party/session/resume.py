@@ -63,8 +63,11 @@ class Run:
                 "was cut off; a new one begins with a new seed"
             )
 
-    async def run(self, meet: Meet) -> Finished:
-        """Runs to the end and writes the files. Raises what stopped the run, once the ledger is written."""
+    async def run(self, meet: Meet) -> Finished | None:
+        """Runs to the end and writes the files; None if that was done before and nobody came.
+
+        Raises what stopped the run, once the ledger is written.
+        """
         earlier = self.folder.earlier_ledger()
         if self.journal.kept:
             return await self._serve(meet)
@@ -87,7 +90,7 @@ class Run:
         self.participant.log.note("the run is finished")
         return finished
 
-    async def _serve(self, meet: Meet) -> Finished:
+    async def _serve(self, meet: Meet) -> Finished | None:
         """Goes on for peers that were cut off; whether they come or not, this party is finished."""
         self._note("this run is finished here; it goes on only for peers that were cut off")
         self.summary = Summary.read(self.folder.path / SUMMARY)
@@ -98,11 +101,10 @@ class Run:
             if not error.resumable:
                 raise
             self._note(f"this run stays finished, although a peer may lack something: {error}")
-            self.participant.record.transcript.entries.clear()
-            return await finish_alone(self.participant)
+            return None
 
     async def _to_its_end(self, meet: Meet) -> Finished:
-        if self.journal.complete:
+        if self.journal.complete and self.journal.whole:
             finished = await finish_alone(self.participant)
         else:
             async with meet() as link:

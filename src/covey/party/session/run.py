@@ -21,7 +21,7 @@ from covey.party.record.log import RunLog
 from covey.party.record.names import JOURNAL, LOG
 from covey.party.session.approval import Decide, within
 from covey.party.session.data import load_table
-from covey.party.session.journal import Journal
+from covey.party.session.journal import LIMIT, Journal
 from covey.party.session.playing import PATIENCE, Participant
 from covey.party.session.progress import Listener
 from covey.party.session.resume import Run
@@ -51,6 +51,8 @@ class Job:
     data: str | None = None
     listen: Address | None = None
     wait: float = WAIT_SECONDS
+    journal: int = LIMIT
+    """The largest size of the journal up to which the messages that are read are kept, in bytes."""
     listener: Listener = lambda snapshot: None
     notice: Callable[[str], None] = lambda sentence: None
     seed: Secret | None = field(default=None, repr=False)
@@ -72,7 +74,8 @@ def run_party(job: Job) -> Summary:
     keys = keyring.load(job.keys)
     roster.require(keys, job.party)
     table = load_table(study, job.party, job.data)
-    with contextlib.closing(Journal.resume(job.out / JOURNAL, keys.journal, source_of(job.data))) as journal:
+    kept = Journal.resume(job.out / JOURNAL, keys.journal, source_of(job.data), job.journal)
+    with contextlib.closing(kept) as journal:
         participant = Participant.of(
             study,
             job.party,

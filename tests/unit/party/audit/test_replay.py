@@ -56,6 +56,16 @@ def test_honest_runs_pass_alone_and_together(finished: dict[str, Site]) -> None:
         assert replay(site.out, site.keys) == []
 
 
+def test_a_run_with_a_small_journal_passes_an_audit_and_says_what_a_replay_needs(tmp_path: Path) -> None:
+    sites = found(tmp_path)
+    ends = run_together({name: replace(job, journal=0) for name, job in jobs(sites).items()})
+    assert all(isinstance(end, Summary) for end in ends.values()), ends
+    assert wrong(*(site.out for site in sites.values())) == []
+    for site in sites.values():
+        with pytest.raises(InputError, match="--journal all"):
+            replay(site.out, site.keys)
+
+
 @pytest.mark.parametrize("name", [RELEASE, CERTIFICATE, LEDGER, SUMMARY])
 def test_any_changed_byte_of_what_a_run_leaves_is_named(name: str, north: Site) -> None:
     path = north.out / name

@@ -10,6 +10,7 @@ import pytest
 from tests.harness.cases import CASES
 from tests.harness.trial import keys_of
 
+from covey.crypto.rng import Rng
 from covey.crypto.secret import Secret
 from covey.errors import Aborted, InputError, PeerError
 from covey.party.record.run_record import Agreement
@@ -103,6 +104,40 @@ def test_a_peer_is_held_to_its_words(tmp_path: Path) -> None:
     received(journal, letter(b"one"))
     with pytest.raises(PeerError, match="before the interruption"):
         received(journal, letter(b"another"))
+    journal.close()
+
+
+@pytest.mark.parametrize(("limit", "kept"), [(0, 0), (3000, 1), (1 << 30, 3)])
+def test_beyond_its_limit_a_journal_keeps_hashes_alone(limit: int, kept: int, tmp_path: Path) -> None:
+    journal = Journal.resume(tmp_path / "journal", KEY, limit=limit)
+    journal.begin(begun())
+    letters = [letter(Rng(KEY).stream(number).bytes(1500), number=number) for number in range(3)]
+    for item in letters:
+        received(journal, item)
+    journal.close()
+    assert (tmp_path / "journal").stat().st_size < 1200 + kept * 2000
+    again = Journal.resume(tmp_path / "journal", KEY, limit=1 << 30)
+    assert again.whole == (kept == 3)
+    assert list(again.letters("south")) == [bytes(item.raw) for item in letters[:kept]]
+    assert again.digests("south") == [item.digest for item in letters[:kept]]
+    assert again.messages == 3
+    size = again.size
+    received(again, letters[2])
+    assert again.size == size
+    with pytest.raises(PeerError, match="before the interruption"):
+        received(again, letter(b"another", number=2))
+    received(again, letter(b"new", number=3))  # never whole again, so none is kept behind a gap
+    assert len(again.digests("south")) == (4 if kept == 3 else kept)
+    again.close()
+
+
+def test_a_letter_that_can_be_compressed_is(tmp_path: Path) -> None:
+    journal = started(tmp_path / "journal")
+    before = journal.size
+    long = letter(b"the same words again and again, " * 1000)
+    received(journal, long)
+    assert journal.size - before < long.size / 20
+    assert list(journal.letters("south")) == [bytes(long.raw)]
     journal.close()
 
 
