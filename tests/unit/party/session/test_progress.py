@@ -9,7 +9,7 @@ import pytest
 from tests.consortium import study_text
 from tests.harness.clock import run_jumping
 
-from covey.cli.display import Display, describe, size
+from covey.cli.display import Display, describe
 from covey.party.record.ledger import Ledger
 from covey.party.record.run_record import Finished, RunRecord, Traffic
 from covey.party.record.summary import summarize
@@ -75,13 +75,6 @@ def test_on_a_terminal_there_is_one_table_that_gives_way_to_questions(capsys: py
     assert captured.out == ""
     assert "north" in captured.err
     assert "3.0 kB" in captured.err
-
-
-@pytest.mark.parametrize(
-    ("count", "text"), [(0, "0 bytes"), (999, "999 bytes"), (1000, "1.0 kB"), (5e8, "500.0 MB"), (2e12, "2,000.0 GB")]
-)
-def test_sizes_read_as_people_write_them(count: float, text: str) -> None:
-    assert size(count) == text
 
 
 def test_the_ledger_tells_each_partys_role_its_own_sentences() -> None:
