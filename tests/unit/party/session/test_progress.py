@@ -74,7 +74,7 @@ def test_on_a_terminal_there_is_one_table_that_gives_way_to_questions(capsys: py
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "north" in captured.err
-    assert "3.0 kB" in captured.err
+    assert "3 kB" in captured.err
 
 
 def test_the_ledger_tells_each_partys_role_its_own_sentences() -> None:
