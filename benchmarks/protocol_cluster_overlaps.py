@@ -72,7 +72,9 @@ class Recorder:
             self._remember(apart)
         return SCORES(problem, below, apart, count, sizes, boxes)
 
-    def carry_out(self, problem: Problem, clusters: Clusters, may_cut: Bits, cuts: divide.Cuts) -> divide.Division:
+    def carry_out(
+        self, problem: Problem, clusters: Clusters, may_cut: Bits, cuts: divide.BestCuts
+    ) -> divide.DividedClusters:
         """Cuts as the protocol does, and remembers the parts, whose sizes are known in any case."""
         cell = cuts.below.cell
         self._remember(cuts.separate & (cuts.column[cell // problem.columns] == cell % problem.columns))

@@ -136,7 +136,7 @@ def _pir() -> Iterator[Row]:
     for cells in CELLS:
         shape = pir.shape_of(cells, ENTRY)
         content = Rng(seed_of(1)).stream("table").bytes(cells * ENTRY)
-        table, matrix = pir.Table(content, shape), pir.Matrix(bytes(32), shape)
+        table, matrix = pir.RetrievalTable(content, shape), pir.Matrix(bytes(32), shape)
         table.answer(np.zeros((1, shape.columns), dtype=np.uint32))  # compiled before it is timed
         hint, hint_cpu = timed(partial(table.hint, matrix))
         row: Row = {
@@ -213,7 +213,7 @@ def _gentry() -> Iterator[Row]:
     rng = Rng(seed_of(3))
     chunks = gentry_ramzan.Chunks(GENTRY_CELLS, ENTRY)
     records = [rng.stream("record", number).bytes(ENTRY) for number in range(GENTRY_CELLS)]
-    table, cpu = timed(lambda: gentry_ramzan.Table(records, chunks))
+    table, cpu = timed(lambda: gentry_ramzan.ChunkTable(records, chunks))
     yield {"what": f"{GENTRY_CELLS} entries of {ENTRY} bytes: the table", "CPU s": round(cpu, 2)}
     for index in (0, 500, 1023):
         client, cpu = timed(partial(gentry_ramzan.Client, chunks, index, rng.stream("client", index)))

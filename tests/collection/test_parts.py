@@ -46,7 +46,7 @@ def test_a_register_remembers_everything_and_drops_a_line_that_was_cut_short(tmp
         stream.write(b'{"line":"ready","hand')
     again = Register.open(tmp_path, OPENED)
     assert list(again.held.enrolled) == [handle] and not again.held.ready
-    again.add(register.Ready(handle, "now"))
+    again.add(register.ReadyLine(handle, "now"))
     again.close()
     held, running = register.read(tmp_path)
     assert list(held.ready) == [handle] and not running

@@ -110,7 +110,7 @@ def test_a_bad_point_is_refused_by_every_block(why: str, raw: bytes) -> None:
     async def liar(channel: Channel) -> None:
         share = KeyShare(channel.rng.stream("lie"))
         proof = share.prove(channel.rng.stream("proof"), "join", channel.session, channel.step, channel.me)
-        await channel.exchange(join.Key(share.public, proof))
+        await channel.exchange(join.JoinKey(share.public, proof))
         await channel.send(channel.peers[0], RawPassed(1, powers([1, 2]).data + raw))
 
     refused(lambda channel: join.blend(channel, ["1"], [b"row"]), liar)

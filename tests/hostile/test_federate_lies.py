@@ -17,10 +17,10 @@ from covey.crypto.paillier import PublicKey, SecretKey
 from covey.crypto.residues import Residues
 from covey.crypto.rng import Rng
 from covey.errors import Aborted, PeerError
-from covey.protocols.federate.comparison import Flags, Masked
+from covey.protocols.federate.comparison import Flags, MaskedCiphertexts
 from covey.protocols.federate.cutting import Above, Candidates, Halves, Scores
-from covey.protocols.federate.delivery import Boxes, Order, Ready, Summed, Veiled
-from covey.protocols.federate.meeting import Membership, NumberKey
+from covey.protocols.federate.delivery import ClassLabels, ClassOrder, Ready, Summed, Veiled
+from covey.protocols.federate.meeting import MembershipBits, NumberKey
 from covey.wire import MemoryNetwork, Message, Vector
 from covey.wire import frame as frames
 from covey.wire.message import decode, encode, tag_of
@@ -105,8 +105,8 @@ def field(name: str, change: Callable[..., object]) -> Lie:
 
 LIES: list[tuple[str, type[Message], str, str, Lie, str]] = [
     ("a key of another size", NumberKey, GYM, INSURER, other_key, "the study says"),
-    ("membership of zeros", Membership, GYM, INSURER, field("numbers", zeros), "out of range"),
-    ("membership of too few", Membership, INSURER, GYM, field("numbers", fewer), "expected"),
+    ("membership of zeros", MembershipBits, GYM, INSURER, field("numbers", zeros), "out of range"),
+    ("membership of too few", MembershipBits, INSURER, GYM, field("numbers", fewer), "expected"),
     ("too many cuts", Candidates, GYM, INSURER, field("counts", raised), "cuts"),
     ("cuts of another group", Candidates, GYM, INSURER, field("counts", longer), "cuts"),
     ("more members above a cut than there are", Candidates, GYM, INSURER, field("above", raised), "members"),
@@ -116,7 +116,7 @@ LIES: list[tuple[str, type[Message], str, str, Lie, str]] = [
     ("users above cuts of zeros", Above, GYM, INSURER, field("numbers", zeros), "out of range"),
     ("scores of zeros", Scores, INSURER, GYM, field("numbers", zeros), "out of range"),
     ("too few scores", Scores, INSURER, GYM, field("numbers", fewer), "expected"),
-    ("masked numbers of zeros", Masked, GYM, INSURER, field("numbers", zeros), "out of range"),
+    ("masked numbers of zeros", MaskedCiphertexts, GYM, INSURER, field("numbers", zeros), "out of range"),
     ("flags that are too long", Flags, INSURER, GYM, field("bits", lambda bits: bits + b"\x00"), "2 bytes, expected 1"),
     ("an empty half", Halves, GYM, INSURER, field("upper", nothing), "halves"),
     ("the other half empty", Halves, GYM, INSURER, field("upper", lambda _: Vector(ones(12))), "halves"),
@@ -131,18 +131,32 @@ LIES: list[tuple[str, type[Message], str, str, Lie, str]] = [
     ("halves of more groups", Halves, GYM, INSURER, field("upper", longer), "halves"),
     (
         "a group id twice",
-        Order,
+        ClassOrder,
         GYM,
         INSURER,
         field("order", raised),
         "order",
     ),
-    ("a group id too many", Order, GYM, INSURER, field("order", longer), "order"),
+    ("a group id too many", ClassOrder, GYM, INSURER, field("order", longer), "order"),
     ("sums of zeros", Summed, INSURER, GYM, field("numbers", zeros), "out of range"),
     ("another number of classes", Ready, INSURER, CURIOUS, field("classes", lambda n: n + 1), "number of classes"),
-    ("a label that is none", Boxes, GYM, CURIOUS, field("labels", lambda rows: [["?", "*"] for _ in rows]), "label"),
-    ("a label too few", Boxes, INSURER, CURIOUS, field("labels", lambda rows: [row[:1] for row in rows]), "boxes"),
-    ("a box too many", Boxes, GYM, CURIOUS, field("labels", lambda rows: [*rows, rows[0]]), "boxes"),
+    (
+        "a label that is none",
+        ClassLabels,
+        GYM,
+        CURIOUS,
+        field("labels", lambda rows: [["?", "*"] for _ in rows]),
+        "label",
+    ),
+    (
+        "a label too few",
+        ClassLabels,
+        INSURER,
+        CURIOUS,
+        field("labels", lambda rows: [row[:1] for row in rows]),
+        "boxes",
+    ),
+    ("a box too many", ClassLabels, GYM, CURIOUS, field("labels", lambda rows: [*rows, rows[0]]), "boxes"),
     ("too many numbers", Veiled, GYM, CURIOUS, field("values", longer), "values"),
 ]
 

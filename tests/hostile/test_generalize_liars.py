@@ -26,12 +26,12 @@ from covey.protocols.generalize.compare import (
     Resized,
     RoundInput,
     RoundOutcome,
+    RoundVerdict,
     Sizes,
-    Verdict,
 )
 from covey.protocols.generalize.local import Generalization
 from covey.protocols.generalize.parameters import Parameters
-from covey.protocols.generalize.rounds import Distinct, Shape
+from covey.protocols.generalize.rounds import Distinct, GroupNumbers
 from covey.protocols.shared import columns
 from covey.secure import lists
 from covey.secure.declare import Leakage
@@ -62,7 +62,7 @@ def against(liar: Liar, honest: Callable[[Channel], Awaitable[RoundOutcome]] | N
 
     async def lie(channel: Channel) -> object:
         await liar(channel.at("round", 1))
-        return await channel.at("until the end").receive("fair", Shape)  # a liar that left would be no liar
+        return await channel.at("until the end").receive("fair", GroupNumbers)  # a liar that left would be no liar
 
     outcomes = run_parties({"fair": fair, "liar": lie})
     error = outcomes["fair"].error
@@ -190,7 +190,7 @@ def test_equal_verdicts_on_other_counts_end_the_run_too() -> None:
             compare._send_back(at, "fair", again), compare._receive_back(at, "fair", swapped.sizes)
         )
         cells = compare._cells(swapped.theirs, back)
-        await channel.at("verdict").send("fair", Verdict(cells.bad(3) == 0, bytes(32)))
+        await channel.at("verdict").send("fair", RoundVerdict(cells.bad(3) == 0, bytes(32)))
         return None
 
     names(against(liar), "its verdict on the round is not ours")
@@ -211,7 +211,7 @@ def test_bits_of_the_wrong_length_are_refused() -> None:
 # -- shapes
 
 
-def shaped(shape: Shape) -> CoveyError:
+def shaped(shape: GroupNumbers) -> CoveyError:
     async def liar(channel: Channel) -> None:
         await channel.at("shape").send("fair", shape)
 
@@ -223,12 +223,12 @@ def shaped(shape: Shape) -> CoveyError:
 
 
 def test_other_people_than_ours_are_refused() -> None:
-    names(shaped(Shape(PEOPLE + 1, 4)), "it compares 13 people, and we 12")
+    names(shaped(GroupNumbers(PEOPLE + 1, 4)), "it compares 13 people, and we 12")
 
 
 @pytest.mark.parametrize("groups", [0, 5])
 def test_more_groups_than_can_have_k_people_are_refused(groups: int) -> None:
-    names(shaped(Shape(PEOPLE, groups)), f"{groups} groups of 12 people; each is to have 3 or more")
+    names(shaped(GroupNumbers(PEOPLE, groups)), f"{groups} groups of 12 people; each is to have 3 or more")
 
 
 def test_a_party_that_never_agrees_is_given_up_after_the_cap() -> None:
@@ -246,12 +246,12 @@ def test_a_party_that_never_agrees_is_given_up_after_the_cap() -> None:
         label = np.repeat(np.arange(2), 15)
         for number in range(1, 4):
             at = channel.at("round", number)
-            theirs = (await at.at("shape").exchange(Shape(30, 2)))["fair"].groups
+            theirs = (await at.at("shape").exchange(GroupNumbers(30, 2)))["fair"].groups
             hand = RoundInput([b"%02d" % n for n in range(30)], label, 2, theirs, 2)
             swapped = await compare._swap(at, "fair", hand)
             assert len(swapped.theirs.points) == 30
             await compare._receive_back(at.at("back"), "fair", swapped.sizes)
-            await at.at("verdict").send("fair", Verdict(False, bytes(32)))
+            await at.at("verdict").send("fair", RoundVerdict(False, bytes(32)))
             await at.at("distinct").exchange(Distinct(1 << 40))  # it says that it moves, and does not
         return None
 
@@ -272,7 +272,7 @@ def hidden_against(liar: Liar) -> CoveyError:
 
 
 async def take_bits(channel: Channel) -> Points:
-    key = (await channel.at("key").receive("fair", hidden.Key)).public
+    key = (await channel.at("key").receive("fair", hidden.RoundKey)).public
     await lists.receive(channel.at("bits"), "fair", hidden.Bits, columns=2, due=PEOPLE * 3)
     return key
 
@@ -286,7 +286,7 @@ def test_more_or_fewer_marks_than_pairs_of_groups_are_refused(hits: int) -> None
         key = await take_bits(channel)
         marks = generator_times(Scalars.of(range(1000, 1032)))
         tests = encrypt([*range(1000, 1000 + hits), *range(1, DUE - hits + 1)], key, channel.rng.stream("tests"))
-        await lists.send(channel.at("tests"), "fair", hidden.Tests, [tests.first, tests.second])
+        await lists.send(channel.at("tests"), "fair", hidden.CountTests, [tests.first, tests.second])
         await lists.send(channel.at("marks"), "fair", hidden.Marks, [marks])
 
     names(hidden_against(liar), f"{hits} of its points are among the tests, expected one for each of 16")
@@ -296,7 +296,7 @@ def test_fewer_tests_than_are_due_are_refused() -> None:
     async def liar(channel: Channel) -> None:
         key = await take_bits(channel)
         tests = encrypt([5] * (DUE - 1), key, channel.rng.stream("tests"))
-        await lists.send(channel.at("tests"), "fair", hidden.Tests, [tests.first, tests.second])
+        await lists.send(channel.at("tests"), "fair", hidden.CountTests, [tests.first, tests.second])
 
     names(hidden_against(liar), f"a list of {DUE - 1} rows, expected {DUE}")
 
@@ -306,7 +306,7 @@ def test_more_or_fewer_marks_than_two_for_each_pair_are_refused(count: int) -> N
     async def liar(channel: Channel) -> None:
         key = await take_bits(channel)
         tests = encrypt([5] * DUE, key, channel.rng.stream("tests"))
-        await lists.send(channel.at("tests"), "fair", hidden.Tests, [tests.first, tests.second])
+        await lists.send(channel.at("tests"), "fair", hidden.CountTests, [tests.first, tests.second])
         await lists.send(channel.at("marks"), "fair", hidden.Marks, [generator_times(Scalars.of(range(1, count + 1)))])
 
     names(hidden_against(liar), f"a list of {count} rows, expected 32")
@@ -316,7 +316,7 @@ def test_a_mark_that_stands_twice_is_refused() -> None:
     async def liar(channel: Channel) -> None:
         key = await take_bits(channel)
         tests = encrypt([5] * DUE, key, channel.rng.stream("tests"))
-        await lists.send(channel.at("tests"), "fair", hidden.Tests, [tests.first, tests.second])
+        await lists.send(channel.at("tests"), "fair", hidden.CountTests, [tests.first, tests.second])
         await lists.send(channel.at("marks"), "fair", hidden.Marks, [generator_times(Scalars.of([7] * 32))])
 
     names(hidden_against(liar), "an element is repeated")
@@ -326,7 +326,7 @@ def test_an_encryptor_that_sends_fewer_bits_is_refused() -> None:
     async def liar(channel: Channel) -> None:
         share = KeyShare(channel.rng.stream("key"))
         bits = encrypt([0] * 35, share.public, channel.rng.stream("bits"))
-        await channel.at("key").send("fair", hidden.Key(share.public))
+        await channel.at("key").send("fair", hidden.RoundKey(share.public))
         await lists.send(channel.at("bits"), "fair", hidden.Bits, [bits.first, bits.second])
 
     async def fair(channel: Channel) -> RoundOutcome:
@@ -414,8 +414,8 @@ def test_owners_who_differ_in_whom_they_left_out_or_leave_out_k_are_refused(told
 
     def owner(name: str) -> Callable[[Channel], Awaitable[object]]:
         async def tell(channel: Channel) -> object:
-            await channel.at("left").send("registry", release.Left(told[name]))
-            return await channel.at("until the end").receive("registry", Shape)
+            await channel.at("left").send("registry", release.LeftOver(told[name]))
+            return await channel.at("until the end").receive("registry", GroupNumbers)
 
         return tell
 
@@ -434,7 +434,7 @@ def test_owners_who_differ_in_how_many_records_met_are_refused() -> None:
     def owner(common: int) -> Callable[[Channel], Awaitable[object]]:
         async def tell(channel: Channel) -> object:
             await channel.at("meet", "met").send("registry", columns.Met(common))
-            return await channel.at("until the end").receive("registry", Shape)
+            return await channel.at("until the end").receive("registry", GroupNumbers)
 
         return tell
 

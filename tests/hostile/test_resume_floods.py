@@ -17,7 +17,7 @@ from covey.errors import CoveyError, PeerError
 from covey.party.identity import keys
 from covey.party.identity.roster import Roster
 from covey.party.record.run_record import Agreement
-from covey.party.session.handshake import Have, Hello, commit, hello, shake_hands
+from covey.party.session.handshake import ReadHashes, SessionHello, commit, hello, shake_hands
 from covey.party.session.journal import Journal
 from covey.party.session.journal_records import Begun
 from covey.party.simulate.stage import with_certificates
@@ -46,7 +46,7 @@ def journal_of(folder: Path, sent: int) -> Journal:
     return journal
 
 
-def resume(journal: Journal, lists: dict[str, Iterator[Have]]) -> Agreement | CoveyError:
+def resume(journal: Journal, lists: dict[str, Iterator[ReadHashes]]) -> Agreement | CoveyError:
     """North resumes; its peers say hello and then what `lists` has for them."""
     lines = MemoryNetwork(NAMES)
 
@@ -62,7 +62,7 @@ def resume(journal: Journal, lists: dict[str, Iterator[Have]]) -> Agreement | Co
         channel = plain_channel(link, Rng(Secret(bytes(32))), patience=60)
         opening = channel.at("hello")
         await opening.broadcast(hello(STUDY, ROSTER, link.me, commit(Secret(bytes(32))), 0, SESSION))
-        await opening.collect(Hello)
+        await opening.collect(SessionHello)
         for have in lists[link.me]:
             await channel.at("have").send("north", have)
 
@@ -78,9 +78,9 @@ def resume(journal: Journal, lists: dict[str, Iterator[Have]]) -> Agreement | Co
     return run_jumping(all_three())
 
 
-def endless(part: bytes) -> Iterator[Have]:
+def endless(part: bytes) -> Iterator[ReadHashes]:
     for _ in range(200):  # 6.5 million digests
-        yield Have(part, more=True)
+        yield ReadHashes(part, more=True)
 
 
 @pytest.mark.parametrize(("part", "says"), [(FULL, "more messages of ours than we sent"), (b"", "malformed")])
@@ -88,7 +88,7 @@ def test_a_list_longer_than_what_was_sent_is_refused_by_name(tmp_path: Path, par
     journal = journal_of(tmp_path, 3)
     tracemalloc.start()
     try:
-        end = resume(journal, {"east": iter([Have(b"", more=False)]), "south": endless(part)})
+        end = resume(journal, {"east": iter([ReadHashes(b"", more=False)]), "south": endless(part)})
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -101,7 +101,7 @@ def test_a_list_longer_than_what_was_sent_is_refused_by_name(tmp_path: Path, par
 def test_a_peer_that_has_read_what_we_sent_is_believed(tmp_path: Path) -> None:
     journal = journal_of(tmp_path, 3)
     read = b"".join(journal.said.values()) + b"l" * 32  # and one whose hash was lost here
-    end = resume(journal, {"east": iter([Have(b"", more=False)]), "south": iter([Have(read, more=False)])})
+    end = resume(journal, {"east": iter([ReadHashes(b"", more=False)]), "south": iter([ReadHashes(read, more=False)])})
     assert isinstance(end, Agreement)
     assert len(end.known["south"]) == 4
     assert not end.known["east"]

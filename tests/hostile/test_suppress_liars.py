@@ -18,7 +18,7 @@ from covey.crypto.ibe import IdentityKey, Master
 from covey.crypto.rng import Rng
 from covey.errors import Aborted, PeerError
 from covey.protocols.suppress import keyholder
-from covey.protocols.suppress.messages import Issued, Rows, Sealed, Sizes, Tuples, receive_tuples
+from covey.protocols.suppress.messages import CiphertextPart, Issued, ReleasedPart, Sizes, TupleCounts, receive_tuples
 from covey.protocols.suppress.run import Run
 from covey.protocols.suppress.tuples import Classes, Kept
 from covey.study import Study
@@ -56,14 +56,19 @@ def words(*numbers: int) -> Vector:
 
 
 LISTS = {
-    "a chunk that is too short": ("north", "test", lambda m: Sealed(m.items[:-1]), "bytes of ciphertexts"),
-    "a chunk that is too long": ("north", "list", lambda m: Sealed(m.items * 2), "bytes of ciphertexts"),
-    "a damaged element of phase 1": ("north", "test", lambda m: Sealed(flipped(m.items)), "test/0/0"),
-    "a damaged element of phase 2": ("north", "list", lambda m: Sealed(flipped(m.items)), "list/0"),
-    "zeros for ciphertexts": ("north", "list", lambda m: Sealed(bytes(len(m.items))), "list/0"),
-    "a damaged answer of phase 1": ("south", "answer", lambda m: Sealed(flipped(m.items)), "answer"),
-    "a damaged answer of phase 2": ("south", "compare", lambda m: Sealed(flipped(m.items)), "compare/0"),
-    "too few answers": ("south", "compare", lambda m: Sealed(m.items[: len(m.items) // 2]), "bytes of ciphertexts"),
+    "a chunk that is too short": ("north", "test", lambda m: CiphertextPart(m.items[:-1]), "bytes of ciphertexts"),
+    "a chunk that is too long": ("north", "list", lambda m: CiphertextPart(m.items * 2), "bytes of ciphertexts"),
+    "a damaged element of phase 1": ("north", "test", lambda m: CiphertextPart(flipped(m.items)), "test/0/0"),
+    "a damaged element of phase 2": ("north", "list", lambda m: CiphertextPart(flipped(m.items)), "list/0"),
+    "zeros for ciphertexts": ("north", "list", lambda m: CiphertextPart(bytes(len(m.items))), "list/0"),
+    "a damaged answer of phase 1": ("south", "answer", lambda m: CiphertextPart(flipped(m.items)), "answer"),
+    "a damaged answer of phase 2": ("south", "compare", lambda m: CiphertextPart(flipped(m.items)), "compare/0"),
+    "too few answers": (
+        "south",
+        "compare",
+        lambda m: CiphertextPart(m.items[: len(m.items) // 2]),
+        "bytes of ciphertexts",
+    ),
 }
 
 
@@ -75,34 +80,37 @@ def flipped(raw: bytes) -> bytes:
 @pytest.mark.parametrize("name", LISTS)
 def test_a_list_that_is_none_is_refused(name: str, scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
     liar, step, change, reason = LISTS[name]
-    (sentence,) = told(scheme, liar, changed(Sealed, step, change), monkeypatch)
+    (sentence,) = told(scheme, liar, changed(CiphertextPart, step, change), monkeypatch)
     assert liar in sentence and reason in sentence
 
 
-TUPLES: dict[str, tuple[Callable[[Tuples], Message], str]] = {
-    "a value that the study does not list": (lambda m: Tuples(["99", "F"], words(2), False), "no tuple of the study"),
-    "the sign of suppression": (lambda m: Tuples(["*", "*"], words(2), False), "no tuple of the study"),
-    "a tuple twice": (lambda m: Tuples(["1", "F", "1", "F"], words(2, 2), False), "or twice"),
-    "out of order": (lambda m: Tuples(["2", "F", "1", "F"], words(2, 2), False), "or twice"),
-    "a count below k": (lambda m: Tuples(["1", "F"], words(1), False), "no tuple of the study"),
-    "more rows than it has": (lambda m: Tuples(["1", "F", "2", "F"], words(2, 2), False), "more rows"),
-    "cells without counts": (lambda m: Tuples(["1", "F"], words(), False), "due length"),
-    "more to come, of which nothing comes": (lambda m: Tuples([], words(), True), "due length"),
-    "more than a message holds": (lambda m: Tuples(["1", "F"] * 4097, words(*[2] * 4097), False), "due length"),
+TUPLES: dict[str, tuple[Callable[[TupleCounts], Message], str]] = {
+    "a value that the study does not list": (
+        lambda m: TupleCounts(["99", "F"], words(2), False),
+        "no tuple of the study",
+    ),
+    "the sign of suppression": (lambda m: TupleCounts(["*", "*"], words(2), False), "no tuple of the study"),
+    "a tuple twice": (lambda m: TupleCounts(["1", "F", "1", "F"], words(2, 2), False), "or twice"),
+    "out of order": (lambda m: TupleCounts(["2", "F", "1", "F"], words(2, 2), False), "or twice"),
+    "a count below k": (lambda m: TupleCounts(["1", "F"], words(1), False), "no tuple of the study"),
+    "more rows than it has": (lambda m: TupleCounts(["1", "F", "2", "F"], words(2, 2), False), "more rows"),
+    "cells without counts": (lambda m: TupleCounts(["1", "F"], words(), False), "due length"),
+    "more to come, of which nothing comes": (lambda m: TupleCounts([], words(), True), "due length"),
+    "more than a message holds": (lambda m: TupleCounts(["1", "F"] * 4097, words(*[2] * 4097), False), "due length"),
 }
 
 
 @pytest.mark.parametrize("name", TUPLES)
 def test_a_list_of_frequent_tuples_that_is_none_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     change, reason = TUPLES[name]
-    (sentence,) = told("elgamal", "north", changed(Tuples, "frequent", change), monkeypatch)
+    (sentence,) = told("elgamal", "north", changed(TupleCounts, "frequent", change), monkeypatch)
     assert "'north'" in sentence and "frequent" in sentence and reason in sentence
 
 
-def without_last(message: Rows) -> Rows:
+def without_last(message: ReleasedPart) -> ReleasedPart:
     """One suppressed row fewer: they stand last."""
     width = len(message.cells) // len(message.classes)
-    return Rows(Vector(message.classes.words[:-1]), message.cells[:-width])
+    return ReleasedPart(Vector(message.classes.words[:-1]), message.cells[:-width])
 
 
 async def _read(channel: Channel) -> object:
@@ -113,7 +121,7 @@ async def _read(channel: Channel) -> object:
 
 def test_the_sign_of_suppression_is_no_value_where_the_study_lists_none_either() -> None:
     async def liar(channel: Channel) -> None:
-        await channel.send("fair", Tuples(["*"], words(2), False))
+        await channel.send("fair", TupleCounts(["*"], words(2), False))
 
     error = run_parties({"fair": _read, "liar": liar})["fair"].error
     assert isinstance(error, PeerError) and "no tuple of the study" in str(error)
@@ -121,20 +129,20 @@ def test_the_sign_of_suppression_is_no_value_where_the_study_lists_none_either()
 
 def test_rows_other_than_those_of_the_named_classes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     for change in (
-        lambda m: Rows(words(*[0] * len(m.classes)), m.cells),
-        lambda m: Rows(words(*[99] * len(m.classes)), m.cells),
-        lambda m: Rows(words(*[1 << 40] * len(m.classes)), m.cells),
-        lambda m: Rows(m.classes, m.cells[:-1]),
+        lambda m: ReleasedPart(words(*[0] * len(m.classes)), m.cells),
+        lambda m: ReleasedPart(words(*[99] * len(m.classes)), m.cells),
+        lambda m: ReleasedPart(words(*[1 << 40] * len(m.classes)), m.cells),
+        lambda m: ReleasedPart(m.classes, m.cells[:-1]),
         without_last,
     ):
         with monkeypatch.context() as patch:
-            (sentence,) = told("elgamal", "south", changed(Rows, "rows", change), patch)
+            (sentence,) = told("elgamal", "south", changed(ReleasedPart, "rows", change), patch)
         assert "'south'" in sentence and "rows" in sentence
 
 
 def test_tuples_that_are_not_k_anonymous_with_ours_are_never_published(monkeypatch: pytest.MonkeyPatch) -> None:
     """The paper's fallback, the exchange of both tables, is not run: there is nothing that a liar could gain by it."""
-    lie = changed(Tuples, "kept", lambda m: Tuples(["4", "F"], words(1), False))
+    lie = changed(TupleCounts, "kept", lambda m: TupleCounts(["4", "F"], words(1), False))
     assert told("elgamal", "north", lie, monkeypatch) == []
     ends = run(CASES["suppress by elgamal"].smallest(), seed=4)
     errors = [end.error for end in ends.values()]
@@ -164,7 +172,7 @@ def test_a_false_verdict_brings_out_no_tuple_of_the_comparer(monkeypatch: pytest
 def test_a_false_verdict_with_guesses_in_place_of_rows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """With the guesses, and with two rows withheld, what both keep would be k-anonymous."""
     claims_anonymity(monkeypatch)
-    lie = changed(Tuples, "kept", lambda m: Tuples(["3", "F", "7", "F"], words(1, 1), False))
+    lie = changed(TupleCounts, "kept", lambda m: TupleCounts(["3", "F", "7", "F"], words(1, 1), False))
     (sentence,) = told("elgamal", "north", lie, monkeypatch)
     assert "'north'" in sentence and "fewer rows than it has" in sentence
 
@@ -172,7 +180,7 @@ def test_a_false_verdict_with_guesses_in_place_of_rows_is_refused(monkeypatch: p
 def test_a_tuple_that_the_keyholder_made_up_does_not_show_how_often_the_comparer_has_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    lie = changed(Tuples, "kept", lambda m: Tuples(["4", "F"], words(1), False))
+    lie = changed(TupleCounts, "kept", lambda m: TupleCounts(["4", "F"], words(1), False))
     assert told("elgamal", "north", lie, monkeypatch) == []
     said = [(line.sender, line.step) for line in lines(run(CASES["suppress by elgamal"].smallest(), seed=4))]
     assert ("north", "kept") in said and ("south", "kept") not in said
@@ -185,7 +193,7 @@ def test_suppressed_rows_are_k_alike_too_or_nothing_is_published() -> None:
 
 def test_a_party_names_no_more_frequent_rows_than_are_left_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """The keyholder gives up two of its four rows: three frequent ones are too many."""
-    lie = changed(Tuples, "frequent", lambda m: Tuples(["1", "F"], words(3), False))
+    lie = changed(TupleCounts, "frequent", lambda m: TupleCounts(["1", "F"], words(3), False))
     (sentence,) = told("elgamal", "north", lie, monkeypatch)
     assert "'north'" in sentence and "more rows than it said" in sentence
 

@@ -22,7 +22,15 @@ from covey.crypto.paillier import PublicKey, SecretKey
 from covey.crypto.reading import ReadingKey
 from covey.crypto.rng import Rng, Stream, derive
 from covey.protocols.federate import largest, score
-from covey.protocols.federate.comparison import HIDING, Blinded, Digits, Flags, Masked, slot_bits, starts
+from covey.protocols.federate.comparison import (
+    HIDING,
+    BlindedDigits,
+    Digits,
+    Flags,
+    MaskedCiphertexts,
+    slot_bits,
+    starts,
+)
 from covey.protocols.federate.cutting import (
     RANGE_BITS,
     SCORE_BITS,
@@ -34,10 +42,10 @@ from covey.protocols.federate.cutting import (
     to_vector,
     to_words,
 )
-from covey.protocols.federate.delivery import Order, Ready, Summed
+from covey.protocols.federate.delivery import ClassOrder, Ready, Summed
 from covey.protocols.federate.groups import Group, divisible, joined
 from covey.protocols.federate.ideal import keeps, keeps_exactly, turn
-from covey.protocols.federate.meeting import BitKey, Membership, NumberKey, room_for
+from covey.protocols.federate.meeting import BitKey, MembershipBits, NumberKey, room_for
 from covey.protocols.federate.parameters import Parameters
 from covey.protocols.federate.thresholds import tests_of, width_of
 from covey.protocols.federate.users import OwnUsers
@@ -226,8 +234,8 @@ class Simulator:
         self.their_numbers = (await enrol.receive(self.to, NumberKey)).key
         membership, count = enrol.at("membership"), len(self.params.population)
         zeros = self.secret.encrypt([0] * count, membership.rng.stream("zeros"))
-        await ciphers.send(membership, self.to, Membership, zeros)
-        await ciphers.receive(membership, self.to, Membership, self.their_numbers, count)
+        await ciphers.send(membership, self.to, MembershipBits, zeros)
+        await ciphers.receive(membership, self.to, MembershipBits, self.their_numbers, count)
 
     async def _level(self, at: Channel, groups: Sequence[Group], turns: Sequence[Turn]) -> list[Bits | None]:
         mine = np.array([turn.mine for turn in turns])
@@ -325,12 +333,12 @@ class Simulator:
         count = len(leaves) * self.params.width
         packs = -(-count // ((self.params.bits - 1) // room))
         if self.to == self.params.first:
-            await at.at("order").receive(self.to, Order)
+            await at.at("order").receive(self.to, ClassOrder)
             numbers, stream = at.at("numbers"), at.rng.stream("veiled")
             await self._send_numbers(numbers, Summed, [stream.below(1 << (room - 1)) for _ in range(count)], room)
         else:
             order = at.rng.stream("order").permutation(len(leaves))
-            await at.at("order").send(self.to, Order(to_vector(order)))
+            await at.at("order").send(self.to, ClassOrder(to_vector(order)))
             await ciphers.receive(at.at("numbers"), self.to, Summed, self.secret.public, packs)
 
     # -- comparisons in which nothing is compared
@@ -354,19 +362,19 @@ class Simulator:
         await self._answer_signs(at.at("signs"), widths)
         verdict = at.at("verdict")
         await self._digits(verdict, len(widths))
-        await lists.receive(verdict, self.to, Blinded, columns=2, due=len(verdicts), distinct=False)
+        await lists.receive(verdict, self.to, BlindedDigits, columns=2, due=len(verdicts), distinct=False)
         await verdict.send(self.to, Flags(np.packbits(verdicts).tobytes()))
 
     async def _ask_signs(self, at: Channel, widths: Longs) -> None:
         """Numbers that are nothing but masks."""
         stream = at.rng.stream("masks")
         masks = [stream.below(1 << (width + HIDING + 1)) for width in widths.tolist()]
-        await self._send_numbers(at, Masked, masks, slot_bits(widths))
+        await self._send_numbers(at, MaskedCiphertexts, masks, slot_bits(widths))
         await self._ask_less(at, widths)
 
     async def _answer_signs(self, at: Channel, widths: Longs) -> None:
         slots = (self.params.bits - 1) // slot_bits(widths)
-        await ciphers.receive(at, self.to, Masked, self.secret.public, -(-len(widths) // slots))
+        await ciphers.receive(at, self.to, MaskedCiphertexts, self.secret.public, -(-len(widths) // slots))
         await self._answer_less(at, widths)
 
     async def _ask_less(self, at: Channel, widths: Longs) -> Bits:
@@ -379,7 +387,7 @@ class Simulator:
     async def _answer_less(self, at: Channel, widths: Longs) -> None:
         await self._digits(at, int(widths.sum()))
         due = int(widths.sum()) + len(widths)
-        await lists.receive(at, self.to, Blinded, columns=2, due=due, distinct=False)
+        await lists.receive(at, self.to, BlindedDigits, columns=2, due=due, distinct=False)
 
     async def _digits(self, at: Channel, count: int) -> None:
         coins = np.asarray(at.rng.stream("digits").words(count) % np.uint64(2) == 1)
@@ -395,7 +403,7 @@ class Simulator:
         for number in np.flatnonzero(zero).tolist():
             order[starts(lengths)[number] + stream.below(int(lengths[number]))] = len(noise) + number
         said = Pairs.join([noise, zeros]).take(order)
-        await lists.send(at, self.to, Blinded, [said.first, said.second])
+        await lists.send(at, self.to, BlindedDigits, [said.first, said.second])
 
     async def _send_numbers(self, at: Channel, kind: type[ciphers.C], numbers: Sequence[int], room: int) -> None:
         self.rooms[at.step] = room

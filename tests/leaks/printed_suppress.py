@@ -8,9 +8,9 @@ import numpy as np
 
 from covey.crypto.rng import Rng
 from covey.secure.listing import Compare, Test, read_numbers
-from covey.secure.sealing import Batch, Encryption
+from covey.secure.sealing import CiphertextBatch, Encryption
 
-B = TypeVar("B", bound=Batch)
+B = TypeVar("B", bound=CiphertextBatch)
 
 
 def compare(encryption: Encryption[B], job: Compare, rng: Rng) -> B:

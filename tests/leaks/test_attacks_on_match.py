@@ -7,20 +7,20 @@ from tests.harness.parties import run_parties
 
 from covey.crypto.rng import derive
 from covey.secure import match
-from covey.secure.match import Ask, Place, Reply
+from covey.secure.match import Ask, PointMap, Reply
 from covey.wire import Channel
 
 TEXTS = [b"flu", b"none", b"flu", b"diabetes"]
 WORDS = [b"none", b"flu", b"diabetes"]
 
 
-def place_of(channel: Channel, peer: str) -> Place:
+def place_of(channel: Channel, peer: str) -> PointMap:
     """What both parties of a call know, and so the attacker: how texts become points."""
     call = derive(channel.pairwise_seeds()[peer], "call").reveal()
-    return Place(channel.session, call, channel.rng.stream("attack"))
+    return PointMap(channel.session, call, channel.rng.stream("attack"))
 
 
-def guessed(place: Place, seen: list[bytes], as_tags: bool) -> list[bytes | None]:
+def guessed(place: PointMap, seen: list[bytes], as_tags: bool) -> list[bytes | None]:
     """For each place the word whose point, or whose tag, is what was seen there."""
     found: list[bytes | None] = [None] * len(seen)
     for word in WORDS:

@@ -19,7 +19,7 @@ from tests.harness.spent import heard
 
 from covey.arrays import Bits, Longs, Words
 from covey.crypto import sharing
-from covey.crypto.field import F61, Elements
+from covey.crypto.field import F61, FieldElements
 from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import Secret
 from covey.protocols.cluster_rows import rings
@@ -272,12 +272,12 @@ def test_bare_parts_show_how_many_bits_are_missing_and_masked_parts_do_not(maske
     weights = sharing.weights([1, 2, 3])
 
     async def role(channel: Channel) -> tuple[Words, Words]:
-        seat = conjunction.Seat(channel)
+        seat = conjunction.ConjunctionParty(channel)
         handout = seat.deal(bits[channel.me])
         for peer in channel.peers:
             parcel = handout.parcel(peer)
             assert parcel is not None
-            await channel.send(peer, conjunction.Deal(Elements(parcel)))
+            await channel.send(peer, conjunction.Deal(FieldElements(parcel)))
         got = {peer: deal.shares.words for peer, deal in (await channel.collect(conjunction.Deal)).items()}
         inverted, random = seat.add_up(handout, got)
         weight = weights["abc".index(channel.me)]

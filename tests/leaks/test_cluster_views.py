@@ -117,7 +117,7 @@ def test_the_strict_schedule_opens_the_numbers_of_parts_that_are_formed_and_of_n
     cuts: list[tuple[int, list[int]]] = []
     carry_out = divide.carry_out
 
-    def watched(problem: Problem, clusters: Clusters, may_cut: Bits, cut: divide.Cuts) -> divide.Division:
+    def watched(problem: Problem, clusters: Clusters, may_cut: Bits, cut: divide.BestCuts) -> divide.DividedClusters:
         for place in np.flatnonzero(cut.column >= 0):
             cell = place * problem.columns + cut.column[place]
             parts = cut.count[cut.separate & (cut.below.cell == cell)].tolist()

@@ -18,7 +18,7 @@ from covey.bench.papers.columns_attack import Sight
 from covey.crypto.secret import Secret
 from covey.protocols.cluster_columns import argmin, ideal, leakage
 from covey.protocols.cluster_columns.algorithm import search
-from covey.protocols.cluster_columns.clustering import Batch, Clustering
+from covey.protocols.cluster_columns.clustering import CandidateClusters, Clustering
 from covey.protocols.cluster_columns.own_columns import OwnColumns
 from covey.protocols.cluster_columns.parameters import Parameters, Shares
 from covey.protocols.cluster_columns.questions import Decision, Question
@@ -33,7 +33,7 @@ class Spy:
 
     asked: list[tuple[Longs, Longs, Longs, Shares]] = field(default_factory=list)
     sums: list[Shares] = field(default_factory=list)
-    chosen: list[tuple[Batch, Longs]] = field(default_factory=list)
+    chosen: list[tuple[CandidateClusters, Longs]] = field(default_factory=list)
 
     def listen(self, patch: pytest.MonkeyPatch) -> None:
         prices, add_up, accept = OwnColumns.prices, argmin.add_up, Clustering.accept
@@ -50,7 +50,7 @@ class Spy:
                 self.sums.append(total)
             return total
 
-        def heard_choice(course: Clustering, batch: Batch, target: Longs) -> object:
+        def heard_choice(course: Clustering, batch: CandidateClusters, target: Longs) -> object:
             if not self.chosen or not np.array_equal(self.chosen[-1][0].records, batch.records):
                 self.chosen.append((batch, target))
             return accept(course, batch, target)

@@ -39,11 +39,11 @@ from covey.crypto.paillier import Ciphertexts, PublicKey, SecretKey
 from covey.crypto.rng import Rng
 from covey.errors import Unmet
 from covey.protocols.federate import score
-from covey.protocols.federate.comparison import HIDING, Blinded, Flags, Masked, starts
+from covey.protocols.federate.comparison import HIDING, BlindedDigits, Flags, MaskedCiphertexts, starts
 from covey.protocols.federate.cutting import Above, Candidates, Scores
-from covey.protocols.federate.delivery import Boxes, Order, Ready, Summed, Veiled, Veils
+from covey.protocols.federate.delivery import ClassLabels, ClassOrder, Ready, Summed, Veiled, Veils
 from covey.protocols.federate.ideal import divide
-from covey.protocols.federate.meeting import Membership, NumberKey, room_for
+from covey.protocols.federate.meeting import MembershipBits, NumberKey, room_for
 from covey.protocols.federate.parameters import Parameters
 from covey.protocols.federate.role import provider, recipient
 from covey.protocols.federate.thresholds import by_value
@@ -62,7 +62,9 @@ ROOT = "/root/"
 GOLDEN = 0.6180339887  # spreads spots within their place, so that few places do not count as uneven
 OPTIONS = ("candidates = 3", 'candidates = 2\npresence = "sensitive"', "alpha = 1")
 SMALL = set(powers([number for number in range(-64, 65) if number]))
-UNDER_A_KEY: dict[str, type[Ciphers]] = {tag_of(kind): kind for kind in (Membership, Scores, Above, Masked, Summed)}
+UNDER_A_KEY: dict[str, type[Ciphers]] = {
+    tag_of(kind): kind for kind in (MembershipBits, Scores, Above, MaskedCiphertexts, Summed)
+}
 
 
 class Quiet:
@@ -110,7 +112,7 @@ def simulated_run(study: Study, own: Users, learned: Learned, seed: int) -> tupl
             for name in (params.first, params.second):
                 await at.at("ready").receive(name, Ready)
             await at.at("release", "numbers").receive(me, Veiled if me == params.first else Veils)
-            await at.at("release", "boxes").receive(me, Boxes)
+            await at.at("release", "boxes").receive(me, ClassLabels)
         return Result()
 
     roles = {me: whole, params.other(me): made_up, params.recipient: reader}
@@ -150,7 +152,7 @@ def view_of(outcome: Outcome[Result], simulator: Simulator) -> View:
         view.shape.append((header.sender, header.step, header.tag, header.number, letter.size))
         if header.tag in UNDER_A_KEY:
             numbers = decode(UNDER_A_KEY[header.tag], payload).numbers
-            mine = header.tag in (tag_of(Above), tag_of(Masked), tag_of(Summed))
+            mine = header.tag in (tag_of(Above), tag_of(MaskedCiphertexts), tag_of(Summed))
             values = (secret.public if mine else theirs).accept(numbers)
             view.bare += sum(int(value % values.key.n == 1) for value in values.values)
             if mine:
@@ -165,8 +167,8 @@ def view_of(outcome: Outcome[Result], simulator: Simulator) -> View:
                 else:
                     widths = simulator.lengths[header.step].tolist()
                     view.masked += [n / 2 ** (w + HIDING + 1) for n, w in zip(found, widths, strict=False)]
-        elif header.tag == tag_of(Blinded):
-            points = decode(Blinded, payload).points
+        elif header.tag == tag_of(BlindedDigits):
+            points = decode(BlindedDigits, payload).points
             pairs = Pairs(points.slice(0, len(points) // 2), points.slice(len(points) // 2, len(points)))
             held = pairs.second.minus(pairs.first.times(reading._secret))  # a test may look
             view.small += sum(point in SMALL for point in held)
@@ -322,7 +324,9 @@ def membership(outcome: Outcome[Result]) -> list[bytes]:
     """The other's ciphertexts."""
     letters = [read(raw) for raws in outcome.notebook.letters.values() for raw in raws]
     data = [
-        decode(Membership, bytes(each.payload)).numbers for each in letters if each.header.tag == tag_of(Membership)
+        decode(MembershipBits, bytes(each.payload)).numbers
+        for each in letters
+        if each.header.tag == tag_of(MembershipBits)
     ]
     return [each.data[at : at + each.width] for each in data for at in range(0, len(each.data), each.width)]
 
@@ -415,7 +419,7 @@ def test_candidates_and_classes_come_in_an_order_that_says_nothing(schedule: str
     for seed in range(5):
         heard = real_run(study, users, seed)[INSURER]
         cuts.add(tuple(heard_at(heard, GYM, Candidates, step).above.words.tolist()))
-        classes.add(tuple(heard_at(heard, GYM, Order, "federate/release/order").order.words.tolist()))
+        classes.add(tuple(heard_at(heard, GYM, ClassOrder, "federate/release/order").order.words.tolist()))
     assert len({tuple(sorted(each)) for each in cuts}) == 1
     assert len(cuts) > 1
     assert len(classes) > 1

@@ -16,7 +16,7 @@ from covey.crypto.rng import Rng, derive
 from covey.protocols.federate.cutting import Halves
 from covey.protocols.federate.groups import Group
 from covey.protocols.federate.ideal import keeps, turn
-from covey.protocols.federate.meeting import Membership
+from covey.protocols.federate.meeting import MembershipBits
 from covey.protocols.federate.parameters import Parameters
 from covey.protocols.federate.users import OwnUsers
 from covey.wire import frame as frames
@@ -115,8 +115,8 @@ def trial_with_a_tape() -> tuple[Tape, dict[str, set[bytes]]]:
     sent: dict[str, set[bytes]] = {GYM: set(), INSURER: set()}
     for sender, _, frame in tape.frames:
         letter = frames.read(frames.split(frame)[1])
-        if letter.header.tag == tag_of(Membership):
-            numbers = decode(Membership, bytes(letter.payload)).numbers
+        if letter.header.tag == tag_of(MembershipBits):
+            numbers = decode(MembershipBits, bytes(letter.payload)).numbers
             width = numbers.width
             sent[sender] |= {numbers.data[at : at + width] for at in range(0, len(numbers.data), width)}
     return tape, sent
@@ -127,7 +127,7 @@ def test_membership_ciphertexts_never_reappear() -> None:
     assert {name: len(own) for name, own in sent.items()} == {GYM: 30, INSURER: 30}
     for _, _, frame in tape.frames:
         letter = frames.read(frames.split(frame)[1])
-        if letter.header.tag == tag_of(Membership):
+        if letter.header.tag == tag_of(MembershipBits):
             continue
         payload = bytes(letter.payload)
         assert not any(ciphertext in payload for own in sent.values() for ciphertext in own)

@@ -267,14 +267,14 @@ def test_in_one_sided_mode_the_partner_never_has_both_lists() -> None:
     out = {element for groups in sent_out(outcomes["billing"], "clinic") for group in groups for element in group}
     assert back
     assert not back & out
-    verdicts = heard(outcomes["billing"], "clinic", compare.Verdict)
+    verdicts = heard(outcomes["billing"], "clinic", compare.RoundVerdict)
     assert {verdict.counts for verdict in verdicts} == {bytes(32)}
 
 
 def opened_tests(outcomes: Outcomes, encryptor: str, adder: str) -> tuple[Points, Points]:
     """What the encryptor's tests of the first round hold, opened with its key, and the marks."""
     share = KeyShare(Rng(derive(seed_of(0), encryptor)).child("step", "round/1").child("hidden").stream("key"))
-    message = heard(outcomes[encryptor], adder, hidden.Tests)[0]
+    message = heard(outcomes[encryptor], adder, hidden.CountTests)[0]
     half = len(message.points) // 2
     tests = Ciphertexts(message.points.slice(0, half), message.points.slice(half, 2 * half))
     return opened(tests, [share.unlock(tests)]), heard(outcomes[encryptor], adder, hidden.Marks)[0].points

@@ -30,15 +30,15 @@ from covey.party.session.progress import Progress
 from covey.protocols import Proposal, Result, Seat
 from covey.protocols.shared.rows import carried
 from covey.protocols.suppress import ideal
-from covey.protocols.suppress.layout import Bounds, Layout
+from covey.protocols.suppress.layout import BinLayout, Bounds
 from covey.protocols.suppress.messages import (
+    CiphertextPart,
     Issued,
     Offered,
-    Rows,
-    Sealed,
+    ReleasedPart,
     Sizes,
-    Tuples,
-    Verdict,
+    TableVerdict,
+    TupleCounts,
     receive_rows,
     receive_tuples,
     send_tuples,
@@ -50,7 +50,7 @@ from covey.protocols.suppress.run import in_lanes
 from covey.protocols.suppress.tuples import Classes, Kept, Labels, OwnTuples, ReleasedRows, key_of, number_of
 from covey.secure import listing
 from covey.secure.declare import Leakage
-from covey.secure.listing import Compare, Seal, Settle, spell_numbers
+from covey.secure.listing import Compare, EncryptNumbers, Settle, spell_numbers
 from covey.secure.sealing import ElGamal, Waters
 from covey.sources.release import canonical_csv
 from covey.study import Study
@@ -89,7 +89,7 @@ class Alice:
         """Its list as it sends it, and the exponents t that it drew."""
         numbers = [each for value, _ in entries for each in (self.number(value), *[0] * (K - 1))]
         known = bytes(each for _, rows in entries for each in (1, *(j <= rows for j in range(1, K))))
-        raw = listing.do(Seal(self.encryption.raw, seed, spell_numbers(numbers), known))
+        raw = listing.do(EncryptNumbers(self.encryption.raw, seed, spell_numbers(numbers), known))
         return raw, self.encryption.draw(Rng(Secret(seed)).stream("seal"), len(numbers))
 
     def opened(self, raw: bytes) -> list[bytes]:
@@ -264,7 +264,7 @@ def test_non_matches_never_repeat_when_only_the_comparer_s_coins_change() -> Non
 @pytest.mark.parametrize("hashed", [False, True])
 def test_the_place_of_a_match_is_uniform(hashed: bool) -> None:
     """Section 7, 3: chi-square over the places of one tuple in its bin."""
-    layout = Layout(40, 8, hashed=hashed)
+    layout = BinLayout(40, 8, hashed=hashed)
     keys = [key_of((str(number),)) for number in range(5)]
     places = []
     for turn in range(800):
@@ -315,7 +315,7 @@ def test_the_order_of_a_party_s_rows_is_not_in_what_it_sends() -> None:
     }
     mirrored = {name: own[::-1] for name, own in people.items()}
     said = [comparer_s_runs(study_of("elgamal", k=K), each)[0] for each in (people, mirrored)]
-    rows = [[heard(run[me], peer, Rows) for me, peer in (SITES, SITES[::-1])] for run in said]
+    rows = [[heard(run[me], peer, ReleasedPart) for me, peer in (SITES, SITES[::-1])] for run in said]
     assert rows[0] == rows[1] and rows[0][0]
 
 
@@ -326,7 +326,7 @@ def test_which_of_the_two_lists_matched_is_not_told(monkeypatch: pytest.MonkeyPa
 
     def watch(job: listing.AnyJob) -> bytes:
         answer = real(job)
-        if isinstance(job, listing.Open):
+        if isinstance(job, listing.FindZeros):
             views.append(answer)
         return answer
 
@@ -359,7 +359,7 @@ def test_the_comparer_works_alike_on_random_lists_and_with_empty_bins(monkeypatc
     alice = Alice.of("elgamal")
     real, _ = alice.seal([("a", 1), ("b", 2)], bytes(32))
     numbers = spell_numbers([0] * 6)
-    random = listing.do(Seal(alice.encryption.raw, b"r" * 32, numbers, bytes(6)))
+    random = listing.do(EncryptNumbers(alice.encryption.raw, b"r" * 32, numbers, bytes(6)))
     full = [[("a", 1), ("b", 1), ("c", 2)], [("d", 1), ("e", 2), ("f", 1)]]
     empty = [[("none", 1)] * 3] * 2
     works = [
@@ -377,7 +377,7 @@ def test_the_keyholder_s_answers_are_those_of_a_simulator(scheme: str, monkeypat
 
     def watch(job: listing.AnyJob) -> bytes:
         answer = real(job)
-        if isinstance(job, listing.Open):
+        if isinstance(job, listing.FindZeros):
             views.append(answer)
         return answer
 
@@ -467,13 +467,13 @@ class Simulator:
         bounds = Bounds.of(terms, (rows, theirs), (sum(named.values()), sum(known.values())))
         for which in range(2):
             await self._list(among.at("test", which), peer, encryption, bounds.tested, bounds.test_chunk)
-        await among.at("answer").receive(peer, Sealed)
-        await among.at("verdict").send(peer, Verdict(self.anonymous))
+        await among.at("answer").receive(peer, CiphertextPart)
+        await among.at("verdict").send(peer, TableVerdict(self.anonymous))
         if not self.anonymous and bounds.given_up:
 
             async def read(at: Channel, chunk: int) -> None:
                 for _ in range(bounds.pieces):
-                    await at.receive(peer, Sealed)
+                    await at.receive(peer, CiphertextPart)
 
             await gather(
                 self._list(among.at("list"), peer, encryption, bounds.layout.bins, bounds.compare_chunk),
@@ -500,7 +500,9 @@ class Simulator:
         async def write(at: Channel, number: int) -> None:
             due = k * (min((number + 1) * chunk, length) - number * chunk)
             seed = rng("M", at.step, number).stream("list").bytes(32)
-            await at.send(peer, Sealed(listing.do(Seal(encryption.raw, seed, bytes(32 * due), bytes(due)))))
+            await at.send(
+                peer, CiphertextPart(listing.do(EncryptNumbers(encryption.raw, seed, bytes(32 * due), bytes(due))))
+            )
 
         await in_lanes(channel, -(-length // chunk), write)
 
@@ -522,11 +524,11 @@ def comparer_s_runs(study: Study, people: dict[str, list[Person]]) -> tuple[dict
     return run_parties(real, seed=3), run_parties({**real, SITES[0]: simulator.play}, seed=3)
 
 
-CLEAR: tuple[type[Message], ...] = (Sizes, Tuples, Verdict, Rows)
+CLEAR: tuple[type[Message], ...] = (Sizes, TupleCounts, TableVerdict, ReleasedPart)
 
 
 def ciphertexts_seen(outcome: Outcome[Result], width: int) -> list[bytes]:
-    raw = b"".join(message.items for message in heard(outcome, SITES[0], Sealed))
+    raw = b"".join(message.items for message in heard(outcome, SITES[0], CiphertextPart))
     return [raw[at : at + width] for at in range(0, len(raw), width)]
 
 
@@ -554,5 +556,5 @@ def test_the_comparer_cannot_tell_the_keyholder_from_a_simulator_that_has_the_re
         seen = [ciphertexts_seen(view, width) for view in views]
         assert len(seen[0]) == len(seen[1]) == len({*seen[0]}) == len({*seen[1]})
         assert not {*seen[0]} & {*seen[1]}
-        kinds.add(heard(views[0], SITES[0], Verdict)[0].anonymous)
+        kinds.add(heard(views[0], SITES[0], TableVerdict)[0].anonymous)
     assert kinds == {True, False} or seeds == 1

@@ -107,7 +107,7 @@ def test_the_leader_cannot_tell_who_lacks_an_id() -> None:
     for seed in range(40):
         for case, theirs in (("held by b", ["1"]), ("held by none", ["2"])):
             inputs = {"a": ["1"], "b": theirs, "c": ["9"]}
-            [cells] = heard(play(inputs, seed)["a"], "b", block.Cells)
+            [cells] = heard(play(inputs, seed)["a"], "b", block.StoreCells)
             seen[case].extend(cells.values.words)
     for words in seen.values():
         counts = np.bincount(np.array(words, dtype=np.uint64).view(np.uint8), minlength=256)
@@ -129,10 +129,10 @@ def lying_leader(found: int, words: Sequence[int]) -> Role[list[int]]:
         channel = channel.at("align")
         rng = channel.rng.child("lie")
         asked = BlindingKey(rng.stream("key")).blind(hash_to_group([b"1", b"2"], "lie"))
-        await lists.send(channel, "b", block.Asked, [asked])
+        await lists.send(channel, "b", block.LeaderIds, [asked])
         await lists.receive(channel, "b", block.Answered, due=2)
         store = await channel.receive("b", block.Store)
-        await channel.receive_all("b", block.Cells, 2 * keyvalue.cells(store.keys))
+        await channel.receive_all("b", block.StoreCells, 2 * keyvalue.cells(store.keys))
         await channel.send("b", block.Found(found))
         await channel.send("b", block.Tags(Vector(np.array(words, dtype=np.uint64))))
         return []

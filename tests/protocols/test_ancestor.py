@@ -193,7 +193,7 @@ def test_a_peer_that_answers_with_nodes_outside_the_public_closure_is_refused() 
         mine = np.full((1, 1), NOTHING, dtype=np.int32)
         found = await ancestor.common(channel, (AGE,), mine, below=below, receiver="a")
         outside = np.full((1, 1), AGE.root, dtype="<i4")
-        await channel.at("answer").send("b", ancestor.Answer(outside.tobytes()))
+        await channel.at("answer").send("b", ancestor.FoundAncestors(outside.tobytes()))
         return found
 
     async def honest(channel: Channel) -> Nodes | None:

@@ -93,11 +93,11 @@ def curious(found: list[int]) -> Role[int]:
         channel = channel.at("count")
         key = BlindingKey(channel.rng.stream("key"))
         mine = hash_to_group([text.encode() for text in numbered(0, 20)], "cardinality", channel.session, channel.step)
-        [theirs] = await lists.exchange(channel, "south", cardinality.Blinded, [key.blind(mine)])
-        [echoed] = await lists.receive(channel, "south", cardinality.Echoed, due=20)
+        [theirs] = await lists.exchange(channel, "south", cardinality.BlindedIds, [key.blind(mine)])
+        [echoed] = await lists.receive(channel, "south", cardinality.TwiceBlindedIds, due=20)
         common = set(key.blind(theirs))
         found.extend(place for place, element in enumerate(echoed) if element in common)
-        await channel.send("south", cardinality.Common(len(found)))
+        await channel.send("south", cardinality.CommonCount(len(found)))
         return len(found)
 
     return role
@@ -124,7 +124,7 @@ def test_two_calls_share_no_element() -> None:
         return [await count_common(channel.at(turn), numbered(0, 20)) for turn in range(2)]
 
     outcomes = run_parties({"north": role, "south": role})
-    kinds = (cardinality.Blinded, cardinality.Echoed)
+    kinds = (cardinality.BlindedIds, cardinality.TwiceBlindedIds)
     elements = [
         element for kind in kinds for part in heard(outcomes["north"], "south", kind) for element in part.points
     ]
@@ -146,9 +146,9 @@ def test_a_counter_that_claims_too_many_is_refused() -> None:
     async def liar(channel: Channel) -> int:
         channel = channel.at("count")
         key = BlindingKey(channel.rng.stream("key"))
-        await lists.exchange(channel, "south", cardinality.Blinded, [key.blind(hash_to_group([b"x"], "y"))])
-        await lists.receive(channel, "south", cardinality.Echoed, due=1)
-        await channel.send("south", cardinality.Common(2))
+        await lists.exchange(channel, "south", cardinality.BlindedIds, [key.blind(hash_to_group([b"x"], "y"))])
+        await lists.receive(channel, "south", cardinality.TwiceBlindedIds, due=1)
+        await channel.send("south", cardinality.CommonCount(2))
         return 0
 
     outcomes = run_parties({**roles(["x"], numbered(0, 5)), "north": liar})

@@ -188,7 +188,7 @@ def test_second_halves_never_reach_a_trustee() -> None:
 
 def test_a_share_that_does_not_fit_is_refused_by_its_recipient() -> None:
     wrong = Scalars.of([5]).reveal()
-    network = Bent(committee.Dealt, changed(share=wrong), to="c")
+    network = Bent(committee.CommittedShare, changed(share=wrong), to="c")
     outcomes = run_parties(roles(), network=network)
     assert "does not fit" in blamed(outcomes, "c", "b")
     assert outcomes[OPENER].error is not None
@@ -196,7 +196,7 @@ def test_a_share_that_does_not_fit_is_refused_by_its_recipient() -> None:
 
 @pytest.mark.parametrize("share", [bytes(32), b"\xff" * 32])
 def test_a_share_that_is_no_scalar_is_refused(share: bytes) -> None:
-    outcomes = run_parties(roles(), network=Bent(committee.Dealt, changed(share=share), to="c"))
+    outcomes = run_parties(roles(), network=Bent(committee.CommittedShare, changed(share=share), to="c"))
     assert "scalar" in blamed(outcomes, "c", "b")
 
 
@@ -204,17 +204,17 @@ def test_a_share_of_another_trustee_is_refused() -> None:
     """A dealer that repeats what it dealt to one member to the next."""
     seen: list[bytes] = []
 
-    def repeat(message: committee.Dealt) -> committee.Dealt:
+    def repeat(message: committee.CommittedShare) -> committee.CommittedShare:
         seen.append(message.share)
         return msgspec.structs.replace(message, share=seen[0])
 
-    outcomes = run_parties(roles(), network=Bent(committee.Dealt, repeat))
+    outcomes = run_parties(roles(), network=Bent(committee.CommittedShare, repeat))
     assert any(isinstance(outcomes[name].error, PeerError) for name in "acd")
 
 
 def test_who_deals_something_else_than_it_committed_to_is_refused() -> None:
     other = Dealer(2, Rng(seed_of(9)).stream("other"))
-    outcomes = run_parties(roles(), network=Bent(committee.Dealt, changed(commitments=other.commitments)))
+    outcomes = run_parties(roles(), network=Bent(committee.CommittedShare, changed(commitments=other.commitments)))
     assert all("committed" in blamed(outcomes, name, "b") for name in "acd")
 
 
@@ -235,8 +235,8 @@ def lying(commitments: Callable[[Dealer], Points], knows: Callable[[Channel, Dea
         await among.exchange(committee.Committed(promise))
         for peer in among.peers:
             share = dealer.share(PLACES[peer]).reveal()
-            await among.send(peer, committee.Dealt(shown, known, share))
-        await among.collect(committee.Dealt)
+            await among.send(peer, committee.CommittedShare(shown, known, share))
+        await among.collect(committee.CommittedShare)
         return None
 
     return role
@@ -279,14 +279,14 @@ def test_a_key_cannot_be_chosen_by_who_speaks_last() -> None:
         known = honest_proof(channel, dealer)
         promise = committee._promise(committee._context(channel), channel.me, dealer.commitments, known)
         await among.exchange(committee.Committed(promise))
-        for party, dealt in (await among.collect(committee.Dealt)).items():
+        for party, dealt in (await among.collect(committee.CommittedShare)).items():
             seen[party] = dealt.commitments
         others = [seen[party] for party in sorted(seen)]
         target = generator_times(Scalars.of([1234]))
         chosen = target.minus(others[0].slice(0, 1)).minus(others[1].slice(0, 1)).minus(others[2].slice(0, 1))
         bent = Points.join([Point(chosen.data), dealer.commitments.slice(1, 2)])
         for peer in among.peers:
-            await among.send(peer, committee.Dealt(bent, known, dealer.share(PLACES[peer]).reveal()))
+            await among.send(peer, committee.CommittedShare(bent, known, dealer.share(PLACES[peer]).reveal()))
         return None
 
     outcomes = run_parties({**roles(), "d": rogue})
@@ -312,8 +312,8 @@ def test_who_shows_two_faces_is_noticed_by_the_echo() -> None:
         await among.collect(committee.Committed)
         for peer, n in which.items():
             share = faces[n].share(PLACES[peer]).reveal()
-            await among.send(peer, committee.Dealt(faces[n].commitments, proofs[n], share))
-        await among.collect(committee.Dealt)
+            await among.send(peer, committee.CommittedShare(faces[n].commitments, proofs[n], share))
+        await among.collect(committee.CommittedShare)
         echoes = await among.collect(committee.Echoed)
         for peer in among.peers:
             await among.send(peer, echoes[peer])

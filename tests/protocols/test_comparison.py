@@ -22,7 +22,7 @@ from covey.crypto.reading import ReadingKey
 from covey.crypto.rng import Rng, derive
 from covey.errors import InputError, PeerError
 from covey.protocols.federate import comparison, largest, window
-from covey.protocols.federate.comparison import HIDING, Masked, shuffled, slot_bits, spelled
+from covey.protocols.federate.comparison import HIDING, MaskedCiphertexts, shuffled, slot_bits, spelled
 from covey.secure.lists import Elements
 from covey.wire import Channel
 
@@ -103,7 +103,7 @@ def test_the_readers_view_of_a_number_is_uniform() -> None:
     slots = packing.slots(SECRET.public, room)
     packed = [
         value
-        for message in heard(outcomes["reader"], "asker", Masked)
+        for message in heard(outcomes["reader"], "asker", MaskedCiphertexts)
         for value in SECRET.decrypt(SECRET.public.accept(message.numbers))
     ]
     seen = np.sort(np.array(packing.unpack(packed, room, slots, count), dtype=float) / 2 ** (width + HIDING + 1))
@@ -165,7 +165,7 @@ def test_a_masked_number_that_is_too_long_names_the_asker() -> None:
         room = slot_bits(widths)
         long = [1 << (room - 1), (1 << room) - 1]
         packed = sum(number << (room * place) for place, number in enumerate(long))
-        await channel.send("reader", Masked(encrypted([packed], "long").residues()))
+        await channel.send("reader", MaskedCiphertexts(encrypted([packed], "long").residues()))
         await comparison.ask_less(channel, "reader", READING.public, [0, 0], widths)
 
     async def reader(channel: Channel) -> None:
@@ -240,7 +240,7 @@ def test_a_masked_number_cannot_be_traced_to_what_the_reader_encrypted() -> None
     """Without new randomness a masked number has the randomness of the ciphertext that it was made from."""
     numbers = encrypted([7])
     outcomes = signs([7], [4])
-    [message] = heard(outcomes["reader"], "asker", Masked)
+    [message] = heard(outcomes["reader"], "asker", MaskedCiphertexts)
     [said] = SECRET.public.accept(message.numbers).values
     assert zero_part(said) != zero_part(numbers.values[0])
     assert zero_part(numbers.plus_numbers([5]).values[0]) == zero_part(numbers.values[0])  # the attack works
@@ -279,7 +279,7 @@ def test_a_verdict_cannot_be_traced_to_the_readers_share() -> None:
         return await comparison.answer_verdicts(channel, "asker", READING, shares, 1)
 
     outcome = run_parties({"asker": asker, "reader": reader})["reader"]
-    [message] = heard(outcome, "asker", comparison.Blinded)
+    [message] = heard(outcome, "asker", comparison.BlindedDigits)
     fresh = Scalars.draw(Rng(derive(seed_of(0), "reader")).child("step", "").stream("shares"), 6)
     said = Pairs(message.points.slice(0, 6), message.points.slice(6, 12))
     assert outcome.unwrap().tolist() == [False] * 6
@@ -342,7 +342,7 @@ async def send_digits(channel: Channel) -> None:
 
 async def send_blinded(channel: Channel) -> None:
     await channel.receive("reader", comparison.Digits)
-    await channel.send("reader", wrong(comparison.Blinded, 9))
+    await channel.send("reader", wrong(comparison.BlindedDigits, 9))
 
 
 async def send_shifted(channel: Channel) -> None:
@@ -375,7 +375,7 @@ def test_a_list_of_another_length_names_its_sender(what: str, asker: Role, reade
 
 def test_a_pack_that_holds_more_than_masked_numbers_names_the_asker() -> None:
     async def asker(channel: Channel) -> None:
-        await channel.send("reader", Masked(encrypted([1 << (TINY - 3)], "more").residues()))
+        await channel.send("reader", MaskedCiphertexts(encrypted([1 << (TINY - 3)], "more").residues()))
 
     async def reader(channel: Channel) -> None:
         await comparison.answer_signs(channel, "asker", SECRET, READING, np.array([4]))

@@ -76,7 +76,7 @@ def test_numbers_are_opened_of_as_many_records_as_the_ledger_says_and_of_no_fewe
     seen: dict[str, list[int]] = {"opened": [], "tested": [], "totals": []}
     opening, total = diverse.Counts.opened, RangeTests.total
 
-    async def opened(self: diverse.Counts, tests: party.Tests, asked: Bits) -> diverse.Counts:
+    async def opened(self: diverse.Counts, tests: party.JointTests, asked: Bits) -> diverse.Counts:
         after = await opening(self, tests, asked)
         gone = (self.hidden > 0) & (after.hidden == 0)
         seen["opened"] += self.hidden[gone].tolist()

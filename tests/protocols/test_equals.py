@@ -13,7 +13,7 @@ from tests.harness.parties import Outcome, run_parties
 from covey.arrays import Words
 from covey.crypto import sharing
 from covey.crypto.dealing import Dealing
-from covey.crypto.field import Elements
+from covey.crypto.field import FieldElements
 from covey.crypto.group import Scalars, generator_times
 from covey.crypto.rng import Rng
 from covey.crypto.scalar_field import FQ, numbers
@@ -26,7 +26,7 @@ from covey.secure.equals.supply import Supply
 from covey.secure.equals.trustees import Trustees
 from covey.wire import Channel, Chunk
 
-E = TypeVar("E", bound=Elements)
+E = TypeVar("E", bound=FieldElements)
 NAMES = ("a", "b", "c", "d", "e")
 ROWS = [(7, 0), (7, 1), (9, 2), (7, 3), (5, 4), (9, 5), (1, 6)]
 

@@ -16,7 +16,7 @@ from covey.errors import PeerError, Unmet
 from covey.protocols.generalize import ideal, release, rounds
 from covey.protocols.generalize.local import Generalization
 from covey.protocols.generalize.parameters import Parameters
-from covey.protocols.generalize.rounds import Shape
+from covey.protocols.generalize.rounds import GroupNumbers
 from covey.protocols.shared import columns
 from covey.study import Study
 from covey.wire import Channel
@@ -183,8 +183,8 @@ def test_more_groups_than_can_have_k_people_are_refused_in_the_first_round_of_ev
         return play
 
     async def liar(channel: Channel) -> object:
-        await channel.at("round", 1, "shape").exchange(Shape(30, 11))
-        return await channel.at("until the end").receive("clinic", Shape)
+        await channel.at("round", 1, "shape").exchange(GroupNumbers(30, 11))
+        return await channel.at("until the end").receive("clinic", GroupNumbers)
 
     error = run_parties({"clinic": fair(), "billing": liar})["clinic"].error
     assert isinstance(error, PeerError)

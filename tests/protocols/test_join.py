@@ -248,7 +248,7 @@ def test_without_approval_the_part_of_the_key_stays_at_home() -> None:
 def test_a_key_without_a_proof_is_refused() -> None:
     async def liar(channel: Channel) -> Joined:
         share = KeyShare(channel.rng.stream("lie"))
-        await channel.at("join").exchange(block.Key(share.public, bytes(64)))
+        await channel.at("join").exchange(block.JoinKey(share.public, bytes(64)))
         return None
 
     error = run_parties({**roles(tables("ab", 2, 2)), "b": liar})["a"].error
@@ -263,10 +263,10 @@ def dishonest(secret: bytes, announced: int, pages: list[list[bytes]]) -> Role[J
         blended = await blend(channel.at("join"), ["1", "2"], [b"x", b"y"])
         opening = channel.at("open")
         own = secret or blended.share.surrender().reveal()
-        await opening.send("a", block.Share(own, announced))
+        await opening.send("a", block.JoinShare(own, announced))
         for page in pages:
             await opening.send("a", book.Page(page))
-        await opening.receive("a", block.Share)
+        await opening.receive("a", block.JoinShare)
         return None
 
     return play

@@ -15,7 +15,7 @@ from covey.crypto.rng import Rng
 from covey.errors import Aborted
 from covey.protocols.suppress import layout as suppress_layout
 from covey.protocols.suppress import role
-from covey.protocols.suppress.layout import CHANCE, HASHES, Bounds, Layout, bins_for, choices, cuckoo, slots_for
+from covey.protocols.suppress.layout import CHANCE, HASHES, BinLayout, Bounds, bins_for, choices, cuckoo, slots_for
 from covey.secure.sealing import Waters
 from covey.wire import MemoryNetwork
 from covey.wire.message import PAYLOAD_BYTES
@@ -27,7 +27,7 @@ def keys(count: int, kind: str = "key") -> list[bytes]:
 
 @pytest.mark.parametrize("size", [60, 100, 300, 1000, 3000])
 def test_every_tuple_has_its_bin_and_meets_its_equal_there(size: int) -> None:
-    layout = Layout.of(size, size)
+    layout = BinLayout.of(size, size)
     mine, theirs = keys(size), keys(size // 2) + keys(size - size // 2, "other")
     place = layout.place(mine, b"seed", Rng(seed_of(1)).stream("place"))
     table = layout.fill(theirs, b"seed", Rng(seed_of(1)).stream("fill"))
@@ -37,16 +37,16 @@ def test_every_tuple_has_its_bin_and_meets_its_equal_there(size: int) -> None:
 
 
 def test_a_list_that_is_not_hashed_stands_in_random_order() -> None:
-    layout = Layout(20, 20, hashed=False)
+    layout = BinLayout(20, 20, hashed=False)
     orders = {tuple(layout.place(keys(12), b"seed", Rng(seed_of(n)).stream("place")).tolist()) for n in range(5)}
     assert len(orders) == 5 and all(len(set(order)) == 12 and max(order) < 20 for order in orders)
 
 
 def test_hashing_is_taken_where_it_is_cheaper() -> None:
-    assert Layout.of(20, 20) == Layout(20, 20, hashed=False)
-    large = Layout.of(1000, 1000)
+    assert BinLayout.of(20, 20) == BinLayout(20, 20, hashed=False)
+    large = BinLayout.of(1000, 1000)
     assert large.hashed and large.comparisons < 1000 * 1000 / 20
-    assert Layout.of(0, 50) == Layout.of(50, 0) == Layout(0, 0, hashed=False)
+    assert BinLayout.of(0, 50) == BinLayout.of(50, 0) == BinLayout(0, 0, hashed=False)
 
 
 def test_three_different_bins_for_each_tuple_and_all_bins_alike() -> None:
@@ -78,12 +78,12 @@ def suffice(slots: int, n: int, bins: int) -> bool:
 
 def test_all_that_is_compared_has_a_place_where_few_bins_must_hold_it() -> None:
     assert slots_for(10, 4) == slots_for(10, 3) == 10  # all of them in one bin is likely
-    assert Layout.of(1, 1000) == Layout(1, 1000, hashed=False)
+    assert BinLayout.of(1, 1000) == BinLayout(1, 1000, hashed=False)
 
 
 @pytest.mark.parametrize(("listed", "compared"), [(10, 15_000), (5, 6000), (1000, 40)])
 def test_few_tuples_meet_many_in_their_bins(listed: int, compared: int) -> None:
-    layout, common = Layout.of(listed, compared), min(listed, compared)
+    layout, common = BinLayout.of(listed, compared), min(listed, compared)
     assert layout.hashed and layout.comparisons < listed * compared
     place = layout.place(keys(listed), b"seed", Rng(seed_of(1)).stream("place"))
     table = layout.fill(keys(compared), b"seed", Rng(seed_of(1)).stream("fill"))
@@ -94,7 +94,7 @@ def test_few_tuples_meet_many_in_their_bins(listed: int, compared: int) -> None:
     ("size", "bins", "slots"), [(100, 253, 17), (300, 450, 21), (1000, 1500, 21), (10_000, 12_700, 24)]
 )
 def test_equal_sides_take_the_layouts_of_the_page(size: int, bins: int, slots: int) -> None:
-    assert Layout.of(size, size) == Layout(bins, slots, hashed=True)
+    assert BinLayout.of(size, size) == BinLayout(bins, slots, hashed=True)
 
 
 def test_bins_are_many_enough_and_no_more_than_a_half_above_for_large_tables() -> None:
@@ -108,14 +108,14 @@ def test_what_cannot_be_placed_stops_the_run() -> None:
         cuckoo(np.array([[0, 1, 2]] * 4), 10)
     assert sorted(cuckoo(np.array([[0, 1, 2]] * 3), 10).tolist()) == [0, 1, 2]
     with pytest.raises(Aborted, match="bins"):
-        Layout(10, 1, hashed=True).fill(keys(30), b"seed", Rng(seed_of(1)).stream("fill"))
+        BinLayout(10, 1, hashed=True).fill(keys(30), b"seed", Rng(seed_of(1)).stream("fill"))
 
 
 def test_bounds_count_rare_rows_only_and_never_more_than_there_are_tuples() -> None:
     bounds = Bounds(5, 5, 40, 30, None)
-    assert (bounds.tested, bounds.layout) == (40, Layout.of(35, 30))
+    assert (bounds.tested, bounds.layout) == (40, BinLayout.of(35, 30))
     capped = Bounds(5, 5, 40, 30, 12)
-    assert (capped.tested, capped.layout) == (12, Layout.of(12, 12))
+    assert (capped.tested, capped.layout) == (12, BinLayout.of(12, 12))
 
 
 @pytest.mark.parametrize("k", [2, 1024, 4096])

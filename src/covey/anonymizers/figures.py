@@ -20,7 +20,7 @@ from covey.measures import average_class, discernibility, lm
 from covey.table import group
 
 
-class Loss(msgspec.Struct, frozen=True):
+class PartitionLoss(msgspec.Struct, frozen=True):
     """The measures of a summary: see `covey.measures`."""
 
     lm: float
@@ -37,7 +37,7 @@ class Figures(msgspec.Struct, frozen=True):
     k_reached: int
     classes: int
     suppressed_cells: int
-    loss: Loss
+    loss: PartitionLoss
 
 
 def figures(built: Built, partition: Partition) -> Figures:
@@ -64,7 +64,9 @@ def figures(built: Built, partition: Partition) -> Figures:
         k_reached=int(seen.min(initial=problem.records)),
         classes=len(seen),
         suppressed_cells=suppressed,
-        loss=Loss(lost_lm / cells, lost_em / cells, discernibility(seen, withheld), average_class(seen, problem.k)),
+        loss=PartitionLoss(
+            lost_lm / cells, lost_em / cells, discernibility(seen, withheld), average_class(seen, problem.k)
+        ),
     )
 
 

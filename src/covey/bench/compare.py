@@ -33,7 +33,7 @@ _WORST = 2.0
 
 
 @dataclass(frozen=True)
-class Entry:
+class ContenderResult:
     """One contender at one k. `remark` says why there are no figures, or that no run was made."""
 
     contender: str
@@ -65,7 +65,7 @@ def compare(
     protocols: Sequence[str] = names(),
 ) -> Findings:  # fmt: skip
     """Compares all contenders at each k; `allowance` is the number of seconds that each protocol may run for real."""
-    entries: list[Entry] = []
+    entries: list[ContenderResult] = []
     for algorithm in ALGORITHMS:
         for k in ks:
             tell(f"{algorithm}, one owner, k = {k}")
@@ -79,8 +79,8 @@ def compare(
     return _findings(data, entries, allowance)
 
 
-def _one_owner(data: Dataset, algorithm: str, k: int) -> Entry:
-    entry = Entry(algorithm, _ONE_PARTY, k)
+def _one_owner(data: Dataset, algorithm: str, k: int) -> ContenderResult:
+    entry = ContenderResult(algorithm, _ONE_PARTY, k)
     try:
         release = covey.anonymize(data.pooled, data.study(k), algorithm)
     except Unmet as error:
@@ -91,7 +91,7 @@ def _one_owner(data: Dataset, algorithm: str, k: int) -> Entry:
     )  # fmt: skip
 
 
-def _each_alone(data: Dataset, k: int) -> Entry:
+def _each_alone(data: Dataset, k: int) -> ContenderResult:
     """Anonymizes each site by itself with the best algorithm; a site that cannot reach k withholds its rows."""
     study = data.study(k)
     released, lost, withheld, seconds = [], 0.0, 0, 0.0
@@ -105,7 +105,7 @@ def _each_alone(data: Dataset, k: int) -> Entry:
         lost += release.loss.lm * rows.num_rows
         withheld += _integer(release.summary, "withheld")
         seconds = max(seconds, _seconds(release.summary))
-    entry = Entry(_ALONE, _NOBODY, k, withheld=withheld, rounds=0, bytes=0)
+    entry = ContenderResult(_ALONE, _NOBODY, k, withheld=withheld, rounds=0, bytes=0)
     if not released:
         return replace(entry, remark="no site has k rows")
     together = arrange(pa.concat_tables(released))
@@ -114,13 +114,13 @@ def _each_alone(data: Dataset, k: int) -> Entry:
 
 def _joint(
     data: Dataset, protocol: Protocol, ks: Sequence[int], allowance: float, tell: Callable[[str], None]
-) -> Iterator[Entry]:
+) -> Iterator[ContenderResult]:
     """Tries a protocol at every k; it runs for real first at the k nearest to the study's."""
     split = SPLITS[protocol.requirements.partition]
     name = protocol.name if len(named(protocol.name)) == 1 else f"{protocol.name}, {split}"
     spent = 0.0
     for k in sorted(ks, key=lambda k: abs(k - data.k)):
-        entry = Entry(name, _NOBODY, k)
+        entry = ContenderResult(name, _NOBODY, k)
         try:
             ready = partition_for(data, protocol, k)
             forecast = protocol.foresee(ready.study, ready.rows).seconds
@@ -136,7 +136,7 @@ def _joint(
             yield replace(entry, remark=str(error).splitlines()[0])
 
 
-def _run(entry: Entry, ready: PartitionedStudy) -> Entry:
+def _run(entry: ContenderResult, ready: PartitionedStudy) -> ContenderResult:
     done = ready.run()
     summary, table = done.release.summary, done.release.table
     if not isinstance(table, pa.Table):
@@ -147,7 +147,7 @@ def _run(entry: Entry, ready: PartitionedStudy) -> Entry:
     )  # fmt: skip
 
 
-def _ideal(entry: Entry, ready: PartitionedStudy) -> Entry:
+def _ideal(entry: ContenderResult, ready: PartitionedStudy) -> ContenderResult:
     result = ready.ideal()
     if result.release is None or result.figures is None:
         return replace(entry, remark="its ideal gives no release")
@@ -155,7 +155,9 @@ def _ideal(entry: Entry, ready: PartitionedStudy) -> Entry:
     return replace(judged, withheld=result.figures.withheld, remark="its ideal, not run")
 
 
-def _judged(entry: Entry, release: pa.Table, study: covey.Study, loss: float | None = None) -> Entry:
+def _judged(
+    entry: ContenderResult, release: pa.Table, study: covey.Study, loss: float | None = None
+) -> ContenderResult:
     """Adds what the judge reads in the release. Raises Unmet if the release does not keep k."""
     verdict = covey.verify(release, study)
     if not verdict.answer:
@@ -190,14 +192,16 @@ _COST_COLUMNS = {
 }  # fmt: skip
 
 
-def _findings(data: Dataset, entries: Sequence[Entry], allowance: float) -> Findings:
+def _findings(data: Dataset, entries: Sequence[ContenderResult], allowance: float) -> Findings:
     ordered = sorted(entries, key=lambda entry: (entry.k, entry.trusted, entry.rank))
     joint = [entry for entry in entries if entry.trusted == _NOBODY]
     owners = [entry for entry in entries if entry.trusted == _ONE_PARTY]
     best = min(owners, key=lambda entry: entry.rank).contender
     reference = [replace(entry, contender=f"{best}, one owner") for entry in owners if entry.contender == best]
 
-    def against_k(title: str, y: str, shown: Sequence[Entry], value: Callable[[Entry], float | None]) -> Plot:
+    def against_k(
+        title: str, y: str, shown: Sequence[ContenderResult], value: Callable[[ContenderResult], float | None]
+    ) -> Plot:
         points = curves((entry.contender, entry.k, value(entry)) for entry in shown)
         return Plot(title, "k", y, points, log_x=True, log_y=y != "loss, LM")
 
@@ -223,10 +227,10 @@ def _findings(data: Dataset, entries: Sequence[Entry], allowance: float) -> Find
     return Findings((_losses(entries), _costs(data, entries), every), plots, (), notes)
 
 
-def _losses(entries: Sequence[Entry]) -> ResultTable:
+def _losses(entries: Sequence[ContenderResult]) -> ResultTable:
     """Loss by contender and k, the best of each kind first."""
     ks = sorted({entry.k for entry in entries})
-    found: dict[tuple[str, str], dict[int, Entry]] = {}
+    found: dict[tuple[str, str], dict[int, ContenderResult]] = {}
     for entry in entries:
         found.setdefault((entry.trusted, entry.contender), {})[entry.k] = entry
     ordered = sorted(found, key=lambda place: (place[0], sum(entry.rank for entry in found[place].values())))
@@ -236,7 +240,7 @@ def _losses(entries: Sequence[Entry]) -> ResultTable:
     )
 
 
-def _costs(data: Dataset, entries: Sequence[Entry]) -> ResultTable:
+def _costs(data: Dataset, entries: Sequence[ContenderResult]) -> ResultTable:
     """Risk and cost of every contender at the k nearest to the study's."""
     k = min({entry.k for entry in entries}, key=lambda k: (abs(k - data.k), k))
     ordered = sorted(entries, key=lambda entry: (entry.trusted, entry.rank))

@@ -21,7 +21,7 @@ from covey.errors import InputError
 
 
 @dataclass(frozen=True)
-class Shape:
+class ProductShape:
     """The way c (c - 1) … (c - bound + 1) is cut: powers of the mask up to `stride`, factors for each stride."""
 
     bound: int
@@ -43,7 +43,7 @@ class Shape:
 
 
 @lru_cache(maxsize=256)
-def shape(bound: int) -> Shape:
+def shape(bound: int) -> ProductShape:
     """The cut with the fewest products; of several, the one with the fewest exchanges."""
     if not 1 <= bound < F31.prime:
         raise InputError(f"a bound of {bound} cannot be tested; it lies between 1 and {F31.prime - 1}")
@@ -55,7 +55,7 @@ def shape(bound: int) -> Shape:
     for i in range(bound):
         choose = choose * (bound - i) * pow(i + 1, -1, F31.prime) % F31.prime
         binomials.append(choose)
-    return Shape(bound, stride, number, F31.elements(binomials), _shifts(stride, number))
+    return ProductShape(bound, stride, number, F31.elements(binomials), _shifts(stride, number))
 
 
 _P = np.uint64(F31.prime)

@@ -107,7 +107,7 @@ F31 = Field(31)
 F61 = Field(61)
 
 
-class Elements:
+class FieldElements:
     """A vector of elements of `F61` that may be sent; what is outside the field never gets past its decoder."""
 
     __slots__ = ("words",)
@@ -145,7 +145,7 @@ class Elements:
         return f"{type(self).__name__}({len(self)})"
 
 
-class Elements31(Elements):
+class Elements31(FieldElements):
     """Elements of `F31`, in half the bytes."""
 
     __slots__ = ()

@@ -81,7 +81,7 @@ class Chunks:
         return prime, exponent
 
 
-class Table:
+class ChunkTable:
     """The server's records, as one number for each of their chunks."""
 
     def __init__(self, records: Sequence[bytes], chunks: Chunks) -> None:

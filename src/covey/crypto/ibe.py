@@ -36,7 +36,7 @@ def name_of(party: str, study: str, epoch: str) -> str:
     return f"{party}@{study}/{epoch}"
 
 
-class Parameters:
+class AuthorityParameters:
     """The authority's public parameters: g1 = g^a, h2 = h^b, and a point of G1 for each bit of a name and one more."""
 
     __slots__ = ("bases", "first", "raw", "second")
@@ -51,7 +51,7 @@ class Parameters:
         return self.raw
 
     @classmethod
-    def unpack(cls, raw: bytes) -> Parameters:
+    def unpack(cls, raw: bytes) -> AuthorityParameters:
         """Parameters from the wire. Raises `ValueError` for anything but as many points of the groups."""
         if len(raw) != PARAMETERS_BYTES:
             raise ValueError(f"an authority's parameters have {PARAMETERS_BYTES} bytes")
@@ -95,7 +95,7 @@ class Master:
         second = pairing.GENERATOR_2 * scalar(beta)
         self._raised = second * scalar(alpha)
         bases = FixedBase(pairing.GENERATOR_1).powers([alpha, *self._bits])
-        self.parameters = Parameters(bases[0], second, bases[1:])
+        self.parameters = AuthorityParameters(bases[0], second, bases[1:])
 
     def issue(self, name: str, stream: Stream) -> IdentityKey:
         """The key of that name."""
@@ -132,7 +132,7 @@ class IdentityKey:
         except InputError as error:
             raise ValueError(str(error)) from None
 
-    def fits(self, parameters: Parameters, name: str) -> bool:
+    def fits(self, parameters: AuthorityParameters, name: str) -> bool:
         """True if this is a key of that name under these parameters."""
         due = pair(parameters.first, parameters.second) * pair(parameters.base_of(name), self._second)
         return bool(pair(pairing.GENERATOR_1, self._first) == due)
@@ -233,7 +233,7 @@ class Recipient:
         self.raw: bytes = mask.serialize() + base.serialize()
 
     @classmethod
-    def of(cls, parameters: Parameters, name: str) -> Recipient:
+    def of(cls, parameters: AuthorityParameters, name: str) -> Recipient:
         """The recipient of that name, who holds its key."""
         return cls(pair(parameters.first, parameters.second), parameters.base_of(name))
 

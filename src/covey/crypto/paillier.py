@@ -48,7 +48,7 @@ def check_bits(bits: int, least_bits: int = SIZES[0]) -> None:
     raise InputError(f"a Paillier key has {' or '.join(map(str, SIZES))} bits, not {bits}")
 
 
-class Table:
+class PowerTable:
     """Powers of one base: a power takes one multiplication for each eight bits of the exponent."""
 
     __slots__ = ("_modulus", "_rows")
@@ -86,7 +86,7 @@ class PublicKey:
             raise InputError("the base of the masks is no element that an honest holder would choose")
         self.square = self.n * self.n
         self._base: mpz | None = None
-        self._table: Table | None = None
+        self._table: PowerTable | None = None
 
     @property
     def width(self) -> int:
@@ -104,7 +104,7 @@ class PublicKey:
         if self._base is None:
             self._base = gmpy2.powmod(self.base, self.n, self.square)
         if self._table is None and len(exponents) >= _FEW:
-            self._table = Table(self._base, self.square, self.bits // 2)
+            self._table = PowerTable(self._base, self.square, self.bits // 2)
         if self._table is not None:
             return list(map(self._table.power, exponents))
         powers = (mpz(int.from_bytes(each, "little")) for each in exponents)
@@ -192,7 +192,7 @@ class SecretKey:
         self.public = PublicKey(n, base, least_bits=least_bits)
         self._p, self._q = _Half(p, n), _Half(q, n)
         self._crt = gmpy2.invert(q, p)
-        self._tables: tuple[Table, Table] | None = None
+        self._tables: tuple[PowerTable, PowerTable] | None = None
 
     def encrypt(self, numbers: Sequence[int], stream: Stream) -> Ciphertexts:
         """Encrypts as the public key does, to the same bytes for the same stream, in less time."""
@@ -212,7 +212,7 @@ class SecretKey:
             if len(exponents) < _FEW:
                 return public.masks(exponents)
             bits = public.bits // 2
-            self._tables = Table(p.residue(public), p.square, bits), Table(q.residue(public), q.square, bits)
+            self._tables = PowerTable(p.residue(public), p.square, bits), PowerTable(q.residue(public), q.square, bits)
         first, second = self._tables
         back = gmpy2.invert(q.square, p.square)
         masks = []

@@ -50,7 +50,7 @@ _PANEL = 2048
 
 
 @dataclass(frozen=True)
-class Shape:
+class TableShape:
     """The layout of a table of equal records in the matrix: `stack` records below each other in every column."""
 
     records: int
@@ -97,18 +97,18 @@ class Shape:
         return index % self.columns, index // self.columns
 
 
-def shape_of(records: int, record_bytes: int) -> Shape:
+def shape_of(records: int, record_bytes: int) -> TableShape:
     """The shape in which query, answer and hint together have the fewest bytes."""
     lowest = max(1, -(-records // LARGEST_COLUMNS))
     best = max(lowest, round((records / (record_bytes * (DIMENSION + 1))) ** 0.5))
-    shapes = [Shape(records, record_bytes, stack) for stack in range(max(lowest, best - 1), best + 2)]
+    shapes = [TableShape(records, record_bytes, stack) for stack in range(max(lowest, best - 1), best + 2)]
     return min(shapes, key=lambda shape: shape.query_bytes + shape.answer_bytes + shape.hint_bytes)
 
 
 class Matrix:
     """The public random matrix A, expanded from a public seed block by block: it is never in memory as a whole."""
 
-    def __init__(self, seed: bytes, shape: Shape) -> None:
+    def __init__(self, seed: bytes, shape: TableShape) -> None:
         if len(seed) != SEED_BYTES:
             raise InputError(f"a seed has {SEED_BYTES} bytes, this one {len(seed)}")
         self.seed, self.shape = bytes(seed), shape
@@ -136,10 +136,10 @@ class Matrix:
             list(pool.map(some, range(self.workers)))
 
 
-class Table:
+class RetrievalTable:
     """The server's records, ready to answer from."""
 
-    def __init__(self, records: bytes, shape: Shape) -> None:
+    def __init__(self, records: bytes, shape: TableShape) -> None:
         """`records` is one record after the other. Raises `InputError` for another number of bytes."""
         if len(records) != shape.records * shape.record_bytes:
             due = shape.records * shape.record_bytes
@@ -178,16 +178,16 @@ class Table:
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class Queries:
     """Queries to send, one row each, and what their clients keep to read the answers."""
 
-    shape: Shape
+    shape: TableShape
     queries: Words32
     slots: tuple[int, ...] = field(repr=False)
     secrets: Words32 = field(repr=False)
 
 
-def ask(matrix: Matrix, indices: Sequence[int], streams: Sequence[Stream]) -> Asked:
+def ask(matrix: Matrix, indices: Sequence[int], streams: Sequence[Stream]) -> Queries:
     """Queries of many clients at once, each with a stream of its own: a query depends on its stream and index alone.
 
     No stream may make two queries: each is a new secret.
@@ -204,10 +204,10 @@ def ask(matrix: Matrix, indices: Sequence[int], streams: Sequence[Stream]) -> As
     for row, stream in enumerate(streams):
         queries[row] += errors(stream, shape.columns)
     queries[np.arange(len(places)), [column for column, _ in places]] += np.uint32(SCALE)
-    return Asked(shape, queries, tuple(slot for _, slot in places), secrets)
+    return Queries(shape, queries, tuple(slot for _, slot in places), secrets)
 
 
-def recover(asked: Asked, hint: Words32, answers: Words32) -> list[bytes]:
+def recover(asked: Queries, hint: Words32, answers: Words32) -> list[bytes]:
     """The records that were asked for. Raises `InputError` for answers or a hint of another shape."""
     shape = asked.shape
     if hint.shape != (shape.rows, DIMENSION) or answers.shape != (len(asked.slots), shape.rows):

@@ -14,7 +14,7 @@ from typing import ClassVar, cast
 import numpy as np
 
 from covey.arrays import Words
-from covey.crypto.field import Elements, Field
+from covey.crypto.field import Field, FieldElements
 from covey.crypto.group import ORDER
 from covey.crypto.rng import Label, Stream, spell
 from covey.errors import InputError
@@ -108,7 +108,7 @@ class ScalarField(Field):
 FQ = ScalarField(253)
 
 
-class ScalarElements(Elements):
+class ScalarElements(FieldElements):
     """A vector of elements of `FQ` that may be sent."""
 
     __slots__ = ()

@@ -13,7 +13,7 @@ algorithm says of its work. Only what the parties agreed on (study, schema, hier
 and the reading of files are common.
 """
 
-from covey.judge.verdict import Diversity, Loss, Matched, Requirement, Risk, Risks, Verdict
+from covey.judge.verdict import Diversity, Matched, Requirement, Risk, Risks, Verdict, VerifiedLoss
 from covey.judge.verification import verify
 
-__all__ = ["Diversity", "Loss", "Matched", "Requirement", "Risk", "Risks", "Verdict", "verify"]
+__all__ = ["Diversity", "Matched", "Requirement", "Risk", "Risks", "Verdict", "VerifiedLoss", "verify"]

@@ -26,19 +26,19 @@ from covey.judge.diversity import histogram
 from covey.judge.original import Spans, frequencies
 from covey.judge.released import Released, shares, with_range
 from covey.judge.tuples import Tuples
-from covey.judge.verdict import Loss, Matched
+from covey.judge.verdict import Matched, VerifiedLoss
 
 
 def judge_loss(
     released: Released, k: int, original: Tuples | None, spans: Sequence[Spans], matched: Matched | None
-) -> Loss:
+) -> VerifiedLoss:
     """Every measure; the entropies only with the original's frequencies."""
     withheld = 0 if matched is None else matched.withheld
     lm, precision = _shares(released, original, withheld)
     em = monotone = entropy = None
     if original is not None:
         em, monotone, entropy = _entropies(released, original, spans, withheld)
-    return Loss(
+    return VerifiedLoss(
         lm=lm,
         precision=precision,
         em=em,

@@ -59,7 +59,7 @@ class Risks(msgspec.Struct, frozen=True):
     population: str  # among whom the journalist and the marketer search
 
 
-class Loss(msgspec.Struct, frozen=True):
+class VerifiedLoss(msgspec.Struct, frozen=True):
     """Every measure. The three entropies need the original's frequencies and are absent without it."""
 
     lm: float
@@ -96,7 +96,7 @@ class Verdict(msgspec.Struct, frozen=True):
     suppressed_cells: int
     diversity: tuple[Diversity, ...]
     risk: Risks
-    loss: Loss
+    loss: VerifiedLoss
     original: Matched | None
     absent: dict[str, str]  # figures that could not be computed, and why
     notes: tuple[str, ...]

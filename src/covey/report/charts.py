@@ -42,7 +42,7 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Point:
+class CurvePoint:
     """A place on a curve."""
 
     x: float
@@ -68,14 +68,14 @@ def legend(before: str, after: str) -> Markup:
     return tag("p", hatched, f" {before} ", solid, f" {after}", class_="legend")
 
 
-def curve(points: Sequence[Point], here: Point, *, x: str, y: str, said: str) -> Markup:
+def curve(points: Sequence[CurvePoint], here: CurvePoint, *, x: str, y: str, said: str) -> Markup:
     """A falling or rising line over a logarithmic axis from the least to the greatest x, and a marked point."""
     everything = [*points, here]
     top = _ceiling(max(point.y for point in everything))
     low, high = (math.log(end(point.x for point in everything)) for end in (min, max))
     span = (high - low) or 1.0
 
-    def place(point: Point) -> tuple[float, float]:
+    def place(point: CurvePoint) -> tuple[float, float]:
         across = (math.log(point.x) - low) / span
         return _LEFT + across * (_RIGHT - _LEFT), _BOTTOM - point.y / top * (_BOTTOM - _TOP)
 
@@ -85,7 +85,7 @@ def curve(points: Sequence[Point], here: Point, *, x: str, y: str, said: str) ->
         grid.append(_line(_LEFT, height, _RIGHT, height, "grid"))
         grid.append(_text(_LEFT - 1, height, f"{top * step / 4:.3g}", "end", shift=".3em"))
     ticks = [
-        _text(place(Point(value, 0))[0], _BOTTOM, f"{value:g}", "middle", shift="1.4em")
+        _text(place(CurvePoint(value, 0))[0], _BOTTOM, f"{value:g}", "middle", shift="1.4em")
         for value in sorted({point.x for point in points})
     ]
     ends = [place(point) for point in points]

@@ -28,7 +28,7 @@ class ColumnLoss:
 
 
 @dataclass(frozen=True)
-class Sizes:
+class SizeRange:
     """The classes of some sizes, from `least` to `most` rows."""
 
     least: int
@@ -45,7 +45,7 @@ class Findings:
     released: Released
     columns: tuple[ColumnLoss, ...]
     """The costliest first."""
-    sizes: tuple[Sizes, ...]
+    sizes: tuple[SizeRange, ...]
     """The smallest first."""
 
 
@@ -60,7 +60,7 @@ def examine(release: Data, study: Study, withheld: int, verdict: Verdict | None 
     return Findings(verdict, released, tuple(costs), class_sizes(released.sizes, study.privacy.k))
 
 
-def class_sizes(sizes: Longs, k: int) -> tuple[Sizes, ...]:
+def class_sizes(sizes: Longs, k: int) -> tuple[SizeRange, ...]:
     """Classes of k to 2k - 1 rows, of 2k to 4k - 1, and so on; and those below k, of which there should be none."""
     step = np.floor(np.log2(np.maximum(sizes / k, 0.5))).astype(np.int64)
     step = np.where(sizes < k, -1, step)
@@ -68,7 +68,7 @@ def class_sizes(sizes: Longs, k: int) -> tuple[Sizes, ...]:
     for own in np.unique(step).tolist():
         chosen = sizes[step == own]
         least, most = (1, k - 1) if own < 0 else (k << own, (k << (own + 1)) - 1)
-        found.append(Sizes(least, most, len(chosen), int(chosen.sum())))
+        found.append(SizeRange(least, most, len(chosen), int(chosen.sum())))
     return tuple(found)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from covey.errors import InputError
 from covey.judge import Verdict
 from covey.report import pictures
-from covey.report.charts import PATTERNS, Point
+from covey.report.charts import PATTERNS, CurvePoint
 from covey.report.checking import checking
 from covey.report.distribution import compare
 from covey.report.findings import Findings, examine, risk_before
@@ -70,7 +70,7 @@ def _unplaced(sentence: str, release: Data) -> str:
 def _pictures(material: Material, summary: Summary, findings: Findings) -> list[Markup]:
     k = summary.k or 1
     records = material.records
-    points: tuple[Point, ...] = ()
+    points: tuple[CurvePoint, ...] = ()
     before = None if records is None or not records.trees else risk_before(records)
     parts = [
         pictures.losses(findings.columns),

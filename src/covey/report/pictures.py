@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from covey.judge import Risks
 from covey.report import spelling
-from covey.report.charts import Bar, Point, bars, curve, folded, legend
+from covey.report.charts import Bar, CurvePoint, bars, curve, folded, legend
 from covey.report.distribution import Compared
-from covey.report.findings import ColumnLoss, Sizes
+from covey.report.findings import ColumnLoss, SizeRange
 from covey.report.markup import Markup, join, named, tag
 from covey.summary import Phase, Summary
 
@@ -26,7 +26,7 @@ def losses(columns: Sequence[ColumnLoss]) -> Markup:
     ])  # fmt: skip
 
 
-def classes(sizes: Sequence[Sizes], k: int) -> Markup:
+def classes(sizes: Sequence[SizeRange], k: int) -> Markup:
     """The number of rows in classes of each size."""
     rows = sum(each.rows for each in sizes)
     lines = [Bar(_range(each, k), each.rows / rows, _in_classes(each)) for each in sizes]
@@ -37,7 +37,7 @@ def classes(sizes: Sequence[Sizes], k: int) -> Markup:
     ])  # fmt: skip
 
 
-def _range(sizes: Sizes, k: int) -> str:
+def _range(sizes: SizeRange, k: int) -> str:
     if sizes.most < k:
         return f"fewer than {spelling.count(k)}"
     if sizes.least == sizes.most:
@@ -45,7 +45,7 @@ def _range(sizes: Sizes, k: int) -> str:
     return f"{spelling.count(sizes.least)} to {spelling.count(sizes.most)}"
 
 
-def _in_classes(sizes: Sizes) -> str:
+def _in_classes(sizes: SizeRange) -> str:
     return f"{spelling.count(sizes.classes)}; {spelling.count(sizes.rows)}"
 
 
@@ -103,7 +103,7 @@ def _both(then: float | None, now: float) -> str:
     return spelling.share(now) if then is None else f"{spelling.share(then)} → {spelling.share(now)}"
 
 
-def by_k(points: Sequence[Point], summary: Summary) -> Markup:
+def by_k(points: Sequence[CurvePoint], summary: Summary) -> Markup:
     """The loss at other k."""
     lm = summary.loss.get("lm")
     if not points or lm is None or summary.k is None:
@@ -116,7 +116,7 @@ def by_k(points: Sequence[Point], summary: Summary) -> Markup:
     return join([
         tag("h2", "What another k would cost"),
         tag("p", note, class_="note"),
-        curve(points, Point(summary.k, lm), x="k", y="loss (LM)", said=said),
+        curve(points, CurvePoint(summary.k, lm), x="k", y="loss (LM)", said=said),
     ])  # fmt: skip
 
 

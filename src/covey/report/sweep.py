@@ -9,14 +9,14 @@ from covey.anonymizers.build import build
 from covey.anonymizers.explain import LITTLE
 from covey.anonymizers.figures import figures
 from covey.errors import InputError, Unmet
-from covey.report.charts import Point
+from covey.report.charts import CurvePoint
 from covey.table import Table
 
 _ASKED = (2, 5, 10, 20, 50)
 _SECONDS = 0.5  # that a single search may be expected to take
 
 
-def loss_by_k(records: Table, k: int, algorithm: str) -> tuple[Point, ...]:
+def loss_by_k(records: Table, k: int, algorithm: str) -> tuple[CurvePoint, ...]:
     """LM at a few k, this one among them; nothing where a search would take long or no other k is feasible.
 
     The release's own algorithm searches: it is compiled already, and its losses can be compared.
@@ -36,5 +36,5 @@ def loss_by_k(records: Table, k: int, algorithm: str) -> tuple[Point, ...]:
             partition = anonymize(lenient, algorithm, budget=LITTLE if chosen.budget else None)
         except (Unmet, InputError):
             continue
-        found.append(Point(asked, figures(built, partition).loss.lm))
+        found.append(CurvePoint(asked, figures(built, partition).loss.lm))
     return tuple(found) if len(found) > 2 else ()

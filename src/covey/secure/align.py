@@ -63,7 +63,7 @@ COST = Cost(
 )
 
 
-class Asked(Elements, tag="align.asked"):
+class LeaderIds(Elements, tag="align.asked"):
     """The leader's ids, hashed to the group and blinded, in random order."""
 
 
@@ -78,7 +78,7 @@ class Store(Message, tag="align.store"):
     attempt: Annotated[int, Meta(ge=0, lt=ATTEMPTS)]
 
 
-class Cells(Chunk[Vector], tag="align.cells"):
+class StoreCells(Chunk[Vector], tag="align.cells"):
     """The member's store: for each of its ids a share of zero, under the pseudorandom function of its key."""
 
     values: Vector
@@ -137,9 +137,9 @@ async def _lead(
     async def consult(member: str) -> Words:
         """The member's share of each of our ids; something random where it does not hold the id."""
         reading = lists.receive(channel, member, Answered, due=len(texts))
-        [answered] = await while_sending(lists.send(channel, member, Asked, [asked]), reading)
+        [answered] = await while_sending(lists.send(channel, member, LeaderIds, [asked]), reading)
         store = await channel.receive(member, Store)
-        table = (await channel.receive_all(member, Cells, 2 * keyvalue.cells(store.keys))).words
+        table = (await channel.receive_all(member, StoreCells, 2 * keyvalue.cells(store.keys))).words
         pads, digests = pseudorandom(key.unblind(answered).take(back), texts, store.attempt)
         return pads ^ keyvalue.look_up(table, store.keys, digests)
 
@@ -162,7 +162,7 @@ async def _follow(
 ) -> Bits:
     rng = channel.rng.child("align")
     key = BlindingKey(rng.stream("key"))
-    [asked] = await lists.receive(channel, leader, Asked)
+    [asked] = await lists.receive(channel, leader, LeaderIds)
     await lists.send(channel, leader, Answered, [key.blind(asked)])
     blinded = key.blind(points)
     for attempt in range(ATTEMPTS):
@@ -170,7 +170,7 @@ async def _follow(
         table = keyvalue.lay_out(digests, shares ^ pads, rng.stream("store", attempt))
         if table is not None:
             await channel.send(leader, Store(len(texts), attempt))
-            await channel.send_all(leader, Cells, Vector(table))
+            await channel.send_all(leader, StoreCells, Vector(table))
             break
     else:
         raise InputError(f"no store of {len(texts)} ids could be laid out; run again")

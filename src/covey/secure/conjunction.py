@@ -21,7 +21,7 @@ import numpy as np
 from covey.arrays import Bits, Words
 from covey.crypto import sharing
 from covey.crypto.dealing import Dealing
-from covey.crypto.field import F61, Elements
+from covey.crypto.field import F61, FieldElements
 from covey.crypto.rng import Rng, derive
 from covey.errors import InputError
 from covey.secure import match, shares
@@ -85,13 +85,13 @@ COST = Cost(
 class Deal(Message, tag="and.deal"):
     """The shares that the recipient cannot derive: of the inverted bits, of the random numbers, or of both."""
 
-    shares: Elements
+    shares: FieldElements
 
 
 class Open(Message, tag="and.open"):
     """The sender's part of the product, under masks that add up to nothing: uniform without the others' parts."""
 
-    parts: Elements
+    parts: FieldElements
 
 
 async def conjoin(channel: Channel, mine: Bits, *, receiver: str | None = None) -> Bits | None:
@@ -115,7 +115,7 @@ async def open_products(channel: Channel, mine: Bits, *, receiver: str | None = 
     receivers = channel.parties if receiver is None else (receiver,)
     if not len(mine):
         return np.zeros(0, dtype=np.uint64) if channel.me in receivers else None
-    seat = Seat(channel)
+    seat = ConjunctionParty(channel)
     deals, opens = channel.at("deal"), channel.at("open")
     dealt: asyncio.Queue[Handout] = asyncio.Queue(AHEAD)
     masked: asyncio.Queue[Words] = asyncio.Queue(AHEAD)
@@ -127,7 +127,7 @@ async def open_products(channel: Channel, mine: Bits, *, receiver: str | None = 
             handout = seat.deal(piece)
             parcels = {peer: handout.parcel(peer) for peer in deals.peers}
             await gather(
-                *(deals.send(peer, Deal(Elements(each))) for peer, each in parcels.items() if each is not None)
+                *(deals.send(peer, Deal(FieldElements(each))) for peer, each in parcels.items() if each is not None)
             )
             await dealt.put(handout)
 
@@ -137,7 +137,7 @@ async def open_products(channel: Channel, mine: Bits, *, receiver: str | None = 
             for peer, parcel in theirs.items():
                 deals.check_length(peer, parcel.shares, handout.due(peer) or 0, "shares")
             part = seat.part(*seat.add_up(handout, {peer: parcel.shares.words for peer, parcel in theirs.items()}))
-            await gather(*(opens.send(peer, Open(Elements(part))) for peer in receivers if peer != channel.me))
+            await gather(*(opens.send(peer, Open(FieldElements(part))) for peer in receivers if peer != channel.me))
             if channel.me in receivers:
                 await masked.put(part)
 
@@ -153,7 +153,7 @@ async def open_products(channel: Channel, mine: Bits, *, receiver: str | None = 
     return np.concatenate(opened) if channel.me in receivers else None
 
 
-class Seat:
+class ConjunctionParty:
     """One party's place at the table for one call: what it deals, and how it multiplies what it was dealt."""
 
     def __init__(self, channel: Channel) -> None:

@@ -74,7 +74,7 @@ OPENING_COST = Cost(
 """Of `open_rows`, for each owner's distinct rows, sorted."""
 
 
-class Key(Message, tag="join.key"):
+class JoinKey(Message, tag="join.key"):
     """The sender's part of the joint key, and the proof that it knows it."""
 
     public: Point
@@ -89,7 +89,7 @@ class Blend(Elements, tag="join.blend"):
     """A list that every owner has blinded, shuffled and re-randomised."""
 
 
-class Share(Message, tag="join.share"):
+class JoinShare(Message, tag="join.share"):
     """The sender's part of the joint key, and how many distinct rows it contributed."""
 
     secret: Bytes32
@@ -121,7 +121,7 @@ async def blend(
     rng = channel.rng.child("join")
     share = KeyShare(rng.stream("share"))
     context = ("join", channel.session, channel.step)
-    keys = await channel.exchange(Key(share.public, share.prove(rng.stream("proof"), *context, channel.me)))
+    keys = await channel.exchange(JoinKey(share.public, share.prove(rng.stream("proof"), *context, channel.me)))
     for party, key in keys.items():
         check_promise(channel, party, key.public, key.knows, *context)
     publics = {channel.me: share.public, **{party: key.public for party, key in keys.items()}}
@@ -155,11 +155,11 @@ async def open_rows(channel: Channel, blended: Blended, *, approved: bool) -> li
     parts: list[Scalars] = [blended.share.surrender()]
 
     async def tell(reader: str) -> None:
-        await channel.send(reader, Share(blended.share.surrender().reveal(), len(blended.entries)))
+        await channel.send(reader, JoinShare(blended.share.surrender().reveal(), len(blended.entries)))
         await book.send(channel, reader, blended.entries)
 
     async def read(party: str) -> None:
-        share = await channel.receive(party, Share)
+        share = await channel.receive(party, JoinShare)
         parts.append(check_part(channel, party, share.secret, blended.publics[party]))
         books[party] = await book.receive(channel, party, share.distinct)
 

@@ -16,30 +16,30 @@ import numpy as np
 from covey.crypto.rng import Rng
 from covey.crypto.secret import Secret
 from covey.errors import InputError
-from covey.secure.sealing import Batch, ElGamal, Encryption, Waters, restore
+from covey.secure.sealing import CiphertextBatch, ElGamal, Encryption, Waters, restore
 
-B = TypeVar("B", bound=Batch)
+B = TypeVar("B", bound=CiphertextBatch)
 _NUMBER = 32
 MALFORMED = b"!"
 """The answer of `work`, before the reason, to ciphertexts of the other party that are none."""
 DONE = b"="
 
 
-class Job(msgspec.Struct, frozen=True, tag=True):
+class ListingJob(msgspec.Struct, frozen=True, tag=True):
     """The common part of all jobs: the public side of the encryption, and a seed of its own."""
 
     encryption: bytes
     seed: bytes
 
 
-class Seal(Job, frozen=True):
+class EncryptNumbers(ListingJob, frozen=True):
     """Encrypt these numbers; those that are not known are drawn."""
 
     numbers: bytes
     known: bytes
 
 
-class Test(Job, frozen=True):
+class Test(ListingJob, frozen=True):
     """Phase 1: of each entry of a list its tuple minus ours, by a random number, plus one of its z's; all added up."""
 
     entries: bytes
@@ -48,13 +48,13 @@ class Test(Job, frozen=True):
     picks: bytes
 
 
-class Settle(Job, frozen=True):
+class Settle(ListingJob, frozen=True):
     """Phase 1: the sums of all chunks added up, scaled by a random number and re-randomised."""
 
     sums: bytes
 
 
-class Compare(Job, frozen=True):
+class Compare(ListingJob, frozen=True):
     """Phase 2: each entry of a list against every place of its bin."""
 
     entries: bytes
@@ -63,14 +63,14 @@ class Compare(Job, frozen=True):
     picks: bytes
 
 
-class Open(Job, frozen=True):
+class FindZeros(ListingJob, frozen=True):
     """Tell which of these ciphertexts hold zero."""
 
     key: bytes
     items: bytes
 
 
-AnyJob = Seal | Test | Settle | Compare | Open
+AnyJob = EncryptNumbers | Test | Settle | Compare | FindZeros
 
 
 def spell_numbers(numbers: Sequence[int]) -> bytes:
@@ -105,7 +105,7 @@ def _elgamal(encryption: Waters | ElGamal) -> ElGamal:
 
 def _do(encryption: Encryption[B], job: AnyJob) -> bytes:
     rng = Rng(Secret(job.seed))
-    if isinstance(job, Seal):
+    if isinstance(job, EncryptNumbers):
         return seal(encryption, job, rng).pack()
     if isinstance(job, Test):
         return test(encryption, job, rng).pack()
@@ -117,7 +117,7 @@ def _do(encryption: Encryption[B], job: AnyJob) -> bytes:
     return bytes(encryption.private(job.key).zeros(sealed))
 
 
-def seal(encryption: Encryption[B], job: Seal, rng: Rng) -> B:
+def seal(encryption: Encryption[B], job: EncryptNumbers, rng: Rng) -> B:
     """A chunk of a list."""
     return encryption.seal(read_numbers(job.numbers), rng.stream("seal"), job.known)
 

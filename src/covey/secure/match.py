@@ -93,7 +93,7 @@ async def matches(channel: Channel, mine: Sequence[Text], *, receiver: str | Non
     (peer,) = channel.peers
     seed = channel.pairwise_seeds()[peer]
     call = derive(seed, "call").reveal()  # a label that no other call has
-    place = Place(channel.session, call, channel.rng.stream("match", call))
+    place = PointMap(channel.session, call, channel.rng.stream("match", call))
     if channel.me == asker:
         found = await ask(channel, peer, place, mine)
         if receiver is None:
@@ -105,7 +105,7 @@ async def matches(channel: Channel, mine: Sequence[Text], *, receiver: str | Non
     return await channel.at("result").receive_bits(peer, Result, len(mine))
 
 
-class Place:
+class PointMap:
     """A map of texts to points: bound to the session and the call, so that no two calls share a point."""
 
     def __init__(self, session: bytes, call: bytes, stream: Stream) -> None:
@@ -123,7 +123,7 @@ class Place:
         )
 
 
-async def ask(channel: Channel, keyholder: str, place: Place, mine: Sequence[Text]) -> Bits:
+async def ask(channel: Channel, keyholder: str, place: PointMap, mine: Sequence[Text]) -> Bits:
     """The asker's side."""
     asks, replies = channel.at("ask"), channel.at("reply")
     blinds: asyncio.Queue[Scalars] = asyncio.Queue(AHEAD)
@@ -150,7 +150,7 @@ async def ask(channel: Channel, keyholder: str, place: Place, mine: Sequence[Tex
     return np.concatenate(found)
 
 
-async def answer(channel: Channel, asker: str, place: Place, mine: Sequence[Text]) -> None:
+async def answer(channel: Channel, asker: str, place: PointMap, mine: Sequence[Text]) -> None:
     """The keyholder's side."""
     asks, replies = channel.at("ask"), channel.at("reply")
     key = Scalar.fresh(place.stream)

@@ -20,12 +20,12 @@ from covey.crypto.group import Points, Scalar, Scalars, generator_times
 from covey.crypto.rng import Stream
 from covey.errors import InputError
 
-B = TypeVar("B", bound="Batch")
-Read_contra = TypeVar("Read_contra", bound="Batch", contravariant=True)
+B = TypeVar("B", bound="CiphertextBatch")
+Read_contra = TypeVar("Read_contra", bound="CiphertextBatch", contravariant=True)
 Order = Longs | Sequence[int]
 
 
-class Batch(Interface):
+class CiphertextBatch(Interface):
     """Ciphertexts, one after the other."""
 
     def __len__(self) -> int: ...
@@ -126,34 +126,34 @@ class Waters:
 
 
 @dataclass(frozen=True)
-class Pairs:
-    """ElGamal's ciphertexts, as `Batch` wants them."""
+class ElGamalPairs:
+    """ElGamal's ciphertexts, as `CiphertextBatch` wants them."""
 
     inner: elgamal.Ciphertexts
 
     def __len__(self) -> int:
         return len(self.inner)
 
-    def plus(self, other: Pairs) -> Pairs:
+    def plus(self, other: ElGamalPairs) -> ElGamalPairs:
         """Ciphertexts of the sums."""
-        return Pairs(self.inner.plus(other.inner))
+        return ElGamalPairs(self.inner.plus(other.inner))
 
-    def plus_numbers(self, numbers: Sequence[int]) -> Pairs:
+    def plus_numbers(self, numbers: Sequence[int]) -> ElGamalPairs:
         """Ciphertexts of the numbers with these known ones added, none zero; equal ones cost what others do."""
         added = self.inner.second.plus(generator_times(Scalars.of(numbers)))
-        return Pairs(elgamal.Ciphertexts(self.inner.first, added))
+        return ElGamalPairs(elgamal.Ciphertexts(self.inner.first, added))
 
-    def scaled(self, by: Sequence[int]) -> Pairs:
+    def scaled(self, by: Sequence[int]) -> ElGamalPairs:
         """Ciphertexts of the multiples."""
-        return Pairs(self.inner.scaled(Scalars.of(by)))
+        return ElGamalPairs(self.inner.scaled(Scalars.of(by)))
 
-    def total(self) -> Pairs:
+    def total(self) -> ElGamalPairs:
         """One ciphertext of the sum of all."""
-        return Pairs(self.inner.total())
+        return ElGamalPairs(self.inner.total())
 
-    def take(self, order: Order) -> Pairs:
+    def take(self, order: Order) -> ElGamalPairs:
         """The ciphertexts at these places."""
-        return Pairs(self.inner.take(order))
+        return ElGamalPairs(self.inner.take(order))
 
     def pack(self) -> bytes:
         """Both halves of each ciphertext together."""
@@ -171,14 +171,14 @@ class ElGamal:
         self._key, self._secret = key, secret
         self.raw = b"e" + key.data + (b"" if secret is None else secret.reveal())
 
-    def read(self, raw: bytes, stream: Stream) -> Pairs:
+    def read(self, raw: bytes, stream: Stream) -> ElGamalPairs:
         """Ciphertexts from outside."""
         if len(raw) % self.width:
             raise InputError(f"ciphertexts have {self.width} bytes each, these are {len(raw)} in all")
         halves = np.frombuffer(raw, np.uint8).reshape(-1, 2, 32)
-        return Pairs(elgamal.Ciphertexts(Points(halves[:, 0].tobytes()), Points(halves[:, 1].tobytes())))
+        return ElGamalPairs(elgamal.Ciphertexts(Points(halves[:, 0].tobytes()), Points(halves[:, 1].tobytes())))
 
-    def seal(self, numbers: Sequence[int], stream: Stream, known: Sequence[int] | None = None) -> Pairs:
+    def seal(self, numbers: Sequence[int], stream: Stream, known: Sequence[int] | None = None) -> ElGamalPairs:
         """Each number encrypted. With the secret half a mask and its number are one multiple of the generator."""
         fresh, other = self.draw(stream, len(numbers)), self.draw(stream, len(numbers))
         kept = [1] * len(numbers) if known is None else known
@@ -188,11 +188,11 @@ class ElGamal:
         else:
             secret = int.from_bytes(self._secret.reveal(), "little")
             second = generator_times(Scalars.of(secret * t + m for t, m in zip(masks, numbers, strict=True)))
-        return Pairs(elgamal.Ciphertexts(generator_times(Scalars.of(fresh)), second))
+        return ElGamalPairs(elgamal.Ciphertexts(generator_times(Scalars.of(fresh)), second))
 
-    def rerandomised(self, sealed: Pairs, stream: Stream) -> Pairs:
+    def rerandomised(self, sealed: ElGamalPairs, stream: Stream) -> ElGamalPairs:
         """The same numbers again."""
-        return Pairs(elgamal.rerandomise(sealed.inner, self._key, stream))
+        return ElGamalPairs(elgamal.rerandomise(sealed.inner, self._key, stream))
 
     def draw(self, stream: Stream, count: int) -> list[int]:
         """Random numbers."""
@@ -210,7 +210,7 @@ class SessionKey:
     def __init__(self, secret: Scalar) -> None:
         self._secret = secret
 
-    def zeros(self, sealed: Pairs) -> list[bool]:
+    def zeros(self, sealed: ElGamalPairs) -> list[bool]:
         """Tells which ciphertexts hold zero: those whose second half is the key times the first."""
         masks = sealed.inner.first.times(self._secret)
         return [mask == second for mask, second in zip(masks, sealed.inner.second, strict=True)]

@@ -14,12 +14,12 @@ import numpy as np
 from covey.arrays import Words
 from covey.crypto import sharing
 from covey.crypto.dealing import Dealing
-from covey.crypto.field import Elements, Field
+from covey.crypto.field import Field, FieldElements
 from covey.crypto.rng import Stream
 from covey.errors import InputError
 from covey.wire import Channel, Chunk, gather
 
-E = TypeVar("E", bound=Elements)
+E = TypeVar("E", bound=FieldElements)
 
 Dealt = tuple[Dealing, dict[str, Words], Words]
 """A dealing, the shares that it sends to each recipient that cannot derive them, and the dealer's own."""

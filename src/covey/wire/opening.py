@@ -21,7 +21,7 @@ BEFORE_SESSION = bytes(16)
 _KEY_STEP = "keys"
 
 
-class PublicKey(Message, tag="covey.public-key"):
+class SessionPublicKey(Message, tag="covey.public-key"):
     """The sender's X25519 key for this session."""
 
     key: Bytes32
@@ -58,7 +58,7 @@ async def open_channel(
     parts = Session(link, session, rng, recorder, silence=silence, patience=patience)
     own = AgreementKey(rng.stream("agreement"))
     shared: dict[str, Secret] = {}
-    for peer, public in (await Channel(parts).at(_KEY_STEP).exchange(PublicKey(own.public))).items():
+    for peer, public in (await Channel(parts).at(_KEY_STEP).exchange(SessionPublicKey(own.public))).items():
         try:
             shared[peer] = own.shared(public.key, session)
         except InputError as error:

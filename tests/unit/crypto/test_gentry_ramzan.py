@@ -6,22 +6,22 @@ import gmpy2
 import pytest
 from tests.harness.network import seed_of
 
-from covey.crypto.gentry_ramzan import LARGEST, Chunks, Client, Query, Table
+from covey.crypto.gentry_ramzan import LARGEST, Chunks, ChunkTable, Client, Query
 from covey.crypto.rng import Rng
 from covey.errors import InputError
 
 TINY = 256
 
 
-def table_of(records: int, size: int, bits: int = TINY, seed: int = 1) -> tuple[list[bytes], Table]:
+def table_of(records: int, size: int, bits: int = TINY, seed: int = 1) -> tuple[list[bytes], ChunkTable]:
     """Random records, the first of them all zeros and the last all ones."""
     rng = Rng(seed_of(seed))
     content = [rng.stream(number).bytes(size) for number in range(records)]
     content[0], content[-1] = bytes(size), b"\xff" * size
-    return content, Table(content, Chunks(records, size, bits, least_bits=TINY))
+    return content, ChunkTable(content, Chunks(records, size, bits, least_bits=TINY))
 
 
-def client(table: Table, index: int, seed: int = 2) -> Client:
+def client(table: ChunkTable, index: int, seed: int = 2) -> Client:
     return Client(table.chunks, index, Rng(seed_of(seed)).stream("client", index))
 
 
@@ -138,7 +138,7 @@ def test_a_table_that_cannot_be_is_refused(records: int, size: int, bits: int) -
 def test_a_table_of_other_records_than_announced_is_refused() -> None:
     for content in ([b"ab"], [b"ab", b"c"], [b"ab", b"cd", b"ef"]):
         with pytest.raises(InputError, match="announced"):
-            Table(content, Chunks(2, 2, TINY, least_bits=TINY))
+            ChunkTable(content, Chunks(2, 2, TINY, least_bits=TINY))
 
 
 @pytest.mark.parametrize("index", [-1, 3])

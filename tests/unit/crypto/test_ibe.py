@@ -8,7 +8,7 @@ import pytest
 from tests.harness.network import seed_of
 
 from covey.crypto import ibe, pairing
-from covey.crypto.ibe import Ciphertexts, IdentityKey, Master, Parameters, Recipient, name_of
+from covey.crypto.ibe import AuthorityParameters, Ciphertexts, IdentityKey, Master, Recipient, name_of
 from covey.crypto.rng import Rng, Stream
 from covey.errors import InputError
 
@@ -92,7 +92,7 @@ def test_ciphertexts_survive_the_wire(north: Recipient, key: IdentityKey) -> Non
 
 
 def test_parameters_and_keys_survive_the_wire(master: Master, key: IdentityKey) -> None:
-    read = Parameters.unpack(master.parameters.pack())
+    read = AuthorityParameters.unpack(master.parameters.pack())
     assert read.digest == master.parameters.digest
     assert IdentityKey.unpack(key.pack()).fits(read, NORTH)
 
@@ -103,7 +103,7 @@ def test_damaged_parameters_keys_and_ciphertexts_are_refused(
     parameters, private = master.parameters.pack(), key.pack()
     for raw in (parameters[:-1], parameters + b"\0", _flipped(parameters, 60), bytes(len(parameters))):
         with pytest.raises(ValueError):
-            Parameters.unpack(raw)
+            AuthorityParameters.unpack(raw)
     for raw in (private[:-1], _flipped(private, 3), bytes(len(private))):
         with pytest.raises(ValueError):
             IdentityKey.unpack(raw)

@@ -16,7 +16,7 @@ from tests.unit.crypto import core_svp
 
 from covey.arrays import Words32
 from covey.crypto import pir
-from covey.crypto.pir import DIMENSION, SCALE, Matrix, Shape, Table, ask, errors, read, recover, shape_of
+from covey.crypto.pir import DIMENSION, SCALE, Matrix, RetrievalTable, TableShape, ask, errors, read, recover, shape_of
 from covey.crypto.rng import Rng, Stream
 from covey.errors import InputError
 
@@ -34,9 +34,9 @@ def octets(records: int, size: int, seed: int = 1) -> bytes:
     return Rng(seed_of(seed)).stream("table").bytes(records * size)
 
 
-def fetched(records: bytes, shape: Shape, indices: list[int], seed: int = 0) -> list[bytes]:
+def fetched(records: bytes, shape: TableShape, indices: list[int], seed: int = 0) -> list[bytes]:
     """All steps, from the table to what the clients read."""
-    matrix, table = Matrix(SEED, shape), Table(records, shape)
+    matrix, table = Matrix(SEED, shape), RetrievalTable(records, shape)
     asked = ask(matrix, indices, streams(len(indices), seed))
     return recover(asked, table.hint(matrix), table.answer(asked.queries))
 
@@ -53,7 +53,7 @@ def cut(records: bytes, size: int) -> list[bytes]:
     ("records", "size", "stack"), [(1, 1, 1), (3, 5, 1), (64, 64, 1), (61, 7, 3), (200, 64, 8), (37, 3, 37)]
 )
 def test_every_index_of_a_small_table_gives_its_record(records: int, size: int, stack: int) -> None:
-    shape, content = Shape(records, size, stack), octets(records, size)
+    shape, content = TableShape(records, size, stack), octets(records, size)
     assert fetched(content, shape, list(range(records))) == cut(content, size)
 
 
@@ -62,12 +62,12 @@ def test_every_index_of_a_small_table_gives_its_record(records: int, size: int, 
 def test_records_of_any_table_come_out_whole(records: int, size: int, stack: int, data: st.DataObject) -> None:
     index = data.draw(st.integers(0, records - 1))
     content = octets(records, size, seed=records)
-    assert fetched(content, Shape(records, size, stack), [index]) == [cut(content, size)[index]]
+    assert fetched(content, TableShape(records, size, stack), [index]) == [cut(content, size)[index]]
 
 
 def test_a_table_over_several_blocks_gives_its_records_to_many_clients_at_once() -> None:
     records, size = 5000, 16
-    shape, content = Shape(records, size), octets(records, size)
+    shape, content = TableShape(records, size), octets(records, size)
     indices = [0, 1, 1023, 1024, 2047, 2048, 4095, 4096, 4998, 4999]
     assert fetched(content, shape, indices) == [cut(content, size)[index] for index in indices]
 
@@ -81,9 +81,9 @@ def test_every_index_of_two_to_the_twelve_ciphertexts_gives_its_record() -> None
 
 def test_answers_and_hint_are_the_plain_matrix_products() -> None:
     """The kernels against integers of Python, modulo 2^32."""
-    shape = Shape(50, 3, 2)
+    shape = TableShape(50, 3, 2)
     content, matrix = octets(50, 3), Matrix(SEED, shape)
-    table = Table(content, shape)
+    table = RetrievalTable(content, shape)
     plain = np.zeros((shape.rows, shape.columns), dtype=object)
     for index, record in enumerate(cut(content, 3)):
         column, slot = shape.place(index)
@@ -122,7 +122,7 @@ def test_a_record_survives_the_largest_error_that_the_bound_allows_and_no_larger
         return np.array([first] + [others] * (count - 1)).astype(np.uint32)
 
     monkeypatch.setattr(pir, "errors", chosen)
-    assert (fetched(bytes([0, 255]) * 1024, Shape(1024, 2), [5]) == [bytes([0, 255])]) is right
+    assert (fetched(bytes([0, 255]) * 1024, TableShape(1024, 2), [5]) == [bytes([0, 255])]) is right
 
 
 def test_errors_are_centred_binomial_with_deviation_eight() -> None:
@@ -149,14 +149,14 @@ def test_the_chance_of_a_wrong_byte_is_as_the_docstring_says() -> None:
 
 def test_a_table_with_too_many_columns_is_refused() -> None:
     with pytest.raises(InputError, match="stack higher"):
-        Shape(pir.LARGEST_COLUMNS + 1, 1)
-    assert Shape(pir.LARGEST_COLUMNS + 1, 1, 2).columns < pir.LARGEST_COLUMNS
+        TableShape(pir.LARGEST_COLUMNS + 1, 1)
+    assert TableShape(pir.LARGEST_COLUMNS + 1, 1, 2).columns < pir.LARGEST_COLUMNS
 
 
 def test_noise_of_a_real_answer_is_as_small_as_it_should_be() -> None:
     """The worst table, all bytes 0 (-128): what is left beside the byte has the deviation that the proof uses."""
-    shape = Shape(4096, 4)
-    matrix, table = Matrix(SEED, shape), Table(bytes(4096 * 4), shape)
+    shape = TableShape(4096, 4)
+    matrix, table = Matrix(SEED, shape), RetrievalTable(bytes(4096 * 4), shape)
     asked = ask(matrix, [7] * 64, streams(64))
     answers, hint = table.answer(asked.queries), table.hint(matrix)
     left = answers[:, 0] - (hint[0] * asked.secrets).sum(axis=1, dtype=np.uint32) + np.uint32(128 * SCALE)
@@ -168,7 +168,7 @@ def test_noise_of_a_real_answer_is_as_small_as_it_should_be() -> None:
 
 
 def test_queries_for_different_records_have_equal_length_and_look_uniform() -> None:
-    matrix = Matrix(SEED, Shape(4096, 4))
+    matrix = Matrix(SEED, TableShape(4096, 4))
     asked = ask(matrix, [0, 4095] * 8, streams(16))
     for query in asked.queries:
         assert stats.kstest(query / 2**32, "uniform").pvalue > 1e-4
@@ -177,7 +177,7 @@ def test_queries_for_different_records_have_equal_length_and_look_uniform() -> N
 
 def test_no_two_queries_differ_by_something_small() -> None:
     """With a secret used twice the difference would be the errors and the two records' places."""
-    matrix = Matrix(SEED, Shape(4096, 4))
+    matrix = Matrix(SEED, TableShape(4096, 4))
     first, second = ask(matrix, [3, 3], streams(2)).queries
     assert stats.kstest((first - second) / 2**32, "uniform").pvalue > 1e-4
     once = ask(matrix, [3], streams(1)).queries[0]
@@ -187,20 +187,20 @@ def test_no_two_queries_differ_by_something_small() -> None:
 
 
 def test_a_query_depends_on_its_own_stream_and_index_alone() -> None:
-    matrix = Matrix(SEED, Shape(2000, 4))
+    matrix = Matrix(SEED, TableShape(2000, 4))
     alone = ask(matrix, [77], streams(3)[1:2]).queries[0]
     together = ask(matrix, [5, 77, 1999], streams(3)).queries[1]
     assert np.array_equal(alone, together)
 
 
 def test_secrets_do_not_print() -> None:
-    asked = ask(Matrix(SEED, Shape(8, 1)), [3], streams(1))
+    asked = ask(Matrix(SEED, TableShape(8, 1)), [3], streams(1))
     assert "secrets" not in repr(asked) and "slots" not in repr(asked)
 
 
 def test_a_query_is_the_matrix_times_the_secret_with_small_errors_and_one_mark() -> None:
     """In plain integers: what is left of a query without its secret is at most 128, but for the column's mark."""
-    shape = Shape(3000, 4)
+    shape = TableShape(3000, 4)
     matrix = Matrix(SEED, shape)
     asked = ask(matrix, [2500], streams(1))
     whole = np.concatenate([matrix.rows(first) for first in range(0, shape.columns, 1024)]).astype(np.uint64)
@@ -214,7 +214,7 @@ def test_a_query_is_the_matrix_times_the_secret_with_small_errors_and_one_mark()
 
 
 def test_the_matrix_follows_from_its_seed_and_looks_uniform() -> None:
-    shape = Shape(4096, 4)
+    shape = TableShape(4096, 4)
     one, other = Matrix(SEED, shape), Matrix(bytes(32), shape)
     assert np.array_equal(one.rows(1024), Matrix(SEED, shape).rows(1024))
     assert not np.array_equal(one.rows(1024), one.rows(2048))
@@ -259,37 +259,37 @@ def test_the_papers_dimension_falls_short_of_128_bits_unless_other_work_is_count
 
 @pytest.mark.parametrize("records", [1, 100, 1 << 14, 432_000, 1 << 21])
 def test_the_shape_that_is_chosen_has_the_fewest_bytes(records: int) -> None:
-    def total(shape: Shape) -> int:
+    def total(shape: TableShape) -> int:
         return shape.query_bytes + shape.answer_bytes + shape.hint_bytes
 
     chosen = shape_of(records, 64)
     lowest = max(1, -(-records // pir.LARGEST_COLUMNS))
-    assert total(chosen) == min(total(Shape(records, 64, stack)) for stack in range(lowest, lowest + 40))
+    assert total(chosen) == min(total(TableShape(records, 64, stack)) for stack in range(lowest, lowest + 40))
     assert chosen.columns % 4 == 0 and chosen.columns * chosen.stack >= records
 
 
 @pytest.mark.parametrize(("records", "size", "stack"), [(0, 1, 1), (1, 0, 1), (1, 1, 0), (-1, 1, 1)])
 def test_a_shape_without_records_is_refused(records: int, size: int, stack: int) -> None:
     with pytest.raises(InputError):
-        Shape(records, size, stack)
+        TableShape(records, size, stack)
 
 
 @pytest.mark.parametrize("index", [-1, 100, 101])
 def test_an_index_outside_the_table_is_refused(index: int) -> None:
     with pytest.raises(InputError, match="records 0 to 99"):
-        ask(Matrix(SEED, Shape(100, 4)), [index], streams(1))
+        ask(Matrix(SEED, TableShape(100, 4)), [index], streams(1))
 
 
 def test_wrong_lengths_are_refused_everywhere() -> None:
-    shape = Shape(100, 4)
-    matrix, table = Matrix(SEED, shape), Table(octets(100, 4), shape)
+    shape = TableShape(100, 4)
+    matrix, table = Matrix(SEED, shape), RetrievalTable(octets(100, 4), shape)
     asked = ask(matrix, [5], streams(1))
     answers, hint = table.answer(asked.queries), table.hint(matrix)
     refused: list[Callable[[], object]] = [
         lambda: Matrix(bytes(31), shape),
-        lambda: Table(octets(100, 4)[:-1], shape),
-        lambda: Table(octets(100, 4) + b"x", shape),
-        lambda: table.hint(Matrix(SEED, Shape(100, 4, 2))),
+        lambda: RetrievalTable(octets(100, 4)[:-1], shape),
+        lambda: RetrievalTable(octets(100, 4) + b"x", shape),
+        lambda: table.hint(Matrix(SEED, TableShape(100, 4, 2))),
         lambda: table.answer(asked.queries[:, :-4]),
         lambda: table.answer(asked.queries[0]),
         lambda: table.answer(asked.queries.astype(np.uint64)),
@@ -306,7 +306,11 @@ def test_wrong_lengths_are_refused_everywhere() -> None:
 
 def test_a_hint_of_another_table_gives_another_record() -> None:
     """There is no integrity: a wrong answer or hint is read as something else, and what is read must be checked."""
-    shape = Shape(100, 16)
-    matrix, table, other = Matrix(SEED, shape), Table(octets(100, 16), shape), Table(octets(100, 16, 2), shape)
+    shape = TableShape(100, 16)
+    matrix, table, other = (
+        Matrix(SEED, shape),
+        RetrievalTable(octets(100, 16), shape),
+        RetrievalTable(octets(100, 16, 2), shape),
+    )
     asked = ask(matrix, [5], streams(1))
     assert recover(asked, other.hint(matrix), table.answer(asked.queries)) != [cut(octets(100, 16), 16)[5]]

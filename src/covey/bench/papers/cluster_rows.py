@@ -65,7 +65,7 @@ Losses = dict[tuple[str, int], tuple[float, float]]
 
 
 @dataclass(frozen=True)
-class Cost:
+class PaperCost:
     """The cost of the paper's algorithm."""
 
     n: int
@@ -142,14 +142,14 @@ def _guarded(ready: PartitionedStudy) -> tuple[float, float]:
     return float(loss["lm"] or 0), float(loss["em"] or 0)
 
 
-def _costs(setting: Setting, data: Dataset, scale: Scale) -> Iterator[Cost]:
+def _costs(setting: Setting, data: Dataset, scale: Scale) -> Iterator[PaperCost]:
     for rows in scale.rows:
         for k in scale.ks:
             setting.tell(f"the paper's algorithm, n = {rows:,}, k = {k}")
             yield _sequential_run(build(data.whole(k, rows), k=k), rows, k, setting.seed)
 
 
-def _sequential_run(built: Built, rows: int, k: int, seed: int) -> Cost:
+def _sequential_run(built: Built, rows: int, k: int, seed: int) -> PaperCost:
     """Runs the paper's algorithm once and counts its SMC calls and our rounds."""
     problem = built.problem
     trees, limits = forest(problem), limits_of(problem)
@@ -177,7 +177,7 @@ def _sequential_run(built: Built, rows: int, k: int, seed: int) -> Cost:
             break
     begun = time.perf_counter()
     agglomerate(state, trees, limits.k)
-    return Cost(rows, k, seconds + time.perf_counter() - begun, sweeps, calls, rounds)
+    return PaperCost(rows, k, seconds + time.perf_counter() - begun, sweeps, calls, rounds)
 
 
 def _runs(setting: Setting, data: Dataset, scale: Scale) -> Iterator[ScheduledRun]:
@@ -210,7 +210,7 @@ def _loss_plots(losses: Losses) -> Iterator[Plot]:
         yield Plot(f"Figure 3 in form: {name}", "k", name, points)
 
 
-def _cost_table(costs: list[Cost]) -> ResultTable:
+def _cost_table(costs: list[PaperCost]) -> ResultTable:
     return ResultTable.of(
         "Figures 5 to 8 in form, rows split",
         costs,
@@ -221,8 +221,8 @@ def _cost_table(costs: list[Cost]) -> ResultTable:
     )  # fmt: skip
 
 
-def _cost_plots(costs: list[Cost]) -> Iterator[Plot]:
-    picks: dict[tuple[str, str], Callable[[Cost], float]] = {
+def _cost_plots(costs: list[PaperCost]) -> Iterator[Plot]:
+    picks: dict[tuple[str, str], Callable[[PaperCost], float]] = {
         ("Figure 5 in form: runtime", "seconds"): lambda each: each.seconds,
         ("Figure 6 in form: sweeps", "L"): lambda each: each.sweeps,
         ("Figures 7 and 8 in form: SMC calls", "calls"): lambda each: each.calls,
@@ -258,7 +258,7 @@ def _loss_claims(losses: Losses) -> Iterator[Claim]:
     )  # fmt: skip
 
 
-def _cost_claims(costs: list[Cost]) -> Iterator[Claim]:
+def _cost_claims(costs: list[PaperCost]) -> Iterator[Claim]:
     sweeps = [each.sweeps for each in costs]
     yield Claim.counted(
         "Figure 6", "L always lies between 6 and 10, whatever n and k",

@@ -17,7 +17,7 @@ from covey.arrays import Longs
 from covey.bench.dataset import Dataset, PartitionedStudy, identifiers, load, read_text
 from covey.bench.findings import Cell, Claim, Experiment, Findings, Plot, ResultTable, Setting, curves
 from covey.bench.papers.census import SENSITIVE
-from covey.bench.papers.mondrian_with_presence import Everyone, extended_mondrian, mpalm
+from covey.bench.papers.mondrian_with_presence import Population, extended_mondrian, mpalm
 from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import SECRET_BYTES, Secret
 from covey.errors import Unmet
@@ -141,7 +141,7 @@ def _divided(test: Test | None = None, **changes: object) -> Method:
     return dm
 
 
-def _central(search: Callable[[Everyone, int, Fraction], list[Longs]], both: bool) -> Method:
+def _central(search: Callable[[Population, int, Fraction], list[Longs]], both: bool) -> Method:
     """The method of a trusted party that knows everybody's true values and each provider's users."""
 
     def dm(users: Users) -> float:
@@ -149,7 +149,7 @@ def _central(search: Callable[[Everyone, int, Fraction], list[Longs]], both: boo
         delta = users.params.delta
         known = users.world.known
         places = [axis.place for axis in (*users.first.axes, *users.second.axes)]
-        everyone = Everyone(known.codes, places, (a, b) if both else (a,), a & b)
+        everyone = Population(known.codes, places, (a, b) if both else (a,), a & b)
         groups = search(everyone, users.params.k, Fraction(1) if delta is None else delta)
         return float(discernibility(np.array([int((a & b)[group].sum()) for group in groups])))
 

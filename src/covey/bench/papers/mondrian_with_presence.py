@@ -18,7 +18,7 @@ from covey.errors import Unmet
 
 
 @dataclass(frozen=True)
-class Everyone:
+class Population:
     """Everybody's codes in all columns, where the codes stand, who is whose user, and who is common."""
 
     codes: Ints
@@ -48,7 +48,7 @@ class Everyone:
             yield group[~upper], group[upper]
 
 
-def extended_mondrian(everyone: Everyone, k: int, delta: Fraction) -> list[Longs]:
+def extended_mondrian(everyone: Population, k: int, delta: Fraction) -> list[Longs]:
     """Final groups; one try each."""
 
     def tries(group: Longs) -> Iterator[tuple[Longs, Longs]]:
@@ -58,7 +58,7 @@ def extended_mondrian(everyone: Everyone, k: int, delta: Fraction) -> list[Longs
     return _divide(everyone, k, delta, tries)
 
 
-def mpalm(everyone: Everyone, k: int, delta: Fraction) -> list[Longs]:
+def mpalm(everyone: Population, k: int, delta: Fraction) -> list[Longs]:
     """Final groups; every cut of every column may be tried."""
 
     def tries(group: Longs) -> Iterator[tuple[Longs, Longs]]:
@@ -69,7 +69,7 @@ def mpalm(everyone: Everyone, k: int, delta: Fraction) -> list[Longs]:
 
 
 def _divide(
-    everyone: Everyone, k: int, delta: Fraction, tries: Callable[[Longs], Iterator[tuple[Longs, Longs]]]
+    everyone: Population, k: int, delta: Fraction, tries: Callable[[Longs], Iterator[tuple[Longs, Longs]]]
 ) -> list[Longs]:
     """Raises Unmet if not even all together keep k and delta."""
     waiting = [np.flatnonzero(np.any(everyone.users, axis=0))]

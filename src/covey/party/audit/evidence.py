@@ -18,7 +18,7 @@ from covey.party.record.ledger import Ledger
 from covey.party.record.names import CERTIFICATE, LEDGER, RELEASE, STUDY, SUMMARY, TRANSCRIPT
 from covey.party.record.signatures import check_file
 from covey.party.record.transcript import chain
-from covey.party.record.transcript_file import Read
+from covey.party.record.transcript_file import ReadTranscript
 from covey.party.session.handshake import session_digest, statement
 from covey.plain import plain
 from covey.protocols import Protocol, of_study
@@ -38,7 +38,7 @@ class Case:
     study: Study
     protocol: Protocol
     certificates: Mapping[str, Certificate]
-    read: Read
+    read: ReadTranscript
 
     @property
     def party(self) -> str:

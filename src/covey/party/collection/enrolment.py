@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from covey.crypto.rng import spell
 from covey.errors import AccessError, PeerError
 from covey.party.collection.invitation import Invitation, Invitations, digest
-from covey.party.collection.register import Opened, Ready, Register, moment
+from covey.party.collection.register import Opened, ReadyLine, Register, moment
 from covey.party.identity.certificate import Certificate
 from covey.party.identity.keys import Keys
 from covey.plain import plain
@@ -74,7 +74,7 @@ class EnrolmentDesk:
         """Notes that a respondent has its answers and takes part, if the collection has not begun."""
         held = self.register.held
         if handle not in held.ready and held.started is None and held.ended is None:
-            self.register.add(Ready(handle, moment()))
+            self.register.add(ReadyLine(handle, moment()))
 
     def waiting(self) -> Waiting:
         """The word to a respondent before the collection begins."""

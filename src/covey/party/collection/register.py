@@ -46,7 +46,7 @@ class Started(_Row, frozen=True, tag="started"):
     time: str
 
 
-class Enrolled(_Row, frozen=True, tag="enrolled"):
+class EnrolledLine(_Row, frozen=True, tag="enrolled"):
     """A respondent's handle, its certificate, and the invitation that it used up."""
 
     handle: str
@@ -57,7 +57,7 @@ class Enrolled(_Row, frozen=True, tag="enrolled"):
     time: str
 
 
-class Ready(_Row, frozen=True, tag="ready"):
+class ReadyLine(_Row, frozen=True, tag="ready"):
     """A respondent that has answered and agreed, and takes part."""
 
     handle: str
@@ -80,7 +80,7 @@ class Ended(_Row, frozen=True, tag="ended"):
     time: str
 
 
-Row = Opened | Enrolled | Ready | Started | Dropped | Ended
+Row = Opened | EnrolledLine | ReadyLine | Started | Dropped | Ended
 _ENCODER, _DECODER = msgspec.json.Encoder(), msgspec.json.Decoder(Row)
 
 
@@ -89,7 +89,7 @@ class CollectionState:
     """The state of a collection, from all lines of its register."""
 
     opened: Opened | None = None
-    enrolled: dict[str, Enrolled] = field(default_factory=dict)
+    enrolled: dict[str, EnrolledLine] = field(default_factory=dict)
     by_certificate: dict[str, str] = field(default_factory=dict)
     """Handles, by the certificate's fingerprint in hexadecimal."""
     by_invitation: dict[str, str] = field(default_factory=dict)
@@ -111,11 +111,11 @@ class CollectionState:
         """One more line."""
         if isinstance(row, Opened):
             self.opened = row
-        elif isinstance(row, Enrolled):
+        elif isinstance(row, EnrolledLine):
             self.enrolled[row.handle] = row
             self.by_certificate[hashlib.sha256(base64.b64decode(row.certificate)).hexdigest()] = row.handle
             self.by_invitation[row.invitation] = row.handle
-        elif isinstance(row, Ready):
+        elif isinstance(row, ReadyLine):
             self.ready[row.handle] = None
         elif isinstance(row, Started):
             self.started = row
@@ -177,7 +177,7 @@ class Register:
         """A new handle for that certificate; it says nothing of who or when."""
         while (handle := f"r-{fresh_seed().reveal()[:_HANDLE_BYTES].hex()}") in self.held.enrolled:
             continue
-        self.add(Enrolled(handle, invitation, base64.b64encode(certificate).decode(), moment()))
+        self.add(EnrolledLine(handle, invitation, base64.b64encode(certificate).decode(), moment()))
         return handle
 
     def certificates(self) -> list[bytes]:

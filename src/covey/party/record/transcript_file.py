@@ -33,7 +33,7 @@ class _Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="l
     pass
 
 
-class Session(_Row, frozen=True, tag="session"):
+class SessionLine(_Row, frozen=True, tag="session"):
     """The values that the session follows from."""
 
     party: str
@@ -92,16 +92,16 @@ class Signature(_Row, frozen=True, tag="signature"):
     signature: Hex64
 
 
-Row = Session | Said | PairHead | Files | Signature
+Row = SessionLine | Said | PairHead | Files | Signature
 _ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(Row)
 
 
 @dataclass(frozen=True)
-class Read:
+class ReadTranscript:
     """A transcript as its file has it."""
 
-    session: Session
+    session: SessionLine
     said: tuple[Said, ...]
     heads: tuple[PairHead, ...]
     files: Files
@@ -130,7 +130,7 @@ def spell(
     if agreement is None:
         raise InputError("no session has begun: there is no transcript to write")
     rows: list[Row] = [
-        Session(
+        SessionLine(
             party=party,
             study=study.name,
             study_hash=study.study_hash,
@@ -158,7 +158,7 @@ def statement(body: bytes) -> bytes:
     return b"covey transcript file/1 " + hashlib.sha256(body).digest()
 
 
-def read(path: Path) -> Read:
+def read(path: Path) -> ReadTranscript:
     """The transcript in a file. Raises InputError if there is none, Unmet if a line is not as it was written."""
     content = read_bytes(path, "name the folder of a run")
     lines = content.split(b"\n")
@@ -177,13 +177,13 @@ def read(path: Path) -> Read:
     said = tuple(row for row in middle if isinstance(row, Said))
     heads = tuple(row for row in middle if isinstance(row, PairHead))
     if (
-        not isinstance(first, Session)
+        not isinstance(first, SessionLine)
         or not isinstance(files, Files)
         or not isinstance(last, Signature)
         or (*said, *heads) != tuple(middle)
     ):
         raise Unmet(f"{path}: was altered: its lines are not in their order")
-    return Read(first, said, heads, files, last, content[: -len(lines[-2]) - 1])
+    return ReadTranscript(first, said, heads, files, last, content[: -len(lines[-2]) - 1])
 
 
 def _messages(transcript: Transcript, session: bytes, pair: Pair) -> list[Row]:

@@ -44,7 +44,7 @@ Part = Annotated[str, Meta(max_length=512)]
 PartHash = Annotated[bytes, Meta(min_length=PART_BYTES, max_length=PART_BYTES)]
 
 
-class Hello(Message, tag="handshake.hello"):
+class SessionHello(Message, tag="handshake.hello"):
     """The agreement as the sender has it, and the sender's commitment."""
 
     software: Name
@@ -73,7 +73,7 @@ class Confirm(Message, tag="handshake.confirm"):
     signature: Bytes64
 
 
-class Have(Message, tag="handshake.have"):
+class ReadHashes(Message, tag="handshake.have"):
     """Hashes of the recipient's messages that the sender has read, one after the other."""
 
     digests: Annotated[bytes, Meta(max_length=_HAVE_BYTES)]
@@ -102,7 +102,7 @@ async def shake_hands(
 
     opening = channel.at("hello")
     await opening.broadcast(own)  # all is said before anything is judged, so that both sides learn what differs
-    hellos = await opening.collect(Hello)
+    hellos = await opening.collect(SessionHello)
     for peer, theirs in hellos.items():
         compare(peer, own, theirs, study)
     warnings = [warning for peer, theirs in hellos.items() if (warning := _clocks(peer, own.clock, theirs.clock))]
@@ -151,14 +151,14 @@ async def _compare_journals(channel: Channel, journal: Journal | NoJournal) -> d
         for peer in channel.peers:
             mine = b"".join(journal.digests(peer))
             parts = [mine[start : start + _HAVE_BYTES] for start in range(0, max(1, len(mine)), _HAVE_BYTES)]
-            await channel.stream(peer, [Have(part, part is not parts[-1]) for part in parts])
+            await channel.stream(peer, [ReadHashes(part, part is not parts[-1]) for part in parts])
         return frozenset()
 
     async def hear(peer: str) -> frozenset[bytes]:
         found: set[bytes] = set()
         left = 2 * journal.told(peer) + _UNRECORDED  # it cannot have read more than this party has said
         while True:
-            have = await channel.receive(peer, Have)
+            have = await channel.receive(peer, ReadHashes)
             if len(have.digests) % 32 or (have.more and not have.digests):
                 raise PeerError(party=peer, step="handshake", reason="its list of messages is malformed")
             left -= len(have.digests) // 32
@@ -176,9 +176,11 @@ async def _compare_journals(channel: Channel, journal: Journal | NoJournal) -> d
     return dict(zip(channel.peers, known, strict=True))
 
 
-def hello(study: Study, roster: Roster, me: str, commitment: bytes, clock: int, resume: bytes | None = None) -> Hello:
+def hello(
+    study: Study, roster: Roster, me: str, commitment: bytes, clock: int, resume: bytes | None = None
+) -> SessionHello:
     """The first message of this party."""
-    return Hello(
+    return SessionHello(
         software=__version__,
         wire=VERSION,
         party=me,
@@ -203,7 +205,7 @@ def session_digest(study_hash: str, commitments: dict[str, bytes], nonces: dict[
     return hashlib.sha256(spell("covey session/1", study_hash, *said)).digest()
 
 
-def compare(peer: str, ours: Hello, theirs: Hello, study: Study) -> None:
+def compare(peer: str, ours: SessionHello, theirs: SessionHello, study: Study) -> None:
     """Raises AccessError that says in what the peer differs from us."""
     if theirs.party != peer:
         raise AccessError(f"party {peer!r} was refused: it gives another name than its certificate's")
@@ -219,7 +221,7 @@ def compare(peer: str, ours: Hello, theirs: Hello, study: Study) -> None:
         raise AccessError(_difference(peer, ours, theirs, different))
 
 
-def _difference(peer: str, ours: Hello, theirs: Hello, different: list[str]) -> str:
+def _difference(peer: str, ours: SessionHello, theirs: SessionHello, different: list[str]) -> str:
     what = "study" if theirs.study_hash != ours.study_hash else "roster or order of columns"
     shown = ", ".join(map(plain, different[:_SHOWN])) or "something that this version cannot name"
     more = f" and {len(different) - _SHOWN} more" if len(different) > _SHOWN else ""

@@ -17,7 +17,7 @@ _FEW, _MANY = 0.25, 0.5
 
 
 @dataclass(frozen=True)
-class Batch:
+class CandidateClusters:
     """Records to examine, and for each its candidates: its own cluster and the others that it is compared with."""
 
     records: Longs
@@ -71,7 +71,7 @@ class Clustering:
             self.order[own == block] if self.active[block] else np.zeros(0, np.int64) for block in range(self.blocks)
         ]
 
-    def next_batch(self) -> Batch | None:
+    def next_batch(self) -> CandidateClusters | None:
         """The next records to examine, some of each block; None when nobody waits any more."""
         parts: list[tuple[Longs, Longs, Longs]] = []
         share: dict[int, int] = {}
@@ -96,7 +96,7 @@ class Clustering:
         if not parts:
             return None
         records, widths, candidates = (np.concatenate(each) for each in zip(*parts, strict=True))
-        return Batch(records, row_starts(widths), candidates, share)
+        return CandidateClusters(records, row_starts(widths), candidates, share)
 
     def compare(self, records: Longs, alive: Longs) -> tuple[Longs, Longs]:
         """The number of each record's candidates, and these: its own cluster first, then those that changed."""
@@ -114,7 +114,7 @@ class Clustering:
         candidates[rest] = alive[column]
         return widths, candidates
 
-    def accept(self, batch: Batch, target: Longs) -> Iterator[tuple[int, int]]:
+    def accept(self, batch: CandidateClusters, target: Longs) -> Iterator[tuple[int, int]]:
         """Makes the moves of a batch that can be made, in its order, and yields them; the other records wait again."""
         began = self.clock
         touched: set[int] = set()

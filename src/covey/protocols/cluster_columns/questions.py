@@ -12,7 +12,7 @@ import numpy as np
 
 from covey.arrays import Longs, Words32
 from covey.compiled import jit
-from covey.protocols.cluster_columns.clustering import Batch
+from covey.protocols.cluster_columns.clustering import CandidateClusters
 from covey.protocols.cluster_columns.parameters import Shares
 
 Totals = Words32
@@ -26,7 +26,7 @@ class ArgMin:
     shares: Shares
     phase: str
     done: int = 0
-    batch: Batch | None = None
+    batch: CandidateClusters | None = None
     """The records that the rows are about, in a batch of moves: known to every holder, and to nobody else."""
 
 

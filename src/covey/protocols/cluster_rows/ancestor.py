@@ -20,7 +20,7 @@ import numpy as np
 from covey.arrays import Bits, Longs
 from covey.errors import InputError
 from covey.hierarchy import Hierarchy
-from covey.protocols.cluster_rows.descent import NOTHING, Layout, Nodes, Ranks, check
+from covey.protocols.cluster_rows.descent import NOTHING, ColumnLayout, Nodes, Ranks, check
 from covey.secure import conjunction, match
 from covey.secure.declare import Cost, Leakage
 from covey.wire import FRAME_BYTES, Channel, Chunk, chunks
@@ -84,17 +84,17 @@ class Present(Chunk[bytes], tag="ancestor.present"):
     cells: bytes
 
 
-class Told(Chunk[bytes]):
+class NodesOfCells(Chunk[bytes]):
     """Nodes of some cells, in order, four bytes each."""
 
     nodes: bytes
 
 
-class Alone(Told, tag="ancestor.alone"):
+class UnsharedNodes(NodesOfCells, tag="ancestor.alone"):
     """The sender's nodes in the cells where the recipient has no record; NOTHING elsewhere."""
 
 
-class Answer(Told, tag="ancestor.answer"):
+class FoundAncestors(NodesOfCells, tag="ancestor.answer"):
     """The ancestors that the sender found."""
 
 
@@ -119,7 +119,7 @@ async def common(
     check(ranks, mine, bounds)
     if len(channel.parties) == 2:
         return await _common_of_two(channel, ranks, mine, bounds, receiver)
-    layouts = [Layout.of_nodes(walk, bounds[:, column]) for column, walk in enumerate(ranks)]
+    layouts = [ColumnLayout.of_nodes(walk, bounds[:, column]) for column, walk in enumerate(ranks)]
     bits = _joined([layout.bits(mine[:, column]) for column, layout in enumerate(layouts)])
     found = await conjunction.conjoin(channel, bits, receiver=receiver)
     if found is None:
@@ -133,7 +133,7 @@ async def _common_of_two(
     """Both say where they have records; ancestors are matched; who has none in a cell is told the other's node."""
     (peer,) = channel.peers
     asker = channel.parties[0] if receiver is None else receiver
-    layouts = [Layout.of_depths(walk, bounds[:, column]) for column, walk in enumerate(ranks)]
+    layouts = [ColumnLayout.of_depths(walk, bounds[:, column]) for column, walk in enumerate(ranks)]
     texts = [text for column, layout in enumerate(layouts) for text in layout.texts(mine[:, column])]
     here = (mine != NOTHING) & (bounds != NOTHING)
     await channel.at("present").send_bits(peer, Present, here)
@@ -141,17 +141,17 @@ async def _common_of_two(
     there = (await channel.at("present").receive_bits(peer, Present, mine.size)).reshape(mine.shape)
     if equal is None:
         told = np.where(here & ~there, mine, NOTHING)
-        await channel.at("alone").send_all(peer, Alone, told.astype("<i4").tobytes())
+        await channel.at("alone").send_all(peer, UnsharedNodes, told.astype("<i4").tobytes())
         if receiver is not None:
             return None
-        return await _hear(channel.at("answer"), peer, Answer, ranks, bounds)
-    theirs = await _hear(channel.at("alone"), peer, Alone, ranks, bounds)
+        return await _hear(channel.at("answer"), peer, FoundAncestors, ranks, bounds)
+    theirs = await _hear(channel.at("alone"), peer, UnsharedNodes, ranks, bounds)
     pairs = zip(layouts, mine.T, _parts(equal, layouts), strict=True)
     both = _table([layout.deepest(own, part) for layout, own, part in pairs])
     neither = _table([layout.nobody() for layout in layouts])
     found = np.where(here & there, both, np.where(here, mine, np.where(there, theirs, neither))).astype(np.int32)
     if receiver is None:
-        await channel.at("answer").send_all(peer, Answer, found.astype("<i4").tobytes())
+        await channel.at("answer").send_all(peer, FoundAncestors, found.astype("<i4").tobytes())
     return found
 
 
@@ -162,7 +162,7 @@ def roots(trees: Sequence[Hierarchy], clusters: int) -> Nodes:
 
 def places(trees: Sequence[Hierarchy], bounds: Nodes, parties: int) -> int:
     """The number of places that are compared: a node each or, between two parties, a depth each."""
-    lay = Layout.of_depths if parties == 2 else Layout.of_nodes
+    lay = ColumnLayout.of_depths if parties == 2 else ColumnLayout.of_nodes
     return sum(len(lay(Ranks(tree), bounds[:, column]).cell) for column, tree in enumerate(trees))
 
 
@@ -191,7 +191,7 @@ def _joined(parts: Sequence[Bits]) -> Bits:
     return np.concatenate([*parts, np.zeros(0, dtype=bool)])
 
 
-def _parts(bits: Bits, layouts: Sequence[Layout]) -> list[Bits]:
+def _parts(bits: Bits, layouts: Sequence[ColumnLayout]) -> list[Bits]:
     """The columns' parts of one long vector."""
     ends = np.cumsum([len(layout.cell) for layout in layouts])
     return np.split(bits, ends[:-1])
@@ -201,7 +201,7 @@ def _table(columns: Sequence[Longs]) -> Nodes:
     return np.stack(columns, axis=1).astype(np.int32)
 
 
-async def _hear(at: Channel, peer: str, kind: type[Told], ranks: Sequence[Ranks], bounds: Nodes) -> Nodes:
+async def _hear(at: Channel, peer: str, kind: type[NodesOfCells], ranks: Sequence[Ranks], bounds: Nodes) -> Nodes:
     """The peer's nodes in all cells. Raises PeerError for what are none below the bounds."""
     packed = await at.receive_all(peer, kind, NODE_BYTES * bounds.size)
     nodes = np.frombuffer(packed, dtype="<i4").astype(np.int32).reshape(bounds.shape)

@@ -54,7 +54,7 @@ class Ranks:
 
 
 @dataclass(frozen=True)
-class Layout:
+class ColumnLayout:
     """The places of all cells of one column, one cell after the other; a cell is one cluster's."""
 
     ranks: Ranks
@@ -66,13 +66,13 @@ class Layout:
     """The number of each place among its cell's, from 1."""
 
     @classmethod
-    def of_nodes(cls, ranks: Ranks, bounds: Nodes) -> Layout:
+    def of_nodes(cls, ranks: Ranks, bounds: Nodes) -> ColumnLayout:
         """A place for each node strictly below the cell's bound."""
         wide = bounds.astype(np.int64)
         return cls(ranks, wide, *_ragged(np.where(wide == NOTHING, 0, ranks.below[wide])))
 
     @classmethod
-    def of_depths(cls, ranks: Ranks, bounds: Nodes) -> Layout:
+    def of_depths(cls, ranks: Ranks, bounds: Nodes) -> ColumnLayout:
         """A place for each depth strictly below the cell's bound."""
         wide = bounds.astype(np.int64)
         return cls(ranks, wide, *_ragged(np.where(wide == NOTHING, 0, ranks.height[wide])))

@@ -26,7 +26,7 @@ import numpy as np
 from covey.arrays import Bits, Longs
 from covey.errors import Unmet
 from covey.protocols.cluster_rows.kernels import joined_box, nearest
-from covey.protocols.cluster_rows.party import Party, Tests
+from covey.protocols.cluster_rows.party import JointTests, Party
 from covey.protocols.cluster_rows.problem import Clusters, Problem
 from covey.protocols.shared.diversity import fraction
 
@@ -117,7 +117,7 @@ class Counts(NamedTuple):
         """The counts where it is known in which places no more records carry the value than may."""
         return self._replace(most=np.where(fine, np.minimum(self.most, self.allowed - self.known), self.most))
 
-    async def opened(self, tests: Tests, asked: Bits) -> Counts:
+    async def opened(self, tests: JointTests, asked: Bits) -> Counts:
         """The counts with the hidden number opened where it is of very many records; between two, everywhere."""
         which = asked & (self.hidden >= (1 if tests.two else LARGE))
         if not which.any():
@@ -126,7 +126,7 @@ class Counts(NamedTuple):
         known[which] += await tests.total(self.mine[which])
         return Counts(self.allowed, known, self.hidden * nothing, self.most * nothing, self.mine * nothing)
 
-    async def kept(self, tests: Tests) -> Bits:
+    async def kept(self, tests: JointTests) -> Bits:
         """The places where no more records carry the value than may; what is public is not tested."""
         spare = self.allowed - self.known
         answer = np.asarray(self.most <= spare)

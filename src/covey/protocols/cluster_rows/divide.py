@@ -77,7 +77,7 @@ async def divide(
 
 
 @dataclass(frozen=True)
-class Cuts:
+class BestCuts:
     """The best cut of each asked cluster: its column (-1 for none), and what each child of that cell becomes."""
 
     below: ChildNodes
@@ -88,7 +88,7 @@ class Cuts:
 
 async def _find_cuts(
     party: Party, label: Longs, clusters: Clusters, asked: Longs, favour: Floats, *, nested: bool
-) -> Cuts:
+) -> BestCuts:
     problem, sizes, boxes = party.problem, clusters.sizes[asked], clusters.boxes[asked]
     below = ChildNodes.of(problem, asked, boxes)
     slot = np.full(len(clusters), -1, dtype=np.int64)
@@ -101,11 +101,11 @@ async def _find_cuts(
     apart = await _stand_apart(party, below, own, heavy, boxes.size)
     if not nested:
         count = await _open_counts(party, own, apart)
-        return Cuts(below, best_cuts(problem, below, apart, count, sizes, boxes, favour), apart, count)
+        return BestCuts(below, best_cuts(problem, below, apart, count, sizes, boxes, favour), apart, count)
     rough = await _rough_counts(party, own, apart, np.repeat(sizes, problem.columns)[below.cell])
     column = best_cuts(problem, below, apart, rough, sizes, boxes, favour)
     chosen = apart & (column[below.cell // problem.columns] == below.cell % problem.columns)
-    return Cuts(below, column, apart, await _open_counts(party, own, chosen))
+    return BestCuts(below, column, apart, await _open_counts(party, own, chosen))
 
 
 async def _open_counts(party: Party, own: Longs, which: Bits) -> Longs:
@@ -180,7 +180,7 @@ def scores(problem: Problem, below: ChildNodes, apart: Bits, count: Longs, sizes
 
 
 @dataclass(frozen=True)
-class Division:
+class DividedClusters:
     """Cuts as they are carried out: where own records go, and the clusters before they are closed anew."""
 
     ways: tuple[Longs, Longs, Ints, Longs, Longs]
@@ -194,7 +194,7 @@ class Division:
     """The cluster that each one was cut from."""
 
 
-def carry_out(problem: Problem, clusters: Clusters, may_cut: Bits, cuts: Cuts) -> Division:
+def carry_out(problem: Problem, clusters: Clusters, may_cut: Bits, cuts: BestCuts) -> DividedClusters:
     """The plan of these cuts: every separate child becomes a cluster, the rest stays with the old one."""
     below, columns = cuts.below, problem.columns
     cutting = np.flatnonzero(cuts.column >= 0)
@@ -217,7 +217,7 @@ def carry_out(problem: Problem, clusters: Clusters, may_cut: Bits, cuts: Cuts) -
     alive = np.flatnonzero(sizes > 0)
     place = np.full(len(sizes), -1, dtype=np.int64)
     place[alive] = np.arange(len(alive))
-    return Division(
+    return DividedClusters(
         ways=(slot, column, old[everyone, column], to, below.places[everyone, column]),
         place=place,
         clusters=Clusters(sizes[alive], boxes[alive]),

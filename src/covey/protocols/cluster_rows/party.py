@@ -52,7 +52,7 @@ class Disclosures:
         self.single += int(((sizes == 1) & (own == 0)).sum())
 
 
-class Tests(Interface):
+class JointTests(Interface):
     """Questions about joint numbers of which only the answers are learned; `RangeTests` says what they mean."""
 
     @property
@@ -77,7 +77,7 @@ class Joint(Interface):
     @property
     def rng(self) -> Rng: ...
     @property
-    def tests(self) -> Tests: ...
+    def tests(self) -> JointTests: ...
 
     def at(self, *step: str | int) -> Joint:
         """The same at a step below; in a `with` statement the step is over at its end."""

@@ -74,7 +74,7 @@ def close_groups(problem: Problem, boxes: Ints, number: Longs, groups: int) -> I
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptClusters:
     """The clusters of the old and of the new division that stay, as numbers of the clusters that follow."""
 
     old: Longs
@@ -87,7 +87,7 @@ class Kept:
         return np.where(self.better[groups.number[before]], self.new[after], self.old[before])
 
 
-def keep_better(problem: Problem, groups: Groups, old: Clusters, new: Clusters, origin: Longs) -> Kept:
+def keep_better(problem: Problem, groups: Groups, old: Clusters, new: Clusters, origin: Longs) -> KeptClusters:
     """Keeps of each group the cheaper division, the old one if they cost the same; `origin` is each new one's group."""
     count = len(groups.clusters)
     cost = [np.zeros(count, dtype=np.int64) for _ in range(2)]
@@ -100,4 +100,4 @@ def keep_better(problem: Problem, groups: Groups, old: Clusters, new: Clusters, 
     place[1][from_new] = len(from_old) + np.arange(len(from_new))
     sizes = np.concatenate([old.sizes[from_old], new.sizes[from_new]])
     boxes = np.concatenate([old.boxes[from_old], new.boxes[from_new]])
-    return Kept(place[0], place[1], better, Clusters(sizes, boxes))
+    return KeptClusters(place[0], place[1], better, Clusters(sizes, boxes))

@@ -85,13 +85,13 @@ class Hashed(Chunk[bytes], tag="ring.hashed"):
     tags: bytes
 
 
-class Told(Chunk[Vector], tag="ring.told"):
+class RingTotal(Chunk[Vector], tag="ring.told"):
     """The total, from the first player."""
 
     values: Vector
 
 
-class Answered(Chunk[bytes], tag="ring.answered"):
+class RingConjunction(Chunk[bytes], tag="ring.answered"):
     """The AND, from the first player, eight places to a byte."""
 
     bits: bytes
@@ -107,8 +107,8 @@ async def total(channel: Channel, mine: Words) -> Words:
     found = await ring.pass_on("strip", ring.lap, added, lambda a: ring.subtract(a, ring.masks))  # 5-7
     tell = channel.at("tell")
     if channel.me != ring.first:
-        return (await tell.receive_all(ring.first, Told, len(mine))).words
-    await tell.broadcast_all(Told, Vector(found))
+        return (await tell.receive_all(ring.first, RingTotal, len(mine))).words
+    await tell.broadcast_all(RingTotal, Vector(found))
     return found
 
 
@@ -133,13 +133,13 @@ async def conjoin(channel: Channel, mine: Bits) -> Bits:
         v = ring.add(ring.masks, np.uint64(m))  # step 9
         await hashes.send_all(first, Hashed, tags(ring.seeds[before_last], v))
     if channel.me != first:
-        return await tell.receive_bits(first, Answered, width)
+        return await tell.receive_bits(first, RingConjunction, width)
     of_u, of_v = [
         np.frombuffer(await hashes.receive_all(player, Hashed, HASH * width), dtype=f"V{HASH}")
         for player in (before_last, last)
     ]
     answer: Bits = np.asarray(of_u == of_v)  # step 10
-    await gather(*(tell.send_bits(player, Answered, answer) for player in tell.peers))
+    await gather(*(tell.send_bits(player, RingConjunction, answer) for player in tell.peers))
     return answer
 
 

@@ -59,7 +59,7 @@ class Committed(Message, tag="committee.committed"):
     digest: Bytes32
 
 
-class Dealt(Message, tag="committee.dealt"):
+class CommittedShare(Message, tag="committee.dealt"):
     """Commitments to the sender's polynomial, the proof that it knows it, and the recipient's share alone."""
 
     commitments: Points
@@ -186,17 +186,17 @@ def places(members: Sequence[str]) -> dict[str, int]:
     return {name: place for place, name in enumerate(sorted(members), start=1)}
 
 
-async def _deal(channel: Channel, dealer: Dealer, knows: bytes, place: Mapping[str, int]) -> dict[str, Dealt]:
+async def _deal(channel: Channel, dealer: Dealer, knows: bytes, place: Mapping[str, int]) -> dict[str, CommittedShare]:
     """Everyone's commitments, and what each dealt to us alone."""
 
     async def give() -> None:
         for peer in channel.peers:
-            await channel.send(peer, Dealt(dealer.commitments, knows, dealer.share(place[peer]).reveal()))
+            await channel.send(peer, CommittedShare(dealer.commitments, knows, dealer.share(place[peer]).reveal()))
 
-    return await while_sending(give(), channel.collect(Dealt))
+    return await while_sending(give(), channel.collect(CommittedShare))
 
 
-def _checked(channel: Channel, party: str, dealt: Dealt, threshold: int, place: int) -> Scalar:
+def _checked(channel: Channel, party: str, dealt: CommittedShare, threshold: int, place: int) -> Scalar:
     """The share that a member dealt to us. Raises `PeerError` unless everything about it is right."""
     if len(dealt.commitments) != threshold:
         raise _refused(channel, party, f"{len(dealt.commitments)} commitments, expected {threshold}")

@@ -29,7 +29,7 @@ from covey.secure.ciphers import Ciphers
 from covey.wire import Channel, Message, gather, while_sending
 
 
-class Told(Message, tag="collect.dealt-key"):
+class DealtKey(Message, tag="collect.dealt-key"):
     """The dealt key, for everyone."""
 
     key: PublicKey
@@ -56,7 +56,7 @@ async def join(
             trustee = await dealt_committee.accept(
                 private, membership.dealer, trustees, majority(len(trustees)), opener=hub
             )
-    key = (await channel.at("told").receive(hub, Told)).key
+    key = (await channel.at("told").receive(hub, DealtKey)).key
     if key.bits != parameters.bits or (trustee is not None and trustee.key.public != key):
         raise channel.refusal(hub, "it names another key than the dealer made")
     return key, trustee
@@ -70,7 +70,7 @@ async def found(channel: Channel, enrolment: Enrolment) -> Key:
         post.carry(channel, [(dealer, name) for name in trustees], 1),
         dealt_committee.learn(own, dealer, trustees, majority(len(trustees))),
     )
-    await channel.at("told").broadcast(Told(key.public))
+    await channel.at("told").broadcast(DealtKey(key.public))
     return key
 
 

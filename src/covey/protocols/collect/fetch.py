@@ -50,13 +50,13 @@ class Hint(Message, tag="collect.hint"):
     words: Annotated[bytes, Meta(max_length=LARGEST_PIECE)]
 
 
-class Query(Message, tag="collect.query"):
+class ColumnQuery(Message, tag="collect.query"):
     """An encrypted wish for one column of the table."""
 
     words: Annotated[bytes, Meta(max_length=LARGEST_PIECE)]
 
 
-class Reply(Message, tag="collect.reply"):
+class ColumnReply(Message, tag="collect.reply"):
     """The column, encrypted."""
 
     words: Annotated[bytes, Meta(max_length=LARGEST_PIECE)]
@@ -93,7 +93,7 @@ async def _serve_queries(
 ) -> dict[str, T]:
     """Serves the index by private retrieval; a lot's queries are answered together."""
     shape = pir.shape_of(parameters.grid.cells, parameters.entry_bytes)
-    table = await asyncio.to_thread(pir.Table, content, shape)
+    table = await asyncio.to_thread(pir.RetrievalTable, content, shape)
     matrix, handles = pir.Matrix(seed_of(enrolment.lot), shape), enrolment.handles
     hint = (await asyncio.to_thread(table.hint, matrix)).astype("<u4").tobytes()
     turn = asyncio.Semaphore(max(1, attendance.crowd // LOT))
@@ -119,8 +119,8 @@ async def read(channel: Channel, parameters: Parameters, hub: str, lot: bytes, c
     shape = pir.shape_of(parameters.grid.cells, parameters.entry_bytes)
     hint = await _hint(channel, hub, shape)
     asked = await _desk().ask(seed_of(lot), shape, cell, channel.rng.stream("query"))
-    await channel.send(hub, Query(asked.queries.astype("<u4").tobytes()))
-    words = (await channel.receive(hub, Reply)).words
+    await channel.send(hub, ColumnQuery(asked.queries.astype("<u4").tobytes()))
+    words = (await channel.receive(hub, ColumnReply)).words
     if len(words) != shape.answer_bytes:
         raise channel.refusal(hub, f"a reply of {len(words)} bytes, expected {shape.answer_bytes}")
     [record] = pir.recover(asked, hint, _words(words)[np.newaxis, :])
@@ -133,7 +133,7 @@ def seed_of(lot: bytes) -> bytes:
 
 
 async def _reply(
-    channel: Channel, table: pir.Table, hint: bytes, lot: Sequence[str], attendance: Attendance
+    channel: Channel, table: pir.RetrievalTable, hint: bytes, lot: Sequence[str], attendance: Attendance
 ) -> list[str]:
     """Hands the hint to a lot of respondents and answers their queries together; those who asked."""
     shape = table.shape
@@ -141,7 +141,7 @@ async def _reply(
     async def query(name: str) -> Words32:
         for start in range(0, len(hint), LARGEST_PIECE):
             await channel.send(name, Hint(hint[start : start + LARGEST_PIECE]))
-        words = (await channel.receive(name, Query)).words
+        words = (await channel.receive(name, ColumnQuery)).words
         if len(words) != shape.query_bytes:
             raise channel.refusal(name, f"a query of {len(words)} bytes, expected {shape.query_bytes}")
         return _words(words)
@@ -150,11 +150,11 @@ async def _reply(
     if not queries:
         return []
     replies = (await asyncio.to_thread(table.answer, np.stack(list(queries.values())))).astype("<u4")
-    await gather(*(channel.send(name, Reply(own.tobytes())) for name, own in zip(queries, replies, strict=True)))
+    await gather(*(channel.send(name, ColumnReply(own.tobytes())) for name, own in zip(queries, replies, strict=True)))
     return list(queries)
 
 
-async def _hint(channel: Channel, hub: str, shape: pir.Shape) -> Words32:
+async def _hint(channel: Channel, hub: str, shape: pir.TableShape) -> Words32:
     parts = []
     for start in range(0, shape.hint_bytes, LARGEST_PIECE):
         part = (await channel.receive(hub, Hint)).words
@@ -172,12 +172,12 @@ def _words(raw: bytes) -> Words32:
 class _Desk:
     """Makes the queries of the respondents in one process: those that come at the same time, together."""
 
-    waiting: list[tuple[int, Stream, asyncio.Future[pir.Asked]]] = field(default_factory=list)
+    waiting: list[tuple[int, Stream, asyncio.Future[pir.Queries]]] = field(default_factory=list)
     busy: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def ask(self, seed: bytes, shape: pir.Shape, cell: int, stream: Stream) -> pir.Asked:
+    async def ask(self, seed: bytes, shape: pir.TableShape, cell: int, stream: Stream) -> pir.Queries:
         """A query for that cell, made with that stream alone, whoever else asks."""
-        answer: asyncio.Future[pir.Asked] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[pir.Queries] = asyncio.get_running_loop().create_future()
         self.waiting.append((cell, stream, answer))
         async with self.busy:
             if not answer.done():
@@ -186,13 +186,13 @@ class _Desk:
         return await answer
 
 
-async def _make(matrix: pir.Matrix, waiting: list[tuple[int, Stream, asyncio.Future[pir.Asked]]]) -> None:
+async def _make(matrix: pir.Matrix, waiting: list[tuple[int, Stream, asyncio.Future[pir.Queries]]]) -> None:
     cells, streams = [cell for cell, _, _ in waiting], [stream for _, stream, _ in waiting]
     made = await asyncio.to_thread(pir.ask, matrix, cells, streams)
     for row, (_, _, answer) in enumerate(waiting):
         if not answer.done():
             own = slice(row, row + 1)
-            answer.set_result(pir.Asked(made.shape, made.queries[own], made.slots[own], made.secrets[own]))
+            answer.set_result(pir.Queries(made.shape, made.queries[own], made.slots[own], made.secrets[own]))
 
 
 _DESKS: WeakKeyDictionary[asyncio.AbstractEventLoop, _Desk] = WeakKeyDictionary()

@@ -51,7 +51,7 @@ class Welcome(Message, tag="collect.welcome"):
     """The trustees', and then the dealer's if there is one."""
 
 
-class Keys(Message, tag="collect.keys"):
+class CollectionKeys(Message, tag="collect.keys"):
     """The collector's key with its proof, and the committee's."""
 
     collector: Point
@@ -62,7 +62,7 @@ class Keys(Message, tag="collect.keys"):
 
 
 @dataclass(frozen=True)
-class Opening:
+class OpeningSetup:
     """All that the collector needs to have something opened."""
 
     own: KeyShare
@@ -84,7 +84,7 @@ class Enrolment:
 
     handles: tuple[str, ...]
     letters: Mapping[str, Point]
-    opening: Opening
+    opening: OpeningSetup
     trustees: tuple[str, ...]
     dealer: str
     """The respondent who deals the key of the other scheme; empty where there is none."""
@@ -173,9 +173,9 @@ async def enrol(
     made = await committee.learn(at, trustees, threshold)
     own, rows = KeyShare(channel.rng.stream("collect", "key")), KeyShare(channel.rng.stream("collect", "rows"))
     knows = own.prove(channel.rng.stream("collect", "knows"), *_context(channel), channel.me)
-    told = Keys(own.public, knows, made.public, rows.public)
+    told = CollectionKeys(own.public, knows, made.public, rows.public)
     await gather(*(channel.at("keys").send(name, told) for name in handles))
-    opening = Opening(own, made, committee.places(trustees), joint_key([own.public, made.public]))
+    opening = OpeningSetup(own, made, committee.places(trustees), joint_key([own.public, made.public]))
     return Enrolment(handles, letters, opening, trustees, dealer, lot, rows)
 
 
@@ -195,7 +195,7 @@ async def join(channel: Channel, hub: str) -> Membership:
         private = post.private_channel(at, hub, own, letters)
         trustee = await committee.found(private, welcome.trustees, majority(len(welcome.trustees)))
         await at.send(hub, committee.Founded(trustee.key.commitments))
-    keys = await channel.at("keys").receive(hub, Keys)
+    keys = await channel.at("keys").receive(hub, CollectionKeys)
     if not proof.holds(keys.knows, keys.collector, *_context(channel), hub):
         raise PeerError(party=hub, step="keys", reason="it does not prove that it knows its key")
     if trustee is not None and keys.committee.data != trustee.key.public.data:

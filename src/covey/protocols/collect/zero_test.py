@@ -24,7 +24,7 @@ from covey.crypto.group import Points, Scalars
 from covey.crypto.threshold_key import Trustee
 from covey.errors import Unmet
 from covey.protocols.collect import committee, roll
-from covey.protocols.collect.keys import Opening
+from covey.protocols.collect.keys import OpeningSetup
 from covey.protocols.protocol import EVERYONE, Attendance
 from covey.secure import lists
 from covey.secure.lists import Elements
@@ -42,11 +42,11 @@ class Task(Message, tag="collect.task"):
     sizes: Annotated[list[Annotated[int, Meta(ge=1, le=LARGEST)]], Meta(max_length=1 << 20)]
 
 
-class Numbers(Elements, tag="collect.to-blind"):
+class ToBlind(Elements, tag="collect.to-blind"):
     """Ciphertexts that are to be blinded: first halves, then second halves."""
 
 
-class Blinded(Elements, tag="collect.blinded"):
+class BlindedCiphertexts(Elements, tag="collect.blinded"):
     """Blinded ciphertexts: multiplied by random factors and re-randomised."""
 
 
@@ -57,7 +57,7 @@ class Tester:
     the task anew; what the rest did stays of use. Blinding needs a majority as well, so that one of them is honest.
     """
 
-    def __init__(self, channel: Channel, opening: Opening, attendance: Attendance = EVERYONE) -> None:
+    def __init__(self, channel: Channel, opening: OpeningSetup, attendance: Attendance = EVERYONE) -> None:
         self._channel, self._opening, self._attendance = channel, opening, attendance
         self._steps = {name: count() for name in opening.trustees}
         self._there = list(opening.trustees)
@@ -134,8 +134,8 @@ class Tester:
 
     async def _blind(self, helper: str, ciphertexts: Ciphertexts, sizes: Sequence[int]) -> Ciphertexts:
         at = (await self._task(helper, Task("blind", len(ciphertexts), list(sizes)))).at("blind")
-        await lists.send(at, helper, Numbers, [ciphertexts.first, ciphertexts.second])
-        first, second = await lists.receive(at, helper, Blinded, columns=2, due=len(ciphertexts))
+        await lists.send(at, helper, ToBlind, [ciphertexts.first, ciphertexts.second])
+        first, second = await lists.receive(at, helper, BlindedCiphertexts, columns=2, due=len(ciphertexts))
         return Ciphertexts(first, second)
 
 
@@ -167,11 +167,11 @@ class Helper:
                 await self._blind(at.at("blind"), task)
 
     async def _blind(self, channel: Channel, task: Task) -> None:
-        first, second = await lists.receive(channel, self.hub, Numbers, columns=2, due=task.number, distinct=False)
+        first, second = await lists.receive(channel, self.hub, ToBlind, columns=2, due=task.number, distinct=False)
         if task.sizes and sum(task.sizes) != task.number:
             raise channel.refusal(self.hub, "the groups are not the numbers to blind")
         made = blind(Ciphertexts(first, second), self.key, task.sizes, channel)
-        await lists.send(channel, self.hub, Blinded, [made.first, made.second])
+        await lists.send(channel, self.hub, BlindedCiphertexts, [made.first, made.second])
 
 
 def blind(ciphertexts: Ciphertexts, key: Points, sizes: Sequence[int], channel: Channel) -> Ciphertexts:

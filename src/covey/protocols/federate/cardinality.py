@@ -35,15 +35,15 @@ COST = Cost(
 )
 
 
-class Blinded(Elements, tag="cardinality.blinded"):
+class BlindedIds(Elements, tag="cardinality.blinded"):
     """The sender's ids, hashed to the group, blinded with its key, shuffled."""
 
 
-class Echoed(Elements, tag="cardinality.echoed"):
+class TwiceBlindedIds(Elements, tag="cardinality.echoed"):
     """The counter's list, blinded a second time, shuffled again."""
 
 
-class Common(Message, tag="cardinality.common"):
+class CommonCount(Message, tag="cardinality.common"):
     """The number of elements that both lists had in common."""
 
     number: Count
@@ -59,22 +59,22 @@ async def count_common(channel: Channel, ids: Sequence[str]) -> int:
     mine = shuffled(
         hash_to_group(lists.spelled(ids), "cardinality", channel.session, channel.step), rng.stream("order")
     )
-    [theirs] = await lists.exchange(channel, peer, Blinded, [key.blind(mine)])
+    [theirs] = await lists.exchange(channel, peer, BlindedIds, [key.blind(mine)])
     if channel.me == channel.parties[0]:
         return await _counter(channel, peer, key.blind(theirs), len(mine))
     return await _echo(channel, peer, shuffled(key.blind(theirs), rng.stream("echo")), len(mine))
 
 
 async def _counter(channel: Channel, echo: str, theirs: Points, size: int) -> int:
-    [mine] = await lists.receive(channel, echo, Echoed, due=size)
+    [mine] = await lists.receive(channel, echo, TwiceBlindedIds, due=size)
     number = len(set(mine) & set(theirs))
-    await channel.send(echo, Common(number))
+    await channel.send(echo, CommonCount(number))
     return number
 
 
 async def _echo(channel: Channel, counter: str, theirs: Points, size: int) -> int:
-    await lists.send(channel, counter, Echoed, [theirs])
-    number = (await channel.receive(counter, Common)).number
+    await lists.send(channel, counter, TwiceBlindedIds, [theirs])
+    number = (await channel.receive(counter, CommonCount)).number
     if number > min(size, len(theirs)):
         reason = f"{number} ids in common, of at most {min(size, len(theirs))}"
         raise PeerError(party=counter, step=channel.step or "cardinality", reason=reason)

@@ -51,11 +51,11 @@ class Digits(Elements, tag="compare.digits"):
     """The reader's bits, encrypted: random to the asker."""
 
 
-class Blinded(Elements, tag="compare.blinded"):
+class BlindedDigits(Elements, tag="compare.blinded"):
     """For each digit something that holds zero or is random; at most one of a number's holds zero."""
 
 
-class Masked(Ciphers, tag="compare.masked"):
+class MaskedCiphertexts(Ciphers, tag="compare.masked"):
     """Numbers under masks, many in one ciphertext."""
 
 
@@ -78,7 +78,7 @@ async def ask_less(channel: Channel, reader: str, key: Points, mine: Sequence[in
     coins: Bits = np.equal(rng.stream("coins").words(len(widths)) % np.uint64(2), 1)
     blinded = differences(digits, mine, widths, coins, key, rng.stream("factors"))
     blinded = blinded.take(shuffled(widths + 1, rng.stream("order")))
-    await lists.send(channel, reader, Blinded, [blinded.first, blinded.second])
+    await lists.send(channel, reader, BlindedDigits, [blinded.first, blinded.second])
     return coins
 
 
@@ -89,7 +89,9 @@ async def answer_less(channel: Channel, asker: str, key: ReadingKey, mine: Seque
     digits = key.encrypt(spelled(mine, widths), channel.rng.stream("digits"))
     await lists.send(channel, asker, Digits, [digits.first, digits.second])
     due = int(widths.sum()) + len(widths)
-    found = key.zeros(Ciphertexts(*await lists.receive(channel, asker, Blinded, columns=2, due=due, distinct=False)))
+    found = key.zeros(
+        Ciphertexts(*await lists.receive(channel, asker, BlindedDigits, columns=2, due=due, distinct=False))
+    )
     return np.asarray(np.logical_or.reduceat(found, starts(widths + 1)))
 
 
@@ -149,7 +151,7 @@ async def ask_signs(channel: Channel, reader: str, key: Points, numbers: Numbers
     raised = [mask + (1 << width) for mask, width in zip(masks, widths.tolist(), strict=True)]
     room = slot_bits(widths)
     packed = packing.pack(numbers.plus_numbers(raised), room, packing.slots(numbers.key, room))
-    await ciphers.send(channel, reader, Masked, packed.rerandomised(rng.stream("fresh")))
+    await ciphers.send(channel, reader, MaskedCiphertexts, packed.rerandomised(rng.stream("fresh")))
     low = [mask % (1 << width) for mask, width in zip(masks, widths.tolist(), strict=True)]
     turned = await ask_less(channel, reader, key, low, widths)
     return turned ^ _digit(masks, widths)
@@ -161,7 +163,7 @@ async def answer_signs(channel: Channel, asker: str, secret: SecretKey, key: Rea
         return np.zeros(0, dtype=bool)
     room = slot_bits(widths)
     slots = packing.slots(secret.public, room)
-    packed = await ciphers.receive(channel, asker, Masked, secret.public, -(-len(widths) // slots))
+    packed = await ciphers.receive(channel, asker, MaskedCiphertexts, secret.public, -(-len(widths) // slots))
     try:
         masked = packing.unpack(secret.decrypt(packed), room, slots, len(widths))
     except InputError as error:
@@ -202,7 +204,7 @@ async def ask_verdicts(channel: Channel, reader: str, key: Points, shares: Bits,
         total = total.plus(failed.take(rows[:, place]))
     stream = channel.rng.stream("verdicts")
     total = elgamal.rerandomise(total.scaled(Scalars.draw(stream, len(total))), key, stream)
-    await lists.send(channel, reader, Blinded, [total.first, total.second])
+    await lists.send(channel, reader, BlindedDigits, [total.first, total.second])
     return await channel.receive_bits(reader, Flags, len(rows))
 
 
@@ -213,7 +215,9 @@ async def answer_verdicts(channel: Channel, asker: str, key: ReadingKey, shares:
     mine = key.encrypt(shares, channel.rng.stream("shares"))
     await lists.send(channel, asker, Digits, [mine.first, mine.second])
     due = len(shares) // together
-    found = key.zeros(Ciphertexts(*await lists.receive(channel, asker, Blinded, columns=2, due=due, distinct=False)))
+    found = key.zeros(
+        Ciphertexts(*await lists.receive(channel, asker, BlindedDigits, columns=2, due=due, distinct=False))
+    )
     await channel.send_bits(asker, Flags, found)
     return found
 

@@ -21,7 +21,7 @@ from covey.protocols.federate import comparison, largest, score
 from covey.protocols.federate.comparison import starts
 from covey.protocols.federate.groups import Group
 from covey.protocols.federate.meeting import CountingPair, Pair, room_for
-from covey.protocols.federate.score import Cuts
+from covey.protocols.federate.score import CandidateCuts
 from covey.protocols.federate.thresholds import answer_tests, ask_tests, group_tests, tests_of, width_of
 from covey.protocols.federate.users import UNIT
 from covey.secure import ciphers
@@ -75,7 +75,7 @@ class DividedGroup:
 
     group: Group
     values: Longs
-    cuts: Cuts
+    cuts: CandidateCuts
     parts: Longs
     """Its own part of each cut's score."""
     above: Ciphertexts
@@ -105,13 +105,15 @@ def prepare(pair: CountingPair, group: Group, longest: int, column: int) -> Divi
     params, own, members = pair.params, pair.users, group.members
     empty = np.zeros(0, dtype=np.int64)
     if not longest:
-        return DividedGroup(group, empty, Cuts(empty, empty, len(members)), empty, Ciphertexts(pair.theirs.key, []))
+        return DividedGroup(
+            group, empty, CandidateCuts(empty, empty, len(members)), empty, Ciphertexts(pair.theirs.key, [])
+        )
     values = own.codes(column, members, group.path)
     cuts = score.candidates(params, values)
     parts = score.of_divider(params, own, column, members, values, cuts)
     if params.alpha == 1:  # the other's part is nothing: this provider knows the best cut
         best = [int(np.argmax(parts))]
-        cuts, parts = Cuts(cuts.codes[best], cuts.upper[best], cuts.size), parts[best]
+        cuts, parts = CandidateCuts(cuts.codes[best], cuts.upper[best], cuts.size), parts[best]
     return DividedGroup(group, values, cuts, parts, sums_above(pair.theirs, members, values, cuts.codes))
 
 

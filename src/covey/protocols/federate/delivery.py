@@ -44,7 +44,7 @@ class Ready(Message, tag="federate.ready"):
     classes: Count
 
 
-class Order(Message, tag="federate.order"):
+class ClassOrder(Message, tag="federate.order"):
     """The order in which the classes go to the recipient: it carries nothing of how they came about."""
 
     order: Vector
@@ -66,7 +66,7 @@ class Veils(Chunk[Vector], tag="federate.veils"):
     values: Vector
 
 
-class Boxes(Message, tag="federate.boxes"):
+class ClassLabels(Message, tag="federate.boxes"):
     """Some classes' labels in the sender's columns."""
 
     labels: Annotated[list[Labels], Meta(max_length=CHUNK)]
@@ -110,9 +110,9 @@ async def agree_on_order(channel: Channel, mine: bool, peer: str, classes: int) 
     """A random order of the classes, which the first provider draws."""
     if mine:
         order = channel.rng.stream("order").permutation(classes)
-        await channel.send(peer, Order(Vector(order.astype(np.uint64))))
+        await channel.send(peer, ClassOrder(Vector(order.astype(np.uint64))))
         return order
-    order = (await channel.receive(peer, Order)).order.words.astype(np.int64)
+    order = (await channel.receive(peer, ClassOrder)).order.words.astype(np.int64)
     if not np.array_equal(np.sort(order), np.arange(classes)):
         raise PeerError(party=peer, step=channel.step, reason="its order of the classes is none")
     return order
@@ -122,7 +122,7 @@ async def send_boxes(channel: Channel, own: OwnUsers, shown: Sequence[Group], re
     """The classes' labels in our columns."""
     boxes = [list(own.box(group.members)) for group in shown]
     for first in range(0, len(boxes), CHUNK):
-        await channel.send(recipient, Boxes(boxes[first : first + CHUNK]))
+        await channel.send(recipient, ClassLabels(boxes[first : first + CHUNK]))
 
 
 # -- the recipient
@@ -153,7 +153,7 @@ async def receive_boxes(channel: Channel, params: Parameters, sender: str, class
     columns = params.columns(sender)
     boxes: list[tuple[str, ...]] = []
     while len(boxes) < classes:
-        labels = (await channel.receive(sender, Boxes)).labels
+        labels = (await channel.receive(sender, ClassLabels)).labels
         due = min(CHUNK, classes - len(boxes))
         if len(labels) != due or any(len(row) != len(columns) for row in labels):
             raise PeerError(party=sender, step=channel.step, reason=f"not {due} boxes of {len(columns)} labels")

@@ -38,7 +38,7 @@ class NumberKey(Message, tag="federate.number-key"):
     key: PublicKey
 
 
-class Membership(Ciphers, tag="federate.membership"):
+class MembershipBits(Ciphers, tag="federate.membership"):
     """A bit for each of the population, encrypted under the sender's key: 1 if the sender has that user."""
 
 
@@ -112,9 +112,9 @@ async def enrol(channel: Channel, pair: Pair) -> CountingPair:
     mine = secret.encrypt(own.member.astype(int).tolist(), at.rng.stream("membership"))
 
     async def read() -> None:
-        found.append(await ciphers.receive(at, peer, Membership, key, len(mine)))
+        found.append(await ciphers.receive(at, peer, MembershipBits, key, len(mine)))
 
-    await gather(ciphers.send(at, peer, Membership, mine), read())
+    await gather(ciphers.send(at, peer, MembershipBits, mine), read())
     return CountingPair(own, pair.me, peer, pair.reading, pair.their_bits, secret, found[0])
 
 

@@ -16,7 +16,7 @@ from covey.protocols.federate import cardinality, comparison, score, window
 from covey.protocols.federate.cutting import Candidates, Halves, choose_dividers, read_halves, to_vector, to_words
 from covey.protocols.federate.groups import Group, exceeds
 from covey.protocols.federate.meeting import Pair
-from covey.protocols.federate.score import Cuts
+from covey.protocols.federate.score import CandidateCuts
 from covey.wire import Channel
 
 
@@ -48,7 +48,7 @@ async def lead(channel: Channel, pair: Pair, group: Group, column: int | None) -
     params, own, members = pair.params, pair.users, group.members
     empty = np.zeros(0, dtype=np.int64)
     values = empty if column is None else own.codes(column, members, group.path)
-    cuts = Cuts(empty, empty, len(members)) if column is None else score.candidates(params, values)
+    cuts = CandidateCuts(empty, empty, len(members)) if column is None else score.candidates(params, values)
     order = channel.rng.stream("order").permutation(len(cuts))
     await channel.at("candidates").send(
         pair.peer, Candidates(to_vector(np.array([len(cuts)])), to_vector(cuts.upper[order]))

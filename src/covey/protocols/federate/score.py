@@ -20,7 +20,7 @@ from covey.protocols.federate.users import UNIT, OwnUsers
 
 
 @dataclass(frozen=True)
-class Cuts:
+class CandidateCuts:
     """The candidates of one group, those to be preferred among equals first."""
 
     codes: Longs
@@ -37,7 +37,7 @@ class Cuts:
         return np.asarray(values[np.newaxis] >= self.codes[:, np.newaxis])
 
 
-def candidates(params: Parameters, values: Longs) -> Cuts:
+def candidates(params: Parameters, values: Longs) -> CandidateCuts:
     """The cuts of a group whose members have these codes: at quantiles, or at every value but the lowest."""
     distinct, counts = np.unique(values, return_counts=True)
     size = len(values)
@@ -50,10 +50,12 @@ def candidates(params: Parameters, values: Longs) -> Cuts:
         chosen = np.unique(near)
         codes, below = codes[chosen], below[chosen]
     order = np.lexsort((codes, np.abs(size - 2 * below)))
-    return Cuts(codes[order], (size - below)[order], size)
+    return CandidateCuts(codes[order], (size - below)[order], size)
 
 
-def of_divider(params: Parameters, own: OwnUsers, column: int, members: Longs, values: Longs, cuts: Cuts) -> Longs:
+def of_divider(
+    params: Parameters, own: OwnUsers, column: int, members: Longs, values: Longs, cuts: CandidateCuts
+) -> Longs:
     """The dividing provider's part of each score, in a group whose members have these codes in the column."""
     dummy, place = ~own.member[members], own.axes[column].place
     distinct, counts = np.unique(values[~dummy], return_counts=True)

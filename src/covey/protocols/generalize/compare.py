@@ -45,7 +45,7 @@ class Regrouped(Elements, tag="generalize.regrouped"):
     """The reader's own list with the sender's key on top, laid out anew."""
 
 
-class Verdict(Message, tag="generalize.verdict"):
+class RoundVerdict(Message, tag="generalize.verdict"):
     """True if no pair of groups shares too few people, and a hash of all counts in order of size."""
 
     compatible: bool
@@ -106,7 +106,7 @@ async def matrix(channel: Channel, peer: str, given: RoundInput, k: int, *, fini
     back = await while_sending(_send_back(at, peer, anew), _receive_back(at, peer, swapped.sizes))
     cells = _cells(swapped.theirs, back)
     compatible = cells.bad(k) == 0
-    verdict = Verdict(compatible, hashlib.sha256(cells.spell()).digest())
+    verdict = RoundVerdict(compatible, hashlib.sha256(cells.spell()).digest())
     answer = (await channel.at("verdict").exchange(verdict))[peer]
     if answer != verdict:
         reason = "its verdict on the round is not ours: it computed something else from the same lists"
@@ -123,7 +123,7 @@ async def observe(channel: Channel, partner: str, given: RoundInput, k: int) -> 
     swapped = await _swap(channel, partner, given)
     back = await _receive_back(channel.at("back"), partner, swapped.sizes)
     compatible = _cells(swapped.theirs, back).bad(k) == 0
-    await channel.at("verdict").send(partner, Verdict(compatible, bytes(32)))
+    await channel.at("verdict").send(partner, RoundVerdict(compatible, bytes(32)))
     return RoundOutcome(compatible)
 
 
@@ -131,7 +131,7 @@ async def answer(channel: Channel, observer: str, given: RoundInput) -> RoundOut
     """The partner's side: it learns the sizes of the observer's groups, and if the lists fit."""
     swapped = await _swap(channel, observer, given)
     await _send_back(channel.at("back"), observer, _anew(channel, swapped.theirs))
-    return RoundOutcome((await channel.at("verdict").receive(observer, Verdict)).compatible)
+    return RoundOutcome((await channel.at("verdict").receive(observer, RoundVerdict)).compatible)
 
 
 async def _swap(channel: Channel, peer: str, given: RoundInput) -> _Exchanged:

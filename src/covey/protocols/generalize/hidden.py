@@ -34,7 +34,7 @@ HALVES = 2
 """Points of a ciphertext."""
 
 
-class Key(Message, tag="generalize.key"):
+class RoundKey(Message, tag="generalize.key"):
     """The encryptor's key of this round."""
 
     public: Point
@@ -44,7 +44,7 @@ class Bits(Elements, tag="generalize.bits"):
     """For each person an encrypted bit per group, but for the last."""
 
 
-class Tests(Elements, tag="generalize.tests"):
+class CountTests(Elements, tag="generalize.tests"):
     """For each pair of groups and each number that its count could be a ciphertext, in random order."""
 
 
@@ -63,10 +63,10 @@ async def encryptor(channel: Channel, adder: str, given: RoundInput, k: int) -> 
     share = KeyShare(rng.stream("key"))
     hot = given.label[:, np.newaxis] == np.arange(given.groups - 1)
     bits = encrypt(hot.astype(int).ravel().tolist(), share.public, rng.stream("bits"))
-    await channel.at("key").send(adder, Key(share.public))
+    await channel.at("key").send(adder, RoundKey(share.public))
     await lists.send(channel.at("bits"), adder, Bits, [bits.first, bits.second])
     due = due_tests(len(given.ids), given.groups, given.theirs)
-    first, second = await lists.receive(channel.at("tests"), adder, Tests, columns=HALVES, due=due)
+    first, second = await lists.receive(channel.at("tests"), adder, CountTests, columns=HALVES, due=due)
     pairs = given.groups * given.theirs
     [marks] = await lists.receive(channel.at("marks"), adder, Marks, due=2 * pairs)
     tests = Ciphertexts(first, second)
@@ -80,7 +80,7 @@ async def encryptor(channel: Channel, adder: str, given: RoundInput, k: int) -> 
 
 async def adder(channel: Channel, encryptor: str, given: RoundInput, k: int) -> RoundOutcome:
     """The other side: adds up by its own groups, and returns shuffled tests."""
-    key = (await channel.at("key").receive(encryptor, Key)).public
+    key = (await channel.at("key").receive(encryptor, RoundKey)).public
     width = given.theirs - 1
     due = len(given.ids) * width
     first, second = await lists.receive(channel.at("bits"), encryptor, Bits, columns=HALVES, due=due)
@@ -89,7 +89,7 @@ async def adder(channel: Channel, encryptor: str, given: RoundInput, k: int) -> 
     rng = channel.rng.child("hidden")
     large, small = (generator_times(Scalars.draw(rng.stream(name), len(counts))) for name in ("large", "small"))
     tests = tested(counts, sizes, large, small, key, k, rng)
-    await lists.send(channel.at("tests"), encryptor, Tests, [tests.first, tests.second])
+    await lists.send(channel.at("tests"), encryptor, CountTests, [tests.first, tests.second])
     marks = Points.join([large, small])
     shuffled = marks.take(rng.stream("marks").permutation(len(marks)))
     await lists.send(channel.at("marks"), encryptor, Marks, [shuffled])

@@ -21,7 +21,7 @@ class Lost(Message, tag="generalize.lost"):
     parts: Count
 
 
-class Left(Message, tag="generalize.left"):
+class LeftOver(Message, tag="generalize.left"):
     """The number of people who are left over, and not in the release."""
 
     people: Count
@@ -48,7 +48,7 @@ def lost_parts(local: Generalization) -> int:
 
 async def receive_left(channel: Channel, parameters: Parameters) -> int:
     """The number of people left over, as both owners tell the recipient. Raises PeerError where they differ."""
-    told = {name: (await channel.receive(name, Left)).people for name in parameters.owners}
+    told = {name: (await channel.receive(name, LeftOver)).people for name in parameters.owners}
     left = told[parameters.observer]
     if left != told[parameters.partner] or left >= parameters.k:
         reason = (

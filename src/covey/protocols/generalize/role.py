@@ -36,7 +36,7 @@ async def owner(seat: Seat) -> Result:
         await release.preview(seat, among.at("lost"), local)
     elif parameters.variant == "finished-cells":
         seat.book.learns(leakage.LEFT, withheld=withheld)
-        await channel.at("left").send(parameters.recipient, release.Left(withheld))
+        await channel.at("left").send(parameters.recipient, release.LeftOver(withheld))
     kept = np.flatnonzero(~local.pool)
     rows = await columns.join_rows(
         seat,

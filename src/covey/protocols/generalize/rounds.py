@@ -20,7 +20,7 @@ from covey.protocols.generalize.parameters import Mode, Parameters
 from covey.wire import Channel, Count, Message
 
 
-class Shape(Message, tag="generalize.shape"):
+class GroupNumbers(Message, tag="generalize.shape"):
     """The numbers of people and of groups that the sender compares."""
 
     people: Count
@@ -103,7 +103,7 @@ def encryptor_of(parameters: Parameters, groups: tuple[int, int]) -> str:
 
 async def _shape(channel: Channel, peer: str, people: int, groups: int, least: int) -> int:
     """The number of the other party's groups. Raises `PeerError` for other people, or groups of too few."""
-    theirs = (await channel.exchange(Shape(people, groups)))[peer]
+    theirs = (await channel.exchange(GroupNumbers(people, groups)))[peer]
     if theirs.people != people:
         raise channel.refusal(peer, f"it compares {theirs.people} people, and we {people}")
     if not 1 <= theirs.groups <= people // least:

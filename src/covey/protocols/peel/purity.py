@@ -20,7 +20,7 @@ import numpy as np
 from covey.arrays import Bits, Longs, Words
 from covey.crypto import sharing
 from covey.crypto.dealing import Dealing
-from covey.crypto.field import F61, Elements
+from covey.crypto.field import F61, FieldElements
 from covey.crypto.rng import Rng
 from covey.crypto.secret import Secret
 from covey.errors import Aborted
@@ -32,16 +32,16 @@ from covey.wire.chunks import messages
 MESSAGE_BYTES = FRAME_BYTES + 30
 
 
-class Shares(Chunk[Elements], tag="peel.shares"):
+class Shares(Chunk[FieldElements], tag="peel.shares"):
     """Shares of the sender's sums, or of its products, that the recipient cannot derive: uniform to it."""
 
-    shares: Elements
+    shares: FieldElements
 
 
-class OpenedParts(Chunk[Elements], tag="peel.part"):
+class OpenedParts(Chunk[FieldElements], tag="peel.part"):
     """The sender's part of numbers that are opened, under masks that add up to nothing."""
 
-    parts: Elements
+    parts: FieldElements
 
 
 class Examination:
@@ -62,7 +62,9 @@ class Examination:
         seeds = channel.pairwise_seeds()
         own, factors = Dealing(channel.me, seeds, "sums"), Dealing(channel.me, seeds, "factors", last=True)
         drawn = factors.deal_random(2 * width, channel.rng.stream("factors"))
-        dealt = await shares.hand_out(channel, Shares, Elements, [(own, *own.deal(mine.ravel())), (factors, *drawn)])
+        dealt = await shares.hand_out(
+            channel, Shares, FieldElements, [(own, *own.deal(mine.ravel())), (factors, *drawn)]
+        )
         total, random = (shares.total(each, F61) for each in dealt)
         return cls(channel, seeds, total.reshape(mine.shape), random.reshape(2, width))
 
@@ -70,7 +72,7 @@ class Examination:
         """The buckets that are pure."""
         total, first, second = self._shares[:3]
         spread = F61.subtract(F61.multiply(total, second), F61.multiply(first, first))
-        reduced = await shares.reduce(self.channel, Shares, Elements, self._reducing, spread)
+        reduced = await shares.reduce(self.channel, Shares, FieldElements, self._reducing, spread)
         return np.asarray(await self._open(F61.multiply(reduced, self._factors[0])) == 0)
 
     async def tuples(self, which: Longs) -> Words:
@@ -89,7 +91,7 @@ class Examination:
     async def _open(self, product: Words) -> Words:
         """The numbers behind shares of the high degree."""
         part = shares.summand(self.channel, product, self._masks, F61)
-        return await shares.open_total(self.channel, OpenedParts, Elements, part)
+        return await shares.open_total(self.channel, OpenedParts, FieldElements, part)
 
 
 def own_sums(bucket: Longs, width: int, counts: Words, marks: Words, keys: Words) -> tuple[Words, Words]:

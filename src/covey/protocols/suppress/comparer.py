@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from covey.arrays import Longs
-from covey.protocols.suppress.messages import Sealed, Verdict
+from covey.protocols.suppress.messages import CiphertextPart, TableVerdict
 from covey.protocols.suppress.run import Run, in_lanes
 from covey.secure import listing
 from covey.wire import Channel
@@ -14,7 +14,7 @@ from covey.wire import Channel
 async def answer(run: Run) -> bool:
     """Runs the phases that are needed; tells whether both tables together were k-anonymous as they stood."""
     await test(run)
-    anonymous = (await run.channel.at("verdict").receive(run.peer, Verdict)).anonymous
+    anonymous = (await run.channel.at("verdict").receive(run.peer, TableVerdict)).anonymous
     if not anonymous and run.bounds.given_up:
         await compare(run)
     return anonymous
@@ -48,7 +48,7 @@ async def test(run: Run) -> None:
     ]
     if channel.rng.stream("swap").below(2):
         settled.reverse()
-    await channel.send(run.peer, Sealed(b"".join(settled)))
+    await channel.send(run.peer, CiphertextPart(b"".join(settled)))
 
 
 async def compare(run: Run) -> None:
@@ -74,7 +74,7 @@ async def compare(run: Run) -> None:
             chosen = picks[here].astype("<i4").tobytes()
             seed = run.seed(at, "compare", chunk, start)
             answer = await run.do(at, listing.Compare(run.encryption, seed, entries, k, spelled, chosen))
-            await channel.at(lane).send(run.peer, Sealed(answer))
+            await channel.at(lane).send(run.peer, CiphertextPart(answer))
         done += 1
         run.seat.pace.reach(done)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from covey.arrays import Bits, Longs
-from covey.protocols.suppress.messages import Sealed, Verdict
+from covey.protocols.suppress.messages import CiphertextPart, TableVerdict
 from covey.protocols.suppress.run import Run, in_lanes
 from covey.secure import listing
 from covey.wire import Channel, gather
@@ -18,7 +18,7 @@ async def keep(run: Run, key: bytes, given_up: Bits, remaining: Longs) -> Bits:
     """The rows that the keyholder keeps."""
     channel, own, k = run.channel, run.own, run.parameters.k
     anonymous = await test(run, key, remaining)
-    await channel.at("verdict").send(run.peer, Verdict(anonymous))
+    await channel.at("verdict").send(run.peer, TableVerdict(anonymous))
     if anonymous:
         return np.ones(own.rows, dtype=bool)
     if not run.bounds.given_up:
@@ -38,7 +38,7 @@ async def test(run: Run, key: bytes, remaining: Longs) -> bool:
         await _send_list(run, run.channel.at("test", which), entries, run.bounds.test_chunk)
     with run.channel.at("answer") as channel:
         items = await run.hear(channel, 2)
-        opened = await run.do(channel, listing.Open(run.encryption, run.seed(channel, "open"), key, items))
+        opened = await run.do(channel, listing.FindZeros(run.encryption, run.seed(channel, "open"), key, items))
     return any(opened)
 
 
@@ -81,7 +81,7 @@ async def compare(run: Run, key: bytes, asked: Longs, remaining: Longs) -> Bits:
         for start in range(0, layout.slots, bounds.piece):
             places = min(bounds.piece, layout.slots - start)
             items = await run.hear(at, bins * places)
-            opened = await run.do(at, listing.Open(run.encryption, run.seed(at, "open", chunk, start), key, items))
+            opened = await run.do(at, listing.FindZeros(run.encryption, run.seed(at, "open", chunk, start), key, items))
             found[first : first + bins] |= np.frombuffer(opened, np.uint8).reshape(bins, places).any(axis=1)
         done += 1
         run.seat.pace.reach(done)
@@ -104,7 +104,9 @@ async def _send_list(run: Run, channel: Channel, entries: list[Entry] | None, ch
         known = bytes(each for _, rows in part for each in (1, *(j <= rows for j in range(1, k))))
         if entries is None:
             known = bytes(len(known))
-        job = listing.Seal(run.encryption, run.seed(at, "seal", number), listing.spell_numbers(numbers), known)
-        await at.send(run.peer, Sealed(await run.do(at, job)))
+        job = listing.EncryptNumbers(
+            run.encryption, run.seed(at, "seal", number), listing.spell_numbers(numbers), known
+        )
+        await at.send(run.peer, CiphertextPart(await run.do(at, job)))
 
     await in_lanes(channel, -(-length // chunk), write)

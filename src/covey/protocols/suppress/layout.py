@@ -36,7 +36,7 @@ _ROOMY, _TIGHT, _MANY = 1.5, 1.27, 4096
 
 
 @dataclass(frozen=True)
-class Layout:
+class BinLayout:
     """A table of bins: one tuple of the keyholder in each at most, and so many places for the comparer's."""
 
     bins: int
@@ -44,7 +44,7 @@ class Layout:
     hashed: bool
 
     @classmethod
-    def of(cls, listed: int, compared: int) -> Layout:
+    def of(cls, listed: int, compared: int) -> BinLayout:
         """The cheaper form for so many tuples at most on the two sides."""
         if not listed or not compared:
             return cls(0, 0, hashed=False)
@@ -115,11 +115,11 @@ class Bounds:
         return self._capped(max(self.keyholder, self.comparer))
 
     @cached_property
-    def layout(self) -> Layout:
+    def layout(self) -> BinLayout:
         """The bins of phase 2: which tuples are compared."""
         if not self.given_up:
-            return Layout(0, 0, hashed=False)
-        return Layout.of(self._capped(self.keyholder - self.given_up), self._capped(self.comparer))
+            return BinLayout(0, 0, hashed=False)
+        return BinLayout.of(self._capped(self.keyholder - self.given_up), self._capped(self.comparer))
 
     @property
     def test_chunk(self) -> int:

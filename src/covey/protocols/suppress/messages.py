@@ -11,7 +11,7 @@ from msgspec import Meta
 from covey.arrays import Longs
 from covey.cells import SUPPRESSED
 from covey.crypto.group import Point
-from covey.crypto.ibe import IdentityKey, Parameters
+from covey.crypto.ibe import AuthorityParameters, IdentityKey
 from covey.errors import InputError, PeerError
 from covey.protocols.suppress.tuples import Classes, Kept, Labels, ReleasedRows, key_of
 from covey.study import Study
@@ -28,7 +28,7 @@ class Issued(Message, tag="suppress.issued"):
     """The authority's parameters, and the key of the recipient's name."""
 
     name: Annotated[str, Meta(max_length=512)]
-    parameters: Parameters
+    parameters: AuthorityParameters
     key: IdentityKey
 
 
@@ -45,7 +45,7 @@ class Offered(Message, tag="suppress.key"):
     key: Point
 
 
-class Tuples(Message, tag="suppress.tuples"):
+class TupleCounts(Message, tag="suppress.tuples"):
     """Tuples with their numbers of rows, in the order of their spelling; `more` follow in the next message."""
 
     cells: Annotated[list[Cell], Meta(max_length=1 << 20)]
@@ -53,19 +53,19 @@ class Tuples(Message, tag="suppress.tuples"):
     more: bool
 
 
-class Sealed(Message, tag="suppress.sealed"):
+class CiphertextPart(Message, tag="suppress.sealed"):
     """Ciphertexts; they are tested where they are read, by the step that computes on them."""
 
     items: Annotated[bytes, Meta(max_length=PAYLOAD_BYTES)]
 
 
-class Verdict(Message, tag="suppress.verdict"):
+class TableVerdict(Message, tag="suppress.verdict"):
     """The verdict whether both tables together were k-anonymous as they stood."""
 
     anonymous: bool
 
 
-class Rows(Message, tag="suppress.rows"):
+class ReleasedPart(Message, tag="suppress.rows"):
     """Rows of the release: the class of each, and its values in the columns that are published as they are."""
 
     classes: Vector
@@ -79,11 +79,11 @@ async def send_tuples(channel: Channel, peer: str, counts: Mapping[Labels, int])
         await channel.send(peer, message)
 
 
-def spell_tuples(listed: Sequence[Labels], counts: Sequence[int]) -> list[Tuples]:
+def spell_tuples(listed: Sequence[Labels], counts: Sequence[int]) -> list[TupleCounts]:
     """The messages that carry a list."""
     starts = range(0, max(1, len(listed)), TUPLES)
     return [
-        Tuples(
+        TupleCounts(
             cells=[cell for labels in listed[start : start + TUPLES] for cell in labels],
             counts=Vector(np.array(counts[start : start + TUPLES], dtype=np.uint64)),
             more=start + TUPLES < len(listed),
@@ -98,7 +98,7 @@ async def receive_tuples(channel: Channel, peer: str, study: Study, rows: int, l
     trees = [column.tree() if column.closed else None for column in study.quasi]
     leaves = [frozenset(tree.labels[: tree.codes] if tree else ()) for tree in trees]  # empty: any value will do
     while more:
-        message = await channel.receive(peer, Tuples)
+        message = await channel.receive(peer, TupleCounts)
         counts, more = message.counts.words.tolist(), message.more
         if len(message.cells) != columns * len(counts) or len(counts) > TUPLES or (more and len(counts) < TUPLES):
             raise PeerError(party=peer, step=channel.step, reason="its list of tuples does not have the due length")
@@ -115,14 +115,14 @@ async def receive_tuples(channel: Channel, peer: str, study: Study, rows: int, l
     return found
 
 
-def spell_rows(own: ReleasedRows, classes: Classes) -> list[Rows]:
+def spell_rows(own: ReleasedRows, classes: Classes) -> list[ReleasedPart]:
     """A party's rows, in the order of their content, so that their order carries nothing."""
     columns = list(own.cells.values())
     rows = sorted(
         (classes.number[labels], tuple(column[place] for column in columns)) for place, labels in enumerate(own.tuples)
     )
     return [
-        Rows(
+        ReleasedPart(
             Vector(np.array([number for number, _ in rows[start : start + TUPLES]], dtype=np.uint64)),
             [cell for _, cells in rows[start : start + TUPLES] for cell in cells],
         )
@@ -134,7 +134,7 @@ async def receive_rows(channel: Channel, peer: str, names: Sequence[str], kept: 
     """The peer's rows, as many of each class as it said. Raises PeerError for others."""
     numbers: list[int] = []
     cells: list[str] = []
-    async for message in channel.receive_stream(peer, Rows, -(-kept.rows // TUPLES)):
+    async for message in channel.receive_stream(peer, ReleasedPart, -(-kept.rows // TUPLES)):
         numbers += message.classes.words.tolist()
         cells += message.cells
     due: Longs = np.zeros(len(classes.sizes), dtype=np.int64)

@@ -13,7 +13,7 @@ from covey.arrays import Bits
 from covey.errors import PeerError
 from covey.protocols.protocol import Seat
 from covey.protocols.suppress.layout import LANES, Bounds
-from covey.protocols.suppress.messages import Sealed
+from covey.protocols.suppress.messages import CiphertextPart
 from covey.protocols.suppress.parameters import Parameters
 from covey.protocols.suppress.tuples import Labels, OwnTuples, number_of
 from covey.secure import listing
@@ -80,7 +80,7 @@ class Run:
 
     async def hear(self, channel: Channel, ciphertexts: int) -> bytes:
         """The peer's next chunk, of so many ciphertexts. Raises PeerError for another length."""
-        items = (await channel.receive(self.peer, Sealed)).items
+        items = (await channel.receive(self.peer, CiphertextPart)).items
         if len(items) != ciphertexts * self.public.width:
             reason = f"{len(items):,} bytes of ciphertexts, where {ciphertexts * self.public.width:,} are due"
             raise PeerError(party=self.peer, step=channel.step, reason=reason)

@@ -20,7 +20,7 @@ from covey.party.identity.roster import Roster
 from covey.party.record.run_record import Agreement
 from covey.party.session import handshake
 from covey.party.session.agreement import agreement_parts, differences
-from covey.party.session.handshake import Confirm, Hello, Nonce, commit, hello, session_digest, shake_hands
+from covey.party.session.handshake import Confirm, Nonce, SessionHello, commit, hello, session_digest, shake_hands
 from covey.party.session.journal import NoJournal
 from covey.party.simulate.stage import with_certificates
 from covey.study import Study
@@ -169,17 +169,17 @@ def test_clocks_a_minute_apart_are_nobodys_concern() -> None:
     assert agreements(meet(clocks={"south": lambda: 1_000_060.0}))["north"].warnings == ()
 
 
-def greeting(name: str, **changes: object) -> Hello:
+def greeting(name: str, **changes: object) -> SessionHello:
     return msgspec.structs.replace(hello(STUDY, ROSTER, name, commit(seed(7)), 1_000_000), **changes)
 
 
-def saying(*, said: Hello, nonce: bytes = bytes(32), confirm: Confirm | None = None) -> Callable[[Link], object]:
+def saying(*, said: SessionHello, nonce: bytes = bytes(32), confirm: Confirm | None = None) -> Callable[[Link], object]:
     """A party that speaks the handshake's messages as it likes."""
 
     async def speak(link: Link) -> None:
         channel = plain_channel(link, Rng(seed(7)), patience=60)
         await channel.at("hello").broadcast(said)
-        await channel.at("hello").collect(Hello)
+        await channel.at("hello").collect(SessionHello)
         await channel.at("nonce").exchange(Nonce(nonce))
         if confirm is not None:
             await channel.at("confirm").exchange(confirm)
@@ -271,7 +271,7 @@ def test_who_tells_everyone_another_nonce_brings_nobody_into_a_session() -> None
     async def speak(link: Link) -> None:
         channel: Channel = plain_channel(link, Rng(seed(7)), patience=60)
         await channel.at("hello").broadcast(greeting("south"))
-        heard = await channel.at("hello").collect(Hello)
+        heard = await channel.at("hello").collect(SessionHello)
         commitments = {name: said.commitment for name, said in heard.items()} | {"south": commit(seed(7))}
         told = {"north": bytes(32), "east": bytes([1]) * 32}
         for name, nonce in told.items():
