@@ -212,13 +212,13 @@ def test_a_class_that_is_still_diverse_without_who_left_is_released() -> None:
 
 
 def test_numbers_of_the_wrong_length_end_the_attempt_with_the_liars_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    original = index.contribute
+    original = index.drawn
 
-    def shorter(*arguments: object) -> object:
+    def shorter(*arguments: object) -> list[int]:
         made = original(*arguments)  # type: ignore[arg-type]
-        return made.slice(0, len(made) - 1) if arguments[3] == 2 else made
+        return made[:-1] if arguments[2] == 2 else made
 
-    monkeypatch.setattr(index, "contribute", shorter)
+    monkeypatch.setattr(index, "drawn", shorter)
     outcome = leaving(study_of(7), CROWDS)
     assert isinstance(outcome.error, Left) and outcome.error.party == "r02"
 

@@ -8,13 +8,27 @@ import pytest
 from tests.harness.collect_cases import HUB, study_of, trial_of
 from tests.harness.harness import answers as answers_of
 from tests.harness.harness import run
+from tests.harness.tiny_keys import TINY
 from tests.harness.trial import Trial
 
+from covey.crypto import range_proof
 from covey.crypto.elgamal import Ciphertexts, KeyShare, encrypt
 from covey.crypto.group import Points, Scalars
 from covey.crypto.seal import Sealed
-from covey.errors import CoveyError, PeerError
-from covey.protocols.collect import answers, collector, fetch, index, keys, post, release, respondent, submit, zero_test
+from covey.errors import CoveyError, PeerError, Unmet
+from covey.protocols.collect import (
+    answers,
+    collector,
+    fetch,
+    index,
+    keys,
+    parameters,
+    post,
+    release,
+    respondent,
+    submit,
+    zero_test,
+)
 from covey.wire import Channel, Message
 
 PEOPLE = [(1, "F", "good"), (2, "F", "bad"), (29, "M", "fair"), (30, "M", "good")]
@@ -49,10 +63,10 @@ def twisted(monkeypatch: pytest.MonkeyPatch, module: object, name: str, twist: C
 
 
 def test_a_respondent_with_too_few_numbers_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    def shorter(made: Ciphertexts, *arguments: object) -> Ciphertexts:
-        return made.slice(0, len(made) - 1) if arguments[3] == 2 else made
+    def shorter(made: list[int], *arguments: object) -> list[int]:
+        return made[:-1] if arguments[2] == 2 else made
 
-    twisted(monkeypatch, index, "contribute", shorter)
+    twisted(monkeypatch, index, "drawn", shorter)
     said = blamed(lied(small()), HUB)
     assert "'r02'" in said and "halves of numbers" in said
 
@@ -64,7 +78,7 @@ def test_a_respondent_with_too_many_marks_is_named(monkeypatch: pytest.MonkeyPat
             return
         await fetch.read(seat.channel.at("fetch"), parameters, hub, membership.lot, 0)
         made = encrypt([1] * 99, membership.key, seat.channel.rng.stream("lie"))
-        await seat.channel.at("answers").send(hub, answers.Answers(made.first, made.second))
+        await seat.channel.at("answers").send(hub, answers.Answers(made.first, made.second, b""))
 
     original = respondent.answer
     monkeypatch.setattr(respondent, "answer", longer)
@@ -79,6 +93,47 @@ def test_a_position_that_no_cell_has_is_named(monkeypatch: pytest.MonkeyPatch) -
     twisted(monkeypatch, answers, "answer", elsewhere)
     said = blamed(lied(small()), HUB)
     assert "a position that no cell has" in said
+
+
+def large_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One respondent encrypts a number of 2^40 for the first of its cells, and proves something else if it must."""
+    twisted(monkeypatch, index, "drawn", lambda made, *rest: [made[0] + (1 << 40), *made[1:]] if rest[2] == 1 else made)
+    honest = range_proof.prove
+    monkeypatch.setattr(
+        range_proof, "prove", lambda numbers, *rest: honest([min(number, 300) for number in numbers], *rest)
+    )
+
+
+def test_a_respondent_with_a_number_out_of_range_is_named_and_no_innocent_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a proof everyone behind that cell stands where no cell is, and is blamed for it."""
+    large_number(monkeypatch)
+    said = blamed(lied(small()), HUB)
+    assert "'r01'" in said and "lie in rho" in said
+
+
+def test_under_a_dealt_key_nobody_is_blamed_for_a_number_out_of_range(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parameters, "DEALT_BITS", TINY)  # made in no time, and protects nothing
+    large_number(monkeypatch)
+    study = study_of(4, k=2, protocol='grid = 16\ncommittee = 3\nscheme = "paillier"')
+    errors = lied(trial_of(study, PEOPLE))
+    assert isinstance(errors[HUB], Unmet) and "nobody can tell" in str(errors[HUB])
+
+
+@pytest.mark.parametrize("mark", [-1, 2])
+def test_a_respondent_whose_marks_are_no_marks_is_named_before_anything_is_opened(
+    monkeypatch: pytest.MonkeyPatch, mark: int
+) -> None:
+    """Marks of -1 cancel a neighbour's out: ages 1, 2 and 3 would be published as 3, and nobody would notice."""
+
+    def lie(made: Ciphertexts, entry: object, jitter: object, own: list[int], *_: object) -> Ciphertexts:
+        if sum(own[:31]) != 29:  # the age of r01 alone is 2
+            return made
+        return made.plus_numbers([0, *((mark - 1) * each for each in own[:31]), *[0] * len(own[31:])])
+
+    twisted(monkeypatch, answers, "answer", lie)
+    errors = lied(small())
+    said = blamed(errors, HUB)
+    assert "'r01'" in said and "its marks" in said
 
 
 def test_a_trustee_whose_part_is_wrong_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,7 +83,7 @@ def test_the_owner_of_a_number_cannot_find_the_collectors_from_neighbouring_entr
     study = study_of(4)
     parameters, own = Parameters.of(study), KeyShare(rng().stream("key"))
     theirs = [
-        index.contribute(parameters, own.public, 4, number, rng("n").stream(number), rng("f").stream(number))
+        encrypt(index.drawn(parameters, 4, number, rng("n").stream(number)), own.public, rng("f").stream(number))
         for number in range(4)
     ]
     drawn = index.draw(parameters, rng().stream("own"), parameters.b + parameters.grid.cells)

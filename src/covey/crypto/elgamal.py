@@ -138,7 +138,12 @@ def joint_key(publics: Iterable[Points]) -> Points:
 
 def encrypt(numbers: Sequence[int], key: Points, stream: Stream) -> Ciphertexts:
     """Each number under the key, with randomness of its own."""
-    return _under(powers(numbers), key, stream)
+    return encrypt_with(numbers, key, Scalars.draw(stream, len(numbers)))
+
+
+def encrypt_with(numbers: Sequence[int], key: Points, randomness: Scalars) -> Ciphertexts:
+    """Each number under the key, with this randomness, which the encryptor keeps for a proof and never uses again."""
+    return Ciphertexts(generator_times(randomness), powers(numbers).plus(key.times(randomness)))
 
 
 def rerandomise(ciphertexts: Ciphertexts, key: Points, stream: Stream) -> Ciphertexts:
@@ -150,11 +155,6 @@ def rerandomise(ciphertexts: Ciphertexts, key: Points, stream: Stream) -> Cipher
 def opened(ciphertexts: Ciphertexts, parts: Iterable[Points]) -> Points:
     """The content m*G of each ciphertext, from every party's part of the opening."""
     return reduce(Points.minus, parts, ciphertexts.second)
-
-
-def _under(messages: Points, key: Points, stream: Stream) -> Ciphertexts:
-    fresh = Scalars.draw(stream, len(messages))
-    return Ciphertexts(generator_times(fresh), messages.plus(key.times(fresh)))
 
 
 class Logarithms:

@@ -58,6 +58,11 @@ class Scalars:
         """The bytes themselves: for arithmetic, or for a key share that the protocol opens, and nothing else."""
         return self._data
 
+    def numbers(self) -> list[int]:
+        """The same as whole numbers, for the responses of a proof: this arithmetic does not run in constant time."""
+        starts = range(0, len(self._data), SCALAR_BYTES)
+        return [int.from_bytes(self._data[start : start + SCALAR_BYTES], "little") for start in starts]
+
     def inverse(self) -> Scalars:
         """One divided by each."""
         return Scalars(_arithmetic("scalar_invert", len(self), Operand(self._data)))

@@ -4,6 +4,10 @@ Schnorr's keeps a party from naming a key that cancels the others' out of a join
 many points were multiplied by the secret of a public key: one proof for all of them, on a sum whose weights are a
 hash of every point, so that a single wrong one escapes with a chance of one in the group's order. The challenges cover
 a context, so that a proof holds in one session and for one party. Sound in the random oracle model.
+
+Nonces are hedged: a hash of the secret, of random bytes and of the statement. Whoever runs a proof again from the same
+seed on another statement, as after a restored backup, draws other nonces, and the two responses do not give the secret
+away; where the generator is broken, the nonces still follow from the secret.
 """
 
 from __future__ import annotations
@@ -23,15 +27,33 @@ from covey.crypto.group import (
     weighted_sum,
 )
 from covey.crypto.rng import Label, Stream, spell
+from covey.crypto.secret import Secret
 from covey.errors import InputError
 
 PROOF_BYTES = POINT_BYTES + SCALAR_BYTES
 EQUALITY_BYTES = 2 * POINT_BYTES + SCALAR_BYTES
 
 
+def hedged(stream: Stream, secret: bytes, *statement: Label) -> Stream:
+    """The stream that a proof's nonces are drawn from: another one for each secret and each statement."""
+    fresh = stream.bytes(32)
+    return Stream(Secret(hashlib.sha512(spell("covey nonces/1", secret, fresh, *statement)).digest()[:32]))
+
+
+def challenge(*labels: Label) -> int:
+    """A number from 1 to the group's order less 1 that nobody could choose."""
+    return int.from_bytes(hashlib.sha512(spell(*labels)).digest(), "little") % (ORDER - 1) + 1
+
+
+def weights(count: int, *labels: Label) -> list[int]:
+    """That many numbers below 2^128 that nobody could choose, none of them zero."""
+    raw = hashlib.shake_256(spell(*labels)).digest(16 * count)
+    return [int.from_bytes(raw[at : at + 16], "little") or 1 for at in range(0, len(raw), 16)]
+
+
 def prove(secret: Scalar, public: Point, stream: Stream, *context: Label) -> bytes:
     """A proof of knowing the secret of `public`."""
-    nonce = Scalar.fresh(stream)
+    nonce = Scalar.fresh(hedged(stream, secret.reveal(), "knows", *context, public.data))
     commitment = generator_times(nonce).data
     response = nonce.plus(secret.times(_challenge(public, commitment, context)))
     return commitment + response.reveal()
@@ -44,8 +66,8 @@ def holds(proof: bytes, public: Point, *context: Label) -> bool:
         response = Scalar(proof[POINT_BYTES:])
     except InputError:
         return False
-    challenge = _challenge(public, commitment.data, context)
-    return GENERATOR.times(response) == commitment.plus(public.times(challenge))
+    asked = _challenge(public, commitment.data, context)
+    return GENERATOR.times(response) == commitment.plus(public.times(asked))
 
 
 def prove_equal(
@@ -54,7 +76,7 @@ def prove_equal(
     """A proof that `multiples` are the bases times the secret of `public`, each its own."""
     start = _statement(public, bases, multiples, context)
     base = weighted_sum(bases, _weights(start, len(bases)))
-    nonce = Scalar.fresh(stream)
+    nonce = Scalar.fresh(hedged(stream, secret.reveal(), "equal", start))
     commitments = generator_times(nonce).data + base.times(nonce).data
     response = nonce.plus(secret.times(_scalar(start, commitments)))
     return commitments + response.reveal()
@@ -70,11 +92,11 @@ def equal_holds(proof: bytes, public: Points, bases: Points, multiples: Points, 
     except InputError:
         return False
     start = _statement(public, bases, multiples, context)
-    weights = _weights(start, len(bases))
-    base, multiple = weighted_sum(bases, weights), weighted_sum(multiples, weights)
-    challenge = _scalar(start, proof[: 2 * POINT_BYTES])
-    return GENERATOR.times(response) == ours.plus(public.times(challenge)) and base.times(response) == theirs.plus(
-        multiple.times(challenge)
+    by = _weights(start, len(bases))
+    base, multiple = weighted_sum(bases, by), weighted_sum(multiples, by)
+    asked = _scalar(start, proof[: 2 * POINT_BYTES])
+    return GENERATOR.times(response) == ours.plus(public.times(asked)) and base.times(response) == theirs.plus(
+        multiple.times(asked)
     )
 
 
@@ -84,16 +106,12 @@ def _statement(public: Points, bases: Points, multiples: Points, context: tuple[
 
 
 def _weights(start: bytes, count: int) -> Scalars:
-    """Numbers below 2^128 that nobody could choose, none of them zero."""
-    raw = hashlib.shake_256(spell("covey equality weights/1", start)).digest(16 * count)
-    return Scalars.of(int.from_bytes(raw[at : at + 16], "little") or 1 for at in range(0, len(raw), 16))
+    return Scalars.of(weights(count, "covey equality weights/1", start))
 
 
 def _scalar(start: bytes, commitments: bytes) -> Scalars:
-    digest = hashlib.sha512(spell("covey equality challenge/1", start, commitments)).digest()
-    return Scalars.of([int.from_bytes(digest, "little") % (ORDER - 1) + 1])
+    return Scalars.of([challenge("covey equality challenge/1", start, commitments)])
 
 
 def _challenge(public: Point, commitment: bytes, context: tuple[Label, ...]) -> Scalars:
-    digest = hashlib.sha512(spell("covey proof/1", *context, public.data, commitment)).digest()
-    return Scalars.of([int.from_bytes(digest, "little") % (ORDER - 1) + 1])
+    return Scalars.of([challenge("covey proof/1", *context, public.data, commitment)])

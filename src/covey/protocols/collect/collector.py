@@ -111,11 +111,17 @@ async def make_index(seat: Seat, parameters: Parameters, enrolment: keys.Enrolme
     own = index.draw(parameters, channel.rng.stream("own"), parameters.b + parameters.grid.cells)
     if key is not None:
         return await dealt.make_index(channel, parameters, key.public, enrolment.handles, own)
-    theirs = await gather(
-        *(index.receive(channel, parameters, name, count, number) for number, name in enumerate(enrolment.handles))
-    )
+    issuer, issued = await asyncio.to_thread(index.issue, channel, parameters)
+    joint = enrolment.opening.key
+
+    async def numbers(number: int, name: str) -> Ciphertexts:
+        await channel.send(name, issued)
+        due = sum(index.blocks(parameters, count, number))
+        return await index.receive(channel, name, issuer, joint, due)
+
+    theirs = await gather(*(numbers(number, name) for number, name in enumerate(enrolment.handles)))
     fresh = channel.rng.stream("fresh")
-    return index.spell(await asyncio.to_thread(index.build, parameters, enrolment.opening.key, theirs, own, fresh))
+    return index.spell(await asyncio.to_thread(index.build, parameters, joint, theirs, own, fresh))
 
 
 async def read_answers(
@@ -126,7 +132,7 @@ async def read_answers(
 
     async def answer(name: str) -> tuple[Ciphertexts, DealtCiphertexts | None]:
         position = None if key is None else await dealt.receive(channel.at("position"), name, key.public)
-        given = await answers.receive(channel, name, layout)
+        given = await answers.receive(channel, name, layout, enrolment.opening.key)
         seat.pace.reach(next(done))
         return given, position
 
@@ -145,11 +151,20 @@ async def open_positions(
 def check_positions(
     attendance: Attendance, parameters: Parameters, enrolment: keys.Enrolment, positions: Longs
 ) -> list[int]:
-    """The places of those whose position some cell can have; whoever has another is excused, or ends the run."""
+    """The places of those whose position some cell can have; whoever has another is excused, or ends the run.
+
+    All entries of the index are proved to be such positions, so that it is the respondent who answered another. Under
+    a dealt key nothing is proved: raises Unmet, and blames nobody.
+    """
     least, sound = 2 * parameters.low * (parameters.b + 1), []
     for place, (name, position) in enumerate(zip(enrolment.handles, positions.tolist(), strict=True)):
         if least <= position <= parameters.largest_image:
             sound.append(place)
+        elif parameters.dealt:
+            raise Unmet(
+                'somebody lied: a position was opened that no cell has. With scheme = "paillier" nobody can tell '
+                "whether its owner did or one who drew numbers for the index; nothing was released"
+            )
         else:
             attendance.excuse(PeerError(party=name, step="positions", reason="it answered a position that no cell has"))
     return sound

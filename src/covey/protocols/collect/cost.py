@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from covey.crypto import pir
+from covey.crypto import pir, range_proof, unit_vector
+from covey.crypto.group import POINT_BYTES
 from covey.protocols.collect import attack, privacy
 from covey.protocols.collect.answers import Layout
 from covey.protocols.collect.attack import Success
@@ -99,6 +100,8 @@ class _Work:
     helpers: int
     marks: int
     """Encrypted numbers of an answer."""
+    proof: int
+    """Bytes of the proof that they are marks."""
     members: int
     """The expected size of a class: the cut takes the smallest classes that are near."""
     classes: int
@@ -114,10 +117,13 @@ class _Work:
         members = max(1, round(1.25 * (parameters.k + parameters.spare)))
         classes = max(1, respondents // members)
         bits = [math.log2(max(tree.codes, 2)) for tree in trees]
+        layout = Layout.of(parameters, trees)
+        lists = [last - first + 1 for first, last in layout.rising()] + [values for _, values in layout.values]
         return cls(
             trustees=trustees,
             helpers=majority(trustees),
-            marks=Layout.of(parameters, trees).size,
+            marks=layout.size,
+            proof=unit_vector.proof_bytes(lists),
             members=members,
             classes=classes,
             mixers=min(members, MOST_MIXERS),
@@ -147,16 +153,22 @@ def traffic(parameters: Parameters, work: _Work, respondents: int) -> tuple[int,
     # what became of the class; a task, and the rows there and back
     mixing = work.classes * (work.members + 3 * work.mixers)
     helping = work.helpers * (3 + 6 * work.depth)
-    messages = respondents * (7 + reading) + private + 2 * work.trustees + helping + mixing
-    total = respondents * (fetched + work.marks * ENTRY_BYTES + onions + 48 * work.members + 300)
-    total += parameters.grid.cells * ENTRY_BYTES + work.helpers * (respondents * 64 + work.tests * 6 * 32)
+    tokens = 0 if parameters.dealt else 1
+    messages = respondents * (7 + tokens + reading) + private + 2 * work.trustees + helping + mixing
+    total = respondents * (fetched + work.marks * ENTRY_BYTES + work.proof + onions + 48 * work.members + 300)
+    if tokens:
+        total += range_proof.proof_bytes(parameters.grid.cells + parameters.b)
+        total += respondents * POINT_BYTES * (parameters.high - parameters.low + 5)
+    total += (parameters.grid.cells + parameters.b) * ENTRY_BYTES
+    total += work.helpers * (respondents * 64 + work.tests * 6 * 32)
     return messages, total + messages * _FRAME
 
 
 def seconds(parameters: Parameters, work: _Work, respondents: int) -> float:
     """The time of computing, all respondents on one machine with two cores, as in a simulation."""
     tests = work.tests * majority(parameters.committee)
-    points = respondents * work.marks * (110 + 45) + parameters.grid.cells * 330 + tests * 350
+    proved = respondents * work.proof * 0.5  # for each of its bytes, by the prover and the verifier
+    points = respondents * work.marks * (110 + 45 + 110) + proved + parameters.grid.cells * (330 + 300) + tests * 350
     sealing = respondents * work.mixers * 2 * 150
     reading = respondents * (2.2e8 if parameters.private_retrieval else 0) * (parameters.grid.cells / 432_000) / 3e9
     return 1.0 + (points + sealing) * 1e-6 * 0.6 + respondents * 0.012 + reading

@@ -21,6 +21,8 @@ Cut = Literal["fall", "hansen-mukherjee"]
 
 LARGEST_STEP = 1 << 16
 LARGEST_OFFSET = 1 << 16
+LARGEST_SPAN = 1 << 12
+"""The most numbers in rho: everyone checks a token for each of them."""
 LARGEST_SPARE = 1000
 BROADCAST_CELLS = 1 << 14
 """Up to here everyone is sent the whole index, which hides perfectly what is read; above, it is read privately."""
@@ -134,6 +136,11 @@ class Parameters:
         options = study.options
         low, high = RHO.of(options)
         jitter = JITTER.of(options)
+        if high - low >= LARGEST_SPAN:
+            raise InputError(
+                f"[protocol] rho = [{low}, {high}] has {high - low + 1:,} numbers; "
+                f"at most {LARGEST_SPAN:,} can be proved to be in it"
+            )
         if jitter and low == 0:
             raise InputError(
                 "[protocol] jitter = true needs rho = [low, high] with low of 1 or more: ties are hidden below 2 low"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from covey.crypto.elgamal import Ciphertexts, encrypt
+from covey.crypto.group import Scalars
 from covey.crypto.paillier import PublicKey
 from covey.errors import InputError, PeerError
 from covey.protocols.collect import answers, dealt, fetch, index, keys, leakage, submit
@@ -50,20 +51,12 @@ async def contribute(
 ) -> None:
     """Sends our random numbers for the index."""
     channel = seat.channel.at("numbers")
-    if key is not None:
-        numbers = index.drawn(parameters, membership.respondents, membership.number, channel.rng.stream("numbers"))
-        await dealt.contribute(channel, hub, key, numbers)
+    if key is None:
+        await index.contribute(channel, parameters, hub, membership)
         return
-    drawn = await asyncio.to_thread(
-        index.contribute,
-        parameters,
-        membership.key,
-        membership.respondents,
-        membership.number,
-        channel.rng.stream("numbers"),
-        channel.rng.stream("fresh"),
-    )
-    await channel.send(hub, index.Numbers(drawn.first, drawn.second))
+    numbers = index.drawn(parameters, membership.respondents, membership.number, channel.rng.stream("numbers"))
+    cells, _ = index.blocks(parameters, membership.respondents, membership.number)
+    await dealt.contribute(channel, hub, key, [*numbers[:cells], sum(numbers[cells:])])
 
 
 async def answer(seat: Seat, parameters: Parameters, hub: str, membership: Membership, key: PublicKey | None) -> None:
@@ -75,12 +68,13 @@ async def answer(seat: Seat, parameters: Parameters, hub: str, membership: Membe
     if key is not None:
         await dealt.answer(channel.at("position"), hub, key, raw, jitter)
     entry = read_entry(seat, hub, raw) if key is None else encrypt([0], membership.key, channel.rng.stream("nothing"))
-    streams = channel.rng.stream("hide"), channel.rng.stream("fresh")
-    marks = answers.marks(parameters, table)
-    given = await asyncio.to_thread(answers.answer, entry, jitter, marks, membership.key, *streams)
-    if len(given) != Layout.of(parameters, table.trees).size:
+    marks, layout = answers.marks(parameters, table), Layout.of(parameters, table.trees)
+    if len(marks) + 1 != layout.size:
         raise InputError("a record that does not fit the study's columns")
-    await channel.send(hub, Answers(given.first, given.second))
+    hide, fresh = channel.rng.stream("hide"), Scalars.draw(channel.rng.stream("fresh"), len(marks))
+    given = await asyncio.to_thread(answers.answer, entry, jitter, marks, membership.key, hide, fresh)
+    proof = await asyncio.to_thread(answers.prove, channel, layout, given, marks, membership.key, fresh)
+    await channel.send(hub, Answers(given.first, given.second, proof))
 
 
 def read_entry(seat: Seat, hub: str, raw: bytes) -> Ciphertexts:
