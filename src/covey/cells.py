@@ -11,6 +11,7 @@ import re
 import unicodedata
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
+from functools import cache
 from typing import Literal
 
 Kind = Literal["text", "number", "date"]
@@ -22,6 +23,25 @@ _FORMULA = frozenset("=+-@")
 _PLAIN_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 _LONGEST_NUMBER = 64
+
+NUMBER_FORMATS = {
+    "1,234.5": (",", "."),
+    "1.234,5": (".", ","),
+    "1 234,5": (" \u00a0\u202f", ","),
+    "1'234.5": ("'\u2019", "."),
+    "1234,5": ("", ","),
+}
+"""The mark between thousands (one of these) and that of decimals, by the spelling that stands for the format."""
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DATE_TOKENS = {
+    "YYYY": r"(?P<y>\d{4})",
+    "MMM": r"(?P<b>[A-Za-z]{3,9})\.?",
+    "MM": r"(?P<m>\d\d?)",
+    "DD": r"(?P<d>\d\d?)",
+}
+_DATE_FORMAT = re.compile(r"YYYY|MMM|MM|DD|[ .,/-]+")
+_TIME = r"(?:[T ,]+\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?[AaPp][Mm])?)?"
 
 
 def clean(cell: str) -> str:
@@ -81,12 +101,58 @@ def day(text: str) -> date | None:
         return None
 
 
-def canonical(text: str, kind: Kind) -> str:
-    """The one spelling of a clean cell in a column of this kind; unreadable text stays as it is."""
+@cache
+def _number_pattern(spelling: str) -> re.Pattern[str]:
+    thousands, decimal = NUMBER_FORMATS[spelling]
+    grouped = rf"\d{{1,3}}(?:[{thousands}]\d{{3}})+|" if thousands else ""
+    return re.compile(rf"([+-]?)({grouped}\d+)(?:{re.escape(decimal)}(\d+))?", re.ASCII)
+
+
+def formatted_number(text: str, spelling: str) -> Decimal | None:
+    """The number that a clean cell spells in one of `NUMBER_FORMATS`, or None."""
+    match = _number_pattern(spelling).fullmatch(text) if len(text) <= _LONGEST_NUMBER else None
+    if match is None:
+        return None
+    whole = "".join(mark for mark in match[2] if mark.isdigit())
+    return Decimal(f"{match[1]}{whole}.{match[3] or 0}")
+
+
+@cache
+def date_pattern(order: str) -> re.Pattern[str]:
+    """The pattern of dates in an order such as `DD.MM.YYYY`. Raises ValueError for what is no order of a whole day."""
+    parts = _DATE_FORMAT.findall(order)
+    named = sorted(part.strip("M") if part == "MMM" else part for part in parts if part in _DATE_TOKENS)
+    if "".join(parts) != order or named not in (["DD", "MM", "YYYY"], ["", "DD", "YYYY"]):
+        raise ValueError("write it with DD, MM (or MMM for names) and YYYY: DD.MM.YYYY")
+    apart = any(part not in _DATE_TOKENS for part in parts)
+    spelled = "".join(_DATE_TOKENS.get(part, re.escape(part)) for part in parts)
+    return re.compile((spelled if apart else spelled.replace(r"\d\d?", r"\d\d")) + _TIME, re.ASCII)
+
+
+def formatted_day(text: str, order: str) -> date | None:
+    """The day that a clean cell spells in that order (a time of day is dropped), or None."""
+    match = date_pattern(order).fullmatch(text) if len(text) <= 40 else None
+    if match is None:
+        return None
+    found = match.groupdict()
+    name = str(found.get("b", ""))[:3].lower()
+    if name and name not in _MONTHS:
+        return None
+    try:
+        return date(int(found["y"]), _MONTHS.index(name) + 1 if name else int(found["m"]), int(found["d"]))
+    except ValueError:
+        return None
+
+
+def canonical(text: str, kind: Kind, written: str | None = None) -> str:
+    """The one spelling of a clean cell in a column of this kind; unreadable text stays as it is.
+
+    `written` is the format of numbers or the order of dates, where cells have another than ours.
+    """
     if kind == "number":
-        value = number(text)
+        value = number(text) if written is None else formatted_number(text, written)
         return text if value is None else spell(value)
     if kind == "date":
-        found = day(text)
+        found = day(text) if written is None else formatted_day(text, written)
         return text if found is None else found.isoformat()
     return text

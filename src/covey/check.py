@@ -71,7 +71,7 @@ def check(study: Study, source: Source, party: str | None = None) -> Fitness:
     columns = study.held_by(party)
     if not columns:
         raise InputError(f"party {party!r} holds no columns in this study: it has no data to check")
-    reading = table.read(source.batches([column.name for column in columns]), columns, source.name)
+    reading = table.read_source(source, columns)
     fits = tuple(_column(reading, column, study.privacy.k) for column in columns)
     keep = np.ones(reading.rows, dtype=bool)
     for column in columns:

@@ -91,7 +91,7 @@ def anonymize(
     source = connect(data)
     columns = study.of_role(*_CARRIED)
     report("reading the data", 0.0, progress, cancel)
-    reading = table.read(source.batches([column.name for column in columns]), columns, source.name)
+    reading = table.read_source(source, columns)
     for column in columns:
         if table.exact_ends(reading, column, study.privacy.k):
             raise InputError(

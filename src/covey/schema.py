@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal
 
 from covey.cells import MISSING, Kind, canonical, clean
 from covey.errors import InputError
-from covey.hierarchy import Hierarchy, Malformed, Open, Prefix
+from covey.hierarchy import Coding, Hierarchy, Malformed, Open, Prefix
 
 MissingPolicy = Literal["value", "drop", "error"]
 Distance = Literal["equal", "ordered", "hierarchy"]
@@ -40,6 +40,13 @@ class Column:
     identifies: bool | None = None
     weight: float = 1.0
     distance: Distance = "equal"
+    format: str | None = None  # how the data spells numbers or dates; a release spells them in our way
+    coding: Coding | None = None
+
+    @property
+    def published(self) -> Column:
+        """The column as cells of a release are read: in our own spelling."""
+        return replace(self, format=None)
 
     @property
     def released(self) -> bool:
@@ -55,7 +62,9 @@ class Column:
         if cell is None:
             return MISSING
         text = clean(cell)
-        return MISSING if text in self.null else canonical(text, self.kind)
+        if text in self.null or text == MISSING:
+            return MISSING
+        return canonical(text, self.kind, self.format) if self.coding is None else self.coding.read(text, self.format)
 
     def tree(self, seen: Sequence[str] = ()) -> Hierarchy:
         """The column's tree; an open domain is closed over the (canonical) values seen."""
@@ -94,6 +103,8 @@ class Column:
             "identifies": self.identifies,
             "weight": repr(float(self.weight)),
             "distance": self.distance,
+            **({} if self.format is None else {"format": self.format}),
+            **({} if self.coding is None else {"coding": self.coding.describe()}),
         }
 
 

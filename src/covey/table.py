@@ -15,8 +15,9 @@ import pyarrow as pa
 from covey.arrays import Bits, Ints, Longs
 from covey.cells import MISSING, is_not_finite, number
 from covey.errors import InputError
-from covey.hierarchy import Hierarchy, Interval
+from covey.hierarchy import Hierarchy, Interval, Prefix
 from covey.schema import Column, Role
+from covey.sources import Source
 from covey.study import Study
 
 _UNKNOWN = -1
@@ -118,6 +119,26 @@ def read(batches: Iterable[pa.RecordBatch], columns: Sequence[Column], name: str
             parts[column.name].append(_encode(batch.column(position), column, code_of[column.name]))
     codes = {key: np.concatenate(found) if found else np.zeros(0, np.int32) for key, found in parts.items()}
     return Reading(tuple(columns), codes, {key: list(found) for key, found in code_of.items()}, rows, name)
+
+
+def read_source(source: Source, columns: Sequence[Column]) -> Reading:
+    """A source's cells, normalised as the study says. Raises InputError where it has lost what a code's text said."""
+    reading = read(source.batches([column.name for column in columns]), columns, source.name)
+    for column in columns:
+        if column.name in source.numeric and isinstance(column.hierarchy, Prefix):
+            _refuse_shortened(reading, column, column.hierarchy.keep[0] + 1)
+    return reading
+
+
+def _refuse_shortened(reading: Reading, column: Column, width: int) -> None:
+    """Refuses codes that are numbers in the source and of which some are short: 01067 has become 1067 there."""
+    lengths = [len(label) for label in reading.labels[column.name] if label != MISSING]
+    if lengths and min(lengths) < max(width, *lengths):
+        raise InputError(
+            f"{reading.name}: column {column.name!r} has codes for a prefix hierarchy, but is stored as numbers, some "
+            f"with fewer than {max(width, *lengths)} digits: leading zeros are lost; read it as text (dtype=str, or "
+            "the cell format Text), or pad it to its full width"
+        )
 
 
 def _encode(cells: pa.Array, column: Column, code_of: dict[str, int]) -> Ints:

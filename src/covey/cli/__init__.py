@@ -19,6 +19,7 @@ from covey.cli.bench import bench
 from covey.cli.check import check
 from covey.cli.demo import demo
 from covey.cli.doctor import doctor
+from covey.cli.export import export
 from covey.cli.forget import forget
 from covey.cli.new import new
 from covey.cli.plan import plan
@@ -48,6 +49,7 @@ app.command()(simulate)
 app.command()(anonymize)
 app.command()(verify)
 app.command()(audit)
+app.command()(export)
 app.command()(forget)
 app.command()(report)
 app.command()(protocols)

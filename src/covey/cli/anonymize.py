@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from covey.cli import complete
-from covey.cli.options import Data, Json, StudyFile
+from covey.cli.options import Data, Encoding, Json, StudyFile, encoded
 from covey.cli.output import console, print_json, table
 from covey.errors import Aborted, InputError
 
@@ -48,6 +48,7 @@ def anonymize(
     option: Annotated[
         list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="An option of the algorithm.")
     ] = None,
+    encoding: Encoding = None,
     as_json: Json = False,
 ) -> None:
     """Anonymizes a table that one owner holds; DIR gets release.csv, report.html, summary.json and the study.
@@ -63,8 +64,8 @@ def anonymize(
     try:
         with Waiting() as progress:
             release = publish(
-                data, agreed, algorithm, seed=seed, budget=budget, threads=threads, explain=explain, options=options,
-                progress=progress,
+                encoded(data, encoding), agreed, algorithm, seed=seed, budget=budget, threads=threads, explain=explain,
+                options=options, progress=progress,
             )  # fmt: skip
         release.save(out)
     except KeyboardInterrupt:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from covey.cli.options import Data, Json, StudyFile
+from covey.cli.options import Data, Encoding, Json, StudyFile, encoded
 from covey.cli.output import console, print_json, table, verdict
 from covey.errors import Unmet
 
@@ -21,6 +21,7 @@ def check(
     study: StudyFile,
     data: Data,
     party: Annotated[str | None, typer.Option("--as", metavar="PARTY", help="The party that holds this data.")] = None,
+    encoding: Encoding = None,
     as_json: Json = False,
 ) -> None:
     """Checks data against the study: schema, values missing from a hierarchy, columns that identify, local risk.
@@ -32,7 +33,7 @@ def check(
     from covey.study import Study
 
     agreed = Study.load(study)
-    fitness = examine(agreed, connect(data), party)
+    fitness = examine(agreed, connect(encoded(data, encoding)), party)
     if as_json:
         print_json({"fit": fitness.fit, **asdict(fitness)})
     else:

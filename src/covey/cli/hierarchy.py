@@ -65,12 +65,11 @@ def check(
 def _lacking(tree: Hierarchy, data: str, column: str) -> dict[str, int]:
     from covey.schema import Column, Role
     from covey.sources import connect
-    from covey.table import read as read_table
-    from covey.table import unknown
+    from covey.table import read_source, unknown
 
     source = connect(data)
     asked = Column(column, Role.QUASI, hierarchy=tree, kind=tree.kind)
-    reading = read_table(source.batches([column]), [asked], source.name)
+    reading = read_source(source, [asked])
     return dict(sorted(unknown(reading, asked).items(), key=lambda item: (-item[1], item[0])))
 
 

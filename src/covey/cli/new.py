@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from covey.cli.options import Json
+from covey.cli.options import Encoding, Json, encoded
 from covey.cli.output import console, print_json, table
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ def new(
     data: Annotated[list[str], typer.Argument(metavar="DATA…", help="A table, or one table per party.")],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The study file to write.")] = Path("study.toml"),
     k: Annotated[int, typer.Option("--k", min=2, help="The k to ask for.")] = 10,
+    encoding: Encoding = None,
     as_json: Json = False,
 ) -> None:
     """Looks at data and writes a commented study file: guessed roles and hierarchies, and why.
@@ -26,7 +27,7 @@ def new(
     """
     from covey.guess import write_draft
 
-    made = write_draft(data, out, k)
+    made = write_draft([encoded(each, encoding) for each in data], out, k)
     if as_json:
         guesses = [
             {"column": g.name, "role": str(g.role), "hierarchy": g.hierarchy, "why": g.why} for g in made.guesses

@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from covey.wire.contact import Address
 
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="The study file.")]
-Data = Annotated[str, typer.Option("--data", metavar="DATA", help="A CSV or Parquet file, or postgres://…")]
-OptionalData = Annotated[
-    str | None, typer.Option("--data", metavar="DATA", help="A CSV or Parquet file, or postgres://…")
+_DATA = "CSV, Parquet, Excel, SPSS, Stata or SAS (FILE?sheet=…), or postgres://…?table=…"
+Data = Annotated[str, typer.Option("--data", metavar="DATA", help=_DATA)]
+OptionalData = Annotated[str | None, typer.Option("--data", metavar="DATA", help=_DATA)]
+Encoding = Annotated[
+    str | None, typer.Option("--encoding", metavar="NAME", help="The encoding of a CSV file that is not UTF-8: cp1252.")
 ]
 PartyTables = Annotated[
     list[str] | None, typer.Option("--data", metavar="PARTY=DATA", help="The data of a party; once for each party.")
@@ -43,6 +45,11 @@ Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, fo
 
 KEYS = Path("keys")
 _LONGEST_WAIT_DAYS = 30
+
+
+def encoded(data: str, encoding: str | None) -> str:
+    """DATA with the encoding that `--encoding` names."""
+    return data if encoding is None or "://" in data else f"{data}?encoding={encoding}"
 
 
 def by_party(option: str, texts: Sequence[str]) -> dict[str, str]:

@@ -9,6 +9,7 @@ import typer
 
 from covey.cli.options import (
     KEYS,
+    Encoding,
     JournalSize,
     Json,
     Keys,
@@ -16,6 +17,7 @@ from covey.cli.options import (
     OptionalData,
     RunFolder,
     Wait,
+    encoded,
     journal_limit,
     listen_address,
     wait_seconds,
@@ -32,6 +34,7 @@ def run(
     wait: Wait = 60.0,
     journal: JournalSize = "512MB",
     approve: Annotated[bool, typer.Option("--approve", help="Approve the release without being asked.")] = False,
+    encoding: Encoding = None,
     as_json: Json = False,
 ) -> None:
     """Runs one party. Before anything is published, it shows the release's figures and asks for approval.
@@ -57,7 +60,7 @@ def run(
                 out=out,
                 keys=keys,
                 decide=approve_always if approve else ask,
-                data=data,
+                data=None if data is None else encoded(data, encoding),
                 listen=address,
                 wait=seconds,
                 journal=kept,

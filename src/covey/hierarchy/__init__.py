@@ -8,11 +8,12 @@ opened    flat values, prefix masks, intervals: domains that the study does not 
 
 from covey.hierarchy.arx import parse, read, write
 from covey.hierarchy.dates import dates
-from covey.hierarchy.numbers import numbers
+from covey.hierarchy.numbers import Coding, numbers
 from covey.hierarchy.opened import Flat, Interval, Open, Prefix, public_step
 from covey.hierarchy.tree import Hierarchy, Malformed
 
 __all__ = [
+    "Coding",
     "Flat",
     "Hierarchy",
     "Interval",

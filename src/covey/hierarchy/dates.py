@@ -13,6 +13,7 @@ UNITS: dict[str, Callable[[date], str]] = {
     "month": lambda day: f"{day.year:04d}-{day.month:02d}",
     "quarter": lambda day: f"{day.year:04d}-Q{(day.month + 2) // 3}",
     "year": lambda day: f"{day.year:04d}",
+    "half-decade": lambda day: f"{day.year // 5 * 5:04d}-{day.year // 5 * 5 + 4:04d}",
     "decade": lambda day: f"{day.year // 10 * 10:04d}s",
 }
 

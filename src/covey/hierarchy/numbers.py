@@ -1,20 +1,69 @@
-"""Trees over numbers, with labels that read as intervals: `{ min = 17, max = 90, steps = [5, 10, 20] }`."""
+"""Trees over numbers, with labels that read as intervals: `{ min = 17, max = 90, steps = [5, 10, 20] }`.
+
+Top and bottom coding put everything from a value on into one leaf, which reads `>=85` or `<=20`; rounding reads a
+number as the nearest multiple of the unit; a date of birth is read as the age on a day. No finer value is published.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Decimal
+from dataclasses import dataclass
+from datetime import date
+from decimal import ROUND_HALF_UP, Decimal
 
-from covey.cells import SUPPRESSED, spell
+from covey.cells import SUPPRESSED, canonical, day, number, spell
 from covey.errors import InputError
 from covey.hierarchy.tree import Hierarchy, check_size
 
 
-def numbers(low: Decimal, high: Decimal, steps: Sequence[Decimal], unit: Decimal = Decimal(1)) -> Hierarchy:
+@dataclass(frozen=True)
+class Coding:
+    """The coarser value that stands for a number from the start, in the release and in the tree."""
+
+    bottom: Decimal | None = None
+    top: Decimal | None = None
+    rounded: Decimal | None = None  # to multiples of this
+    age_on: date | None = None  # cells are dates of birth
+
+    def read(self, text: str, written: str | None) -> str:
+        """The leaf's label of a clean cell; what is no number, or no date of birth, stays as it is."""
+        if self.age_on is not None:
+            born = day(canonical(text, "date", written))
+            value = None if born is None else Decimal(_years(born, self.age_on))
+        else:
+            value = number(canonical(text, "number", written))
+        return text if value is None else self.coded(value)
+
+    def coded(self, value: Decimal) -> str:
+        """The leaf's label of a number."""
+        if self.rounded is not None:
+            value = (value / self.rounded).to_integral_value(ROUND_HALF_UP) * self.rounded
+        if self.top is not None and value >= self.top:
+            return f">={spell(self.top)}"
+        if self.bottom is not None and value <= self.bottom:
+            return f"<={spell(self.bottom)}"
+        return spell(value)
+
+    def describe(self) -> dict[str, str]:
+        """The coding, for the study's hash."""
+        said = {"bottom": self.bottom, "top": self.top, "round": self.rounded}
+        numbers = {key: spell(value) for key, value in said.items() if value is not None}
+        return numbers if self.age_on is None else {**numbers, "age_on": self.age_on.isoformat()}
+
+
+def _years(born: date, on: date) -> int:
+    return on.year - born.year - ((on.month, on.day) < (born.month, born.day))
+
+
+def numbers(
+    low: Decimal, high: Decimal, steps: Sequence[Decimal], unit: Decimal = Decimal(1), coding: Coding | None = None
+) -> Hierarchy:
     """The values low, low + unit, … high; above them intervals that begin at multiples of each step.
 
-    The first and last interval of a level are cut to the domain, so that every label is true.
+    The first and last interval of a level are cut to the domain, so that every label is true; one that has the coded
+    top or bottom in it is open to that side.
     """
+    coding = coding or Coding()
     if not (low.is_finite() and high.is_finite() and unit.is_finite() and unit > 0):
         raise InputError("min, max and unit must be finite numbers, and unit above 0")
     if high < low:
@@ -31,14 +80,17 @@ def numbers(low: Decimal, high: Decimal, steps: Sequence[Decimal], unit: Decimal
     paths = []
     for index in range(count):
         value = low + index * unit
-        intervals = [_interval(value, step, low, high, unit) for step in steps]
-        paths.append([spell(value), *intervals, SUPPRESSED])
+        intervals = [_interval(value, step, low, high, unit, coding) for step in steps]
+        paths.append([coding.coded(value), *intervals, SUPPRESSED])
     return Hierarchy.from_paths(paths, "number")
 
 
-def _interval(value: Decimal, step: Decimal, low: Decimal, high: Decimal, unit: Decimal) -> str:
+def _interval(value: Decimal, step: Decimal, low: Decimal, high: Decimal, unit: Decimal, coding: Coding) -> str:
     start = value - (value % step if value >= 0 or value % step == 0 else value % step + step)
-    return label(max(start, low), min(start + step - unit, high))
+    first, last = max(start, low), min(start + step - unit, high)
+    if coding.bottom is not None and first <= coding.bottom:
+        return SUPPRESSED if last == high else f"<={spell(last)}"
+    return f">={spell(first)}" if coding.top is not None and last >= coding.top else label(first, last)
 
 
 def label(low: Decimal, high: Decimal) -> str:

@@ -56,8 +56,8 @@ def read_release(source: Source, study: Study, *, with_plain: bool) -> Released:
     Plain columns take part only where rows are to be matched; without that they are looked at one by one.
     """
     source.require([column.name for column in study.released])
-    plain = study.of_role(Role.PLAIN)
-    wanted = [*study.quasi, *study.sensitive, *(plain if with_plain else ())]
+    plain = [column.published for column in study.of_role(Role.PLAIN)]
+    wanted = [*(column.published for column in (*study.quasi, *study.sensitive)), *(plain if with_plain else ())]
     table = _checked(tuples(source, wanted))
     for column in () if with_plain else plain:
         if column.missing != "value" or column.values is not None:

@@ -50,7 +50,7 @@ class Compared:
 def compare(records: Table, released: Released, release: Data) -> tuple[Compared, ...]:
     """Every released column that the records have, in the study's order."""
     known = {cells.column.name: cells for cells in (*released.quasi, *released.sensitive)}
-    plain = [column for column in records.study.released if column.name not in known]
+    plain = [column.published for column in records.study.released if column.name not in known]
     rows = {name: _counted(cells, released.table) for name, cells in known.items()}
     if plain:
         source = connect(release)

@@ -2,13 +2,14 @@
 
 source    one table of text cells behind Ibis: CSV, Parquet, PostgreSQL, or a frame from Python
 csvfile   a CSV file looked at before an engine reads it: separator, header, encoding
+packages  files of spreadsheets and statistics packages: Excel, SPSS, Stata, SAS
 frames    pandas, Polars and Arrow tables in, and the same kind out
 memory    the most memory that one table may take
 release   a released table, sorted by content and written atomically
 """
 
 from covey.sources.frames import Frame, as_given, like, to_arrow
-from covey.sources.release import arrange, canonical_csv, write_release
+from covey.sources.release import arrange, canonical_csv, export, write_release
 from covey.sources.source import Data, Source, connect
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "as_given",
     "canonical_csv",
     "connect",
+    "export",
     "like",
     "to_arrow",
     "write_release",

@@ -1,4 +1,7 @@
-"""A CSV file looked at before an engine reads it: its separator, its header, and that it is text."""
+"""A CSV file looked at before an engine reads it: its separator, its header, and that it is text.
+
+The engine reads UTF-8. A file in another encoding, which the user names, is read here.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,13 @@ import gzip
 import io
 import zlib
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+
+import pyarrow as pa
 
 from covey.cells import clean
 from covey.errors import InputError
@@ -19,6 +26,8 @@ SEPARATORS = (",", ";", "\t", "|")
 LONGEST_LINE = 2 * 2**20
 _SAMPLE = 256 * 2**10
 _CHUNK = 4 * 2**20
+NOT_UTF8 = "not UTF-8; name its encoding (--encoding cp1252 for Western European Windows), or save the file as UTF-8"
+OTHER_WIDTH = "has another number of cells than the header; check separators and quotes"
 
 
 @dataclass(frozen=True)
@@ -31,23 +40,69 @@ class Look:
 
 def look(path: Path) -> Look:
     """The file's separator and column names. Raises InputError that names the file and the line."""
-    try:
-        with _opened(path) as stream:
-            sample = _sample(stream)
-            _refuse_binary(path, sample, stream)
-    except (OSError, EOFError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or "it is damaged"
-        raise InputError(f"{path}: cannot be read ({reason}); check the path and its permissions") from None
+    with _readable(path), _opened(path) as stream:
+        sample = _sample(stream)
+        _refuse_binary(path, sample, stream)
     if not sample.strip():
         raise InputError(f"{path}: is empty; a table has a header and at least one row")
     if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise InputError(f"{path}: is UTF-16; save it as UTF-8")
-    text = _decoded(path, sample)
-    separator = _separator(text)
+        raise InputError(f"{path}: is UTF-16; add --encoding utf-16, or save it as UTF-8")
+    return _format(path, _decoded(path, sample))
+
+
+def read_encoded(path: Path, encoding: str) -> pa.Table:
+    """The cells of a file in that encoding, as text. Raises InputError that names the file and the line."""
+    with _readable(path), _opened(path) as stream:
+        content = _whole(path, stream)
+    try:
+        text = content.decode(encoding).removeprefix("\ufeff")
+    except LookupError:
+        raise InputError(f"{path}: {encoding!r} is no encoding; try cp1252, latin-1 or utf-16") from None
+    except UnicodeError as error:
+        line = content.count(b"\n", 0, getattr(error, "start", 0)) + 1
+        raise InputError(f"{path}, line {line}: is not {encoding}; name its encoding with --encoding") from None
+    if (at := text.find("\0")) >= 0:
+        raise InputError(f"{path}, line {text.count(chr(10), 0, at) + 1}: has a NUL; is it {encoding}?")
+    found = _format(path, text)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=found.separator, strict=True)
+    columns: list[list[str]] = [[] for _ in found.header]
+    try:
+        next(reader)
+        for row in reader:
+            if len(row) != len(columns) and row:
+                raise InputError(f"{path}, line {reader.line_num}: {OTHER_WIDTH}")
+            for column, cell in zip(columns, row, strict=bool(row)):
+                column.append(cell)
+    except csv.Error:
+        raise InputError(f"{path}, line {reader.line_num}: cannot be read; check its quotes") from None
+    return pa.table(dict(zip(found.header, (pa.array(column, pa.string()) for column in columns), strict=True)))
+
+
+def _whole(path: Path, stream: IO[bytes]) -> bytes:
+    parts, size = [], 0
+    while chunk := stream.read(_CHUNK):
+        size += len(chunk)
+        refuse_above(str(path), size)
+        parts.append(chunk)
+    return b"".join(parts)
+
+
+def _format(path: Path, text: str) -> Look:
+    separator = _separator(text[:_SAMPLE])
     header = _header(path, text, separator)
     names = tuple(clean(name) for name in header)
     _judge_names(path, names)
     return Look(separator, names)
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Says in one sentence why a file cannot be read."""
+    try:
+        yield
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or "it is damaged"
+        raise InputError(f"{path}: cannot be read ({reason}); check the path and its permissions") from None
 
 
 def _opened(path: Path) -> IO[bytes]:
@@ -82,7 +137,7 @@ def _decoded(path: Path, sample: bytes) -> str:
         if error.reason == "unexpected end of data":
             return sample[: error.start].decode("utf-8-sig")
         line = sample[: error.start].count(b"\n") + 1
-        raise InputError(f"{path}, line {line}: not UTF-8; save the file as UTF-8") from None
+        raise InputError(f"{path}, line {line}: {NOT_UTF8}") from None
 
 
 def _separator(text: str) -> str:

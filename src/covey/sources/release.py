@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 
 from covey.cells import guarded
+from covey.errors import InputError
 from covey.files import write_atomically
+from covey.sources.packages import EXCEL, write_sheet
+from covey.sources.source import write_table
 
 
 def arrange(table: pa.Table) -> pa.Table:
@@ -64,11 +68,35 @@ def _quoted(text: str, alone: bool) -> str:
 
 
 def write_release(arranged: pa.Table, path: Path) -> None:
-    """Write the release as CSV or Parquet, by the file's ending; a reader never sees half a file."""
-    if path.suffix.lower() in (".parquet", ".pq"):
+    """Write the release as CSV, Parquet or Excel, by the file's ending; a reader never sees half a file."""
+    ending = path.suffix.lower()
+    if ending in EXCEL:
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".covey-") as folder:
+            write_sheet(arranged, Path(folder) / path.name)
+            write_atomically(path, (Path(folder) / path.name).read_bytes())
+    elif ending in (".parquet", ".pq"):
         sink = io.BytesIO()
-        plain = pa.table({name: arranged.column(name).cast(pa.string()) for name in arranged.column_names})
-        pa.parquet.write_table(plain, sink)
+        pa.parquet.write_table(_plain(arranged), sink)
         write_atomically(path, sink.getvalue())
     else:
         write_atomically(path, canonical_csv(arranged))
+
+
+def export(arranged: pa.Table, target: str, *, force: bool = False) -> str:
+    """Writes a release to a file or into a table of a server; returns the words for the place, without a password.
+
+    Raises InputError where something is there already, unless `force`.
+    """
+    if "://" in target:
+        return write_table(_plain(arranged), target, force=force)
+    path = Path(target)
+    if path.suffix.lower() not in (".csv", ".parquet", ".pq", *EXCEL):
+        raise InputError(f"{path}: a release is written as .csv, .parquet or .xlsx, or to postgres://…?table=NAME")
+    if path.exists() and not force:
+        raise InputError(f"{path}: is there already; add --force to replace it")
+    write_release(arranged, path)
+    return str(path)
+
+
+def _plain(arranged: pa.Table) -> pa.Table:
+    return pa.table({name: arranged.column(name).cast(pa.string()) for name in arranged.column_names})

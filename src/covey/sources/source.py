@@ -10,7 +10,7 @@ import shutil
 import stat
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,7 +25,8 @@ from pyarrow import parquet
 from covey.arrays import Longs
 from covey.cells import clean
 from covey.errors import InputError
-from covey.sources.csvfile import LONGEST_LINE, look
+from covey.sources import packages
+from covey.sources.csvfile import LONGEST_LINE, NOT_UTF8, OTHER_WIDTH, look, read_encoded
 from covey.sources.frames import Frame, to_arrow
 from covey.sources.memory import limit, refuse_above, too_large
 
@@ -42,9 +43,9 @@ _BATCH = 100_000
 _CELL = 16  # bytes that the engine needs for a cell, however short
 _REASONS = (
     ("Maximum line size", f"a line is longer than {LONGEST_LINE // 2**20} MB; is it one table?"),
-    ("Expected Number of Columns", "has another number of cells than the header; check separators and quotes"),
-    ("Invalid unicode", "not UTF-8; save the file as UTF-8"),
-    ("not utf-8", "not UTF-8; save the file as UTF-8"),
+    ("Expected Number of Columns", OTHER_WIDTH),
+    ("Invalid unicode", NOT_UTF8),
+    ("not utf-8", NOT_UTF8),
     ("unterminated quote", "a quoted cell is not closed; double the quotes inside a cell"),
 )
 
@@ -52,13 +53,23 @@ _REASONS = (
 class Source:
     """A table of text cells; `name` is what messages call it, never with a password in it."""
 
-    def __init__(self, name: str, table: Expression, backend: Backend, keep: object = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        table: Expression,
+        backend: Backend,
+        keep: object = None,
+        numeric: frozenset[str] | None = None,
+    ) -> None:
         self.name = name
         self._table = table
         self._backend = backend
         self._keep = keep  # what must live as long as the table does
         weakref.finalize(self, backend.disconnect)
         self.columns = tuple(clean(column) for column in table.columns)
+        typed = (clean(column) for column in table.columns if table[column].type().is_numeric())
+        self.numeric = frozenset(typed) if numeric is None else numeric
+        """The columns that are numbers where they come from, and so have lost any leading zero."""
         repeated = [column for column in self.columns if self.columns.count(column) > 1]
         if repeated:
             raise InputError(f"{name}: two columns are named {repeated[0]!r}; rename one")
@@ -123,7 +134,7 @@ class Source:
 def connect(data: Data) -> Source:
     """The source behind a path, a URL or a frame. Raises InputError that names it."""
     if isinstance(data, Path) or (isinstance(data, str) and "://" not in data):
-        return _file(Path(data))
+        return _file(*_asked(str(data)))
     if isinstance(data, str):
         return _server(data)
     backend = _engine()
@@ -138,14 +149,28 @@ def _without_duplicates(frame: pa.Table) -> pa.Table:
     return frame
 
 
-def _file(path: Path) -> Source:
+def _asked(data: str) -> tuple[Path, dict[str, str]]:
+    """A path, and what stands behind it: `a.csv?encoding=cp1252`, `a.xlsx?sheet=2024`, `a.sav?labels=no`."""
+    before, mark, after = data.rpartition("?")
+    asked = {key: values[0] for key, values in parse_qs(after).items()}
+    if not mark or Path(data).exists() or not asked or not asked.keys() <= {"encoding", "sheet", "labels"}:
+        return Path(data), {}
+    return Path(before), asked
+
+
+def _file(path: Path, asked: Mapping[str, str]) -> Source:
     if path.is_dir():
-        raise InputError(f"{path}: is a folder; name a CSV or Parquet file")
+        raise InputError(f"{path}: is a folder; name a file")
     if not path.exists():
         raise InputError(f"{path}: there is no such file")
     if not stat.S_ISREG(path.stat().st_mode):
         raise InputError(f"{path}: is a pipe or a device, which might never end; write the table to a file first")
     backend = _engine()
+    if path.suffix.lower() in packages.ENDINGS:
+        found_there = packages.read(path, asked.get("sheet"), labels=asked.get("labels", "yes") != "no")
+        return Source(str(path), ibis.memtable(found_there.table), backend, numeric=found_there.numeric)
+    if asked.get("encoding", "utf-8").lower() not in ("utf-8", "utf8", "utf-8-sig"):
+        return Source(str(path), ibis.memtable(read_encoded(path, asked["encoding"])), backend)
     readable, keep = _plain_name(path)
     if path.suffix.lower() in (".parquet", ".pq"):
         try:
@@ -208,24 +233,10 @@ def _plain_name(path: Path) -> tuple[Path, object]:
 
 def _server(url: str) -> Source:
     """A table or query of a PostgreSQL server: postgres://user@host/db?table=NAME or ?query=SELECT…"""
-    parts = urlsplit(url)
-    asked = {key: values[0] for key, values in parse_qs(parts.query).items()}
-    host = asked.get("host") or parts.hostname
-    shown = f"{parts.scheme}://{host or ''}{parts.path}"
-    if parts.scheme not in ("postgres", "postgresql"):
-        raise InputError(f"{shown}: unknown kind of source; give a CSV or Parquet file, or postgres://…?table=NAME")
-    if ("table" in asked) == ("query" in asked):
-        raise InputError(f"{shown}: say which table with ?table=NAME, or ?query=SELECT… (one of them)")
+    shown, asked, backend = _connected(url)
     try:
-        backend = ibis.postgres.connect(
-            host=host, port=parts.port or 5432, user=_decoded(parts.username), password=_decoded(parts.password),
-            database=parts.path.lstrip("/") or None,
-        )  # fmt: skip
-    except ImportError:
-        raise InputError("reading PostgreSQL needs an extra: pip install 'covey[postgres]'") from None
-    except Exception as error:  # the driver's own words may quote the password
-        raise InputError(f"{shown}: the server refused the connection ({type(error).__name__})") from None
-    try:
+        if ("table" in asked) == ("query" in asked):
+            raise InputError(f"{shown}: say which table with ?table=NAME, or ?query=SELECT… (one of them)")
         if "query" in asked:
             view = ibis.util.gen_name("covey")
             backend.raw_sql(f"create temporary view {view} as {asked['query']}").close()
@@ -237,6 +248,47 @@ def _server(url: str) -> Source:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{shown}: no such table, or not a readable query ({type(error).__name__})") from None
+
+
+def write_table(table: pa.Table, url: str, *, force: bool) -> str:
+    """Writes text cells as a new table of a server; returns its name. Raises InputError, also if it is there."""
+    shown, asked, backend = _connected(url)
+    try:
+        if set(asked) - {"host"} != {"table"}:
+            raise InputError(f"{shown}: say which table to write with ?table=NAME")
+        schema, _, name = asked["table"].rpartition(".")
+        if name in backend.list_tables(database=schema or None):
+            if not force:
+                raise InputError(f"{shown}: has a table {asked['table']!r} already; add --force to replace it")
+            backend.drop_table(name, database=schema or None)
+        backend.create_table(name, obj=table, database=schema or None)
+        return f"{shown}?table={asked['table']}"
+    except InputError:
+        raise
+    except Exception as error:  # the driver's own words quote cells
+        raise InputError(f"{shown}: the table cannot be written ({type(error).__name__}); may you create it?") from None
+    finally:
+        backend.disconnect()
+
+
+def _connected(url: str) -> tuple[str, dict[str, str], Backend]:
+    """The words for a server, what is asked of it behind `?`, and the connection."""
+    parts = urlsplit(url)
+    asked = {key: values[0] for key, values in parse_qs(parts.query).items()}
+    host = asked.get("host") or parts.hostname
+    shown = f"{parts.scheme}://{host or ''}{parts.path}"
+    if parts.scheme not in ("postgres", "postgresql"):
+        raise InputError(f"{shown}: unknown kind of source; give a file, or postgres://…?table=NAME")
+    try:
+        backend = ibis.postgres.connect(
+            host=host, port=parts.port or 5432, user=_decoded(parts.username), password=_decoded(parts.password),
+            database=parts.path.lstrip("/") or None,
+        )  # fmt: skip
+    except ImportError:
+        raise InputError("PostgreSQL needs an extra: pip install 'covey[postgres]'") from None
+    except Exception as error:  # the driver's own words may quote the password
+        raise InputError(f"{shown}: the server refused the connection ({type(error).__name__})") from None
+    return shown, asked, backend
 
 
 def _decoded(part: str | None) -> str | None:

@@ -6,14 +6,15 @@ from datetime import date
 from decimal import Decimal
 from typing import cast, get_args
 
-from covey.cells import Kind, canonical, clean, spell
+from covey.cells import NUMBER_FORMATS, Kind, canonical, clean, date_pattern, spell
 from covey.errors import InputError
-from covey.hierarchy import Flat, Hierarchy, Interval, Open, Prefix, dates, numbers, parse, public_step
+from covey.hierarchy import Coding, Flat, Hierarchy, Interval, Open, Prefix, dates, numbers, parse, public_step
 from covey.schema import Column, Distance, MissingPolicy, Role, close_over
 from covey.study.folder import Folder
 from covey.study.section import Section
 
-_NUMBER_KEYS = ("min", "max", "steps", "unit")
+_CODING_KEYS = ("bottom", "top", "round", "age_on")
+_NUMBER_KEYS = ("min", "max", "steps", "unit", *_CODING_KEYS)
 _DATE_KEYS = ("date", "min", "max")
 
 
@@ -32,6 +33,7 @@ def read_column(name: str, section: Section, folder: Folder) -> Column:
         section.problem('a quasi column needs a hierarchy: a file, {min, max, steps}, {prefix}, {date} or "flat"')
     if section.flag("site") and role is not Role.QUASI:
         section.problem("site = true is for quasi columns", "site")
+    coding = _coding(section) if hierarchy is not None and kind == "number" else None
     weight = section.number("weight", low=0)
     return Column(
         name=name,
@@ -45,7 +47,27 @@ def read_column(name: str, section: Section, folder: Folder) -> Column:
         identifies=section.flag("identifies"),
         weight=1.0 if weight is None else float(weight),
         distance=cast("Distance", section.choice("distance", get_args(Distance)) or "equal"),
+        format=_format(section, "date" if coding is not None and coding.age_on is not None else kind),
+        coding=coding,
     )
+
+
+def _format(section: Section, kind: Kind) -> str | None:
+    """The way in which the data spells numbers or dates, where that is not ours."""
+    asked = section.text("format")
+    if asked is None:
+        return None
+    if kind == "number" and asked not in NUMBER_FORMATS:
+        known = ", ".join(map(repr, NUMBER_FORMATS))
+        section.problem(f"format of numbers must be one of {known}: the spelling of 1234.5 in the data", "format")
+    elif kind == "date":
+        try:
+            date_pattern(asked)
+        except ValueError as error:
+            section.problem(f"format {asked!r} is no order of dates; {error}", "format")
+    elif kind == "text":
+        section.problem('format is for numbers and dates: add type = "number" or "date", or a hierarchy', "format")
+    return asked
 
 
 def _hierarchy(section: Section, folder: Folder, declared: Kind | None) -> Hierarchy | Open | None:
@@ -63,7 +85,7 @@ def _hierarchy(section: Section, folder: Folder, declared: Kind | None) -> Hiera
             return _prefix(section, spec)
         if isinstance(spec, dict) and "date" in spec:
             return _dates(section, spec)
-        if isinstance(spec, dict) and ("min" in spec or "max" in spec):
+        if isinstance(spec, dict) and any(key in spec for key in ("min", "max", *_CODING_KEYS)):
             return _numbers(section, spec)
     except InputError as error:
         section.problem(str(error), "hierarchy")
@@ -80,8 +102,41 @@ def _numbers(section: Section, spec: dict[str, object]) -> Hierarchy:
     steps = spec.get("steps", [])
     if not isinstance(steps, list):
         raise InputError("steps must be a list of numbers: steps = [5, 10, 20]")
-    low, high = _decimal(spec.get("min"), "min"), _decimal(spec.get("max"), "max")
-    return numbers(low, high, [_decimal(step, "steps") for step in steps], _decimal(spec.get("unit", 1), "unit"))
+    coding = _coded(spec)
+    low = _end(spec, "min", coding.bottom, Decimal(0) if coding.age_on is not None else None)
+    high = _end(spec, "max", coding.top, None)
+    unit = _decimal(spec.get("unit", 1), "unit")
+    return numbers(low, high, [_decimal(step, "steps") for step in steps], unit, coding)
+
+
+def _end(spec: dict[str, object], key: str, coded: Decimal | None, default: Decimal | None) -> Decimal:
+    """The least or the greatest leaf: that of the coding, which goes beyond all values, or the one given."""
+    given = _decimal(spec[key], key) if key in spec else default if coded is None else coded
+    if given is None:
+        other = "bottom" if key == "min" else "top"
+        raise InputError(f"a hierarchy of numbers needs its {key}, or {other} to code everything beyond it")
+    if coded is not None and (given > coded if key == "min" else given < coded):
+        raise InputError(f"{key} = {spell(given)} leaves nothing to code: it is not beyond {spell(coded)}")
+    return given if coded is None else coded
+
+
+def _coding(section: Section) -> Coding | None:
+    spec = section.raw("hierarchy")
+    coded = isinstance(spec, dict) and any(key in spec for key in _CODING_KEYS)
+    return _coded(cast("dict[str, object]", spec)) if coded else None
+
+
+def _coded(spec: dict[str, object]) -> Coding:
+    """The coding that a hierarchy of numbers asks for."""
+    born, rounded = spec.get("age_on"), spec.get("round", False)
+    if born is not None and type(born) is not date:
+        raise InputError("age_on must be the day on which ages are counted: age_on = 2026-01-01")
+    if not isinstance(rounded, bool):
+        raise InputError("round must be true or false; numbers are rounded to multiples of unit")
+    top, bottom = (_decimal(spec[key], key) if key in spec else None for key in ("top", "bottom"))
+    if top is not None and bottom is not None and bottom >= top:
+        raise InputError(f"bottom = {spell(bottom)} is not below top = {spell(top)}")
+    return Coding(bottom, top, _decimal(spec.get("unit", 1), "unit") if rounded else None, born)
 
 
 def _prefix(section: Section, spec: dict[str, object]) -> Prefix:

@@ -95,3 +95,23 @@ def test_check_works_on_a_server(server: str, covey: Covey, tmp_path: Path) -> N
 def test_a_wrong_table_or_query_is_refused_in_one_sentence(server: str, asked: str) -> None:
     with pytest.raises(InputError, match="postgres://"):
         connect(server + asked)
+
+
+def test_a_release_is_written_into_a_table_and_replaced_only_when_that_is_asked(
+    server: str, covey: Covey, tmp_path: Path
+) -> None:
+    (tmp_path / "release.csv").write_text('age,code\n*,01\n*,01\n"[30, 39]",x\n')
+    target = f"{server}&table=ward.release"
+    called = covey("export", tmp_path, target)
+    assert called.code == 0 and "wrote 3 rows to postgres://" in called.out, called
+    assert covey("verify", target, "--study", _study(tmp_path), "--json").code == 1, "one row is alone"
+    again = covey("export", tmp_path, target)
+    assert again.code == 2 and "has a table 'ward.release' already" in again.err
+    assert covey("export", tmp_path, target, "--force").code == 0
+    assert connect(target).rows == 3
+    assert covey("export", tmp_path, server).code == 2
+
+
+def _study(folder: Path) -> Path:
+    (folder / "study.toml").write_text(STUDY)
+    return folder / "study.toml"

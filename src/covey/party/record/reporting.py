@@ -17,7 +17,7 @@ from covey.sources import Data, connect
 from covey.study import Study
 from covey.summary import FILE as SUMMARY
 from covey.summary import Summary
-from covey.table import Table, build, read
+from covey.table import Table, build, read_source
 
 _RELEASES = ("release.csv", "release.parquet")
 
@@ -65,4 +65,4 @@ def _records(folder: Path, material: Material, data: str) -> Table:
         raise InputError(f"{folder}: party {summary.party!r} holds no data in this study; leave out --data")
     columns = [column for column in study.held_by(summary.party) if column.role not in (Role.IDENTIFIER, Role.KEY)]
     source = connect(data)
-    return build(read(source.batches([column.name for column in columns]), columns, source.name), study)
+    return build(read_source(source, columns), study)

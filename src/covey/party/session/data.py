@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from covey.errors import InputError
 from covey.protocols.shared.columns import keys_of
 from covey.study import Study
-from covey.table import Table, build, read
+from covey.table import Table, build, read_source
 
 if TYPE_CHECKING:
     from covey.sources.source import Data
@@ -25,7 +25,7 @@ def load_table(study: Study, party: str, data: Data | None) -> Table | None:
 
     columns = study.held_by(party)
     source = connect(data)
-    reading = read(source.batches([column.name for column in columns]), columns, source.name)
+    reading = read_source(source, columns)
     table = build(reading, study)
     if study.rows_at_most is not None and table.rows > study.rows_at_most:
         raise InputError(

@@ -39,7 +39,7 @@ from covey.secure.declare import Leakage
 from covey.sources.source import Data, connect
 from covey.study import Study
 from covey.study.study import Party
-from covey.table import Table, build, read
+from covey.table import Table, build, read_source
 from covey.wire import Channel, Link, Recorder, StarNetwork, open_channel
 from covey.wire.depth import first_cause
 
@@ -86,7 +86,7 @@ def load_rows(study: Study, data: Data) -> Table:
     """Everyone's rows, before they are dealt. Raises InputError that names file and column."""
     source = connect(data)
     columns = study.columns
-    return build(read(source.batches([column.name for column in columns]), columns, source.name), study)
+    return build(read_source(source, columns), study)
 
 
 def handles(count: int) -> list[str]:
