@@ -260,7 +260,8 @@ def write_table(table: pa.Table, url: str, *, force: bool) -> str:
         if name in backend.list_tables(database=schema or None):
             if not force:
                 raise InputError(f"{shown}: has a table {asked['table']!r} already; add --force to replace it")
-            backend.drop_table(name, database=schema or None)
+            named = (part.replace('"', '""') for part in (schema, name) if part)
+            backend.raw_sql("drop table " + ".".join(f'"{part}"' for part in named)).close()
         backend.create_table(name, obj=table, database=schema or None)
         return f"{shown}?table={asked['table']}"
     except InputError:
