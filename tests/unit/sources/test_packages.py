@@ -21,7 +21,8 @@ from covey.study import Study
 
 def cells(data: str | Path) -> dict[str, list[str | None]]:
     source = connect(data)
-    return pa.Table.from_batches(source.batches(source.columns)).rename_columns(list(source.columns)).to_pydict()
+    table = pa.Table.from_batches(source.batches(source.columns)).rename_columns(list(source.columns))
+    return {name: table.column(name).to_pylist() for name in source.columns}
 
 
 def workbook(path: Path, **sheets: list[list[object]]) -> Path:
@@ -37,7 +38,12 @@ def workbook(path: Path, **sheets: list[list[object]]) -> Path:
 
 def test_a_sheet_is_read_as_text(tmp_path: Path) -> None:
     day = datetime.datetime(2024, 12, 31)
-    rows = [["age", " born ", "code", "x"], [37, day, "01067", True], [31.5, None, "09111", None], [None] * 4]
+    rows: list[list[object]] = [
+        ["age", " born ", "code", "x"],
+        [37, day, "01067", True],
+        [31.5, None, "09111", None],
+        [None] * 4,
+    ]
     found = cells(workbook(tmp_path / "a.xlsx", data=rows))
     assert found == {
         "age": ["37", "31.5"], "born": ["2024-12-31", None], "code": ["01067", "09111"], "x": ["true", None],
