@@ -109,7 +109,7 @@ class Counter:
 
 
 def ideal(rows: Sequence[tuple[int, int]], least: int) -> Found:
-    """What a trusted party would answer about rows of a number and what is opened of large groups."""
+    """Returns a trusted party's answer about rows of a number and of what is opened of large groups."""
     groups: dict[int, list[int]] = {}
     for number, shown in rows:
         groups.setdefault(number, []).append(shown)

@@ -78,7 +78,7 @@ class Trustees:
         return Dealing(self.me, seeds, label, last=last, field=FQ, places=self.places, degree=self.degree)
 
     async def open(self, channel: Channel, mine: Words) -> Words:
-        """What shares of degree t stand for. Raises PeerError for whoever gave a false one, if that can be told."""
+        """The numbers behind shares of degree t. Raises PeerError for whoever gave a false one, if that can be told."""
         theirs = await channel.exchange_all(Shares, ScalarElements(mine))
         shares = {self.places[name]: own.words for name, own in theirs.items()} | {self.places[self.me]: mine}
         shares = dict(sorted(shares.items()))
@@ -95,7 +95,7 @@ class Trustees:
         return np.asarray(sharing.extend(enough, [0], FQ)[0])
 
     def open_power(self, channel: Channel, powers: Mapping[int, Points]) -> tuple[Points, int]:
-        """What shares in the exponent stand for, times a small number, which is the second answer."""
+        """The elements that shares in the exponent stand for, times a small number, which is the second answer."""
         ordered = dict(sorted(powers.items()))
 
         def fit(places: tuple[int, ...]) -> bool:
