@@ -17,7 +17,7 @@ from covey import cells
 from covey.errors import InputError
 from covey.files import write_atomically
 from covey.hierarchy import Hierarchy, public_step, write
-from covey.plain import slug
+from covey.plain import slug, toml_key, toml_string
 from covey.schema import Role
 from covey.sources import Source, connect
 
@@ -277,7 +277,7 @@ def _text(
         "# A first draft by `covey new`. Read every guess; `covey check` tests the file against the data.",
         "",
         "[study]",
-        f"name = {quoted(name)}",
+        f"name = {toml_string(name)}",
     ]
     if partition is None:
         lines += [
@@ -296,27 +296,17 @@ def _text(
     ]
     lines += ["", "[utility]", 'measure = "lm"']
     for each in guesses:
-        lines += ["", f"# {each.why}", f"[columns.{quoted_key(each.name)}]", f'role = "{each.role}"']
+        lines += ["", f"# {each.why}", f"[columns.{toml_key(each.name)}]", f'role = "{each.role}"']
         if each.hierarchy is not None:
             lines.append(f"hierarchy = {each.hierarchy}")
     for party, source in sources if partition else ():
         lines += [
             "",
-            f"[parties.{quoted_key(party)}]",
+            f"[parties.{toml_key(party)}]",
             '# address = "127.0.0.1:7701"',
             f'# certificate = "certs/{party}.pem"',
         ]
         if partition == "vertical":
             own = [each.name for each in guesses if each.name in source.columns and each.name != key]
-            lines.append("columns = [" + ", ".join(map(quoted, own)) + "]")
+            lines.append("columns = [" + ", ".join(map(toml_string, own)) + "]")
     return "\n".join(lines) + "\n"
-
-
-def quoted(text: str) -> str:
-    """A TOML basic string."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(c if ord(c) >= 32 and ord(c) != 127 else f"\\u{ord(c):04x}" for c in escaped) + '"'
-
-
-def quoted_key(text: str) -> str:
-    return text if re.fullmatch(r"[A-Za-z0-9_-]+", text) else quoted(text)

@@ -1,7 +1,8 @@
-"""Text that somebody else wrote, made fit for a terminal, a log or the name of a folder."""
+"""Text that somebody else wrote, made fit for a terminal, a log, a TOML file or the name of a folder."""
 
 from __future__ import annotations
 
+import json
 import re
 
 STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -26,3 +27,13 @@ def plain_lines(text: str) -> str:
 def slug(text: str, otherwise: str) -> str:
     """The part of a text that may name a file: letters, digits, `_` and `-`, so no folder; else `otherwise`."""
     return _UNFIT.sub("-", text).strip("-_")[:_LONGEST_SLUG] or otherwise
+
+
+def toml_string(text: str) -> str:
+    """A TOML basic string; JSON's escapes are TOML's, but for the one character that JSON leaves as it is."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def toml_key(name: str) -> str:
+    """A TOML key, in quotes where it needs them."""
+    return toml_string(name) if not name or _UNFIT.search(name) else name

@@ -5,8 +5,6 @@ Only simulations change a study file, and only in their own copy of it; comments
 
 from __future__ import annotations
 
-import json
-import re
 import tomllib
 from collections.abc import Mapping
 from datetime import date, time
@@ -15,12 +13,11 @@ from typing import TypeAlias
 
 from covey.errors import InputError
 from covey.files import write_atomically
+from covey.plain import toml_key, toml_string
 from covey.study import Study
 
 Value: TypeAlias = "str | int | float | bool | date | time | list[Value] | Document"
 Document: TypeAlias = "dict[str, Value]"
-
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def read(path: Path) -> Document:
@@ -63,31 +60,22 @@ def save(document: Document, files: Mapping[str, bytes], folder: Path) -> Study:
 
 def spell(document: Document, path: tuple[str, ...] = ()) -> str:
     """The document as TOML: plain values of a table first, then the tables below it."""
-    lines = [f"[{'.'.join(map(_key, path))}]"] if path else []
-    lines += [f"{_key(name)} = {_value(value)}" for name, value in document.items() if not isinstance(value, dict)]
+    lines = [f"[{'.'.join(map(toml_key, path))}]"] if path else []
+    lines += [f"{toml_key(name)} = {_value(value)}" for name, value in document.items() if not isinstance(value, dict)]
     text = "\n".join(lines) + "\n" if lines else ""
     below = [spell(value, (*path, name)) for name, value in document.items() if isinstance(value, dict)]
     return "\n".join(part for part in (text, *below) if part)
 
 
-def _key(name: str) -> str:
-    return name if _BARE.fullmatch(name) else _text(name)
-
-
 def _value(value: Value) -> str:
     if isinstance(value, str):
-        return _text(value)
+        return toml_string(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list):
         return "[" + ", ".join(map(_value, value)) + "]"
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{_key(name)} = {_value(part)}" for name, part in value.items()) + " }"
+        return "{ " + ", ".join(f"{toml_key(name)} = {_value(part)}" for name, part in value.items()) + " }"
     if isinstance(value, date | time):
         return value.isoformat()
     return repr(value)
-
-
-def _text(text: str) -> str:
-    """A TOML basic string; JSON's escapes are TOML's, but for the one character that JSON leaves as it is."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
