@@ -7,10 +7,12 @@ that several use. A new folder is found by itself: docs/add-a-protocol.md.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 
 from covey.errors import InputError
+from covey.option import Value
 from covey.protocols.protocol import Book, Figures, Forecast, Line, Pace, Proposal, Protocol, Result, Role, Seat
 from covey.study import Study, requirements
 
@@ -45,11 +47,15 @@ def named(name: str) -> tuple[Protocol, ...]:
     return tuple(import_module(f"{requirements.PROTOCOLS}.{folder}").PROTOCOL for folder in folders[name])
 
 
-def find(name: str, partition: str | None = None) -> Protocol:
-    """The protocol of that name for tables that are split so; without `partition` the only one of the name."""
-    known = [each for each in named(name) if partition is None or each.requirements.partition == partition]
-    if len(known) == 1:
-        return known[0]
+def find(name: str, partition: str | None = None, options: Mapping[str, Value] | None = None) -> Protocol:
+    """The protocol of that name for tables that are split so, and for these options; without a partition the only one.
+
+    Raises InputError if there is none.
+    """
+    known = {each.requirements: each for each in named(name)}
+    needed = requirements.chosen(list(known), partition, options or {})
+    if needed is not None:
+        return known[needed]
     ways = " or ".join(repr(each.requirements.partition) for each in named(name))
     raise InputError(f"protocol {name!r} runs studies with partition = {ways}")
 
@@ -59,13 +65,20 @@ def all_protocols() -> tuple[Protocol, ...]:
     return tuple(protocol for name in names() for protocol in named(name))
 
 
-def of_study(study: Study) -> Protocol:
-    """The protocol that a study asks for, which can run it. Raises InputError if there is none."""
+def of_study(study: Study, *, finished: bool = False) -> Protocol:
+    """The protocol that a study asks for, which can run it. Raises InputError if there is none.
+
+    An older study that names no method where one is needed is only understood if its run is finished.
+    """
     if study.protocol is None:
         raise InputError('the study names no protocol; add protocol = "…" to [study] (see `covey protocols`)')
     if not study.parties:
         raise InputError("the study has no parties; add a [parties.NAME] table for each")
-    protocol = find(study.protocol, study.partition)
+    protocol = find(study.protocol, study.partition, study.options)
+    if not protocol.requirements.usual and "method" not in study.options and not finished:
+        method = protocol.requirements.method
+        only = next((name for name in study.options if find(study.protocol, study.partition).lacks(name)), "this")
+        raise InputError(f'[protocol] {only} is an option of another method; add method = "{method}" to [protocol]')
     try:
         for name, value in study.options.items():
             protocol.requirements.check(name, value)

@@ -11,6 +11,7 @@ from typing import Protocol as Interface
 
 import pyarrow as pa
 
+from covey.crypto.letter import LetterKey
 from covey.crypto.secret import Secret
 from covey.errors import PeerError
 from covey.secure.declare import Leakage
@@ -102,6 +103,14 @@ EVERYONE = Everyone()
 
 
 @dataclass(frozen=True)
+class LetterKeys:
+    """This party's key for letters, if it has one, and the public ones of parties whose certificates everyone has."""
+
+    own: LetterKey | None
+    known: Mapping[str, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Seat:
     """All that a role is given. It knows no file, no socket and no clock."""
 
@@ -117,6 +126,10 @@ class Seat:
     lasting: Secret
     """A secret of this party that is the same in every run of the protocol with the same keys."""
     attendance: Attendance = EVERYONE
+    letters: LetterKeys | None = None
+    """Keys for letters, where parties have any."""
+    delivered: Mapping[str, bytes] | None = None
+    """What respondents handed in, by handle, before the session; None where they take part in it."""
 
     @property
     def records(self) -> Table:
@@ -209,3 +222,7 @@ class Protocol:
     demonstration: Demonstration = Demonstration()
     script: Callable[[Study], tuple[Line, ...] | None] | None = None
     """What an audit holds transcripts of a study to; None where only a replay can tell."""
+
+    def lacks(self, option: str) -> bool:
+        """True if it has no option of that name."""
+        return self.requirements.option(option) is None

@@ -69,7 +69,7 @@ def _study(root: Section, folder: Folder, path: Path) -> Study:
         head.problem("the study's name has control characters; write it in one line of plain text", "name")
     protocol = head.choice("protocol", requirements.names())
     partition = head.choice("partition", rules.PARTITIONS)
-    needed = _requirements(head, protocol, partition)
+    needed = _requirements(root, head, protocol, partition)
     if partition is None and needed is not None:
         partition = needed.partition
     columns = _columns(root, folder)
@@ -101,12 +101,13 @@ def _study(root: Section, folder: Folder, path: Path) -> Study:
     return study
 
 
-def _requirements(head: Section, protocol: str | None, partition: str | None) -> Requirements | None:
+def _requirements(root: Section, head: Section, protocol: str | None, partition: str | None) -> Requirements | None:
     """The requirements of the protocol for this way to split the table; the first one's where it knows no such way."""
     known = () if protocol is None else requirements.of_protocol(protocol)
-    for needed in known:
-        if partition == needed.partition or (partition is None and len(known) == 1):
-            return needed
+    options = root.section("protocol", None, again=True)
+    needed = requirements.chosen(known, partition, {name: options.raw(name) for name in options.names()})
+    if needed is not None:
+        return needed
     if known:
         ways = " or ".join(repr(needed.partition) for needed in known)
         head.problem(f"protocol {protocol!r} needs partition = {ways}", "partition")

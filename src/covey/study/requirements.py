@@ -1,14 +1,14 @@
 """The part of a protocol's declaration that a study file is held to, found by the protocol's name.
 
 A protocol is a folder of the package `PROTOCOLS`, called like the protocol, or like it with `_rows`, `_columns` and so
-on behind it where one name has a protocol for each way to split a table. The study knows no protocol: it looks for the
-folder, loads it, and reads `PROTOCOL.requirements` there.
+on behind it where one name has a protocol for each way to split a table, or for each method. The study knows no
+protocol: it looks for the folder, loads it, and reads `PROTOCOL.requirements` there.
 """
 
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -36,6 +36,10 @@ class Requirements:
     options: tuple[Option[object], ...] = ()
     authority: Callable[[Mapping[str, Value]], bool] = lambda options: False
     """Tells from the options if an [authority] has to take part."""
+    method: str = ""
+    """The method that a study asks for it by, where a name has several protocols for one way to split a table."""
+    usual: bool = True
+    """True if it is the one for a study that names no method."""
 
     def option(self, name: str) -> Option[object] | None:
         """The option of that name."""
@@ -59,6 +63,19 @@ def folders() -> dict[str, tuple[str, ...]]:
             name = module.name.split("_")[0]
             found[name] = (*found.get(name, ()), module.name)
     return found
+
+
+def chosen(known: Sequence[Requirements], partition: str | None, options: Mapping[str, object]) -> Requirements | None:
+    """The one of these that a study asks for by its partition and, where that is not enough, by its method.
+
+    An older study names no method, and may have options that only a method has which is not the usual one: it means
+    that one.
+    """
+    ways = {needed.partition for needed in known}
+    found = [needed for needed in known if partition == needed.partition or (partition is None and len(ways) == 1)]
+    asked = [needed for needed in found if needed.method == options.get("method", needed.method)]
+    able = [needed for needed in asked if all(needed.option(name) for name in options)]
+    return next(iter(sorted(able or asked or found, key=lambda needed: not needed.usual)), None)
 
 
 def names() -> tuple[str, ...]:

@@ -15,4 +15,4 @@ SECTIONS = ("study", "privacy", "utility", "columns", "parties", "protocol", "au
 
 PARTITIONS = ("horizontal", "vertical", "respondents")
 MEASURES = ("lm", "em", "em-monotone", "precision")
-PARTY_ROLES = ("recipient", "collector", "evaluator")
+PARTY_ROLES = ("recipient", "collector", "trustee", "evaluator")

@@ -64,7 +64,11 @@ def open_case(folder: Path) -> Case:
         raise InputError(f"{folder}: holds no {STUDY}; put the study and its files there")
     study = Study.load(folder / STUDY)
     return Case(
-        folder, study, of_study(study), certificates_in(study, folder), transcript_file.read(folder / TRANSCRIPT)
+        folder,
+        study,
+        of_study(study, finished=True),
+        certificates_in(study, folder),
+        transcript_file.read(folder / TRANSCRIPT),
     )
 
 

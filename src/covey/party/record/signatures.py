@@ -42,7 +42,7 @@ def check_file(path: Path, study: Study) -> Checked:
     """
     certificate = RunCertificate.read(path)
     parties = certificates_in(study, path.parent)
-    receives = of_study(study).receives
+    receives = of_study(study, finished=True).receives
     wrong = check(certificate, study, parties, {each.name: receives(study, each.name) for each in study.parties})
     return Checked(certificate, tuple(wrong), parties)
 

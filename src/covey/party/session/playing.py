@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 import pyarrow as pa
 
+from covey.crypto.letter import LetterKey, public_of_signing
 from covey.crypto.rng import derive
 from covey.crypto.secret import Secret
 from covey.errors import Aborted, CoveyError, Unmet
@@ -31,7 +32,7 @@ from covey.party.session.journal import NO_JOURNAL, Journal, NoJournal
 from covey.party.session.journal_records import Begun
 from covey.party.session.progress import Listener, Progress
 from covey.protocols import Proposal, Protocol, Result, Seat, of_study
-from covey.protocols.protocol import EVERYONE, Attendance, Book, Pace
+from covey.protocols.protocol import EVERYONE, Attendance, Book, LetterKeys, Pace
 from covey.secure import approval
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
@@ -95,10 +96,20 @@ async def play_role(
     book: Book,
     approve: Approve,
     attendance: Attendance = EVERYONE,
+    letters: LetterKeys | None = None,
+    delivered: Mapping[str, bytes] | None = None,
 ) -> Result:
     """Gives the role of the channel's party its seat, and plays it to its end."""
-    seat = Seat(study, channel.me, table, channel, pace, book, approve, lasting, attendance)
+    seat = Seat(
+        study, channel.me, table, channel, pace, book, approve, lasting, attendance, letters, delivered
+    )  # fmt: skip
     return await protocol.role(study, channel.me)(seat)
+
+
+def letter_keys(keys: Keys | None, roster: Roster) -> LetterKeys:
+    """A party's key for letters, if it has keys, and those of everyone in the roster."""
+    known = {name: public_of_signing(each.signing_key) for name, each in roster.certificates.items()}
+    return LetterKeys(None if keys is None else LetterKey.of_signing(keys.signing), known)
 
 
 def lasting_secret(keys: Keys, protocol: Protocol) -> Secret:
@@ -169,6 +180,7 @@ async def _play(participant: Participant, channel: Channel, agreement: Agreement
         pace=participant.progress,
         book=participant.ledger,
         approve=_approval(participant, channel, decisions),
+        letters=letter_keys(participant.keys, participant.roster),
     )
     channel.finish()
     release, digest = sealed(study, result)

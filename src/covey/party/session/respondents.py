@@ -7,6 +7,7 @@ collector, and at the end compares with it what was said and read. The collector
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from covey.crypto.rng import derive
@@ -23,7 +24,7 @@ from covey.party.session.playing import Approve, play_role, sealed
 from covey.party.session.progress import Progress
 from covey.protocols import Figures, Protocol
 from covey.protocols.collect import roll
-from covey.protocols.protocol import EVERYONE, Attendance
+from covey.protocols.protocol import EVERYONE, Attendance, LetterKeys
 from covey.study import Study
 from covey.wire import Bytes32, Channel, Message
 
@@ -76,6 +77,9 @@ class Collector:
     record: RunRecord
     lasting: Secret
     attendance: Attendance = EVERYONE
+    letters: LetterKeys | None = None
+    delivered: Mapping[str, bytes] | None = None
+    """What respondents handed in before the session; None where they take part in it."""
 
     async def play(self, channel: Channel, approve: Approve) -> Finished:
         """Plays the collector's role to its end, compares with every respondent that is there, and signs alone."""
@@ -90,6 +94,8 @@ class Collector:
             book=self.ledger,
             approve=approve,
             attendance=self.attendance,
+            letters=self.letters,
+            delivered=self.delivered,
         )
         if self.attendance is EVERYONE:  # who left may have sent more than was read
             channel.finish()
@@ -120,7 +126,7 @@ class Collector:
             if (theirs.sent, theirs.read) != (heads[name, hub].digest, heads[hub, name].digest):
                 raise PeerError(party=name, step="farewell", reason="it saw another run than we did")
 
-        traffic = _traffic(channel)
+        traffic = _traffic(channel, self.study)
         await roll.call(self.attendance, channel.peers, check)
         sign = self.keys.sign
         signatures = {
@@ -133,12 +139,17 @@ class Collector:
         return Closed(traffic, heads, signatures, certificate)
 
 
-def _traffic(channel: Channel) -> dict[str, Traffic]:
-    """The collector's traffic, and that of all respondents together."""
+def _traffic(channel: Channel, study: Study) -> dict[str, Traffic]:
+    """The traffic of each party that the study names, and that of all respondents together."""
     own, tally, hub = traffic_of(channel), channel.tally, channel.me
-    theirs = [count for (sender, _), count in tally.messages.items() if sender != hub]
-    size = [count for (sender, _), count in tally.bytes.items() if sender != hub]
-    return {hub: own, RESPONDENTS: Traffic(sum(theirs), sum(size), own.rounds)}
+    named = {party.name for party in study.parties}
+    found = {hub: own, RESPONDENTS: Traffic(0, 0, own.rounds)}
+    for (sender, _), count in tally.messages.items():
+        if sender != hub:
+            name = sender if sender in named else RESPONDENTS
+            before = found.get(name, Traffic(0, 0, own.rounds))
+            found[name] = Traffic(before.messages + count, before.bytes + tally.bytes[sender, hub], own.rounds)
+    return found
 
 
 def agree(study: Study, hub: str, keys: Keys, seed: Secret) -> Agreement:

@@ -20,11 +20,12 @@ from covey.crypto.secret import Secret
 from covey.errors import Aborted, CoveyError, InputError
 from covey.party.identity import keys as keyring
 from covey.party.identity.keys import Keys
+from covey.party.identity.roster import Roster
 from covey.party.record.folder import RunFolder
 from covey.party.record.ledger import Ledger
 from covey.party.record.run_record import Agreement, Finished, RunRecord
 from covey.party.record.transcript import Transcript
-from covey.party.session.playing import play_role
+from covey.party.session.playing import letter_keys, play_role
 from covey.party.session.progress import Listener, Progress
 from covey.party.session.respondents import RESPONDENTS, Collector, agree, compare, consent, refusals
 from covey.party.simulate.blame import most_telling
@@ -33,7 +34,7 @@ from covey.party.simulate.outcome import JointRun, Outcome
 from covey.party.simulate.stage import to_its_end, with_certificates
 from covey.protocols import Proposal, Protocol, of_study
 from covey.protocols.collect.parameters import hub_of
-from covey.protocols.protocol import EVERYONE
+from covey.protocols.protocol import EVERYONE, LetterKeys
 from covey.release import Release
 from covey.secure.declare import Leakage
 from covey.sources.source import Data, connect
@@ -75,7 +76,7 @@ def simulate(
         if out is not None:
             RunFolder(out / survey.hub).keep_ledger(survey.ledger, f"ended: {error}")
         raise
-    outcomes = {survey.hub: Outcome(survey.ledger, finished, survey.keys)}
+    outcomes = {survey.hub: Outcome(survey.ledger, finished, survey.keys[survey.hub])}
     release = JointRun(survey.study, outcomes, reproducible=seed is not None).release(data)
     if out is not None:
         release.save(out)
@@ -118,19 +119,22 @@ class Survey:
     study: Study
     protocol: Protocol
     hub: str
-    keys: Keys
+    keys: Mapping[str, Keys]
+    """Those of the collector, and of the trustees that the study names."""
     rows: Mapping[str, Table]
     seed: Secret
     agreement: Agreement
     ledger: Ledger
     progress: Progress
+    letters: LetterKeys
+    """The keys for letters as respondents know them."""
 
     @classmethod
     def prepare(cls, study: Study, protocol: Protocol, table: Table, seed: Secret, listener: Listener) -> Survey:
         """A respondent for each row, and keys for the collector."""
         hub = hub_of(study)
-        keys = keyring.make(hub)
-        certified = with_certificates(study, {hub: keys})
+        keys = {party.name: keyring.make(party.name, seed=derive(seed, "keys", party.name)) for party in study.parties}
+        certified = with_certificates(study, keys)
         names = handles(table.rows)
         rows = {name: table.select(np.array([place])) for place, name in enumerate(names)}
         shown = replace(certified, parties=(*certified.parties, Party(RESPONDENTS)))
@@ -141,14 +145,15 @@ class Survey:
             keys=keys,
             rows=rows,
             seed=seed,
-            agreement=agree(certified, hub, keys, derive(seed, "party", hub)),
+            agreement=agree(certified, hub, keys[hub], derive(seed, "party", hub)),
             ledger=Ledger(shown, protocol, hub),
             progress=Progress(hub, protocol.phases, listener),
+            letters=letter_keys(None, Roster.of(certified)),
         )
 
     async def run(self) -> Finished:
         """Everyone's role to its end. Raises the most telling failure."""
-        network = StarNetwork(self.hub, self.rows)
+        network = StarNetwork(self.hub, [*self.rows, *(name for name in self.keys if name != self.hub)])
         ends: dict[str, CoveyError] = {}
         finished: list[Finished] = []
 
@@ -188,11 +193,12 @@ class Survey:
             self.protocol,
             self.study,
             channel,
-            table=self.rows[name],
+            table=self.rows.get(name),
             lasting=derive(self.seed, "lasting", name),
             pace=UNWRITTEN,
             book=UNWRITTEN,
             approve=approve,
+            letters=self._letters(name),
         )
         channel.finish()
         await compare(channel, self.hub, transcript)
@@ -211,14 +217,19 @@ class Survey:
         collector = Collector(
             study=self.study,
             protocol=self.protocol,
-            keys=self.keys,
+            keys=self.keys[self.hub],
             progress=self.progress,
             ledger=self.ledger,
             agreement=self.agreement,
             record=record,
             lasting=derive(self.seed, "lasting", self.hub),
+            letters=self._letters(self.hub),
         )
         return await collector.play(channel, approve)
+
+    def _letters(self, name: str) -> LetterKeys:
+        """Everyone has the certificates in the study; respondents have no keys of their own."""
+        return self.letters if name in self.rows else letter_keys(self.keys[name], Roster.of(self.study))
 
     async def _open(self, name: str, link: Link, recorder: Recorder) -> Channel:
         seed = derive(self.seed, "party", name)

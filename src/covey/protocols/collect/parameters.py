@@ -88,12 +88,20 @@ SCHEME = Choice(
     "the paper: slow, and whoever hears the dealer opens every position",
     ("elgamal", "paillier"),
 )
+METHOD = Choice(
+    "method",
+    "curve",
+    '"curve": the paper\'s method, in which the collector learns about where everyone stands',
+    ("peel", "curve"),
+)
 REQUIREMENTS = Requirements(
     partition="respondents",
+    method="curve",
+    usual=True,
     holders=(0, None),
     roles=("collector",),
     needs=("collector",),
-    options=(GRID, RHO, OFFSET, JITTER, COMMITTEE, SPARE, CUT, SCHEME),
+    options=(METHOD, GRID, RHO, OFFSET, JITTER, COMMITTEE, SPARE, CUT, SCHEME),
 )
 
 

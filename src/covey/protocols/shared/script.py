@@ -40,9 +40,7 @@ def load(package: str) -> tuple[Line, ...]:
 
 def settings(study: Study) -> frozenset[str]:
     """The settings of a study on which the messages of a run may depend."""
-    declared = next(
-        each for each in requirements.of_protocol(study.protocol or "") if each.partition == study.partition
-    )
+    declared = requirements.chosen(requirements.of_protocol(study.protocol or ""), study.partition, study.options)
     roles = {party.role for party in study.parties if party.role is not None}
     return frozenset(
         {
@@ -50,7 +48,7 @@ def settings(study: Study) -> frozenset[str]:
             "recipient" if "recipient" in roles else "no recipient",
             f"mismatch={study.mismatch}",
             *(key for key in _PRIVACY if getattr(study.privacy, key) is not None),
-            *(f"{option.name}={option.of(study.options)}" for option in declared.options),
+            *(f"{option.name}={option.of(study.options)}" for option in (declared.options if declared else ())),
         }
     )
 

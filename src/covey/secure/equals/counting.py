@@ -31,9 +31,10 @@ class Powers(Chunk[Points], tag="equals.powers"):
 
 @dataclass(frozen=True)
 class Found:
-    """The sizes of all groups, largest first, and the opened numbers of each large group's rows."""
+    """The sizes of all groups, largest first; those of the groups of which something was opened, and what."""
 
     sizes: tuple[int, ...]
+    large: list[int]
     opened: list[list[int]]
 
 
@@ -47,11 +48,13 @@ class Counter:
     batch: int = 1000
     """Products that are made at once, at least, where the stock does not suffice."""
 
-    async def count(self, channel: Channel, rows: Words, least: int, admits: Admits | None = None) -> Found:
+    async def count(
+        self, channel: Channel, rows: Words, least: int, *, admits: Admits | None = None, members: int | None = None
+    ) -> Found:
         """Counts equal numbers in the first column, and opens the second one of groups of `least` rows or more.
 
-        No trustee gives a share for a smaller group, or for one that `admits` leaves out: the decision follows from
-        the tags, which each computes.
+        With `members`, of so many rows of each such group. No trustee gives a share for a smaller group, or for one
+        that `admits` leaves out: the decision follows from the tags, which each computes.
         """
         await self.require(channel.at("stock"), len(rows) + 1)
         mixed = await self.shuffler.shuffle(channel.at("shuffle"), self.trustees, rows)
@@ -59,10 +62,10 @@ class Counter:
         large = [group for group in groups if len(group) >= least]
         if admits is not None and large:
             large = await admits(channel.at("admit"), self, mixed, large)
-        places = [place for group in large for place in group]
+        places = [place for group in large for place in group[:members]]
         shown = iter((await self.trustees.open(channel.at("open"), mixed[places, 1])).tolist() if places else [])
         sizes = sorted(map(len, groups), reverse=True)
-        return Found(tuple(sizes), [[next(shown) for _ in group] for group in large])
+        return Found(tuple(sizes), [*map(len, large)], [[next(shown) for _ in group[:members]] for group in large])
 
     async def groups(self, channel: Channel, shares: Words, among: Sequence[Sequence[int]] | None = None) -> Groups:
         """The groups of equal numbers; `among` are sets of places, each with a secret of its own."""
@@ -114,4 +117,5 @@ def ideal(rows: Sequence[tuple[int, int]], least: int) -> Found:
     for number, shown in rows:
         groups.setdefault(number, []).append(shown)
     sizes = sorted((len(group) for group in groups.values()), reverse=True)
-    return Found(tuple(sizes), sorted(sorted(group) for group in groups.values() if len(group) >= least))
+    large = sorted(sorted(group) for group in groups.values() if len(group) >= least)
+    return Found(tuple(sizes), [*map(len, large)], large)

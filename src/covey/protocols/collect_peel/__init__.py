@@ -1,0 +1,53 @@
+"""Collect by peeling: respondents send one sealed message, trustees peel unseen, the collector gets the table.
+
+Source    ours: lattice peeling as in `peel`, on shares, with one block, `covey.secure.equals`.
+Roles     respondents, one row each; three or five trustees, whom the study names (role = "trustee") or who are drawn
+          among the respondents; one collector, who carries sealed letters and gets the release.
+Security  fewer than half of the trustees conspire, with the collector and any respondents too; what a trustee that
+          deviates can do is said in `covey.secure.equals`. Nobody learns which row or class is whose.
+Not       more than half of the trustees read everything. Whoever makes up k - 1 respondents learns about the one who
+          joins them: a collector should need invitations, and a quorum well above k. A class whose members all answer
+          alike gives the answer away; ask for l.
+"""
+
+from __future__ import annotations
+
+from covey.protocols.collect_peel import collector, cost, ideal, leakage, respondent, trustee
+from covey.protocols.collect_peel.parameters import REQUIREMENTS, Parameters
+from covey.protocols.protocol import Demonstration, Protocol, Role
+from covey.study import Study
+
+
+def _role_name(study: Study, party: str) -> str:
+    return next((own.role for own in study.parties if own.name == party and own.role), "respondent")
+
+
+def _role(study: Study, party: str) -> Role:
+    roles = {"collector": collector.collector, "trustee": trustee.trustee, "respondent": respondent.respondent}
+    return roles[_role_name(study, party)]
+
+
+def _judge(study: Study) -> None:
+    Parameters.of(study)
+
+
+PROTOCOL = Protocol(
+    name="collect",
+    about="a row at each of many respondents: trustees anonymize them unseen, an untrusted collector gets the table",
+    source='ours; in place of the paper\'s curve (method = "curve"), which tells the collector where everyone stands',
+    requirements=REQUIREMENTS,
+    needs="one party with role = collector; 3 or 5 with role = trustee, or trustees drawn among the respondents; k or "
+    "more respondents; hierarchies that list their domains",
+    guarantees="k, l by frequency or distinct values. The release loses what pooled peeling would lose; no place, no "
+    "class and no row is anybody's. Fewer than half of the trustees may collude, with the collector too",
+    released_to="the collector",
+    phases=("answers", "shuffle", "marginals", "visits", "release"),
+    leakage=leakage.LEAKAGE,
+    role=_role,
+    role_name=_role_name,
+    receives=lambda study, party: _role_name(study, party) == "collector",
+    foresee=cost.foresee,
+    demonstration=Demonstration(sample="survey"),
+    ideal=ideal.ideal,
+    judge=_judge,
+)

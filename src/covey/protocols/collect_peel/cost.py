@@ -1,0 +1,113 @@
+"""An estimate of a run's cost and of what it teaches, before anyone has answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import comb
+
+from covey.crypto.letter import OVERHEAD
+from covey.protocols.collect_peel.layout import Layout
+from covey.protocols.collect_peel.leakage import before
+from covey.protocols.collect_peel.parameters import Parameters, hub_of
+from covey.protocols.collect_peel.peeling import RESERVE
+from covey.protocols.protocol import Forecast
+from covey.study import Study
+from covey.wire import FRAME_BYTES
+
+RESPONDENTS = "respondents"
+_NUMBER, _FRAME = 32, FRAME_BYTES + 50
+IN_PLAY = 0.35
+"""The part of the records that is still in play at a visit, on average."""
+HOPS = 12
+"""Messages in a row that a visit takes, but for the shuffle's passes."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """The sizes that rounds, bytes and seconds follow from."""
+
+    trustees: int
+    passes: int
+    numbers: int
+    """Of a record."""
+    counted: int
+    """Numbers whose equals are counted, over all columns and visits."""
+    columns: int
+    """Of a row that is shuffled at a visit, with its checksum."""
+    calls: int
+
+    @classmethod
+    def of(cls, study: Study, parameters: Parameters, respondents: int) -> Work:
+        """The sizes for so many respondents."""
+        layout, trustees = Layout.of(study), parameters.committee
+        marginals = 0 if parameters.reference else len(layout.trees)
+        watched = len(parameters.watched)
+        return cls(
+            trustees,
+            comb(trustees, trustees // 2 + 1),
+            layout.width,
+            int(respondents * (marginals + IN_PLAY * parameters.nodes * (1 + watched))),
+            3 + watched,
+            marginals + parameters.nodes,
+        )
+
+    def sent(self, respondents: int) -> int:
+        """Bytes that all trustees together send to each other."""
+        t = self.trustees // 2
+        pairs = self.trustees * (self.trustees - 1)
+        shuffled = respondents * (self.numbers + 1) + self.counted * self.columns
+        products = 2 * respondents * (RESERVE + self.numbers)
+        by_pass = self.passes * (t + 1) * (self.trustees - 1 - t)
+        dealt = self.trustees * (self.trustees - 1 - t)
+        return _NUMBER * (shuffled * by_pass + products * 3 * dealt + (products + 4 * self.counted) * pairs)
+
+
+def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
+    """The cost of a run, and what it teaches; `rows` has the number of respondents, or a row each."""
+    parameters = Parameters.of(study)
+    respondents = max(sum(rows.values()), 1)
+    work = Work.of(study, parameters, respondents)
+    learned: dict[str, list[str]] = {"collector": [], "trustee": [], "respondent": []}
+    for leakage, numbers in before(parameters, respondents):
+        for role in learned:
+            learned[role] += leakage.sentences(role, **numbers)
+    hub = hub_of(study)
+    named = {party.name: party.role or "respondent" for party in study.parties if party.name != hub}
+    others = named if "respondent" in named.values() else {**named, RESPONDENTS: "respondent"}
+    letters = respondents * work.trustees * (_NUMBER * work.numbers + OVERHEAD)
+    messages = 3 * respondents + 2 * work.calls * (HOPS + work.passes) * work.trustees * (work.trustees - 1)
+    return Forecast(
+        rounds=2 * (work.calls * (HOPS + work.passes) + 30),
+        messages=messages,
+        bytes=2 * (letters + work.sent(respondents)) + messages * _FRAME,
+        seconds=seconds(work, respondents),
+        learns={hub: tuple(learned["collector"]), **{name: tuple(learned[role]) for name, role in others.items()}},
+        mind=tuple(warnings(study, parameters, work, respondents)),
+    )
+
+
+def seconds(work: Work, respondents: int) -> float:
+    """The time of computing, everyone on one machine, as in a simulation."""
+    shuffled = respondents * (work.numbers + 1) + work.counted * work.columns
+    each = work.trustees * (1.2e-4 * work.counted + 5e-6 * work.passes * shuffled + 2.5e-5 * respondents * RESERVE)
+    return 2.0 + each + 2e-3 * respondents
+
+
+def warnings(study: Study, parameters: Parameters, work: Work, respondents: int) -> list[str]:
+    """Things to think of before a run."""
+    if respondents < parameters.k:
+        return [f"fewer than k = {parameters.k} respondents: nothing would be released"]
+    needed = work.trustees // 2 + 1
+    sent = work.trustees * (_NUMBER * work.numbers + OVERHEAD) / 1000
+    found = [
+        f"a respondent sends one message of {sent:.1f} kB, and is not needed again"
+        if parameters.trustees
+        else f"a respondent enrols, and sends one message of {sent:.1f} kB when the trustees are drawn; the "
+        f"{work.trustees} who are drawn have to stay to the end. Name trustees in the study to spare them that",
+        f"{needed} of the {work.trustees} trustees together could read all answers: choose them so that this is absurd",
+        f"all trustees have to be there when the answers are closed; after that {work.trustees - needed} may vanish",
+    ]
+    if study.privacy.l is None and study.sensitive:
+        found.append("a class whose members all answer alike gives the answer away; ask for l")
+    return found

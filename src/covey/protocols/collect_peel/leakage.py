@@ -1,0 +1,65 @@
+"""The ledger's sentences: what a run of `collect` by peeling teaches the collector, trustees and respondents."""
+
+from __future__ import annotations
+
+from covey.protocols.collect_peel.parameters import Parameters
+from covey.secure.declare import Leakage
+
+
+def _trustee(*sentences: str) -> Leakage:
+    return Leakage(roles={"trustee": sentences})
+
+
+BOARD = Leakage(
+    roles={
+        "collector": ("who answered, by handle, and when; {respondents} answers came",),
+        "trustee": ("who answered, by handle, and whose letters were no answer; {respondents} answers came",),
+        "respondent": ("that its own answer is on the board, from its receipt, and nothing else",),
+    }
+)
+MARGINALS = _trustee(
+    "of each grouped column the values that {k} or more respondents have, with their numbers, and how many respondents "
+    "have each of the rarer values, without telling which value (where only one is left, that is it)",
+)
+VISITS = _trustee(
+    "at each of up to {nodes} generalizations how many respondents that are not in a class yet share each combination "
+    "of values, as sizes without a name; combinations that {k} or more share are named, and become classes",
+)
+DIVERSE = _trustee(
+    "of each combination that {k} or more share how often each sensitive value occurs in it, without telling which",
+)
+_ROWS = ("the release; nobody learns which of its rows, or of its classes, is whose",)
+ROWS = Leakage(roles={"collector": _ROWS, "trustee": _ROWS})
+GONE = _trustee(
+    "from the moment at which a trustee left: which records, without a name, share a combination of values, from one "
+    "generalization to the next",
+)
+MAJORITY = _trustee(
+    "nothing more, unless more than half of the trustees put their letters together: they would read everything",
+)
+
+
+def visits(parameters: Parameters) -> list[tuple[Leakage, dict[str, object]]]:
+    """The leakage of the visits."""
+    lines: list[tuple[Leakage, dict[str, object]]] = [(VISITS, {"k": parameters.k, "nodes": parameters.nodes})]
+    if parameters.watched:
+        lines.append((DIVERSE, {"k": parameters.k}))
+    return lines
+
+
+def before(parameters: Parameters, respondents: int) -> list[tuple[Leakage, dict[str, object]]]:
+    """The leakage of a run, as far as the study and the number of respondents tell."""
+    lines: list[tuple[Leakage, dict[str, object]]] = [(BOARD, {"respondents": f"{respondents:,}"})]
+    if parameters.reference is None:
+        lines.append((MARGINALS, {"k": parameters.k}))
+    return [*lines, *visits(parameters), (ROWS, {}), (MAJORITY, {})]
+
+
+LEAKAGE = Leakage(
+    roles={
+        "collector": (*BOARD.by_role["collector"], *_ROWS),
+        "trustee": (*BOARD.by_role["trustee"], *VISITS.by_role["trustee"], *_ROWS),
+        "respondent": BOARD.by_role["respondent"],
+    },
+)
+"""The leakage of a run without further constraints, before its numbers are known."""

@@ -1,0 +1,163 @@
+"""The parameters of `collect` by peeling: the study's options, and the studies that it cannot run."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from covey.arrays import Longs
+from covey.errors import InputError
+from covey.hierarchy import Hierarchy
+from covey.option import Choice, File, Whole
+from covey.protocols.shared.domains import require_listed
+from covey.protocols.shared.peeling.marginals import Marginals
+from covey.schema import Column
+from covey.secure.equals.trustees import FEWEST, MOST
+from covey.study import Study
+from covey.study.ratio import at_least
+from covey.study.requirements import Requirements
+
+METHOD = Choice(
+    "method",
+    "peel",
+    '"peel": trustees peel the answers unseen, and nobody learns where anybody stands; "curve": the paper\'s method',
+    ("peel", "curve"),
+)
+NODES = Whole("nodes", 128, "generalizations that are visited at most (default 128); more lose less", 1, 5000)
+REFERENCE = File(
+    "reference",
+    "",
+    "a file with public frequencies (column,value,count): the values are then not counted beforehand",
+)
+COMMITTEE = Whole(
+    "committee",
+    3,
+    "how many trustees are drawn among the respondents where the study names none, 3 (default) or 5; they have to stay",
+    FEWEST,
+    MOST,
+)
+REQUIREMENTS = Requirements(
+    partition="respondents",
+    method="peel",
+    usual=False,
+    holders=(0, None),
+    roles=("collector", "trustee"),
+    needs=("collector",),
+    options=(METHOD, NODES, REFERENCE, COMMITTEE),
+)
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The parameters of a run."""
+
+    k: int
+    nodes: int
+    trustees: tuple[str, ...]
+    """Those that the study names; none where they are drawn."""
+    committee: int
+    """The number of trustees."""
+    l: Fraction | None  # noqa: E741 - the field's name for it
+    diversity: str
+    watched: tuple[Column, ...]
+    """The sensitive columns, where diversity is asked for."""
+    reference: tuple[Longs, ...] | None
+    """Public frequencies of each quasi column's leaves, where the study brings some."""
+
+    @classmethod
+    def of(cls, study: Study) -> Parameters:
+        """A study's parameters. Raises InputError, with what to change, if they cannot be kept."""
+        require_listed(study)
+        _require_countable(study)
+        named = tuple(sorted(party.name for party in study.parties if party.role == "trustee"))
+        committee = len(named) or COMMITTEE.of(study.options)
+        if committee not in (FEWEST, MOST):
+            raise InputError(
+                f'there are {committee} trustees; name {FEWEST} or {MOST} parties with role = "trustee", or none and '
+                f"[protocol] committee = {FEWEST} or {MOST}"
+            )
+        return cls(
+            k=study.privacy.k,
+            nodes=NODES.of(study.options),
+            trustees=named,
+            committee=committee,
+            l=None if study.privacy.l is None else at_least(study.privacy.l, 64),
+            diversity=study.privacy.diversity,
+            watched=() if study.privacy.l is None else study.sensitive,
+            reference=_reference(study, trees_of(study)) if REFERENCE.of(study.options) else None,
+        )
+
+    def marginals(self, records: int, counts: Sequence[Longs]) -> Marginals:
+        """The public frequencies of these counts: those below k are rare, and nothing else is struck out."""
+        known = self.reference or counts
+        heavy = [column >= self.k for column in known]
+        if self.reference:
+            most = max(int(column.sum()) for column in known)
+            return Marginals(max(most, records), self.k, tuple(known))
+        return Marginals.of(records, self.k, known, heavy, heavy)
+
+    def is_diverse(self, counts: Sequence[int]) -> bool:
+        """True if so many records of each value make a class that the study allows."""
+        if self.l is None:
+            return True
+        present = [count for count in counts if count]
+        if self.diversity == "distinct":
+            return len(present) >= self.l
+        return sum(present) >= self.l * max(present)
+
+
+def trees_of(study: Study) -> tuple[Hierarchy, ...]:
+    """The quasi columns' trees, which the study lists in full."""
+    return tuple(column.tree() for column in study.quasi)
+
+
+def hub_of(study: Study) -> str:
+    """The collector's name."""
+    return next(party.name for party in study.parties if party.role == "collector")
+
+
+def _require_countable(study: Study) -> None:
+    """Raises InputError for an l that cannot be counted unseen."""
+    if study.privacy.l is None:
+        return
+    if study.privacy.diversity == "entropy":
+        raise InputError(
+            "protocol 'collect' keeps l by frequency or by distinct values; diversity = 'entropy' is not part of it"
+        )
+    for column in study.sensitive:
+        if column.values is None:
+            raise InputError(f"column {column.name!r}: l needs its values listed, so that they can be counted unseen")
+
+
+def _reference(study: Study, trees: Sequence[Hierarchy]) -> tuple[Longs, ...]:
+    """The frequencies in the study's reference file. Raises InputError that names the file and the line."""
+    named = REFERENCE.of(study.options)
+    content = study.files.get(named)
+    if content is None:
+        raise InputError(f"{named}: the study's reference file was not found")
+    place = {column.name: number for number, column in enumerate(study.quasi)}
+    codes: list[Mapping[str, int]] = [
+        {label: code for code, label in enumerate(tree.labels[: tree.codes])} for tree in trees
+    ]
+    counts = [np.zeros(tree.codes, dtype=np.int64) for tree in trees]
+    try:
+        rows = list(csv.reader(io.StringIO(content.decode("utf-8-sig"))))
+    except (UnicodeDecodeError, csv.Error):
+        raise InputError(f"{named}: is no CSV file in UTF-8") from None
+    for line, row in enumerate(rows, start=1):
+        if not row or (line == 1 and row == ["column", "value", "count"]):
+            continue
+        column = place.get(row[0], -1)
+        code = -1 if column < 0 or len(row) != 3 else codes[column].get(study.quasi[column].read(row[1]), -1)
+        if code < 0 or not row[2].strip().isdecimal():
+            raise InputError(f"{named}, line {line}: must be column,value,count with a quasi column and its value")
+        counts[column][code] += int(row[2])
+    for quasi, own in zip(study.quasi, counts, strict=True):
+        if not own.any():
+            raise InputError(f"{named}: has no counts of column {quasi.name!r}; add them, or leave reference out")
+    return tuple(counts)

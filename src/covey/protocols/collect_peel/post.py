@@ -1,0 +1,95 @@
+"""Post among trustees: the collector carries their letters, sealed, and sees only how large they are.
+
+Each pair has a secret from its keys for letters; a letter is encrypted under it with a nonce that follows from its
+content, so that a trustee that plays its role again after a crash never encrypts two things under one nonce. Whenever a
+trustee leaves for good, the others go on in a new era, with lines of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+from collections.abc import Mapping
+from typing import Annotated
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from msgspec import Meta
+
+from covey.crypto.letter import LetterKey
+from covey.crypto.rng import derive
+from covey.crypto.secret import Secret
+from covey.errors import InputError, PeerError
+from covey.wire import Channel, Message, Nothing, Session, gather
+
+LARGEST = 1 << 21
+_NONCE, _FOREVER = 12, 400 * 86400.0
+
+
+class Parcel(Message, tag="collect.post"):
+    """A sealed letter of one trustee to another."""
+
+    sealed: Annotated[bytes, Meta(min_length=28, max_length=LARGEST)]
+
+
+class PostLink:
+    """One trustee's lines to the others, by way of the collector."""
+
+    def __init__(self, channel: Channel, hub: str, secrets: Mapping[str, Secret]) -> None:
+        self.me, self.peers = channel.me, tuple(sorted(secrets))
+        self._channel, self._hub, self._secrets = channel, hub, secrets
+
+    async def send(self, peer: str, frame: bytes) -> None:
+        """Seals a frame and gives it to the collector."""
+        key = derive(self._secrets[peer], "post", self.me, peer)
+        nonce = hmac.digest(derive(key, "nonce").reveal(), frame, hashlib.sha256)[:_NONCE]
+        sealed = nonce + AESGCM(key.reveal()).encrypt(nonce, frame, None)
+        await self._channel.at("to", peer).send(self._hub, Parcel(sealed))
+
+    async def receive(self, peer: str) -> bytes:
+        """The next frame of that peer."""
+        at = self._channel.at("from", peer)
+        sealed = (await at.receive(self._hub, Parcel, patience=_FOREVER)).sealed
+        key = derive(self._secrets[peer], "post", peer, self.me)
+        try:
+            return AESGCM(key.reveal()).decrypt(sealed[:_NONCE], sealed[_NONCE:], None)
+        except InvalidTag:
+            raise PeerError(party=self._hub, step=at.step, reason=f"it altered a letter of {peer}") from None
+
+    def heard(self, peer: str) -> float:
+        """The time now: the channel below says if the collector is alive."""
+        return asyncio.get_running_loop().time()
+
+    async def close(self) -> None:
+        """Does nothing: the lines stay."""
+
+
+def private_channel(channel: Channel, hub: str, own: LetterKey, keys: Mapping[str, bytes], era: int) -> Channel:
+    """A channel among these trustees; `keys` has the public key of each, ours included."""
+    if keys.get(channel.me) != own.public:
+        raise PeerError(party=hub, step="trustees", reason="it lists us with another key than ours")
+    try:
+        secrets = {
+            name: own.shared(key, "collect post", channel.session, era)
+            for name, key in keys.items()
+            if name != channel.me
+        }
+    except InputError as error:
+        raise PeerError(party=hub, step="trustees", reason=f"it lists a trustee with what is no key: {error}") from None
+    link = PostLink(channel.at("post", era), hub, secrets)
+    rng = channel.rng.child("private", era)
+    session = Session(link, channel.session, rng, Nothing(), secrets, silence=_FOREVER, patience=_FOREVER)
+    return Channel(session, "private")
+
+
+async def carry(channel: Channel, names: tuple[str, ...], era: int) -> None:
+    """The collector's part: carries letters between these trustees for as long as it is let."""
+
+    async def line(sender: str, recipient: str) -> None:
+        at = channel.at("post", era)
+        while True:
+            parcel = await at.at("to", recipient).receive(sender, Parcel, patience=_FOREVER)
+            await at.at("from", sender).send(recipient, parcel)
+
+    await gather(*(line(sender, recipient) for sender in names for recipient in names if sender != recipient))
