@@ -129,7 +129,7 @@ class Seat:
     letters: LetterKeys | None = None
     """Keys for letters, where parties have any."""
     delivered: Mapping[str, bytes] | None = None
-    """What respondents handed in, by handle, before the session; None where they take part in it."""
+    """The answers that respondents handed in, by handle, before the session; None where they take part in it."""
 
     @property
     def records(self) -> Table:

@@ -79,7 +79,7 @@ class Collector:
     attendance: Attendance = EVERYONE
     letters: LetterKeys | None = None
     delivered: Mapping[str, bytes] | None = None
-    """What respondents handed in before the session; None where they take part in it."""
+    """The answers that respondents handed in before the session; None where they take part in it."""
 
     async def play(self, channel: Channel, approve: Approve) -> Finished:
         """Plays the collector's role to its end, compares with every respondent that is there, and signs alone."""

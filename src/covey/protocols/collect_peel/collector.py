@@ -174,7 +174,7 @@ class Collecting:
         return Rows(published.number[klass], opened.cells)
 
     async def _heard(self, channel: Channel, kind: type[M]) -> M:
-        """What the trustees say, all of them the same. Raises PeerError for one that says something else."""
+        """The one thing that all trustees say. Raises PeerError for one that says something else."""
         said = await gather(*(channel.receive(name, kind, patience=_FOREVER) for name in self.present))
         spelled = [encode(each) for each in said]
         usual, votes = Tally(spelled).most_common(1)[0]

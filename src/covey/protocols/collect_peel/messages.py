@@ -49,7 +49,7 @@ class BoardPage(Message, tag="collect.page"):
 
 
 class Found(Message, tag="collect.found"):
-    """What the trustees found before any value is opened: who was left out, and the classes' labels and sizes."""
+    """The trustees' findings before any value is opened: who was left out, and the classes' labels and sizes."""
 
     left_out: Annotated[list[Name], Meta(max_length=1 << 24)]
     records: Count

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -146,7 +145,7 @@ def _reference(study: Study, trees: Sequence[Hierarchy]) -> tuple[Longs, ...]:
     ]
     counts = [np.zeros(tree.codes, dtype=np.int64) for tree in trees]
     try:
-        rows = list(csv.reader(io.StringIO(content.decode("utf-8-sig"))))
+        rows = list(csv.reader(content.decode("utf-8-sig").splitlines()))
     except (UnicodeDecodeError, csv.Error):
         raise InputError(f"{named}: is no CSV file in UTF-8") from None
     for line, row in enumerate(rows, start=1):

@@ -41,7 +41,7 @@ class Opened(Chunk[bytes], tag="collect.opened"):
 
 @dataclass(frozen=True)
 class State:
-    """What the trustees have found so far, the same at each."""
+    """The findings of the trustees so far, the same at each."""
 
     nodes: Ints
     """The generalizations to visit."""
@@ -90,7 +90,7 @@ class Peeling:
         return cls(parameters, layout, counter, rows), kept
 
     async def count_values(self, channel: Channel) -> list[Longs]:
-        """How many records have each value that k or more have, by column."""
+        """Counts the records of each value that k or more have, by column."""
         counts = []
         for column, tree in enumerate(self.layout.trees):
             known = np.zeros(tree.codes, dtype=np.int64)
