@@ -18,7 +18,7 @@ from tests.harness.parties import Role, run_parties
 from tests.harness.spent import spent
 
 from covey.party.simulate.deal import seed_of, write_hands
-from covey.party.simulate.processes import Setting, simulate
+from covey.party.simulate.processes import SimulationSetting, simulate
 from covey.study import Study
 from covey.wire import Address, Contact
 
@@ -90,7 +90,7 @@ def over_tls(study: Study, data: Mapping[str, pa.Table | str], out: Path, latenc
     with tempfile.TemporaryDirectory(prefix="covey-benchmark-") as scratch:
         paths |= write_hands(frames, Path(scratch))
         before, begun = _children(), time.perf_counter()
-        summary = simulate(study, paths, out, Setting(seed=seed_of(1), latency=latency)).describe()
+        summary = simulate(study, paths, out, SimulationSetting(seed=seed_of(1), latency=latency)).describe()
         seconds, cpu = time.perf_counter() - begun, _children() - before
     return TlsRun(summary, (out / "release.csv").read_bytes(), cpu, seconds)
 

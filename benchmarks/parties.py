@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import covey
-from covey.party.simulate.processes import Setting, simulate
+from covey.party.simulate.processes import SimulationSetting, simulate
 from covey.protocols import count
 from covey.study import Study
 
@@ -48,7 +48,7 @@ def _measure(size: int) -> Iterator[dict[str, str]]:
         summary = covey.simulate(study, data).summary
         yield _row(study, size, "one process", time.perf_counter() - begun, summary)
         begun = time.perf_counter()
-        summary = simulate(study, data, Path(scratch, "out"), Setting()).describe()
+        summary = simulate(study, data, Path(scratch, "out"), SimulationSetting()).describe()
         yield _row(study, size, "processes over TLS", time.perf_counter() - begun, summary)
 
 

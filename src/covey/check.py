@@ -34,7 +34,7 @@ class ColumnFit:
 
 
 @dataclass(frozen=True)
-class Risk:
+class OriginalRisk:
     """The exposure of the original records to somebody who knows the quasi columns."""
 
     tuples: int
@@ -52,7 +52,7 @@ class Fitness:
     dropped: int
     columns: tuple[ColumnFit, ...]
     ignored: tuple[str, ...]  # columns of the data that the study does not name
-    risk: Risk | None
+    risk: OriginalRisk | None
     notes: tuple[str, ...]
     problem: str | None = None  # of the table as a whole
 
@@ -144,14 +144,14 @@ def _problem(column: Column, rows: int, unknown: dict[str, int], lacking: int, u
     return None
 
 
-def _risk(reading: table.Reading, k: int, keep: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Risk | None:
+def _risk(reading: table.Reading, k: int, keep: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> OriginalRisk | None:
     quasi = [reading.codes[column.name][keep] for column in reading.columns if column.role is Role.QUASI]
     rows = int(keep.sum())
     if not quasi or not rows:
         return None
     groups, first = table.group(quasi, rows)
     sizes = np.bincount(groups, minlength=len(first))
-    return Risk(
+    return OriginalRisk(
         tuples=len(first),
         unique=int((sizes == 1).sum()),
         below_k=int(sizes[sizes < k].sum()),

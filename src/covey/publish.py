@@ -22,7 +22,7 @@ from covey.anonymizers import DEFAULT, find
 from covey.anonymizers import anonymize as search
 from covey.anonymizers.build import Built, build, released
 from covey.anonymizers.explain import explain as explained
-from covey.anonymizers.figures import Figures, figures
+from covey.anonymizers.figures import PartitionFigures, figures
 from covey.anonymizers.pace import Cancel, Progress, never, report, silent
 from covey.anonymizers.problem import Partition
 from covey.errors import InputError, Unmet
@@ -143,7 +143,7 @@ def _summary(
     study: Study,
     built: Built,
     found: Partition,
-    reached: Figures,
+    reached: PartitionFigures,
     verdict: Verdict,
     algorithm: str,
     seed: int,

@@ -236,7 +236,7 @@ def test_a_key_without_its_secret_is_refused(monkeypatch: pytest.MonkeyPatch) ->
         if channel.me != "r03":
             return await original(channel, hub)
         own = KeyShare(channel.rng.stream("lie"))
-        await channel.at("enrol").send(hub, keys.Enrolled(own.public, bytes(64)))
+        await channel.at("enrol").send(hub, keys.RespondentKey(own.public, bytes(64)))
         return await original(channel, hub)
 
     monkeypatch.setattr(keys, "join", unproved)

@@ -19,7 +19,7 @@ from covey.crypto.rng import Rng
 from covey.errors import Aborted, PeerError
 from covey.protocols.federate.comparison import Flags, MaskedCiphertexts
 from covey.protocols.federate.cutting import Above, Candidates, Halves, Scores
-from covey.protocols.federate.delivery import ClassLabels, ClassOrder, Ready, Summed, Veiled
+from covey.protocols.federate.delivery import ClassCount, ClassLabels, ClassOrder, Summed, Veiled
 from covey.protocols.federate.meeting import MembershipBits, NumberKey
 from covey.wire import MemoryNetwork, Message, Vector
 from covey.wire import frame as frames
@@ -139,7 +139,7 @@ LIES: list[tuple[str, type[Message], str, str, Lie, str]] = [
     ),
     ("a group id too many", ClassOrder, GYM, INSURER, field("order", longer), "order"),
     ("sums of zeros", Summed, INSURER, GYM, field("numbers", zeros), "out of range"),
-    ("another number of classes", Ready, INSURER, CURIOUS, field("classes", lambda n: n + 1), "number of classes"),
+    ("another number of classes", ClassCount, INSURER, CURIOUS, field("classes", lambda n: n + 1), "number of classes"),
     (
         "a label that is none",
         ClassLabels,
@@ -286,13 +286,13 @@ class Boasting(Lying):
     async def carry(self, sender: str, recipient: str, frame: bytes) -> None:
         sequence, raw = frames.split(frame)
         letter = frames.read(raw)
-        if letter.header.tag == tag_of(Ready):
-            frame = frames.place(sequence, frames.write(letter.header, bytes(16), encode(Ready(1000))).raw)
+        if letter.header.tag == tag_of(ClassCount):
+            frame = frames.place(sequence, frames.write(letter.header, bytes(16), encode(ClassCount(1000))).raw)
         await MemoryNetwork.carry(self, sender, recipient, frame)
 
 
 def test_more_classes_than_k_allows_are_refused_before_they_are_waited_for() -> None:
-    network = Boasting(Ready, GYM, CURIOUS, lambda message: message)
+    network = Boasting(ClassCount, GYM, CURIOUS, lambda message: message)
     error = run(FEDERATE.smallest(), network=network)[CURIOUS].error
     assert isinstance(error, PeerError)
     assert "more classes than k allows" in error.reason

@@ -18,8 +18,15 @@ from covey.crypto.ibe import IdentityKey, Master
 from covey.crypto.rng import Rng
 from covey.errors import Aborted, PeerError
 from covey.protocols.suppress import keyholder
-from covey.protocols.suppress.messages import CiphertextPart, Issued, ReleasedPart, Sizes, TupleCounts, receive_tuples
-from covey.protocols.suppress.run import Run
+from covey.protocols.suppress.messages import (
+    CiphertextPart,
+    Issued,
+    ReleasedPart,
+    TableSize,
+    TupleCounts,
+    receive_tuples,
+)
+from covey.protocols.suppress.run import HolderRun
 from covey.protocols.suppress.tuples import Classes, Kept
 from covey.study import Study
 from covey.wire import Channel, Message, Vector
@@ -153,7 +160,7 @@ def claims_anonymity(monkeypatch: pytest.MonkeyPatch) -> None:
     """A keyholder that says whatever was found that nothing has to be suppressed, and names all its tuples."""
     honest = keyholder.test
 
-    async def test(run: Run, key: bytes, remaining: Longs) -> bool:
+    async def test(run: HolderRun, key: bytes, remaining: Longs) -> bool:
         await honest(run, key, remaining)
         return True
 
@@ -227,11 +234,11 @@ def test_an_authority_that_tells_the_two_different_parameters_is_found(monkeypat
 
 
 def test_a_party_that_claims_more_rows_than_it_shows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    lie = changed(Sizes, "sizes", lambda m: Sizes(m.rows + 5000, m.parameters))
+    lie = changed(TableSize, "sizes", lambda m: TableSize(m.rows + 5000, m.parameters))
     assert len(told("elgamal", "south", lie, monkeypatch)) <= 1  # the lists are not as long as due, on either side
 
 
 def test_a_party_that_claims_a_number_of_rows_beyond_reason_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    lie = changed(Sizes, "sizes", lambda m: Sizes(1 << 40, m.parameters))
+    lie = changed(TableSize, "sizes", lambda m: TableSize(1 << 40, m.parameters))
     (sentence,) = told("elgamal", "south", lie, monkeypatch)
     assert "'south'" in sentence and "more than 2,000,000 rows" in sentence

@@ -42,7 +42,7 @@ from covey.protocols.federate.cutting import (
     to_vector,
     to_words,
 )
-from covey.protocols.federate.delivery import ClassOrder, Ready, Summed
+from covey.protocols.federate.delivery import ClassCount, ClassOrder, Summed
 from covey.protocols.federate.groups import Group, divisible, joined
 from covey.protocols.federate.ideal import keeps, keeps_exactly, turn
 from covey.protocols.federate.meeting import BitKey, MembershipBits, NumberKey, room_for
@@ -221,7 +221,7 @@ class Simulator:
             below = [half for cut in halves for half in cut]
         leaves += below
         leaves = await self._exact(at.at("exact"), sorted(leaves, key=lambda group: group.path))
-        await at.at("ready").send(params.recipient, Ready(self.learned.classes))
+        await at.at("ready").send(params.recipient, ClassCount(self.learned.classes))
         await self._release(at.at("release"), leaves)
 
     async def _meet(self, at: Channel) -> None:

@@ -161,7 +161,7 @@ def named_order(monkeypatch: pytest.MonkeyPatch, seen: Seen, *, broken: bool, se
                     release, "named", lambda enrolment, members: _by_position(enrolment.handles, members, seen)
                 )
             assert all(end.error is None for end in run(trial, seed=seed, network=tape).values())
-        owner = {decode(keys.Enrolled, raw).key.data: name for name, raw in said(tape, "collect.enrolled")}
+        owner = {decode(keys.RespondentKey, raw).key.data: name for name, raw in said(tape, "collect.enrolled")}
         place = dict(zip(names_of(8), seen.last.tolist(), strict=True))
         for _, raw in said(tape, "collect.company"):
             order = [place[owner[key.data]] for key in decode(submit.Company, raw).keys]
@@ -231,7 +231,9 @@ def test_mixers_change_every_byte_that_they_pass_on() -> None:
     tape = Tape(trial.names)
     assert all(end.error is None for end in run(trial, network=tape).values())
     letters = [frame.read(frame.split(raw)[1]) for _, _, raw in tape.frames]
-    batches = [decode(submit.Onions, letter.payload) for letter in letters if letter.header.step.endswith("mix/pass")]
+    batches = [
+        decode(submit.ClassOnions, letter.payload) for letter in letters if letter.header.step.endswith("mix/pass")
+    ]
     incoming, outgoing = batches[0::2], batches[1::2]
     for one, other in zip(incoming, outgoing, strict=True):
         assert not set(one.heads) & set(other.heads)

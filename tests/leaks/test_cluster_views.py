@@ -20,7 +20,7 @@ from covey.protocols.cluster_rows.state import State
 from covey.secure.conjunction import Deal, Open
 from covey.secure.sum import Masked
 from covey.secure.threshold_test import Dealt, Part
-from covey.secure.threshold_test import Masked as Hidden
+from covey.secure.threshold_test import MaskedNumbers as Hidden
 from covey.table import Table
 from covey.wire import Channel
 from covey.wire.frame import read

@@ -41,7 +41,7 @@ from covey.errors import Unmet
 from covey.protocols.federate import score
 from covey.protocols.federate.comparison import HIDING, BlindedDigits, Flags, MaskedCiphertexts, starts
 from covey.protocols.federate.cutting import Above, Candidates, Scores
-from covey.protocols.federate.delivery import ClassLabels, ClassOrder, Ready, Summed, Veiled, Veils
+from covey.protocols.federate.delivery import ClassCount, ClassLabels, ClassOrder, Summed, Veiled, Veils
 from covey.protocols.federate.ideal import divide
 from covey.protocols.federate.meeting import MembershipBits, NumberKey, room_for
 from covey.protocols.federate.parameters import Parameters
@@ -110,7 +110,7 @@ def simulated_run(study: Study, own: Users, learned: Learned, seed: int) -> tupl
         if learned.feasible:
             at = channel.at("federate")
             for name in (params.first, params.second):
-                await at.at("ready").receive(name, Ready)
+                await at.at("ready").receive(name, ClassCount)
             await at.at("release", "numbers").receive(me, Veiled if me == params.first else Veils)
             await at.at("release", "boxes").receive(me, ClassLabels)
         return Result()

@@ -117,7 +117,7 @@ def simulated_view(shape: Mapping[str, list[int]], zero: list[Bits], seed: int) 
 def real_view(outcomes: Outcomes, me: str, peer: str) -> dict[str, list[Words]]:
     return {
         "dealt": [message.shares.words for message in heard(outcomes[me], peer, threshold_test.Dealt)],
-        "masked": [message.numbers.words for message in heard(outcomes[me], peer, threshold_test.Masked)],
+        "masked": [message.numbers.words for message in heard(outcomes[me], peer, threshold_test.MaskedNumbers)],
         "part": [message.parts.words for message in heard(outcomes[me], peer, threshold_test.Part)],
         "sum": opened(outcomes, threshold_test.Part, F31),
     }

@@ -41,7 +41,7 @@ Outcomes = Mapping[str, Outcome[pa.Table]]
 
 M = TypeVar("M", bound=Message)
 NAMES = ("p0", "p1")
-BOUND = (couple.Alone, choice.Answers, match.Result)
+BOUND = (couple.Alone, choice.TestAnswers, match.MatchResult)
 """What is bound by the functionality's answers and nothing else."""
 
 
@@ -242,7 +242,7 @@ def hidden(outcomes: Outcomes, me: str, other: str) -> dict[str, bytes]:
         "offer": b"".join(insides(each.key) for each in all_of(choice.Offer)),
         "picks": b"".join(insides(each.points) for each in all_of(choice.Picks)),
         "columns": b"".join(each.columns for each in all_of(choice.Columns)),
-        "sealed": b"".join(each.bits for each in all_of(choice.Sealed)),
+        "sealed": b"".join(each.bits for each in all_of(choice.SealedAnswers)),
         "ask": b"".join(insides(each.points) for each in all_of(match.Ask)),
         "reply": b"".join(insides(each.points) for each in all_of(match.Reply)),
         "masked": b"".join(each.values.words.tobytes() for each in all_of(secure_sum.Masked)),

@@ -36,7 +36,7 @@ from covey.protocols.suppress.messages import (
     Issued,
     Offered,
     ReleasedPart,
-    Sizes,
+    TableSize,
     TableVerdict,
     TupleCounts,
     receive_rows,
@@ -458,7 +458,7 @@ class Simulator:
         among = channel.among(*terms.holders)
         (peer,) = among.peers
         encryption, digest = await self._encryption(channel, terms)
-        theirs = (await among.at("sizes").exchange(Sizes(rows, digest)))[peer].rows
+        theirs = (await among.at("sizes").exchange(TableSize(rows, digest)))[peer].rows
         named = self.named()
         await send_tuples(among.at("frequent"), peer, named)
         known = await receive_tuples(among.at("frequent"), peer, study, theirs, terms.k)
@@ -524,7 +524,7 @@ def comparer_s_runs(study: Study, people: dict[str, list[Person]]) -> tuple[dict
     return run_parties(real, seed=3), run_parties({**real, SITES[0]: simulator.play}, seed=3)
 
 
-CLEAR: tuple[type[Message], ...] = (Sizes, TupleCounts, TableVerdict, ReleasedPart)
+CLEAR: tuple[type[Message], ...] = (TableSize, TupleCounts, TableVerdict, ReleasedPart)
 
 
 def ciphertexts_seen(outcome: Outcome[Result], width: int) -> list[bytes]:

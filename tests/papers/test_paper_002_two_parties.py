@@ -14,7 +14,7 @@ from tests.protocols.generalizers import canonical, groups_of, incidence, lay_ou
 from covey.anonymizers.datafly import datafly
 from covey.errors import Unmet
 from covey.party.simulate.deal import seed_of
-from covey.party.simulate.processes import Setting, simulate
+from covey.party.simulate.processes import SimulationSetting, simulate
 from covey.protocols.generalize import ideal
 from covey.protocols.generalize.contingency import Contingency
 from covey.protocols.generalize.local import Generalization
@@ -51,7 +51,7 @@ def classes_in(path: Path) -> Counter[tuple[str, ...]]:
 def by_processes(folder: Path, options: str) -> Counter[tuple[str, ...]]:
     path = lay_out(folder / "study", options=options)
     data = {name: str(path.parent / f"{name}.csv") for name in ("p1", "p2")}
-    simulate(Study.load(path), data, folder / "out", Setting(seed=seed_of(1)))
+    simulate(Study.load(path), data, folder / "out", SimulationSetting(seed=seed_of(1)))
     assert (folder / "out" / "p1" / "release.csv").read_bytes() == (folder / "out" / "p2" / "release.csv").read_bytes()
     return classes_in(folder / "out" / "release.csv")
 

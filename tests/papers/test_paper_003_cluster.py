@@ -26,7 +26,7 @@ from covey.crypto.secret import Secret
 from covey.party.session.data import load_table
 from covey.party.session.handshake import commit, session_digest
 from covey.party.simulate.deal import deal, seed_of, write_hands
-from covey.party.simulate.processes import Setting, simulate
+from covey.party.simulate.processes import SimulationSetting, simulate
 from covey.protocols.cluster_rows import exact, guarded, ideal, paper
 from covey.protocols.cluster_rows.divide import close_jointly
 from covey.protocols.cluster_rows.exact import RandomChoices
@@ -223,7 +223,7 @@ def equals_the_centralized_release(adult: Path, parties: int, k: int, rows: int 
     study, tables = adult_tables(adult, parties, k, rows, schedule="exact")
     problem = Problem.of(study, tables["p0"].trees, None)
     hands = write_hands(adult_hands(adult, study, rows), adult / "hands")
-    simulate(study, hands, adult / "run", Setting(seed=seed_of(7)))
+    simulate(study, hands, adult / "run", SimulationSetting(seed=seed_of(7)))
     labels = replay(problem, tables, choices_of(study, seed_of(7)))
     sizes = np.bincount(np.concatenate(list(labels.values()))).astype(np.int64)
     wide = Clusters(sizes, problem.flat(np.tile(problem.roots, (len(sizes), 1))))

@@ -18,7 +18,7 @@ from covey.judge import verify
 from covey.party.session.data import load_table
 from covey.party.simulate.deal import deal, seed_of, write_hands
 from covey.party.simulate.in_process import simulate as simulate_here
-from covey.party.simulate.processes import Setting, simulate
+from covey.party.simulate.processes import SimulationSetting, simulate
 from covey.protocols.cluster_rows import diversity, guarded, ideal
 from covey.protocols.cluster_rows.diversity import DiversityRule
 from covey.protocols.cluster_rows.ideal import TrustedParty
@@ -83,7 +83,7 @@ def test_our_judge_and_pycanon_find_l_in_the_whole_of_adult(
 ) -> None:
     study = occupation_study(adult, wanted)
     hands = write_hands(hands_of(adult, study), adult / "hands")
-    simulate(study, hands, adult / "run", Setting(seed=seed_of(1)))
+    simulate(study, hands, adult / "run", SimulationSetting(seed=seed_of(1)))
     judged(adult / "run" / "release.csv", study, wanted, pycanon)
 
 

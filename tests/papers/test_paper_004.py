@@ -20,7 +20,7 @@ from covey.judge.presence import largest_share
 from covey.judge.released import read_release
 from covey.measures import discernibility
 from covey.party.simulate.deal import seed_of
-from covey.party.simulate.processes import Setting, simulate
+from covey.party.simulate.processes import SimulationSetting, simulate
 from covey.protocols.federate.score import dummy_entropy
 from covey.sources import connect
 from covey.study import Study
@@ -147,7 +147,7 @@ def test_table_1_as_printed_has_a_class_of_common_users_only_on_provider_bs_side
 
 def test_table_1_between_three_processes_takes_the_cut_at_60k(tmp_path: Path) -> None:
     study = lay_out(tmp_path / "study", 10, 60, 16, INCOME_1, VIDEO_1, "delta = 0.667")
-    simulate(study, data_of(tmp_path / "study"), tmp_path / "out", Setting(seed=seed_of(SEED_1)))
+    simulate(study, data_of(tmp_path / "study"), tmp_path / "out", SimulationSetting(seed=seed_of(SEED_1)))
     release = tmp_path / "out" / "release.csv"
     assert rows_of(release) == Counter(CUT_AT_60)
     verdict = verify(str(release), study, providers=data_of(tmp_path / "study"))
@@ -161,7 +161,7 @@ def test_table_1_between_three_processes_takes_the_cut_at_60k(tmp_path: Path) ->
 @pytest.mark.thorough
 def test_table_2_between_three_processes(tmp_path: Path) -> None:
     study = lay_out(tmp_path / "study", 15, 40, 19, INCOME_2, VIDEO_2)
-    summary = simulate(study, data_of(tmp_path / "study"), tmp_path / "out", Setting(seed=seed_of(SEED_2)))
+    summary = simulate(study, data_of(tmp_path / "study"), tmp_path / "out", SimulationSetting(seed=seed_of(SEED_2)))
     assert rows_of(tmp_path / "out" / "release.csv") == Counter(TABLE_2)
     assert summary.loss["dm"] == 12
 

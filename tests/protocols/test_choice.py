@@ -68,7 +68,7 @@ def test_what_travels_looks_random_whatever_the_numbers_are() -> None:
     outcomes = run_parties(dict.fromkeys("ab", role))
     for raw in (
         heard(outcomes["b"], "a", choice.Columns)[0].columns,
-        heard(outcomes["a"], "b", choice.Sealed)[0].bits,
+        heard(outcomes["a"], "b", choice.SealedAnswers)[0].bits,
     ):
         ones = np.unpackbits(np.frombuffer(raw, dtype=np.uint8)).mean()
         assert abs(ones - 0.5) < 4 / (8 * len(raw)) ** 0.5

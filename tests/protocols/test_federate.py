@@ -41,7 +41,7 @@ from covey.party.session.data import load_table
 from covey.protocols import federate
 from covey.protocols.federate import cost, leakage, release, score
 from covey.protocols.federate import parameters as federate_parameters
-from covey.protocols.federate.delivery import Ready
+from covey.protocols.federate.delivery import ClassCount
 from covey.protocols.federate.groups import INFEASIBLE, Group, exceeds
 from covey.protocols.federate.ideal import divide, keeps, keeps_exactly, turn
 from covey.protocols.federate.parameters import Parameters
@@ -536,7 +536,7 @@ def test_the_recipient_waits_for_providers_as_long_as_they_live() -> None:
 
     async def provider(channel: Channel) -> Result:
         await asyncio.sleep(30_000)
-        await channel.at("federate", "ready").send(CURIOUS, Ready(3))
+        await channel.at("federate", "ready").send(CURIOUS, ClassCount(3))
         return Result()
 
     books: list[Noting] = []

@@ -11,7 +11,7 @@ import pytest
 import covey
 from covey.party.session.data import load_table
 from covey.party.simulate.deal import deal, seed_of, write_hands
-from covey.party.simulate.processes import Setting, simulate
+from covey.party.simulate.processes import SimulationSetting, simulate
 from covey.protocols import peel
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
@@ -62,7 +62,7 @@ def test_processes_over_tls_publish_byte_for_byte_what_a_trusted_party_would(
     tables = {name: table for name, hand in hands.items() if (table := load_table(study, name, hand)) is not None}
     ideal = peel.ideal(study, tables)
     paths = write_hands(hands, tmp_path / "hands")
-    summary = simulate(study, paths, tmp_path / "out", Setting(seed=seed_of(1)))
+    summary = simulate(study, paths, tmp_path / "out", SimulationSetting(seed=seed_of(1)))
     expected = canonical_csv(arrange(ideal.release))
     for folder in (tmp_path / "out", *(tmp_path / "out" / name for name in hands)):
         assert (folder / "release.csv").read_bytes() == expected

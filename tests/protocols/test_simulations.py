@@ -18,7 +18,7 @@ from covey.errors import InputError, Unmet
 from covey.party.session.progress import Snapshot
 from covey.party.simulate.deal import seed_of
 from covey.party.simulate.demo import Demo, check
-from covey.party.simulate.processes import Setting, simulate
+from covey.party.simulate.processes import SimulationSetting, simulate
 from covey.study import Study
 
 
@@ -35,7 +35,7 @@ def test_processes_and_one_process_with_one_seed_are_the_same_run(tmp_path: Path
         seen.add((snapshot.party, snapshot.phase))
 
     out = tmp_path / "out"
-    summary = simulate(study, data, out, Setting(seed=seed_of(5), listener=watch)).describe()
+    summary = simulate(study, data, out, SimulationSetting(seed=seed_of(5), listener=watch)).describe()
     one = covey.simulate(study, data, seed=5)
     assert (out / "release.csv").read_text() == RELEASE
     assert summary["release_sha256"] == one.summary["release_sha256"]
@@ -56,7 +56,7 @@ def test_a_process_that_fails_ends_the_others_soon_and_is_named(tmp_path: Path) 
     Path(data["east"]).write_text("patient,age,sex,diagnosis\nP1,older-than-anyone,F,flu\n")
     begun = time.monotonic()
     with pytest.raises(InputError, match=r"party 'east': .*column 'age'") as told:
-        simulate(study, data, tmp_path / "out", Setting())
+        simulate(study, data, tmp_path / "out", SimulationSetting())
     assert "older-than-anyone" not in str(told.value)
     assert time.monotonic() - begun < 60
     assert not (tmp_path / "out" / "release.csv").exists()

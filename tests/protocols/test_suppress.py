@@ -25,7 +25,7 @@ from covey.party.audit.folders import audit
 from covey.party.audit.script import strays
 from covey.party.record.transcript import Entry
 from covey.party.simulate.in_process import simulate
-from covey.party.simulate.processes import Setting
+from covey.party.simulate.processes import SimulationSetting
 from covey.party.simulate.processes import simulate as simulate_processes
 from covey.protocols import find
 from covey.protocols.suppress.ideal import decide
@@ -145,7 +145,7 @@ def over_processes(name: str, encryption: str, folder: Path) -> None:
         lines = [",".join(frame), *(",".join(cells) for cells in zip(*frame.values(), strict=True))]
         (folder / f"{party}.csv").write_text("\n".join(lines) + "\n")
         data[party] = str(folder / f"{party}.csv")
-    simulate_processes(Study.load(folder / "study.toml"), data, folder / "out", Setting())
+    simulate_processes(Study.load(folder / "study.toml"), data, folder / "out", SimulationSetting())
     cells = [line.split(",") for line in (folder / "out" / "release.csv").read_text().splitlines()]
     release = pa.table({name: [row[place] for row in cells[1:]] for place, name in enumerate(cells[0])})
     assert suppressed(release, "alice", a) == list(due_a)

@@ -76,7 +76,7 @@ def test_masked_numbers_and_parts_are_uniform_to_the_others() -> None:
         await threshold_test.reaches(channel.at("test"), prepared, inputs[channel.me])
 
     outcomes = run_parties(dict.fromkeys("abc", role))
-    vectors = [heard(outcomes["a"], "b", threshold_test.Masked)[0].numbers.words]
+    vectors = [heard(outcomes["a"], "b", threshold_test.MaskedNumbers)[0].numbers.words]
     vectors += [heard(outcomes["a"], "b", threshold_test.Part)[0].parts.words]
     vectors += [message.shares.words for message in heard(outcomes["a"], "b", threshold_test.Dealt)]
     for vector in vectors:

@@ -29,7 +29,7 @@ class PartitionLoss(msgspec.Struct, frozen=True):
     c_avg: float
 
 
-class Figures(msgspec.Struct, frozen=True):
+class PartitionFigures(msgspec.Struct, frozen=True):
     """The figures of a release; classes are counted as a reader sees them, by their labels."""
 
     rows: int
@@ -40,7 +40,7 @@ class Figures(msgspec.Struct, frozen=True):
     loss: PartitionLoss
 
 
-def figures(built: Built, partition: Partition) -> Figures:
+def figures(built: Built, partition: Partition) -> PartitionFigures:
     """Computes all figures from the classes alone."""
     problem, sizes = built.problem, partition.sizes()
     withheld = problem.records - int(sizes.sum())
@@ -58,7 +58,7 @@ def figures(built: Built, partition: Partition) -> Figures:
             whole &= tree.missing is not None
         suppressed += int(sizes[whole].sum())
     cells = problem.columns * max(problem.records, 1)
-    return Figures(
+    return PartitionFigures(
         rows=int(sizes.sum()),
         withheld=withheld,
         k_reached=int(seen.min(initial=problem.records)),

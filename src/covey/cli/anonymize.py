@@ -55,14 +55,14 @@ def anonymize(
 
     Example: covey anonymize study.toml --data clinic.csv --out out --algorithm mondrian
     """
-    from covey.cli.waiting import Waiting
+    from covey.cli.waiting import ProgressDisplay
     from covey.publish import anonymize as publish
     from covey.study import Study
 
     agreed = Study.load(study)
     options = read_options(algorithm, option or [])
     try:
-        with Waiting() as progress:
+        with ProgressDisplay() as progress:
             release = publish(
                 encoded(data, encoding), agreed, algorithm, seed=seed, budget=budget, threads=threads, explain=explain,
                 options=options, progress=progress,

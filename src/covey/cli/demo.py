@@ -42,14 +42,14 @@ def demo(
     """
     from covey.cli.display import Display
     from covey.party.simulate.demo import DEFAULT, check, prepare
-    from covey.party.simulate.processes import Setting, simulate
+    from covey.party.simulate.processes import SimulationSetting, simulate
 
     ready = prepare(protocol or DEFAULT, out)
     if not as_json:
         _introduce(ready)
     try:
         with Display() as display:
-            summary = simulate(ready.study, ready.data, out, Setting(listener=display.show))
+            summary = simulate(ready.study, ready.data, out, SimulationSetting(listener=display.show))
     except KeyboardInterrupt:
         raise Aborted("interrupted; nothing was released", resumable=False) from None
     verified = check(ready, out)

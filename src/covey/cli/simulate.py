@@ -69,7 +69,9 @@ def simulate(
                 ).figures  # fmt: skip
             else:
                 key = None if seed is None else seed_of(seed)
-                summary = many.simulate(agreed, given, out, many.Setting(key, late, wide, display.show, display.notice))
+                summary = many.simulate(
+                    agreed, given, out, many.SimulationSetting(key, late, wide, display.show, display.notice)
+                )
     except KeyboardInterrupt:
         raise Aborted("interrupted; nothing was released", resumable=False) from None
     except Unmet as error:

@@ -13,7 +13,7 @@ _PATIENCE = 2.0  # seconds without a word
 _BETWEEN_LINES = 10.0
 
 
-class Waiting:
+class ProgressDisplay:
     """Shows on stderr how far a computation is; call it with the step's name and the part that is done."""
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class Waiting:
         self._said = -_BETWEEN_LINES
         self._bar: Progress | None = None
 
-    def __enter__(self) -> Waiting:
+    def __enter__(self) -> ProgressDisplay:
         return self
 
     def __exit__(

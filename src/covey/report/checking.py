@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from covey.judge import Requirement
-from covey.report.findings import Findings
+from covey.report.findings import ReleaseFindings
 from covey.report.markup import Markup, join, named, tag
 from covey.report.material import Material
 from covey.summary import Summary
 
 
-def checking(material: Material, findings: Findings | None) -> Markup:
+def checking(material: Material, findings: ReleaseFindings | None) -> Markup:
     """The judge's list, signatures, and commands."""
     parts = [tag("h2", "How to check it")]
     if findings is not None:

@@ -39,7 +39,7 @@ class Bin:
 
 
 @dataclass(frozen=True)
-class Compared:
+class ColumnComparison:
     """One column, before and after."""
 
     name: str
@@ -47,7 +47,7 @@ class Compared:
     bins: tuple[Bin, ...]
 
 
-def compare(records: Table, released: Released, release: Data) -> tuple[Compared, ...]:
+def compare(records: Table, released: Released, release: Data) -> tuple[ColumnComparison, ...]:
     """Every released column that the records have, in the study's order."""
     known = {cells.column.name: cells for cells in (*released.quasi, *released.sensitive)}
     plain = [column.published for column in records.study.released if column.name not in known]
@@ -68,7 +68,7 @@ def compare(records: Table, released: Released, release: Data) -> tuple[Compared
             bins = _carried(carried[column.name], rows[column.name])
         else:
             continue
-        found.append(Compared(column.name, str(column.role), bins))
+        found.append(ColumnComparison(column.name, str(column.role), bins))
     return tuple(found)
 
 

@@ -38,7 +38,7 @@ class SizeRange:
 
 
 @dataclass(frozen=True)
-class Findings:
+class ReleaseFindings:
     """The findings on a release."""
 
     verdict: Verdict
@@ -49,7 +49,7 @@ class Findings:
     """The smallest first."""
 
 
-def examine(release: Data, study: Study, withheld: int, verdict: Verdict | None = None) -> Findings:
+def examine(release: Data, study: Study, withheld: int, verdict: Verdict | None = None) -> ReleaseFindings:
     """Judges the release, unless it has been judged, and looks at its columns and classes.
 
     Raises InputError if the release does not fit the study.
@@ -57,7 +57,7 @@ def examine(release: Data, study: Study, withheld: int, verdict: Verdict | None 
     verdict = verdict or verify(release, study)
     released = read_release(connect(release), study, with_plain=False)
     costs = sorted((_cost(cells, released, withheld) for cells in released.quasi), key=lambda each: -each.loss)
-    return Findings(verdict, released, tuple(costs), class_sizes(released.sizes, study.privacy.k))
+    return ReleaseFindings(verdict, released, tuple(costs), class_sizes(released.sizes, study.privacy.k))
 
 
 def class_sizes(sizes: Longs, k: int) -> tuple[SizeRange, ...]:

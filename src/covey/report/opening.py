@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from covey.report import spelling
-from covey.report.findings import Findings
+from covey.report.findings import ReleaseFindings
 from covey.report.markup import Markup, join, listed, named, tag
 from covey.report.material import Material
 from covey.study import Study
@@ -24,7 +24,7 @@ class Answer:
     reasons: tuple[str, ...] = ()
 
 
-def answer(material: Material, findings: Findings | None, unreadable: str | None) -> Answer:
+def answer(material: Material, findings: ReleaseFindings | None, unreadable: str | None) -> Answer:
     """May it be released? No if anything that can be checked is wrong; yes only if the judge has said so."""
     summary = material.summary
     if summary is None:
@@ -49,7 +49,7 @@ def answer(material: Material, findings: Findings | None, unreadable: str | None
     )
 
 
-def _wrong(material: Material, findings: Findings | None, unreadable: str | None) -> Iterator[str]:
+def _wrong(material: Material, findings: ReleaseFindings | None, unreadable: str | None) -> Iterator[str]:
     if material.altered:
         yield "The release in this folder is not the one of this run: its SHA-256 is another than in summary.json."
     if _is_another_study(material):
@@ -73,7 +73,7 @@ def _why_not(study: Study | None) -> str:
     return "The release is a table of counts, which the judge of records cannot read; the parties signed its figures."
 
 
-def opening(material: Material, findings: Findings | None, unreadable: str | None) -> Markup:
+def opening(material: Material, findings: ReleaseFindings | None, unreadable: str | None) -> Markup:
     """The title, the answer, the figures, and who took part."""
     given = answer(material, findings, unreadable)
     reasons = (
@@ -117,7 +117,7 @@ def _scene(material: Material) -> str:
     return "The report of one owner's table."
 
 
-def _tiles(summary: Summary, findings: Findings | None) -> Iterator[Markup]:
+def _tiles(summary: Summary, findings: ReleaseFindings | None) -> Iterator[Markup]:
     verdict = None if findings is None else findings.verdict
     k = summary.k_reached if verdict is None else verdict.k
     if k is not None:
@@ -140,7 +140,7 @@ def _tiles(summary: Summary, findings: Findings | None) -> Iterator[Markup]:
         yield _tile("highest risk", spelling.share(risk.highest), f"on average {spelling.share(risk.average)}")
 
 
-def _diversity(summary: Summary, findings: Findings | None) -> Iterator[Markup]:
+def _diversity(summary: Summary, findings: ReleaseFindings | None) -> Iterator[Markup]:
     """l as the judge found it, in the column where it is least."""
     asked = "not asked" if summary.l is None else f"asked: {spelling.level(summary.l)}"
     reached, where = summary.l_reached, ""
@@ -153,7 +153,7 @@ def _diversity(summary: Summary, findings: Findings | None) -> Iterator[Markup]:
         yield _tile("l, diversity", spelling.level(reached), join([asked, named(where)]))
 
 
-def _of_all(summary: Summary, findings: Findings | None) -> str:
+def _of_all(summary: Summary, findings: ReleaseFindings | None) -> str:
     if findings is None or not summary.rows or summary.suppressed_cells is None:
         return ""
     return f"{spelling.share(summary.suppressed_cells / (summary.rows * len(findings.columns)))} of the quasi cells"

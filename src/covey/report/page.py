@@ -12,7 +12,7 @@ from covey.report import pictures
 from covey.report.charts import PATTERNS, CurvePoint
 from covey.report.checking import checking
 from covey.report.distribution import compare
-from covey.report.findings import Findings, examine, risk_before
+from covey.report.findings import ReleaseFindings, examine, risk_before
 from covey.report.learned import learned
 from covey.report.markup import Markup, join, listed, prose, tag
 from covey.report.material import Material
@@ -33,7 +33,7 @@ _CAUTION = (
 class _Looked:
     """The judge's findings, or the reason why there is no verdict."""
 
-    findings: Findings | None = None
+    findings: ReleaseFindings | None = None
     unreadable: str | None = None
 
 
@@ -67,7 +67,7 @@ def _unplaced(sentence: str, release: Data) -> str:
     return sentence.replace(str(release), release.name) if isinstance(release, Path) else sentence
 
 
-def _pictures(material: Material, summary: Summary, findings: Findings) -> list[Markup]:
+def _pictures(material: Material, summary: Summary, findings: ReleaseFindings) -> list[Markup]:
     k = summary.k or 1
     records = material.records
     points: tuple[CurvePoint, ...] = ()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from covey.judge import Risks
 from covey.report import spelling
 from covey.report.charts import Bar, CurvePoint, bars, curve, folded, legend
-from covey.report.distribution import Compared
+from covey.report.distribution import ColumnComparison
 from covey.report.findings import ColumnLoss, SizeRange
 from covey.report.markup import Markup, join, named, tag
 from covey.summary import Phase, Summary
@@ -49,7 +49,7 @@ def _in_classes(sizes: SizeRange) -> str:
     return f"{spelling.count(sizes.classes)}; {spelling.count(sizes.rows)}"
 
 
-def changes(columns: Sequence[Compared], whose: str, after: str) -> Markup:
+def changes(columns: Sequence[ColumnComparison], whose: str, after: str) -> Markup:
     """Each column before and after; the longest bar of a column fills its width."""
     return join([
         tag("h2", "Each column before and after"),
@@ -65,7 +65,7 @@ def changes(columns: Sequence[Compared], whose: str, after: str) -> Markup:
     ])  # fmt: skip
 
 
-def _change(column: Compared) -> Markup:
+def _change(column: ColumnComparison) -> Markup:
     longest = max((max(each.before, each.after) for each in column.bins), default=0.0) or 1.0
     lines = [
         Bar(

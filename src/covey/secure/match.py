@@ -74,7 +74,7 @@ class Reply(Message, tag="match.reply"):
     tags: bytes
 
 
-class Result(Chunk[bytes], tag="match.result"):
+class MatchResult(Chunk[bytes], tag="match.result"):
     """The asker's findings, eight places to a byte."""
 
     matches: bytes
@@ -97,12 +97,12 @@ async def matches(channel: Channel, mine: Sequence[Text], *, receiver: str | Non
     if channel.me == asker:
         found = await ask(channel, peer, place, mine)
         if receiver is None:
-            await channel.at("result").send_bits(peer, Result, found)
+            await channel.at("result").send_bits(peer, MatchResult, found)
         return found
     await answer(channel, peer, place, mine)
     if receiver is not None:
         return None
-    return await channel.at("result").receive_bits(peer, Result, len(mine))
+    return await channel.at("result").receive_bits(peer, MatchResult, len(mine))
 
 
 class PointMap:

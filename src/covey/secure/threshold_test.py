@@ -40,7 +40,7 @@ class Dealt(Chunk[Elements31], tag="reach.dealt"):
     shares: Elements31
 
 
-class Masked(Chunk[Elements31], tag="reach.masked"):
+class MaskedNumbers(Chunk[Elements31], tag="reach.masked"):
     """The sender's numbers less its part of the masks: uniform to everyone else."""
 
     numbers: Elements31
@@ -177,7 +177,7 @@ async def open_products(channel: Channel, prepared: Prepared, mine: Words, *, to
 
 async def _products(channel: Channel, prepared: Prepared, mine: Words) -> Words:
     """This party's shares, of the high degree, of the products: opens the masked sums."""
-    opened = await shares.open_total(channel, Masked, Elements31, F31.subtract(mine, prepared.mask))
+    opened = await shares.open_total(channel, MaskedNumbers, Elements31, F31.subtract(mine, prepared.mask))
     return multiply_out(prepared, opened)
 
 

@@ -142,7 +142,7 @@ class Attack:
 
 
 @dataclass(frozen=True)
-class Loss:
+class ProtocolLoss:
     """The loss of one protocol on the split in two."""
 
     way: str
@@ -259,14 +259,14 @@ def _attacks(setting: Setting, data: Dataset, scale: Scale) -> Iterator[Attack]:
             yield Attack(name, holders, attack.score(*attack.alike(sights, 16), truth))
 
 
-def _beside(setting: Setting, data: Dataset, scale: Scale) -> Iterator[Loss]:
+def _beside(setting: Setting, data: Dataset, scale: Scale) -> Iterator[ProtocolLoss]:
     rows = scale.rows[-1] if setting.quick else scale.rows[-2]
     for k in scale.ks:
         for way, (protocol, options) in WAYS.items():
             setting.tell(f"{way}, n = {rows:,}, k = {k}")
             figures = _split(data, protocol, k, 2, rows, options=options).ideal().figures
             if figures is not None:
-                yield Loss(way, k, float(figures.loss["lm"] or 0), figures.classes)
+                yield ProtocolLoss(way, k, float(figures.loss["lm"] or 0), figures.classes)
 
 
 def _runs(setting: Setting, data: Dataset, scale: Scale) -> Iterator[FormRun]:
@@ -278,7 +278,11 @@ def _runs(setting: Setting, data: Dataset, scale: Scale) -> Iterator[FormRun]:
 
 
 def _tables(
-    costs: list[ClearSearch], losses: list[ClearSearch], attacks: list[Attack], beside: list[Loss], runs: list[FormRun]
+    costs: list[ClearSearch],
+    losses: list[ClearSearch],
+    attacks: list[Attack],
+    beside: list[ProtocolLoss],
+    runs: list[FormRun],
 ) -> tuple[ResultTable, ...]:
     return (
         ResultTable.of("Figures 7 and 8 in form, columns split in two", costs, {
@@ -304,7 +308,7 @@ def _tables(
 
 
 def _claims(
-    costs: list[ClearSearch], losses: list[ClearSearch], attacks: list[Attack], beside: list[Loss]
+    costs: list[ClearSearch], losses: list[ClearSearch], attacks: list[Attack], beside: list[ProtocolLoss]
 ) -> Iterator[Claim]:
     rates, sweeps = [each.calls / each.n for each in costs], [each.sweeps for each in costs]
     yield Claim(

@@ -37,7 +37,7 @@ Address = tuple[str, str, int]
 
 
 @dataclass(frozen=True)
-class Read:
+class ReadLetter:
     """A letter in the journal."""
 
     place: Place
@@ -54,7 +54,7 @@ class _State:
     kept: bool = False
     said: dict[Address, bytes] = field(default_factory=dict)
     heard: dict[Address, bytes] = field(default_factory=dict)
-    by_sender: dict[str, list[Read]] = field(default_factory=dict)
+    by_sender: dict[str, list[ReadLetter]] = field(default_factory=dict)
     gone: dict[str, str] = field(default_factory=dict)
     whole: bool = True
 
@@ -159,7 +159,7 @@ class Journal:
         before = self._held.heard.get(address)
         if before is None:
             if self._held.whole and self.size + letter.raw.nbytes <= self.limit:
-                self._keep(address, Read(self._add(Received.of(letter.raw)), letter.digest))
+                self._keep(address, ReadLetter(self._add(Received.of(letter.raw)), letter.digest))
             else:
                 heard = Heard(*address, letter.digest)
                 self._add(heard)
@@ -179,7 +179,7 @@ class Journal:
         read = self._held.by_sender.get(sender, [])
         return self._letter(read[place]) if place < len(read) else None
 
-    def _letter(self, read: Read) -> bytes:
+    def _letter(self, read: ReadLetter) -> bytes:
         record = records.DECODER.decode(self._open.read(read.place))
         if not isinstance(record, Received):
             raise InputError(f"{self.path}: a record is not what it was; restore it, or begin anew")
@@ -266,7 +266,7 @@ class Journal:
     def _add(self, record: Record) -> Place:
         return self._open.append(records.ENCODER.encode(record))
 
-    def _keep(self, address: Address, read: Read) -> None:
+    def _keep(self, address: Address, read: ReadLetter) -> None:
         self._held.heard[address] = read.digest
         self._held.by_sender.setdefault(address[0], []).append(read)
 
@@ -287,7 +287,7 @@ class Journal:
         elif isinstance(record, Received):
             letter = read_letter(record.raw)
             header = letter.header
-            self._keep((header.sender, header.step, header.number), Read(place, letter.digest))
+            self._keep((header.sender, header.step, header.number), ReadLetter(place, letter.digest))
         elif isinstance(record, Heard):
             self._hear(record)
         elif isinstance(record, Sent):

@@ -39,7 +39,7 @@ GRACE_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
-class Setting:
+class SimulationSetting:
     """The setting of a simulation."""
 
     seed: Secret | None = None
@@ -49,7 +49,7 @@ class Setting:
     notice: Callable[[str], None] = lambda sentence: None
 
 
-def simulate(study: Study, data: Mapping[str, str], out: Path, setting: Setting) -> Summary:
+def simulate(study: Study, data: Mapping[str, str], out: Path, setting: SimulationSetting) -> Summary:
     """Runs every party as a process and returns the joint summary.
 
     Raises what stopped the first party that failed; what each party had learned by then is in its folder.
@@ -67,7 +67,7 @@ def simulate(study: Study, data: Mapping[str, str], out: Path, setting: Setting)
     return _join(prepared, folder)
 
 
-def _survey(study: Study, data: Mapping[str, str], out: Path, setting: Setting) -> Summary:
+def _survey(study: Study, data: Mapping[str, str], out: Path, setting: SimulationSetting) -> Summary:
     """Runs a study of respondents, who are thousands, in this process."""
     bandwidth = float("inf") if setting.bandwidth is None else setting.bandwidth
     made = in_process.simulate(
@@ -107,7 +107,7 @@ def free_ports(count: int) -> list[int]:
         return ports
 
 
-def _order(study: Study, party: str, data: Mapping[str, str], out: Path, setting: Setting) -> Order:
+def _order(study: Study, party: str, data: Mapping[str, str], out: Path, setting: SimulationSetting) -> Order:
     return Order(
         study=str(study.path),
         party=party,
@@ -121,7 +121,7 @@ def _order(study: Study, party: str, data: Mapping[str, str], out: Path, setting
     )
 
 
-async def _supervise(orders: list[Order], setting: Setting) -> None:
+async def _supervise(orders: list[Order], setting: SimulationSetting) -> None:
     """Starts the parties and sees them to their end. Raises the most telling failure."""
     failures: dict[str, CoveyError] = {}
     first_failure = asyncio.Event()
@@ -167,7 +167,7 @@ async def _start(orders: list[Order]) -> list[asyncio.subprocess.Process]:
     return processes
 
 
-async def _follow(party: str, process: asyncio.subprocess.Process, setting: Setting) -> CoveyError | None:
+async def _follow(party: str, process: asyncio.subprocess.Process, setting: SimulationSetting) -> CoveyError | None:
     """Passes a party's events on until it ends; its failure, if it failed."""
     last = Event()
     if process.stdout is not None:

@@ -17,7 +17,7 @@ from covey.protocols.collect.answers import Layout
 from covey.protocols.collect.dealt_committee import Key as DealtKey
 from covey.protocols.collect.line import cut_line
 from covey.protocols.collect.parameters import Parameters, trees_of
-from covey.protocols.collect.release import Line, Release
+from covey.protocols.collect.release import ReleasePhase, RespondentOrder
 from covey.protocols.collect.zero_test import Tester
 from covey.protocols.protocol import Attendance, Result, Seat
 from covey.secure.declare import Leakage
@@ -25,7 +25,7 @@ from covey.wire import gather
 
 
 @dataclass(frozen=True)
-class Answered:
+class CollectedAnswers:
     """The collector's state before anything is opened: keys, and the answers of those who gave one."""
 
     enrolment: keys.Enrolment
@@ -68,13 +68,13 @@ async def collector(seat: Seat) -> Result:
     nodes = await bounds.find(tester, layout, trees, sums, line.sizes.tolist())
 
     seat.pace.phase("release")
-    release = Release(seat, parameters, layout, trees, enrolment, tester, given)
+    release = ReleasePhase(seat, parameters, layout, trees, enrolment, tester, given)
     made = await release.make(line, nodes, respondents)
     await tester.dismiss()
     return made
 
 
-async def prepare(seat: Seat, parameters: Parameters, layout: Layout) -> Answered:
+async def prepare(seat: Seat, parameters: Parameters, layout: Layout) -> CollectedAnswers:
     """Runs everything up to the answers. Nothing has been opened when this returns, or fails."""
     respondents = len(seat.channel.peers)
     seat.pace.phase("keys")
@@ -97,7 +97,7 @@ async def prepare(seat: Seat, parameters: Parameters, layout: Layout) -> Answere
     both = await read_answers(seat, parameters, layout, enrolment, made, key)
     if len(both) < parameters.k:
         raise Unmet(f"fewer than k = {parameters.k} respondents answered; nothing can be released")
-    return Answered(
+    return CollectedAnswers(
         replace(enrolment, handles=tuple(both)),
         [given for given, _ in both.values()],
         [position for _, position in both.values() if position is not None],
@@ -172,7 +172,7 @@ def check_positions(
 
 async def divide(
     seat: Seat, parameters: Parameters, layout: Layout, tester: Tester, positions: Longs, given: Sequence[Ciphertexts]
-) -> tuple[Line, list[Ciphertexts]]:
+) -> tuple[RespondentOrder, list[Ciphertexts]]:
     """The classes, diverse if the study asks for it, and the sums of their members' marks."""
     order = np.argsort(positions, kind="stable").astype(np.int64)
     places = positions[order]
@@ -182,7 +182,7 @@ async def divide(
         seat.book.learns(leakage.DISTINCT if parameters.diversity == "distinct" else leakage.DIVERSE)
         group, sums, short = await diversity.settle(tester, parameters, layout, places, group, sums)
         seat.book.learns(leakage.MERGED, short=short)
-    return Line(order, places, group), sums
+    return RespondentOrder(order, places, group), sums
 
 
 def _note(seat: Seat, line: tuple[Leakage, dict[str, object]]) -> None:

@@ -32,7 +32,7 @@ LETTERS = 3
 MOST_TRUSTEES = 31
 
 
-class Enrolled(Message, tag="collect.enrolled"):
+class RespondentKey(Message, tag="collect.enrolled"):
     """A respondent's key for letters, and the proof that it knows the secret."""
 
     key: Point
@@ -143,7 +143,7 @@ async def enrol(
     """
 
     async def key_of(name: str) -> Point:
-        message = await channel.at("enrol").receive(name, Enrolled)
+        message = await channel.at("enrol").receive(name, RespondentKey)
         if not proof.holds(message.knows, message.key, *_context(channel), name):
             raise PeerError(party=name, step="enrol", reason="it does not prove that it knows its key")
         return message.key
@@ -183,7 +183,7 @@ async def join(channel: Channel, hub: str) -> Membership:
     """A respondent's part."""
     own = KeyShare(channel.rng.stream("collect", "letters"))
     knows = own.prove(channel.rng.stream("collect", "knows"), *_context(channel), channel.me)
-    await channel.at("enrol").send(hub, Enrolled(own.public, knows))
+    await channel.at("enrol").send(hub, RespondentKey(own.public, knows))
     welcome = await channel.at("welcome").receive(hub, Welcome)
     _check(channel, hub, welcome, own)
     trustee = None

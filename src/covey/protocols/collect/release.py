@@ -23,7 +23,7 @@ from covey.wire import gather
 
 
 @dataclass(frozen=True)
-class Line:
+class RespondentOrder:
     """The respondents in the order of their positions, with their positions and their classes."""
 
     order: Longs
@@ -37,7 +37,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Release:
+class ReleasePhase:
     """The last phase: every respondent is told its class, approves, and hands in its row."""
 
     seat: Seat
@@ -48,7 +48,7 @@ class Release:
     tester: Tester
     given: Sequence[Ciphertexts]
 
-    async def make(self, line: Line, nodes: Ints, respondents: int) -> Result:
+    async def make(self, line: RespondentOrder, nodes: Ints, respondents: int) -> Result:
         """The released table. Raises Unmet if no class has k members left."""
         seat, trees, study = self.seat, tuple(self.trees), self.seat.study
         assembly = submit.Assembly(seat.channel.at("release"), self.parameters, study, self.enrolment, seat.attendance)

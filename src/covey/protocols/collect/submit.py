@@ -59,7 +59,7 @@ class Company(Message, tag="collect.company"):
     keys: Annotated[list[Point], Meta(max_length=LARGEST_CLASS)]
 
 
-class Onions(Batch, tag="collect.onions"):
+class ClassOnions(Batch, tag="collect.onions"):
     """Rows in their layers, of equal length."""
 
 
@@ -131,7 +131,7 @@ class Member:
         for depth, place in reversed(list(enumerate(own.mixers))):
             key = own.keys.slice(place, place + 1)
             wrapped = seal(wrapped.rows(), key, at.rng.stream("onion", depth), *context, depth)
-        await batches.send(at.at("in"), self.hub, Onions, wrapped)
+        await batches.send(at.at("in"), self.hub, ClassOnions, wrapped)
 
     async def _mix(self, at: Channel) -> None:
         own = self.own
@@ -140,9 +140,9 @@ class Member:
             raise self._refused("we are to mix where it is not our turn, or a second time")
         depth, self.mixed = own.mixers.index(place), True
         size = row_size(self.parameters, len(own.mixers) - depth)
-        batch = await batches.receive(at.at("pass"), self.hub, Onions, len(own.keys), size)
+        batch = await batches.receive(at.at("pass"), self.hub, ClassOnions, len(own.keys), size)
         mixed = peel(at, self.hub, batch, self.membership.letters, (*_context(at, own), depth))
-        await batches.send(at.at("pass"), self.hub, Onions, permuted(mixed, at.rng.stream("order")))
+        await batches.send(at.at("pass"), self.hub, ClassOnions, permuted(mixed, at.rng.stream("order")))
 
     def _refused(self, reason: str) -> PeerError:
         return self.channel.refusal(self.hub, reason)
@@ -207,13 +207,13 @@ class Assembly:
         await self._channel.at("company", step).send(name, task)
 
     async def _take(self, size: int, name: str) -> Sealed:
-        return await batches.receive(self._at[name].at("in"), name, Onions, 1, size)
+        return await batches.receive(self._at[name].at("in"), name, ClassOnions, 1, size)
 
     async def _pass(self, batch: Sealed, size: int, mixer: str) -> Sealed:
         await self._tell(mixer, Company("mix", []))
         at = self._at[mixer].at("pass")
-        await batches.send(at, mixer, Onions, batch)
-        return await batches.receive(at, mixer, Onions, len(batch), size)
+        await batches.send(at, mixer, ClassOnions, batch)
+        return await batches.receive(at, mixer, ClassOnions, len(batch), size)
 
     def _open(self, batch: Sealed, own: Class, last: str) -> list[list[str]]:
         try:

@@ -38,7 +38,7 @@ Label = Annotated[str, Meta(max_length=1024)]
 Labels = Annotated[list[Label], Meta(max_length=256)]
 
 
-class Ready(Message, tag="federate.ready"):
+class ClassCount(Message, tag="federate.ready"):
     """The number of classes that there will be."""
 
     classes: Count
@@ -130,8 +130,8 @@ async def send_boxes(channel: Channel, own: OwnUsers, shown: Sequence[Group], re
 
 async def receive_classes(channel: Channel, params: Parameters) -> int:
     """The number of classes that the providers announce. Raises PeerError where they differ."""
-    classes = (await channel.receive(params.first, Ready, patience=DIVISION_SECONDS)).classes
-    if (await channel.receive(params.second, Ready)).classes != classes or not classes:
+    classes = (await channel.receive(params.first, ClassCount, patience=DIVISION_SECONDS)).classes
+    if (await channel.receive(params.second, ClassCount)).classes != classes or not classes:
         reason = f"it announces another number of classes than {params.first!r}"
         raise PeerError(party=params.second, step=channel.step, reason=reason)
     if classes > len(params.population) // params.k:

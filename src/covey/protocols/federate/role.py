@@ -30,7 +30,7 @@ async def provider(seat: Seat) -> Result:
         leaves = await keep_exact_values(channel.at("exact"), pair, leaves)
 
     seat.pace.phase("release")
-    await channel.at("ready").send(params.recipient, delivery.Ready(len(leaves)))
+    await channel.at("ready").send(params.recipient, delivery.ClassCount(len(leaves)))
     await _approve(seat, params)
     if isinstance(pair, CountingPair):
         await delivery.send_release(channel.at("release"), pair, leaves, params.recipient)

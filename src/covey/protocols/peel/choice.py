@@ -54,13 +54,13 @@ class Columns(Chunk[bytes], tag="choice.columns"):
     columns: bytes
 
 
-class Sealed(Chunk[bytes], tag="choice.sealed"):
+class SealedAnswers(Chunk[bytes], tag="choice.sealed"):
     """An answer for each number that the chooser may have, each under a pad of its own."""
 
     bits: bytes
 
 
-class Answers(Chunk[bytes], tag="choice.answers"):
+class TestAnswers(Chunk[bytes], tag="choice.answers"):
     """The answers that the chooser read."""
 
     bits: bytes
@@ -128,9 +128,9 @@ class ObliviousTests:
         async def read() -> list[Bits]:
             answers, at = [], channel.at("tell")
             for piece, (_, pads) in zip(pieces, masked, strict=True):
-                sealed = await channel.receive_bits(self.peer, Sealed, len(piece) * (bound + 1))
+                sealed = await channel.receive_bits(self.peer, SealedAnswers, len(piece) * (bound + 1))
                 answers.append(np.asarray(sealed.reshape(-1, bound + 1)[np.arange(len(piece)), piece] ^ pads))
-                await at.send_bits(self.peer, Answers, answers[-1])
+                await at.send_bits(self.peer, TestAnswers, answers[-1])
             return answers
 
         return (await gather(pick(), read()))[1]
@@ -147,12 +147,12 @@ class ObliviousTests:
             at = channel.at("pick")
             for piece in pieces:
                 columns = await at.receive_all(self.peer, Columns, WIDTH * _octets(len(piece)))
-                await channel.send(self.peer, Sealed(self._sealed(columns, piece, bound)))
+                await channel.send(self.peer, SealedAnswers(self._sealed(columns, piece, bound)))
             return []
 
         async def hear() -> list[Bits]:
             at = channel.at("tell")
-            return [await at.receive_bits(self.peer, Answers, len(piece)) for piece in pieces]
+            return [await at.receive_bits(self.peer, TestAnswers, len(piece)) for piece in pieces]
 
         return (await gather(write(), hear()))[1]
 

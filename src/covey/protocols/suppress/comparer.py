@@ -6,12 +6,12 @@ import numpy as np
 
 from covey.arrays import Longs
 from covey.protocols.suppress.messages import CiphertextPart, TableVerdict
-from covey.protocols.suppress.run import Run, in_lanes
+from covey.protocols.suppress.run import HolderRun, in_lanes
 from covey.secure import listing
 from covey.wire import Channel
 
 
-async def answer(run: Run) -> bool:
+async def answer(run: HolderRun) -> bool:
     """Runs the phases that are needed; tells whether both tables together were k-anonymous as they stood."""
     await test(run)
     anonymous = (await run.channel.at("verdict").receive(run.peer, TableVerdict)).anonymous
@@ -20,7 +20,7 @@ async def answer(run: Run) -> bool:
     return anonymous
 
 
-async def test(run: Run) -> None:
+async def test(run: HolderRun) -> None:
     """Phase 1: one ciphertext for each of the two lists, which holds zero if it matches ours, count by count."""
     bounds, k = run.bounds, run.parameters.k
     run.seat.pace.phase("test", 2 * bounds.test_chunks)
@@ -51,7 +51,7 @@ async def test(run: Run) -> None:
     await channel.send(run.peer, CiphertextPart(b"".join(settled)))
 
 
-async def compare(run: Run) -> None:
+async def compare(run: HolderRun) -> None:
     """Phase 2: for each entry of the list one ciphertext for each place of its bin, zero where both make k."""
     bounds, layout, k = run.bounds, run.bounds.layout, run.parameters.k
     run.seat.pace.phase("compare", bounds.compare_chunks)

@@ -6,7 +6,7 @@ import numpy as np
 
 from covey.arrays import Bits, Longs
 from covey.protocols.suppress.messages import CiphertextPart, TableVerdict
-from covey.protocols.suppress.run import Run, in_lanes
+from covey.protocols.suppress.run import HolderRun, in_lanes
 from covey.secure import listing
 from covey.wire import Channel, gather
 
@@ -14,7 +14,7 @@ Entry = tuple[int, int]
 """The number of a tuple, and how many rows it counts for."""
 
 
-async def keep(run: Run, key: bytes, given_up: Bits, remaining: Longs) -> Bits:
+async def keep(run: HolderRun, key: bytes, given_up: Bits, remaining: Longs) -> Bits:
     """The rows that the keyholder keeps."""
     channel, own, k = run.channel, run.own, run.parameters.k
     anonymous = await test(run, key, remaining)
@@ -31,7 +31,7 @@ async def keep(run: Run, key: bytes, given_up: Bits, remaining: Longs) -> Bits:
     return kept
 
 
-async def test(run: Run, key: bytes, remaining: Longs) -> bool:
+async def test(run: HolderRun, key: bytes, remaining: Longs) -> bool:
     """Phase 1: tells whether both tables together are k-anonymous as they stand."""
     run.seat.pace.phase("test", 2 * run.bounds.test_chunks)
     for which, entries in enumerate(lists(run, remaining)):
@@ -42,7 +42,7 @@ async def test(run: Run, key: bytes, remaining: Longs) -> bool:
     return any(opened)
 
 
-def lists(run: Run, remaining: Longs) -> tuple[list[Entry], list[Entry] | None]:
+def lists(run: HolderRun, remaining: Longs) -> tuple[list[Entry], list[Entry] | None]:
     """The two lists of phase 1, filled up; None for one that holds nothing anyone knows.
 
     The rare tuples in the order of their spelling; and the same with the tuple that becomes rare by what is given up.
@@ -54,13 +54,13 @@ def lists(run: Run, remaining: Longs) -> tuple[list[Entry], list[Entry] | None]:
     return _filled(run, rare), _filled(run, both) if len(cut) else None
 
 
-def _filled(run: Run, tuples: Longs) -> list[Entry]:
+def _filled(run: HolderRun, tuples: Longs) -> list[Entry]:
     """Entries for these own tuples, and as many that stand for no tuple as make the public length."""
     entries = [(run.number(run.own.keys[each]), int(run.own.counts[each])) for each in tuples.tolist()]
     return entries + [(run.filler, run.parameters.k)] * (run.bounds.tested - len(entries))
 
 
-async def compare(run: Run, key: bytes, asked: Longs, remaining: Longs) -> Bits:
+async def compare(run: HolderRun, key: bytes, asked: Longs, remaining: Longs) -> Bits:
     """Phase 2: the tuples among these of which the comparer has enough rows."""
     layout, bounds = run.bounds.layout, run.bounds
     run.seat.pace.phase("compare", bounds.compare_chunks)
@@ -93,7 +93,7 @@ async def compare(run: Run, key: bytes, asked: Longs, remaining: Longs) -> Bits:
     return found[place]
 
 
-async def _send_list(run: Run, channel: Channel, entries: list[Entry] | None, chunk: int) -> None:
+async def _send_list(run: HolderRun, channel: Channel, entries: list[Entry] | None, chunk: int) -> None:
     """Each entry as one ciphertext of its tuple and k - 1 of its count: zeros for as many rows as there are."""
     k, length = run.parameters.k, run.bounds.tested if entries is None else len(entries)
 

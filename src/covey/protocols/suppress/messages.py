@@ -32,7 +32,7 @@ class Issued(Message, tag="suppress.issued"):
     key: IdentityKey
 
 
-class Sizes(Message, tag="suppress.sizes"):
+class TableSize(Message, tag="suppress.sizes"):
     """The sender's number of rows, and the hash of the parameters that the authority gave it."""
 
     rows: Count

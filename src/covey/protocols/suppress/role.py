@@ -16,7 +16,7 @@ from covey.protocols.suppress.layout import Bounds
 from covey.protocols.suppress.messages import (
     Issued,
     Offered,
-    Sizes,
+    TableSize,
     receive_rows,
     receive_tuples,
     require_sendable,
@@ -24,7 +24,7 @@ from covey.protocols.suppress.messages import (
     spell_rows,
 )
 from covey.protocols.suppress.parameters import AUTHORITY, Parameters
-from covey.protocols.suppress.run import FUNCTION, WORTH_WORKERS, Run
+from covey.protocols.suppress.run import FUNCTION, WORTH_WORKERS, HolderRun
 from covey.protocols.suppress.tuples import Classes, Kept, Labels, OwnTuples, ReleasedRows
 from covey.secure.sealing import ElGamal, Waters
 from covey.secure.workers import Workers
@@ -80,7 +80,7 @@ async def holder(seat: Seat) -> Result:
 
     seat.book.learns(leakage.KEPT, **leakage.numbers(parameters))
     async with Workers(FUNCTION, None if bounds.ciphertexts >= WORTH_WORKERS else 0) as workers:
-        run = Run(seat, parameters, channel, peer, own, known, bounds, workers, encryption)
+        run = HolderRun(seat, parameters, channel, peer, own, known, bounds, workers, encryption)
         if holds_key:
             keeps = await keyholder.keep(run, key, given_up, remaining)
             kept, told = await _tell_first(run, keeps, rows[peer])
@@ -116,7 +116,7 @@ async def _sizes(seat: Seat, channel: Channel, own: int, issued: Issued | None) 
         raise InputError(f"this party has more than {most:,} rows; raise rows_at_most in [study], for both parties")
     digest = bytes(32) if issued is None else issued.parameters.digest
     seat.book.learns(leakage.COUNTS, **leakage.numbers(Parameters.of(seat.study)))
-    theirs = (await channel.at("sizes").exchange(Sizes(own, digest)))[peer]
+    theirs = (await channel.at("sizes").exchange(TableSize(own, digest)))[peer]
     if theirs.parameters != digest:
         reason = f"it gave party {peer!r} other parameters than us, or {peer!r} says so"
         raise PeerError(party=AUTHORITY, step="issue", reason=reason)
@@ -156,7 +156,7 @@ async def _encryption(
     return ElGamal(public, secret), secret.reveal()
 
 
-async def _tell_first(run: Run, keeps: Bits, rows: int) -> tuple[ReleasedRows, Kept]:
+async def _tell_first(run: HolderRun, keeps: Bits, rows: int) -> tuple[ReleasedRows, Kept]:
     """The keyholder names what it keeps, and hears what the comparer keeps."""
     mine = ReleasedRows.of(run.own, keeps, run.seat.records)
     channel = run.channel.at("kept")
@@ -164,7 +164,7 @@ async def _tell_first(run: Run, keeps: Bits, rows: int) -> tuple[ReleasedRows, K
     return mine, Kept(await receive_tuples(channel, run.peer, run.seat.study, rows, 1), rows)
 
 
-async def _tell_last(run: Run, anonymous: bool, rows: int) -> tuple[ReleasedRows, Kept]:
+async def _tell_last(run: HolderRun, anonymous: bool, rows: int) -> tuple[ReleasedRows, Kept]:
     """The comparer keeps what it has k rows of, and what the keyholder keeps too.
 
     It says so only once it has seen that this is k-anonymous: or a verdict that is a lie would bring out every tuple.

@@ -27,7 +27,7 @@ FUNCTION = "covey.secure.listing:work"
 
 
 @dataclass(frozen=True)
-class Run:
+class HolderRun:
     """One holder's run, once both have shown their sizes and frequent tuples."""
 
     seat: Seat
