@@ -89,7 +89,7 @@ class Column:
         """The meaning of the column, for the study's hash."""
         hierarchy: object = None
         if isinstance(self.hierarchy, Hierarchy):
-            hierarchy = self.hierarchy.digest()
+            hierarchy = self.hierarchy.digest
         elif self.hierarchy is not None:
             hierarchy = self.hierarchy.describe()
         return {

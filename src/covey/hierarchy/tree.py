@@ -221,6 +221,7 @@ class Hierarchy:
         """Each leaf's labels from itself to the root, without the missing leaf."""
         return [tuple(self.labels[node] for node in self.up[:, leaf]) for leaf in range(self.leaves)]
 
+    @cached_property
     def digest(self) -> str:
         """A hash of what the tree says, independent of file and order."""
         lines = sorted("\x1f".join(path) for path in self.paths())

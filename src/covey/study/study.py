@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -134,7 +135,7 @@ class Study:
         own = self.party(party).columns or ()
         return tuple(column for column in self.columns if column.name in own or column.role is Role.KEY)
 
-    @property
+    @cached_property
     def study_hash(self) -> str:
         """SHA-256 of all that is agreed, but addresses and certificates.
 
@@ -162,7 +163,7 @@ class Study:
             "population": _sha256(self.files.get(str(self.options.get("population", "")))),
         })  # fmt: skip
 
-    @property
+    @cached_property
     def roster_hash(self) -> str:
         """SHA-256 of the parties' addresses and certificates."""
         certificate = {party.name: self._content(party.certificate) for party in self.parties}

@@ -84,7 +84,7 @@ def test_values_outside_the_tree_and_inner_labels_have_no_code() -> None:
 
 
 def test_rows_in_any_order_make_the_same_tree_for_the_hash() -> None:
-    assert Hierarchy.from_paths(PEOPLE).digest() == Hierarchy.from_paths(PEOPLE[::-1]).digest()
+    assert Hierarchy.from_paths(PEOPLE).digest == Hierarchy.from_paths(PEOPLE[::-1]).digest
 
 
 @pytest.mark.parametrize(
