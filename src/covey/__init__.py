@@ -5,6 +5,7 @@
     release.table, release.loss.lm, release.ledger, release.save("out/")
     covey.anonymize(frame, study, algorithm="peel")
     covey.verify(release.table, study)
+    covey.evaluate(release.table, study, original=frame, target="diagnosis")
 
 Names are loaded when they are first used, so that `import covey` is quick.
 """
@@ -18,6 +19,7 @@ from covey.version import __version__
 
 if TYPE_CHECKING:
     from covey.errors import Aborted, AccessError, CoveyError, InputError, PeerError, Unmet
+    from covey.evaluation import Evaluation, evaluate
     from covey.judge import Verdict, verify
     from covey.party.simulate.in_process import simulate
     from covey.publish import anonymize
@@ -28,6 +30,7 @@ __all__ = [
     "Aborted",
     "AccessError",
     "CoveyError",
+    "Evaluation",
     "InputError",
     "PeerError",
     "Release",
@@ -36,15 +39,18 @@ __all__ = [
     "Verdict",
     "__version__",
     "anonymize",
+    "evaluate",
     "simulate",
     "verify",
 ]
 
 _HOMES = {
+    "Evaluation": "covey.evaluation",
     "Release": "covey.release",
     "Study": "covey.study",
     "Verdict": "covey.judge",
     "anonymize": "covey.publish",
+    "evaluate": "covey.evaluation",
     "simulate": "covey.party.simulate.in_process",
     "verify": "covey.judge",
 }

@@ -29,7 +29,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"measures", "schema", "sources", "summary", "wire"}),
     frozenset({"guess", "secure", "study"}),
     frozenset({"judge", "table"}),
-    frozenset({"anonymizers", "check"}),
+    frozenset({"anonymizers", "check", "evaluation"}),
     frozenset({"protocols", "release", "report"}),
     frozenset({"party", "publish"}),
     frozenset({"bench"}),

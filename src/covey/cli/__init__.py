@@ -20,6 +20,7 @@ from covey.cli.check import check
 from covey.cli.demo import demo
 from covey.cli.doctor import doctor
 from covey.cli.export import export
+from covey.cli.evaluate import evaluate
 from covey.cli.forget import forget
 from covey.cli.new import new
 from covey.cli.plan import plan
@@ -48,6 +49,7 @@ app.command()(run)
 app.command()(simulate)
 app.command()(anonymize)
 app.command()(verify)
+app.command()(evaluate)
 app.command()(audit)
 app.command()(export)
 app.command()(forget)

@@ -1,0 +1,20 @@
+"""Evaluation of a release: what it is good for, and how exposed people are beyond k.
+
+evaluate       the questions in order, and two sentences of verdict
+axes           each released column beside the original's: one row of places, a label covers a stretch of them
+queries        errors of random COUNT queries
+distributions  one- and two-way tables
+prediction     classifiers trained on the release and tested on originals that were held back
+statistics     means and regression coefficients with intervals
+population     population uniques by four estimators, and the chance of finding a person in a population
+disclosure     what a class tells of its members' sensitive values
+linkage        a record-linkage attack by nearest neighbours, carried out
+findings       the figures, as one structure
+
+Everything is computed where the original rows are; only figures leave.
+"""
+
+from covey.evaluation.evaluate import evaluate
+from covey.evaluation.findings import Evaluation
+
+__all__ = ["Evaluation", "evaluate"]

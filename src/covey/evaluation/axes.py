@@ -1,0 +1,141 @@
+"""Each released column beside the original's: its values stand in a row, and a label covers a stretch of them.
+
+A released cell is read as uniform over the values below its label, as papers on generalization do: over the leaves of
+its hierarchy, or over the values that occur where a column is published in intervals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from covey.arrays import Bits, Floats, Ints, Longs
+from covey.cells import MISSING, day, number
+from covey.hierarchy import Interval
+from covey.judge.original import Original, spans
+from covey.judge.released import Released
+from covey.judge.tuples import Cells
+from covey.schema import Column, Role
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One column of both tables; codes are per distinct row, `first` and `last` per released label."""
+
+    column: Column
+    released: Ints
+    original: Ints  # the place of each distinct original row
+    first: Ints
+    last: Ints
+    width: int
+    values: tuple[str, ...]  # of each place; a place whose value does not occur may be unnamed
+
+    @property
+    def name(self) -> str:
+        return self.column.name
+
+    @property
+    def ordered(self) -> bool:
+        """True for numbers and dates, whose neighbours are alike."""
+        return self.column.kind != "text"
+
+    def shares(self, chosen: Floats) -> Floats:
+        """For each released label the mean over its places of `chosen`; a label without places has none."""
+        total = np.concatenate([[0.0], np.cumsum(chosen)])
+        size = np.maximum(self.last - self.first + 1, 0)
+        found: Floats = (total[self.first + size] - total[self.first]) / np.maximum(size, 1)
+        return found
+
+    def numbers(self) -> Floats | None:
+        """Each place's number (a date is its day); None if the column has text. Missing values are NaN."""
+        if self.column.kind == "text":
+            return None
+        read = _day if self.column.kind == "date" else _number
+        found = np.array([read(value) for value in self.values])
+        return None if np.isnan(found).all() else found
+
+    def midpoints(self) -> tuple[Floats, Floats] | None:
+        """Numbers per released label (the middle of its places) and per place; missing ones are NaN."""
+        numbers = self.numbers()
+        if numbers is None:
+            return None
+        known = np.isfinite(numbers).astype(float)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return self.shares(np.nan_to_num(numbers)) / self.shares(known), numbers
+
+    def runs(self, most: int) -> Longs:
+        """Places gathered into runs of neighbours that about as many rows have, where there are more places.
+
+        Finer steps than the rows can fill would compare chance, not distributions.
+        """
+        if self.width <= most:
+            return np.arange(self.width)
+        counted = np.bincount(self.original, minlength=self.width)
+        below = np.cumsum(counted) - counted / 2
+        run: Longs = np.minimum((below / max(counted.sum(), 1) * most).astype(np.int64), most - 1)
+        return run
+
+    def spread(self, run: Longs) -> Floats:
+        """Labels x runs: the part of each label's places in each run."""
+        parts = np.zeros((len(self.first), int(run.max()) + 1))
+        for number_ in range(parts.shape[1]):
+            parts[:, number_] = self.shares((run == number_).astype(float))
+        return parts
+
+
+def axes(released: Released, original: Original) -> list[Axis]:
+    """The columns of the release whose values can be compared; plain columns stay as they are and are left out."""
+    found = [_generalized(cells, original) for cells in released.quasi]
+    return [*found, *(_exact(cells, original) for cells in released.sensitive)]
+
+
+def _generalized(cells: Cells, original: Original) -> Axis:
+    (own,) = original.table.of([cells.column])
+    place = spans(cells, original.table)
+    values = [""] * place.width
+    for label, where in zip(own.labels, place.place.tolist(), strict=True):
+        values[where] = label
+    if not isinstance(cells.column.hierarchy, Interval):
+        seen = [label for label, used in zip(own.labels, _used(own), strict=True) if used]
+        values = list(cells.column.tree(seen).labels[: place.width])
+    return Axis(cells.column, cells.codes, place.place[own.codes], place.first, place.last, place.width, tuple(values))
+
+
+def _used(own: Cells) -> Bits:
+    used = np.zeros(len(own.labels), dtype=bool)
+    used[own.codes] = True
+    return used
+
+
+def _exact(cells: Cells, original: Original) -> Axis:
+    """A column that is published as it is: every label is one place."""
+    (own,) = original.table.of([cells.column])
+    place_of = {label: place for place, label in enumerate(_in_order(cells.column, [*cells.labels, *own.labels]))}
+    at = np.array([place_of[label] for label in cells.labels], dtype=np.int32)
+    original_at = np.array([place_of[label] for label in own.labels], dtype=np.int32)
+    return Axis(cells.column, cells.codes, original_at[own.codes], at, at, len(place_of), tuple(place_of))
+
+
+def _in_order(column: Column, labels: Sequence[str]) -> list[str]:
+    distinct = list(dict.fromkeys(labels))
+    if column.kind == "text":
+        return sorted(distinct)
+    return sorted(
+        distinct, key=lambda label: (label == MISSING, _number(label) if column.kind == "number" else 0.0, label)
+    )
+
+
+def _number(label: str) -> float:
+    found = number(label)
+    return np.nan if found is None else float(found)
+
+
+def _day(label: str) -> float:
+    found = day(label)
+    return np.nan if found is None else float(found.toordinal())
+
+
+def sensitive_only(found: Sequence[Axis]) -> list[Axis]:
+    return [axis for axis in found if axis.column.role is Role.SENSITIVE]

@@ -1,0 +1,178 @@
+"""What is the release good for, and how exposed are people: the questions in order, and two sentences."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from covey.errors import InputError
+from covey.evaluation.axes import Axis, axes
+from covey.evaluation.disclosure import disclosure
+from covey.evaluation.distributions import pair_distances, single_distances
+from covey.evaluation.findings import Evaluation, InPopulation, Prediction, Risk, Uniques, Use
+from covey.evaluation.linkage import link
+from covey.evaluation.population import in_counted_population, in_population, uniques
+from covey.evaluation.prediction import predict
+from covey.evaluation.queries import query_errors
+from covey.evaluation.statistics import means, regression
+from covey.judge.matching import meant
+from covey.judge.original import Original, read_original, read_rows, spans
+from covey.judge.released import Released, read_release
+from covey.judge.tuples import alike
+from covey.sources import Data, connect
+from covey.study import Study
+
+
+def evaluate(
+    release: Data,
+    study: Study,
+    original: Data | None = None,
+    *,
+    target: str | None = None,
+    population: Data | float | None = None,
+    seed: int = 0,
+) -> Evaluation:
+    """Evaluates a release: its use against the original rows, and the risk that people run.
+
+    `target` names the column of a prediction task. `population` is a table of the population, the number of its
+    people, or, below 1, the part of it that was released. The same seed draws the same queries and people.
+
+    Raises InputError if the release is of another study, or a table or the target does not fit.
+    """
+    source = connect(release)
+    released = read_release(source, study, with_plain=False)
+    against = None if original is None else read_original(connect(original), study)
+    if target is not None and against is None:
+        raise InputError("a prediction is tested on original rows: give the original (--original DATA)")
+    absent: dict[str, str] = {}
+    columns = [] if against is None else axes(released, against)
+    use = None if against is None else _use(columns, released, against, target, seed, absent)
+    if against is None:
+        absent["use"] = "it is measured against original rows: give --original"
+        absent["risk.before"] = absent["risk.linkage"] = absent["use"]
+    risk = _risk(columns, released, against, study, population, seed, absent)
+    return Evaluation(
+        release=source.name,
+        study=study.name,
+        study_hash=study.study_hash,
+        rows=released.rows,
+        original_rows=None if against is None else against.table.rows,
+        use=use,
+        risk=risk,
+        useful=_useful(use),
+        exposed=_exposed(risk, int(released.sizes.min())),
+        absent=absent,
+    )
+
+
+def _use(
+    columns: list[Axis], released: Released, against: Original, target: str | None, seed: int, absent: dict[str, str]
+) -> Use:
+    after, before = released.table.counts, against.table.counts
+    prediction: Prediction | None = None
+    if target is not None:
+        prediction = predict(columns, target, after, before, seed)
+    else:
+        absent["use.prediction"] = "no column to predict was named: give --target"
+    outcome = target or next((cells.column.name for cells in released.sensitive), columns[-1].name if columns else "")
+    found = regression(columns, outcome, after, before) if len(columns) > 1 else None
+    if found is None:
+        absent["use.regression"] = f"{outcome!r} is constant, or other columns say each other"
+    return Use(
+        queries=query_errors(columns, after, before, seed),
+        single=single_distances(columns, after, before),
+        pairs=pair_distances(columns, after, before),
+        means=means(columns, after, before),
+        regression=found,
+        prediction=prediction,
+    )
+
+
+def _risk(
+    columns: list[Axis],
+    released: Released,
+    against: Original | None,
+    study: Study,
+    population: Data | float | None,
+    seed: int,
+    absent: dict[str, str],
+) -> Risk:
+    around, fraction = _population(released, study, population)
+    before: Uniques | None = None
+    if fraction is None:
+        absent["risk.population"] = absent["risk.uniques"] = "the population is not known: give --population"
+    elif against is not None:
+        quasi = against.table.of(study.quasi)
+        group, _ = alike([cells.codes for cells in quasi], len(against.table.counts))
+        before = uniques(np.bincount(group, weights=against.table.counts).astype(np.int64), fraction)
+    return Risk(
+        before=before,
+        after=None if fraction is None else uniques(released.sizes, fraction),
+        population=around,
+        disclosure=disclosure(released),
+        linkage=None
+        if against is None
+        else link(columns, released.table.counts, against.table.counts, study.privacy.k, seed),
+    )
+
+
+def _population(
+    released: Released, study: Study, population: Data | float | None
+) -> tuple[InPopulation | None, float | None]:
+    """The risk within the population, and the part of it that was released."""
+    if population is None:
+        return None, None
+    if isinstance(population, int | float):
+        fraction = population if population <= 1 else released.rows / population
+        if not 0 < fraction <= 1:
+            raise InputError(
+                f"--population {population:g}: give a part above 0 and up to 1, or a number of people of at least "
+                f"the release's {released.rows:,} rows"
+            )
+        return in_population(released.sizes, fraction), fraction
+    people = read_rows(connect(population), study.quasi)
+    places = [spans(cells, people.table) for cells in released.quasi]
+    if people.table.rows < released.rows:
+        raise InputError(f"{people.table.name}: the population has fewer people than the release has rows")
+    found = in_counted_population(released.sizes, meant(released, people.table, places), people.table.rows)
+    return found, found.fraction
+
+
+def _useful(use: Use | None) -> str:
+    """One sentence on what the release is good for."""
+    if use is None:
+        return "What the release is good for was not measured: that takes the original rows."
+    wide = [each for each in use.queries if each.columns <= 2]
+    middle = float(np.median([each.median for each in wide])) if wide else 0.0
+    said = f"A count over one or two columns is wrong by {middle:.1%} at the median"
+    if use.pairs:
+        worst = use.pairs[0]
+        said += (
+            f"; of pairs of columns {' and '.join(worst.columns)} changed most "
+            f"({worst.total_variation:.0%} of the rows would have to move)"
+        )
+    if use.prediction is not None:
+        score = use.prediction.scores[0]
+        said += (
+            f"; {use.prediction.target} is predicted with an AUC of {score.auc_release:.2f}, "
+            f"from the original {score.auc_original:.2f}"
+        )
+    return said + "."
+
+
+def _exposed(risk: Risk, k: int) -> str:
+    """One sentence on how exposed people are."""
+    highest = 1 / k if risk.population is None else risk.population.highest
+    among = "among those released" if risk.population is None else "in the population"
+    said = f"A person is found {among} with a chance of {highest:.1%} at most"
+    if risk.linkage is not None:
+        attack = risk.linkage
+        said += f"; an attack on {attack.tried:,} people picked their own row in {attack.reidentified:.1%} of cases"
+    worst = max(risk.disclosure, key=lambda each: each.guessed - each.guessed_before, default=None)
+    if worst is not None:
+        said += (
+            f"; from its class {worst.column} is guessed right for {worst.guessed:.0%} of the people "
+            f"({worst.guessed_before:.0%} without the release's classes)"
+        )
+    if worst is not None and worst.homogeneous_rows:
+        said += f", and for {worst.homogeneous_rows:.1%} it is certain"
+    return said + "."
