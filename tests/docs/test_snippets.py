@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
     page for page in (*ROOT.glob("[A-Z]*.md"), *(ROOT / "docs").rglob("*.md")) if page.name != "CHANGELOG.md"
 )
-THOROUGH = ("running.md", "tutorial.md", "python.md", "collecting.md", "report.md", "verify.md")
+THOROUGH = ("running.md", "tutorial.md", "python.md", "collecting.md", "report.md", "verify.md", "evaluate.md")
 ONE_WORKER = "the pages' parties listen on the same ports"
 SECONDS = 240
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
