@@ -57,7 +57,7 @@ bench: install  ## our own measuring: speed, memory, utility, traffic
 
 # Needs uv; the result names no index and no host.
 lock:  ## resolve the dependencies anew
-	uv pip compile pyproject.toml --group dev --extra polars --extra postgres --extra files --universal --python-version 3.11 \
+	uv pip compile pyproject.toml --group dev --extra polars --extra postgres --extra files --extra evaluate --universal --python-version 3.11 \
 	  --generate-hashes --no-annotate --no-header --quiet --upgrade -o requirements.lock
 
 clean:  ## remove .venv, compiled kernels and the demo

@@ -1,4 +1,4 @@
-"""What is the release good for, and how exposed are people: the questions in order, and two sentences."""
+"""Evaluates a release: what it is good for and how exposed people are, in order, and a sentence on each."""
 
 from __future__ import annotations
 

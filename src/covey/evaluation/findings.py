@@ -18,7 +18,7 @@ class QueryErrors(msgspec.Struct, frozen=True):
 
 
 class Distance(msgspec.Struct, frozen=True):
-    """How far one column's distribution, or two columns' joint one, is from the original's."""
+    """The distance of one column's distribution, or of two columns' joint one, from the original's."""
 
     columns: tuple[str, ...]
     total_variation: float
@@ -67,7 +67,7 @@ class Regression(msgspec.Struct, frozen=True):
 
 
 class Use(msgspec.Struct, frozen=True):
-    """What the release is good for. It needs the original rows."""
+    """The use of a release: what it is good for. It needs the original rows."""
 
     queries: tuple[QueryErrors, ...]
     single: tuple[Distance, ...]
@@ -105,7 +105,7 @@ class InPopulation(msgspec.Struct, frozen=True):
 
 
 class Disclosure(msgspec.Struct, frozen=True):
-    """What the classes tell of one sensitive column."""
+    """Disclosure by classes: what they tell of one sensitive column."""
 
     column: str
     homogeneous_rows: float  # the part of the rows whose class has one value only
@@ -127,7 +127,7 @@ class Linkage(msgspec.Struct, frozen=True):
 
 
 class Risk(msgspec.Struct, frozen=True):
-    """How exposed people are."""
+    """The risk: how exposed people are."""
 
     before: Uniques | None  # in the original rows
     after: Uniques | None  # in the release

@@ -127,7 +127,7 @@ def _area(score: Floats, positive: Floats, weight: Floats) -> float:
 
 
 def _hold_back(original: Longs, draws: np.random.Generator) -> tuple[Longs, Longs]:
-    """How many rows of each distinct one are held back, and how many are left."""
+    """Counts, for each distinct row, how many are held back and how many are left."""
     rows = int(original.sum())
     number = min(int(rows * _TEST_PART), _MOST_TESTED)
     chosen = np.repeat(np.arange(len(original)), original)[draws.permutation(rows)[:number]]
