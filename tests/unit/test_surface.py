@@ -14,8 +14,8 @@ import pytest
 import covey
 
 PUBLIC = {
-    "Aborted", "AccessError", "CoveyError", "Evaluation", "InputError", "PeerError", "Release", "Study", "Unmet", "Verdict",
-    "__version__", "anonymize", "evaluate", "simulate", "verify",
+    "Aborted", "AccessError", "CoveyError", "Evaluation", "InputError", "PeerError", "Release", "Study", "Unmet",
+    "Verdict", "__version__", "anonymize", "evaluate", "simulate", "verify",
 }  # fmt: skip
 
 

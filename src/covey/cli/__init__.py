@@ -19,8 +19,8 @@ from covey.cli.bench import bench
 from covey.cli.check import check
 from covey.cli.demo import demo
 from covey.cli.doctor import doctor
-from covey.cli.export import export
 from covey.cli.evaluate import evaluate
+from covey.cli.export import export
 from covey.cli.forget import forget
 from covey.cli.new import new
 from covey.cli.plan import plan

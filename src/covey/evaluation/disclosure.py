@@ -1,4 +1,4 @@
-"""Disclosure of attributes: what a class tells of its members' sensitive values: a class of one value tells all of it."""
+"""Disclosure of attributes: what a class tells of its members' sensitive values; one value in it tells all."""
 
 from __future__ import annotations
 

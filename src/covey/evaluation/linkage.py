@@ -53,7 +53,7 @@ def link(axes: Sequence[Axis], released: Longs, original: Longs, k: int, seed: i
 
 
 def _distances(quasi: Sequence[Axis], person: int, rows: int) -> Floats:
-    """The distance of each released row from a person: 0 if it covers the person; a wrong text is 1, a number its gap."""
+    """The distance of each released row from a person, 0 if it covers them; a wrong text adds 1, a number its gap."""
     far = np.zeros(rows)
     for axis in quasi:
         place = int(axis.original[person])
