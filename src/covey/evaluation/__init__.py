@@ -1,6 +1,6 @@
 """Evaluation of a release: what it is good for, and how exposed people are beyond k.
 
-evaluate       the questions in order, and two sentences of verdict
+questions      the questions in order, and two sentences of verdict
 axes           each released column beside the original's: one row of places, a label covers a stretch of them
 queries        errors of random COUNT queries
 distributions  one- and two-way tables
@@ -14,7 +14,7 @@ findings       the figures, as one structure
 Everything is computed where the original rows are; only figures leave.
 """
 
-from covey.evaluation.evaluate import evaluate
 from covey.evaluation.findings import Evaluation
+from covey.evaluation.questions import evaluate
 
 __all__ = ["Evaluation", "evaluate"]

@@ -62,7 +62,7 @@ def study_seed(study: Study) -> Secret:
     That is k, the measure of the list, and each quasi column's name, hierarchy and weight. The study's name, its
     parties, how the table is split, and options that only cost time do not matter.
     """
-    columns = ((column.name, column.tree().digest(), repr(float(column.weight))) for column in study.quasi)
+    columns = ((column.name, column.tree().digest, repr(float(column.weight))) for column in study.quasi)
     said = [text for column in columns for text in column]
     return Secret(hashlib.sha256(spell("covey peel list/2", study.privacy.k, measure_of(study), *said)).digest())
 
