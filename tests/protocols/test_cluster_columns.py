@@ -27,6 +27,7 @@ from covey.protocols.cluster_columns.questions import Cuts, Decision, row_argmin
 from covey.protocols.cluster_columns.randomness import public_draws
 from covey.protocols.protocol import Figures
 from covey.protocols.shared import columns
+from covey.protocols.shared.columns import parts
 from covey.secure import book
 from covey.secure import sum as secure_sum
 from covey.study import Study
@@ -336,9 +337,9 @@ def said_by(role: Callable[[Channel], Awaitable[object]]) -> CoveyError | None:
 def test_more_or_fewer_numbers_than_are_due_are_refused_by_name(raw: bytes) -> None:
     async def role(channel: Channel) -> object:
         if channel.me == "clinic":
-            await channel.at("say").send("office", driver.Numbers(raw))
+            await channel.at("say").send("office", parts.Numbers(raw))
             return None
-        return await driver.receive(channel.at("say"), "clinic", 2, 200)
+        return await parts.receive_numbers(channel.at("say"), "clinic", 2, 200)
 
     error = said_by(role)
     assert isinstance(error, PeerError)
@@ -369,12 +370,14 @@ def test_a_part_of_the_release_that_is_none_is_refused_by_name(
     async def role(channel: Channel) -> object:
         at = channel.at("rows")
         if channel.me == "office":
-            return await release.receive_contribution(at, parameters, "clinic", KNOWN)
-        await at.send("office", release.Announced(*announced))
-        await driver.send(at, "office", np.array(sizes), release._LARGE)
-        await driver.send(at, "office", np.array([node] + [0] * (2 * quasi - 1)), release._LARGE)
+            return await parts.receive_contribution(
+                at, parameters.study, "clinic", parameters.pivot, rows=KNOWN.rows, classes=KNOWN.classes
+            )
+        await at.send("office", parts.Announced(*announced))
+        await parts.send_numbers(at, "office", np.array(sizes), parts._LARGE)
+        await parts.send_numbers(at, "office", np.array([node] + [0] * (2 * quasi - 1)), parts._LARGE)
         await book.send(at, "office", tuple(b"%d" % place for place in range(announced[1])))
-        await driver.send(at, "office", np.array(codes), release._LARGE)
+        await parts.send_numbers(at, "office", np.array(codes), parts._LARGE)
         return None
 
     error = said_by(role)
@@ -391,13 +394,13 @@ def test_parts_that_do_not_fit_together_are_not_released() -> None:
 
     async def role(channel: Channel) -> object:
         for sizes in (None, np.array([2, 3])):
-            parts = {
-                name: release.Contribution(nodes[name], (b"x",), np.zeros(4, np.int64), None)
+            shown = {
+                name: parts.Contribution(nodes[name], (b"x",), np.zeros(4, np.int64), None)
                 for name in parameters.holders
             }
-            parts[parameters.pivot] = replace(parts[parameters.pivot], sizes=sizes)
+            shown[parameters.pivot] = replace(shown[parameters.pivot], sizes=sizes)
             with pytest.raises(Aborted, match="not as many as were counted"):
-                release.assemble(channel, parameters, parts)
+                parts.assemble(channel, parameters.study, parameters.pivot, shown)
         return None
 
     assert said_by(role) is None

@@ -26,13 +26,14 @@ from covey.bench.papers.columns_attack import Score, Sight
 from covey.crypto.rng import derive
 from covey.party.simulate.deal import seed_of
 from covey.party.simulate.document import Document
-from covey.protocols.cluster_columns import argmin, ideal, release
+from covey.protocols.cluster_columns import argmin, ideal
 from covey.protocols.cluster_columns.algorithm import search
 from covey.protocols.cluster_columns.own_columns import OwnColumns
 from covey.protocols.cluster_columns.parameters import Parameters
 from covey.protocols.cluster_columns.questions import ArgMin, Question
 from covey.protocols.cluster_columns.randomness import public_draws
 from covey.protocols.shared import columns
+from covey.protocols.shared.columns import parts
 from covey.table import Table, group
 
 PAPERS_CASE, PAPERS_CALLS = (40_000, 100), 360_000
@@ -211,7 +212,7 @@ def _search(setting: Setting, data: Dataset, rows: int, k: int, holders: int) ->
     _, own, label = _play(ready, asked.watch)
     seconds = time.perf_counter() - begun
     sizes = np.bincount(label).astype(np.int64)
-    lost = sum(release.own_loss(part.table, part.nodes(label), sizes)[0] for part in own.values())
+    lost = sum(parts.own_loss(part.table, part.nodes(label), sizes)[0] for part in own.values())
     problem = build(data.whole(k, rows), k=k).problem
     tries = [anonymize(problem, "sequential", seed=setting.seed + each) for each in range(3)]
     central = float(np.mean([each.loss(problem) for each in tries]))

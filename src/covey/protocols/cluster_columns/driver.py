@@ -10,16 +10,11 @@ from covey.protocols.cluster_columns import argmin
 from covey.protocols.cluster_columns.parameters import Parameters
 from covey.protocols.cluster_columns.questions import ArgMin, Cuts, Decision, Question, Search
 from covey.protocols.protocol import Pace
-from covey.wire import Channel, Chunk, gather
+from covey.protocols.shared.columns.parts import receive_numbers, send_numbers
+from covey.wire import Channel, gather
 
 PHASES = {"division": 16, "moves": 12, "merging": 16}
 """The phases of a search, each with about the most steps that it has."""
-
-
-class Numbers(Chunk[bytes], tag="cluster.said"):
-    """Numbers that the sender decided on: one byte each, or four where they may be larger."""
-
-    numbers: bytes
 
 
 async def run_search(
@@ -56,9 +51,9 @@ async def _answer(channel: Channel, parameters: Parameters, question: Question, 
 async def decide(channel: Channel, parameters: Parameters, question: Decision) -> Longs:
     """The numbers that the pivot decided on."""
     if question.mine is not None:
-        await gather(*(send(channel, peer, question.mine, question.bound) for peer in channel.peers))
+        await gather(*(send_numbers(channel, peer, question.mine, question.bound) for peer in channel.peers))
         return question.mine
-    return await receive(channel, parameters.pivot, question.due, question.bound)
+    return await receive_numbers(channel, parameters.pivot, question.due, question.bound)
 
 
 async def collect_cuts(channel: Channel, parameters: Parameters, question: Cuts) -> Longs:
@@ -70,9 +65,9 @@ async def collect_cuts(channel: Channel, parameters: Parameters, question: Cuts)
     async def hear(place: int) -> Longs:
         if parameters.holders[place] == channel.me or not lengths[place]:
             return own if parameters.holders[place] == channel.me else np.zeros(0, dtype=np.int64)
-        return await receive(channel, parameters.holders[place], lengths[place], question.bound)
+        return await receive_numbers(channel, parameters.holders[place], lengths[place], question.bound)
 
-    speaking = [send(channel, peer, own, question.bound) for peer in channel.peers] if len(own) else []
+    speaking = [send_numbers(channel, peer, own, question.bound) for peer in channel.peers] if len(own) else []
     heard = await gather(*(hear(place) for place in range(len(parameters.holders))), *speaking)
     taken = [0] * len(parameters.holders)
     parts = []
@@ -85,22 +80,3 @@ async def collect_cuts(channel: Channel, parameters: Parameters, question: Cuts)
             raise channel.refusal(parameters.holders[place], reason)
         parts.append(part)
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
-
-
-async def send(channel: Channel, to: str, numbers: Longs, bound: int) -> None:
-    """Sends numbers below a bound."""
-    await channel.send_all(to, Numbers, numbers.astype(_kind(bound)).tobytes())
-
-
-async def receive(channel: Channel, sender: str, due: int, bound: int) -> Longs:
-    """Receives `due` numbers below a bound. Raises PeerError for anything else."""
-    kind = _kind(bound)
-    raw = await channel.receive_all(sender, Numbers, due * np.dtype(kind).itemsize)
-    numbers = np.frombuffer(raw, dtype=kind).astype(np.int64)
-    if len(numbers) and int(numbers.max()) >= bound:
-        raise channel.refusal(sender, f"a number of {bound} or more")
-    return numbers
-
-
-def _kind(bound: int) -> str:
-    return "<u1" if bound <= 256 else "<u4"

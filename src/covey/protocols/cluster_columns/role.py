@@ -13,6 +13,7 @@ from covey.protocols.cluster_columns.randomness import pivot_draws, public_draws
 from covey.protocols.protocol import Result, Seat
 from covey.protocols.shared import columns
 from covey.protocols.shared.agree import agree
+from covey.protocols.shared.columns import parts
 from covey.secure import coin
 
 
@@ -35,7 +36,7 @@ async def holder(seat: Seat) -> Result:
 
     seat.pace.phase("release")
     seat.book.learns(leakage.FIGURES)
-    part = release.contribution_of(parameters, seat.party, label, own.nodes(label), mine.table)
+    part = parts.contribution_of(label, own.nodes(label), mine.table, leads=own.pivot)
     known = await release.add_up_figures(channel.at("figures"), parameters, own, label)
     return await release.publish(seat, channel.at("rows"), parameters, part, known)
 
