@@ -16,6 +16,7 @@ from tests.harness.federate_cases import FEDERATE_CASES
 from tests.harness.generalize_cases import GENERALIZE_CASES
 from tests.harness.network import seed_of
 from tests.harness.peel_cases import PEEL_CASES
+from tests.harness.peel_columns_cases import PEEL_COLUMNS_CASES
 from tests.harness.sharing_cases import SHARING_CASES
 from tests.harness.spent import Spent
 from tests.harness.suppress_cases import SUPPRESS_CASES
@@ -391,6 +392,7 @@ PROTOCOLS = (
     *CLUSTER_CASES,
     *COLUMNS_CASES,
     *PEEL_CASES,
+    *PEEL_COLUMNS_CASES,
     *SUPPRESS_CASES,
 )
 

@@ -53,15 +53,29 @@ def study_of(
     note: str | None = None,
 ) -> Study:
     """A small study with this split; `note` names who has a column whose values the study does not list."""
+    options, roles = f'schedule = "{schedule}"', {"judge": "evaluator"} if evaluator else {}
+    return people_study("cluster", split, k=k, privacy=privacy, options=options, head=head, roles=roles, note=note)
+
+
+def people_study(
+    protocol: str,
+    split: Mapping[str, Sequence[str]],
+    *,
+    k: int,
+    privacy: str,
+    options: str,
+    head: str,
+    roles: Mapping[str, str],
+    note: str | None,
+) -> Study:
+    """A small study of these people with a protocol; `roles` are of parties without columns."""
     parts = []
     for name, columns in split.items():
         own = [*columns, *(["note"] if note == name else [])]
         parts.append(f"[parties.{name}]\ncolumns = {own}\n")
-    if evaluator:
-        parts.append('[parties.judge]\nrole = "evaluator"\n')
-    text = f'[study]\nname = "small"\nprotocol = "cluster"\npartition = "vertical"\n{head}\n[privacy]\nk = {k}\n'
-    options = f'{privacy}\n[protocol]\nschedule = "{schedule}"\n'
-    return Study.parse(f"{text}{options}{_COLUMNS}{_NOTE if note else ''}{''.join(parts)}")
+    parts += [f'[parties.{name}]\nrole = "{role}"\n' for name, role in roles.items()]
+    text = f'[study]\nname = "small"\nprotocol = "{protocol}"\npartition = "vertical"\n{head}\n[privacy]\nk = {k}\n'
+    return Study.parse(f"{text}{privacy}\n[protocol]\n{options}\n{_COLUMNS}{_NOTE if note else ''}{''.join(parts)}")
 
 
 def tables_of(
@@ -69,10 +83,11 @@ def tables_of(
     people: Sequence[Person],
     rows: Mapping[str, Sequence[int]] | None = None,
     notes: Sequence[str] | None = None,
+    ids: Sequence[str] | None = None,
 ) -> dict[str, Table]:
     """Each holder's columns of these people, or of the given rows of them."""
     frame = {
-        "id": [f"p{number:03d}" for number in range(len(people))],
+        "id": list(ids or [f"p{number:03d}" for number in range(len(people))]),
         "age": [str(person[0]) for person in people],
         "sex": [person[1] for person in people],
         "income": [person[2] for person in people],
@@ -172,7 +187,7 @@ def _smallest(evaluator: bool) -> Trial:
     return trial_of(study_of(k=2, privacy="l = 1.2", evaluator=evaluator), people)
 
 
-def _mirrored(people: Sequence[Person]) -> list[Person]:
+def mirrored(people: Sequence[Person]) -> list[Person]:
     """The same people with every value turned round: other values, the same prices."""
     sexes, incomes = {"F": "M", "M": "F"}, {"low": "high", "middle": "middle", "high": "low"}
     ills = {"none": "ulcer", "flu": "asthma", "asthma": "flu", "ulcer": "none"}
@@ -184,7 +199,7 @@ def _twins(evaluator: bool) -> tuple[Trial, Trial]:
     people = draw_people(stream_of(5, "twins"), 24)
     people = [(age, sex, income, stay, "none") for age, sex, income, stay, _ in people]
     study = study_of(k=13, evaluator=evaluator)
-    other = [(*person[:4], "none") for person in _mirrored(people)]
+    other = [(*person[:4], "none") for person in mirrored(people)]
     pair = trial_of(study, people), trial_of(study, other)
     return (judged(pair[0]), judged(pair[1])) if evaluator else pair
 
@@ -194,20 +209,7 @@ def _marked(evaluator: bool) -> Marked:
     people = draw_people(stream_of(0, "marked"), 200)
     study = study_of(k=10, evaluator=evaluator)
     words = canaries.texts("everyone", 200)
-    tables = {}
-    for party in study.holders:
-        names = [column.name for column in study.held_by(party.name)]
-        own = {
-            "id": list(words),
-            "age": [str(person[0]) for person in people],
-            "sex": [person[1] for person in people],
-            "income": [person[2] for person in people],
-            "stay": [str(person[3]) for person in people],
-            "ill": [person[4] for person in people],
-        }
-        table = load_table(study, party.name, pa.table({name: own[name] for name in names}))
-        if table is not None:
-            tables[party.name] = table
+    tables = tables_of(study, people, ids=words)
     trial = of_study(study, find("cluster", "vertical"), tables)
     return Marked(judged(trial) if evaluator else trial, texts={"everyone": words})
 

@@ -227,7 +227,7 @@ def partition_for(data: Dataset, contender: Protocol, k: int) -> PartitionedStud
         return data.split_rows(protocol, k, sites)
     half = len(data.quasi) // 2
     parts = {"first": data.quasi[:half], "second": [*data.quasi[half:], *data.exact]}
-    parties: Document = {"reader": {"role": "recipient"}} if "recipient" in needed.needs else {}
+    parties: Document = {f"the-{role}": {"role": role} for role in needed.needs}
     if needed.option("population") is None:
         return data.split_columns(protocol, k, parts, parties=parties)
     columns = data.released()

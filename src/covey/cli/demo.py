@@ -27,7 +27,7 @@ def demo(
         typer.Option(
             "--protocol",
             metavar="NAME",
-            help="The protocol to show; see `covey protocols`.",
+            help="The protocol to show, such as peel or peel-columns; see `covey protocols`.",
             autocompletion=complete.protocols,
         ),
     ] = None,

@@ -38,13 +38,23 @@ names = requirements.names
 """The names of all protocols, of which none is loaded for that."""
 
 
+_WAYS = {"rows": "horizontal", "columns": "vertical"}
+
+
 @cache
 def named(name: str) -> tuple[Protocol, ...]:
-    """The protocols of that name, one for each way to split a table. Raises InputError that lists the names."""
+    """The protocols of that name, one for each way to split a table; `NAME-rows` or `NAME-columns` is one of them.
+
+    Raises InputError that lists the names.
+    """
     folders = requirements.folders()
-    if name not in folders:
+    short, _, way = name.partition("-")
+    found = [import_module(f"{requirements.PROTOCOLS}.{folder}").PROTOCOL for folder in folders.get(short, ())]
+    if way:
+        found = [each for each in found if each.requirements.partition == _WAYS.get(way, way)]
+    if not found:
         raise InputError(f"protocol {name!r} is not part of this version; there is {', '.join(folders)}")
-    return tuple(import_module(f"{requirements.PROTOCOLS}.{folder}").PROTOCOL for folder in folders[name])
+    return tuple(found)
 
 
 def find(name: str, partition: str | None = None, options: Mapping[str, Value] | None = None) -> Protocol:

@@ -284,7 +284,8 @@ def _judge_parties(root: Section, study: Study, needed: Requirements) -> None:
             section.problem(f"a {party.role} holds no columns", party.name, "columns")
     for role in needed.needs:
         if study.parties and sum(party.role == role for party in study.parties) != 1:
-            section.problem(f'protocol {study.protocol!r} needs one party with role = "{role}"')
+            instead = f"; {needed.otherwise}" if needed.otherwise else ""
+            section.problem(f'protocol {study.protocol!r} needs one party with role = "{role}"{instead}')
     if study.partition == "vertical":
         _judge_vertical(root, study)
     elif study.key is not None:

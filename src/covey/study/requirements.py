@@ -31,6 +31,8 @@ class Requirements:
     """The roles without data that it knows."""
     needs: tuple[str, ...] = ()
     """Of these, the ones it cannot do without."""
+    otherwise: str = ""
+    """What to do without one of these, as the end of a sentence."""
     privacy: tuple[str, ...] = ("k", "l", "diversity")
     """The keys of [privacy] that it can enforce."""
     options: tuple[Option[object], ...] = ()

@@ -78,7 +78,7 @@ def test_every_row_is_dealt_once(town: Dataset) -> None:
 def test_everyone_stands_in_the_table_at_every_k(findings: Findings) -> None:
     losses = findings.tables[0]
     together = {row[0] for row in losses.rows if row[1] == "nobody"}
-    assert {"peel", "each alone"} <= together
+    assert {"peel, rows split", "peel, columns split", "each alone"} <= together
     assert any(str(name).startswith("cluster") for name in together)
     owner = {row[0] for row in losses.rows if row[1] == "one party"}
     assert owner == {"peel", "sequential", "mondrian", "hilbert", "datafly"}
@@ -99,7 +99,7 @@ def test_no_risk_is_above_one_in_k(findings: Findings) -> None:
 def test_a_protocol_runs_for_real_only_while_its_allowance_lasts(town: Dataset) -> None:
     every = compare(town, (3, 9), allowance=0.0, protocols=("peel",)).tables[-1]
     rounds, remark = every.head.index("rounds"), every.head.index("remark")
-    peel = [row for row in every.rows if row[1] == "peel" and row[2] == "nobody"]
+    peel = [row for row in every.rows if row[1] == "peel, rows split" and row[2] == "nobody"]
     assert [row[rounds] is not None for row in sorted(peel)] == [True, False]  # k = 3 is what the study asks
     assert [row[remark] for row in sorted(peel)] == ["", "its ideal, not run"]
 

@@ -35,11 +35,12 @@ class Demo:
 def prepare(protocol: str, out: Path) -> Demo:
     """The sample for that protocol, copied to `out/sample`; an earlier demonstration there is replaced."""
     known = {each.requirements.partition: each for each in named(protocol)}
-    shown = next(iter(known.values())).demonstration
+    first = next(iter(known.values()))
+    shown = first.demonstration
     clear(out)
     folder = samples.copy(shown.sample, out / "sample")
     content = document.read(folder / "study.toml")
-    document.table(content, "study")["protocol"] = protocol
+    document.table(content, "study")["protocol"] = first.name
     for section, change in shown.changes.items():
         document.table(content, section).update(cast("document.Document", change))
     for party in shown.without:

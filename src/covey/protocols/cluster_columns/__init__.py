@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from covey.protocols.cluster_columns import cost, ideal, leakage, role
 from covey.protocols.cluster_columns.parameters import REQUIREMENTS, require_runnable, role_name
-from covey.protocols.protocol import Protocol
+from covey.protocols.protocol import Demonstration, Protocol
 from covey.secure.declare import Leakage
 
 PROTOCOL = Protocol(
@@ -42,4 +42,5 @@ PROTOCOL = Protocol(
     foresee=cost.foresee,
     ideal=ideal.ideal,
     judge=require_runnable,
+    demonstration=Demonstration(sample="clinic-billing", changes={"parties": {"notary": {"role": "evaluator"}}}),
 )

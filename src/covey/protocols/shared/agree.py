@@ -21,9 +21,12 @@ class Digest(Message, tag="cluster.digest"):
     state: Bytes32
 
 
-async def agree(channel: Channel, digest: bytes) -> None:
-    """Returns if every party has the same. Raises PeerError that names the first that has not."""
+async def agree(
+    channel: Channel,
+    digest: bytes,
+    reason: str = "its clusters differ from ours: it computed something else from the same messages",
+) -> None:
+    """Returns if every party has the same. Raises PeerError that names the first that has not, with this reason."""
     for party, theirs in (await channel.exchange(Digest(digest))).items():
         if theirs.state != digest:
-            reason = "its clusters differ from ours: it computed something else from the same messages"
             raise PeerError(party=party, step=channel.step, reason=reason)

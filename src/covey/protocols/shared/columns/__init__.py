@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from covey.protocols.shared.columns.ideal import common_rows, ideal_result
 from covey.protocols.shared.columns.joining import LEAKAGE, fits, join_rows, packed, read_part, read_rows
-from covey.protocols.shared.columns.meeting import MEETING, Common, Met, keys_of, meet, meeting_leakage
+from covey.protocols.shared.columns.meeting import MEETING, Common, Met, hear_common, keys_of, meet, meeting_leakage
 from covey.protocols.shared.columns.ownership import (
     exact_columns,
     exact_holders,
@@ -37,6 +37,7 @@ __all__ = [
     "exact_columns",
     "exact_holders",
     "fits",
+    "hear_common",
     "holders",
     "ideal_result",
     "join_rows",

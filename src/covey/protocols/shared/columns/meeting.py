@@ -53,11 +53,11 @@ async def meet(seat: Seat, channel: Channel, *roles: str) -> Common | None:
     holder lacks some.
     """
     study, names = seat.study, holders(seat.study)
+    if seat.party not in names:
+        await hear_common(seat, channel, *roles)
+        return None
     leakage, numbers = meeting_leakage(study, roles)
     seat.book.learns(leakage, **numbers)
-    if seat.party not in names:
-        seat.book.learns(MET, common=await _receive_common(channel.at("met"), names))
-        return None
     ids = keys_of(seat.records, f"party {seat.party!r}")
     among = channel.among(*names)
     aligned = await align.align(among.at("align"), ids)
@@ -73,6 +73,15 @@ async def meet(seat: Seat, channel: Channel, *roles: str) -> Common | None:
             "nothing can be released: do their key columns spell the same ids alike?"
         )
     return Common(tuple(ids[row] for row in aligned.rows.tolist()), seat.records.select(aligned.rows))
+
+
+async def hear_common(seat: Seat, channel: Channel, *roles: str) -> int:
+    """The number of common records, at a party without columns: its part of `meet`."""
+    leakage, numbers = meeting_leakage(seat.study, roles)
+    seat.book.learns(leakage, **numbers)
+    common = await _receive_common(channel.at("met"), holders(seat.study))
+    seat.book.learns(MET, common=common)
+    return common
 
 
 async def _receive_common(channel: Channel, names: Sequence[str]) -> int:

@@ -1,0 +1,113 @@
+"""The parameters of `peel` with columns split: its options, and a refusal of the studies that it cannot run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from covey.errors import InputError
+from covey.option import Choice, Whole
+from covey.protocols.peel_columns.diversity import Rule
+from covey.protocols.shared import columns
+from covey.protocols.shared.domains import require_listed
+from covey.protocols.shared.peeling.nodes import NODES
+from covey.study import Study
+from covey.study.requirements import Requirements
+
+WINDOW = Whole(
+    "window",
+    1,
+    "generalizations that are visited at once (default 1; more take fewer exchanges, and the ledger grows)",
+    1,
+    1000,
+)
+LEFTOVER = Choice(
+    "leftover",
+    "withhold",
+    '"withhold" (default): people who are left over, fewer than k, are not released; "merge": each joins the class in '
+    "which it costs least, which the evaluator finds among unnamed prices",
+    ("withhold", "merge"),
+)
+REQUIREMENTS = Requirements(
+    partition="vertical",
+    holders=(2, None),
+    roles=("evaluator", "recipient"),
+    needs=("evaluator",),
+    otherwise='without one, take protocol = "cluster" or "generalize"',
+    options=(WINDOW, NODES, LEFTOVER),
+)
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The parameters of a run, the same for everyone."""
+
+    study: Study
+    holders: tuple[str, ...]
+    """Sorted; the first leads: it tells the evaluator what is due."""
+    evaluator: str
+    recipient: str | None
+    window: int
+    nodes: int
+    merge: bool
+    rule: Rule | None
+    """The diversity that every class keeps, where the study asks for l."""
+
+    @classmethod
+    def of(cls, study: Study) -> Parameters:
+        """The parameters of a study. Raises InputError, with what to change, if it cannot be run."""
+        require_listed(study)
+        [evaluator] = [party.name for party in study.parties if party.role == "evaluator"]
+        recipients = [party.name for party in study.parties if party.role == "recipient"]
+        if len(recipients) > 1:
+            raise InputError('[parties] more than one has role = "recipient"; name one, who passes the release on')
+        rule = Rule.of(study)
+        window, merge = WINDOW.of(study.options), LEFTOVER.of(study.options) == "merge"
+        if rule is not None and window > 1:
+            raise InputError(
+                "[protocol] window: with l, generalizations are visited one at a time, since who leaves can make a "
+                "group diverse or undo it; leave out window, or l"
+            )
+        if rule is not None and merge:
+            raise InputError('[protocol] leftover = "merge" could undo a class\'s l; use "withhold", or leave l out')
+        return cls(
+            study=study,
+            holders=columns.holders(study),
+            evaluator=evaluator,
+            recipient=recipients[0] if recipients else None,
+            window=window,
+            nodes=NODES.of(study.options),
+            merge=merge,
+            rule=rule,
+        )
+
+    @property
+    def k(self) -> int:
+        return self.study.privacy.k
+
+    @property
+    def leader(self) -> str:
+        return self.holders[0]
+
+    @property
+    def watched(self) -> tuple[str, ...]:
+        """The sensitive columns, where the study asks for l."""
+        return () if self.rule is None else tuple(column.name for column in self.study.sensitive)
+
+    @property
+    def receivers(self) -> tuple[str, ...]:
+        """The parties that get the release."""
+        return self.holders if self.recipient is None else (self.recipient,)
+
+    def speaker(self, turn: int) -> str:
+        """The holder that sends the points: each in turn, so that all send about as much."""
+        return self.holders[turn % len(self.holders)]
+
+    def own_places(self, holder: str) -> list[int]:
+        """The places of a holder's columns among the study's quasi columns."""
+        place = {column.name: position for position, column in enumerate(self.study.quasi)}
+        return [place[column.name] for column in columns.quasi_columns(self.study, holder)]
+
+
+def role_name(study: Study, party: str) -> str:
+    """The name of a party's role."""
+    return study.party(party).role or "holder"
