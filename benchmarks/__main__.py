@@ -16,6 +16,7 @@ BENCHMARKS = {
     "resume": "resume",
     "journals": "journals",
     "repeated": "repeated",
+    "insiders": "insiders",
     "peel": "protocol_peel",
     "cluster": "protocol_cluster",
     "cluster_overlaps": "protocol_cluster_overlaps",

@@ -15,7 +15,7 @@ from covey.errors import InputError
 from covey.hierarchy import Interval
 from covey.schema import Column, Role
 from covey.sources import Source
-from covey.study import Study
+from covey.study import Study, insiders
 
 NEARLY_UNIQUE = 0.5  # a plain column identifies if this part of its rows, or more, have a value of their own
 
@@ -160,7 +160,7 @@ def _risk(reading: table.Reading, k: int, keep: np.ndarray[tuple[int], np.dtype[
 
 
 def _notes(study: Study, rows: int, *, whole: bool) -> tuple[str, ...]:
-    notes = []
+    notes = [f"WARNING: {sentence}" for sentence in insiders.warning(study)]
     if whole and (problem := _too_many(study, rows)):
         notes.append(f"as one party's data it could not be used: {problem}")
     if rows < study.privacy.k:

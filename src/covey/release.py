@@ -88,6 +88,8 @@ class Release:
         yield "classes", f"{found.classes:,}"
         yield "withheld", f"{found.withheld:,}"
         yield "k", f"{found.k_reached:,} (asked: {self.study.privacy.k})"
+        if found.insider_k is not None:
+            yield "insider k", f"{found.insider_k:,}"
         if found.l_reached is not None:
             yield "l", f"{found.l_reached:.3g}"
         if self.loss.lm is not None:

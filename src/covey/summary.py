@@ -12,7 +12,8 @@ from covey.files import as_json, read_json
 FILE = "summary.json"
 Content: TypeAlias = bytes  # inside of the type below, `bytes` is a figure
 _OF_A_RELEASE = (
-    "rows", "withheld", "dropped", "k_reached", "l_reached", "classes", "suppressed_cells", "loss", "release_sha256",
+    "rows", "withheld", "dropped", "k_reached", "l_reached", "insider_k", "classes", "suppressed_cells", "loss",
+    "release_sha256",
 )  # fmt: skip
 _OF_ONE_OWNER = ("algorithm", "seed", "dropped")
 _OF_A_RUN = ("party", "phases")
@@ -63,6 +64,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     dropped: int = 0
     k_reached: int | None = None
     l_reached: float | None = None
+    insider_k: int | None = None
+    """The fewest records of others that any party sees in a class where it sees some; None where nobody computed it."""
     classes: int | None = None
     suppressed_cells: int | None = None
     loss: dict[str, float | None] = {}

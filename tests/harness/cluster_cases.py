@@ -11,8 +11,8 @@ _OLD: Person = (12, "M", "none")
 
 
 def _draw(seed: int) -> Trial:
-    """Plain, with l, with k_insider, and with entropy as the measure, in turn."""
-    extra = ("", "l = 1.5", "k_insider = 2", '[utility]\nmeasure = "em"')[seed % 4]
+    """Plain, with l, unprotected from insiders, and with entropy as the measure, in turn."""
+    extra = ("", "l = 1.5", "k_insider = 1", '[utility]\nmeasure = "em"')[seed % 4]
     people = draw_people(stream_of(seed, "cluster"), SITES, 4, 12)
     people["east"] += [(age, "F", ill) for age, ill in ((2, "none"), (5, "flu"), (9, "asthma"))]
     return trial_of(study_of("cluster", privacy=extra), people)
@@ -32,7 +32,8 @@ def _twins() -> tuple[Trial, Trial]:
     """The same joint table, of which the parties hold different parts; no move pays in either."""
     one = {"east": [_YOUNG] * 4, "north": [_YOUNG, _OLD], "south": [_OLD] * 4}
     other = {"east": [_OLD] * 3, "north": [_YOUNG] * 3, "south": [_YOUNG, _YOUNG, _OLD, _OLD]}
-    return trial_of(study_of("cluster"), one), trial_of(study_of("cluster"), other)
+    study = study_of("cluster", privacy="k_insider = 1")
+    return trial_of(study, one), trial_of(study, other)
 
 
 CLUSTER = Case("cluster", _draw, _smallest, _twins, lambda: marked(study_of("cluster", k=50)), quick=6)
@@ -40,7 +41,7 @@ CLUSTER = Case("cluster", _draw, _smallest, _twins, lambda: marked(study_of("clu
 
 def _draw_two(seed: int) -> Trial:
     people = draw_people(stream_of(seed, "cluster", "two"), TWO, 6, 15)
-    return trial_of(study_of("cluster", TWO, privacy=("", "k_insider = 2")[seed % 2]), people)
+    return trial_of(study_of("cluster", TWO, privacy=("", "k_insider = 1")[seed % 2]), people)
 
 
 def _smallest_of_two() -> Trial:
@@ -73,7 +74,7 @@ def _one_class(seed: int, schedule: str, most: int) -> Trial:
 def _twins_by(schedule: str) -> tuple[Trial, Trial]:
     """Everyone is alike, so nobody moves."""
     study = study_of("cluster", k=5, options=f'schedule = "{schedule}"')
-    hands = ({"east": 3, "north": 3, "south": 3}, {"east": 1, "north": 3, "south": 5})
+    hands = ({"east": 4, "north": 3, "south": 2}, {"east": 2, "north": 4, "south": 3})
     one, other = ({name: [_YOUNG] * records for name, records in hand.items()} for hand in hands)
     return trial_of(study, one), trial_of(study, other)
 

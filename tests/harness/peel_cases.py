@@ -39,7 +39,8 @@ def _twins() -> tuple[Trial, Trial]:
     dealt = [{"east": everyone[:3], "north": everyone[3:12], "south": everyone[12:]}]
     turned = everyone[::-1]
     dealt.append({"east": turned[:10], "north": turned[10:11], "south": turned[11:]})
-    return trial_of(study_of("peel"), dealt[0]), trial_of(study_of("peel"), dealt[1])
+    study = study_of("peel", privacy="k_insider = 1")
+    return trial_of(study, dealt[0]), trial_of(study, dealt[1])
 
 
 PEEL = Case("peel", _draw, _smallest, _twins, lambda: marked(study_of("peel", k=50)), quick=6)
@@ -48,7 +49,7 @@ PEEL = Case("peel", _draw, _smallest, _twins, lambda: marked(study_of("peel", k=
 ASKED = (
     ("", 'leftover = "merge"'),
     ("l = 1.5", 'mode = "visit"'),
-    ("k_insider = 2", 'insider = "none-or-many"'),
+    ("k_insider = 2", 'insider = "clip"'),
     ("k_insider = 1", 'leftover = "merge"\nmode = "wave"'),
     ("l = 1.25", 'mode = "wave"'),
 )

@@ -70,7 +70,7 @@ def opened(outcomes: Outcomes, kind: type[threshold_test.Part] | type[purity.Ope
 
 
 def run(rows: int = 300, seed: int = 1, per_record: int = 1, k: int = 3) -> tuple[Outcomes, Mapping[str, Table]]:
-    study = study_of(3, k=k, options=f"buckets = {per_record}")
+    study = study_of(3, k=k, privacy="k_insider = 1", options=f"buckets = {per_record}")
     tables = tables_of(study, draw_people(3, rows, seed))
     return visit(study, tables, seed=seed), tables
 
@@ -79,7 +79,7 @@ def test_a_test_opens_nothing_but_its_answer() -> None:
     outcomes, tables = run()
     done = outcomes["p0"].unwrap()
     seen = np.concatenate(opened(outcomes, threshold_test.Part, F31))
-    plain = expected(study_of(3, k=3, options="buckets = 1"), tables, done.nodes, done.seed)
+    plain = expected(study_of(3, k=3, privacy="k_insider = 1", options="buckets = 1"), tables, done.nodes, done.seed)
     dense = plain.tuples - (plain.heavy - plain.impure)
     assert len(seen) == plain.tests
     assert int((seen != 0).sum()) == plain.heavy + dense
@@ -211,7 +211,7 @@ def test_a_simulator_makes_the_view_of_an_examination_without_the_others_records
 
 
 def test_two_others_who_swap_their_records_leave_the_third_one_the_same_openings() -> None:
-    study, people = study_of(3, k=3, options="buckets = 1"), draw_people(3, 80, 4)
+    study, people = study_of(3, k=3, privacy="k_insider = 1", options="buckets = 1"), draw_people(3, 80, 4)
     swapped = {"p0": people["p0"], "p1": people["p2"], "p2": people["p1"]}
     runs = [visit(study, tables_of(study, each), seed=3) for each in (people, swapped)]
     zeros = [[np.flatnonzero(row == 0).tolist() for row in opened(each, threshold_test.Part, F31)] for each in runs]

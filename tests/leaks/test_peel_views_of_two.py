@@ -173,7 +173,7 @@ class Both:
 
 def run(tables: Mapping[str, Table], seeds: Mapping[str, int], mode: str, per_record: int) -> Outcomes:
     """Both parties, from the first message to the release."""
-    study = study_of(2, k=3, options=f'mode = "{mode}"\nbuckets = {per_record}')
+    study = study_of(2, k=3, privacy="k_insider = 1", options=f'mode = "{mode}"\nbuckets = {per_record}')
 
     async def holder(channel: Channel) -> pa.Table:
         lasting = Secret(bytes(32))
@@ -193,7 +193,7 @@ def run(tables: Mapping[str, Table], seeds: Mapping[str, int], mode: str, per_re
 def compare(me: str, mode: str, rows: int = 90, per_record: int = 1) -> Both:
     """A real run and a simulated one, as one party sees both; made once for all tests."""
     other = next(name for name in NAMES if name != me)
-    study, answers = study_of(2, k=3), Answers()
+    study, answers = study_of(2, k=3, privacy="k_insider = 1"), Answers()
     tables = tables_of(study, draw_people(2, rows, 5))
     with pytest.MonkeyPatch.context() as patch:
         listened(patch, answers, other)

@@ -312,7 +312,7 @@ def test_one_class_that_shows_a_party_too_few_of_others_cannot_be_mended() -> No
 
     error = run_parties(dict.fromkeys(SITES, role))["east"].error
     assert isinstance(error, Unmet)
-    assert "fewer than 3 of others" in str(error)
+    assert "fewer than k_insider = 3 of others" in str(error)
     labels = {name: np.zeros(7 if name == "east" else 1, dtype=np.int64) for name in SITES}
     with pytest.raises(Unmet, match=re.escape(str(error))):  # a trusted party refuses, too
         without_few(problem, dict.fromkeys(SITES, np.zeros((2, 1), dtype=np.int32)), labels, clusters, 3)
@@ -414,9 +414,8 @@ def test_sizes_stay_private_the_messages_depend_on_the_joint_table_alone() -> No
     for note in (False, True):
         shapes = []
         for people in hands:
-            trial = trial_of(
-                study_of("cluster", note=note), people, {name: ["same"] * len(people[name]) for name in SITES}
-            )
+            study = study_of("cluster", note=note, privacy="k_insider = 1")
+            trial = trial_of(study, people, {name: ["same"] * len(people[name]) for name in SITES})
             shapes.append([(e.sender, e.step, e.tag, e.size) for e in harness.lines(harness.run(trial))])
         assert shapes[0] == shapes[1]
 

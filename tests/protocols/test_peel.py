@@ -56,6 +56,8 @@ from covey.table import group
 from covey.wire import Channel, chunks
 
 MODES = ("visit", "skip", "wave")
+OFF = "k_insider = 1"
+"""Nothing is asked against insiders, so that the release does not depend on who holds what."""
 
 
 def simulated(study: Study, people: Mapping[str, list[Person]], seed: int = 1) -> covey.Release:
@@ -103,7 +105,7 @@ def test_a_class_may_be_one_partys_alone_but_not_nearly(parties: int, asked: int
     ])  # fmt: skip
     others = own.sum(axis=0) - own
     assert ((others == 0) | (others >= asked)).all()
-    free = visit(study_of(parties, k=4, options=f'mode = "{mode}"'), tables)["p0"].unwrap()
+    free = visit(study_of(parties, k=4, privacy="k_insider = 1", options=options), tables)["p0"].unwrap()
     assert len(free.classes.sizes) > len(done["p0"].classes.sizes)
 
 
@@ -162,7 +164,7 @@ def test_public_sizes_need_no_dummies() -> None:
 def test_a_party_whose_records_are_all_elsewhere_too_changes_nothing() -> None:
     people = draw_people(3, 20, 8)
     split = {**people, "p0": people["p0"][:1], "p1": people["p1"] + people["p0"][1:]}
-    study = study_of(3)
+    study = study_of(3, privacy=OFF)
     assert canonical_csv(arrange(simulated(study, people).table)) == canonical_csv(
         arrange(simulated(study, split).table)
     )
@@ -170,7 +172,7 @@ def test_a_party_whose_records_are_all_elsewhere_too_changes_nothing() -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_clear_peeling_is_the_centralized_ones_on_the_same_list(seed: int) -> None:
-    study = study_of(3, k=3 + seed % 3)
+    study = study_of(3, k=3 + seed % 3, privacy=OFF)
     tables = tables_of(study, draw_people(3, 40, seed))
     listed = list_of(study, tables)
     trees, params = tables["p0"].trees, Parameters.of(study)
@@ -194,7 +196,7 @@ def test_the_clear_peeling_is_the_centralized_ones_on_the_same_list(seed: int) -
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_no_more_is_opened_than_a_plain_simulation_opens(per_record: int, seed: int) -> None:
     """A version that hashed all records anew, not only those in impure buckets, published the same and opened more."""
-    study = study_of(3, k=3, options=f"buckets = {per_record}")
+    study = study_of(3, k=3, privacy=OFF, options=f"buckets = {per_record}")
     tables = tables_of(study, draw_people(3, 120 if per_record == 1 else 40, seed))
     done = [outcome.unwrap() for outcome in visit(study, tables, seed=seed).values()]
     assert done[0].openings == done[1].openings == done[2].openings
@@ -206,28 +208,29 @@ def test_no_more_is_opened_than_a_plain_simulation_opens(per_record: int, seed: 
 
 def test_waves_name_tuples_that_are_not_published_and_the_ledger_says_how_many() -> None:
     people = draw_people(3, 200, 3)
-    study = study_of(3, k=3, options='mode = "wave"')
+    study = study_of(3, k=3, privacy=OFF, options='mode = "wave"')
     done = next(iter(visit(study, tables_of(study, people)).values())).unwrap()
     unpublished = done.openings.tuples - len(done.classes.sizes)
     assert unpublished > 0
     lines = simulated(study, people).ledger["p1"]
     assert any(f"of which {unpublished} were not published" in line for line in lines)
     assert any("when their window began" in line for line in lines)
-    calm = simulated(study_of(3, k=3), people).ledger["p1"]
+    calm = simulated(study_of(3, k=3, privacy=OFF), people).ledger["p1"]
     assert any("of which 0 were not published" in line for line in calm)
     assert not any("window" in line for line in calm)
 
 
 def test_waves_take_fewer_rounds_than_skips_and_skips_fewer_than_visits() -> None:
     people = draw_people(3, 200, 3)
-    rounds = [simulated(study_of(3, k=3, options=f'mode = "{mode}"'), people).summary["rounds"] for mode in MODES]
+    studies = [study_of(3, k=3, privacy=OFF, options=f'mode = "{mode}"') for mode in MODES]
+    rounds = [simulated(study, people).summary["rounds"] for study in studies]
     assert rounds[2] < rounds[1] <= rounds[0]  # type: ignore[operator]
 
 
 def test_diversity_costs_four_exchanges_where_a_tuple_is_found_whatever_its_size() -> None:
     people = draw_people(3, 200, 3)
-    plain = simulated(study_of(3, k=3), people)
-    diverse = simulated(study_of(3, k=3, privacy="l = 2"), people)
+    plain = simulated(study_of(3, k=3, privacy=OFF), people)
+    diverse = simulated(study_of(3, k=3, privacy=f"l = 2\n{OFF}"), people)
     told = next(line for line in diverse.ledger["p0"] if "tested for diversity" in line)
     assert int(re.findall(r"(\d+) tuples tested", told)[0]) > 50
     extra = int(str(diverse.summary["rounds"])) - int(str(plain.summary["rounds"]))
@@ -236,7 +239,7 @@ def test_diversity_costs_four_exchanges_where_a_tuple_is_found_whatever_its_size
 
 @pytest.mark.parametrize(("parties", "mode"), [(3, "visit"), (4, "skip"), (5, "wave")])
 def test_the_cost_is_that_of_the_declared_blocks_for_the_runs_public_sizes(parties: int, mode: str) -> None:
-    study = study_of(parties, k=3, options=f'mode = "{mode}"\nbuckets = 1')
+    study = study_of(parties, k=3, privacy=OFF, options=f'mode = "{mode}"\nbuckets = 1')
     outcomes = visit(study, tables_of(study, draw_people(parties, 60, 2)))
     sizes = [outcome.unwrap().sizes for outcome in outcomes.values()]
     assert all(sorted(each.prepared) == sorted(sizes[0].prepared) for each in sizes)
@@ -250,7 +253,7 @@ def test_the_cost_is_that_of_the_declared_blocks_for_the_runs_public_sizes(parti
 
 
 def test_long_vectors_of_an_examination_travel_in_chunks_at_the_declared_cost(monkeypatch: pytest.MonkeyPatch) -> None:
-    study = study_of(4, k=3, options='mode = "wave"\nbuckets = 1')
+    study = study_of(4, k=3, privacy=OFF, options='mode = "wave"\nbuckets = 1')
     tables = tables_of(study, draw_people(4, 24, 2))
     whole = visit(study, tables)
     monkeypatch.setattr(chunks, "CHUNK_BYTES", 40)
@@ -324,9 +327,9 @@ def test_a_table_that_cannot_be_diverse_is_not_released() -> None:
         (2, {"privacy": "l = 2"}, "between two parties cannot keep l"),
         (2, {"options": 'mode = "skip"'}, "between two parties"),
         (2, {"k": 256}, "k above 255"),
-        (3, {"k": 4, "privacy": "k_insider = 3"}, "no class could reach k"),
+        (3, {"k": 4, "privacy": "k_insider = 3", "options": 'insider = "clip"'}, "no class could reach k"),
         (3, {"options": "buckets = 0"}, "buckets must be a whole number"),
-        (3, {"options": 'insider = "all"'}, "one of clip, none-or-many"),
+        (3, {"options": 'insider = "all"'}, "one of none-or-many, clip"),
         (3, {"privacy": 'l = 2\ndiversity = "entropy"'}, "by frequency"),
     ],
 )

@@ -111,7 +111,6 @@ def test_a_row_that_joins_no_class_is_refused(row: object, reason: str) -> None:
     ("study", "named"),
     [
         (study_of(3, k=4, privacy="l = 2", options=MERGE), "could undo a class's l"),
-        (study_of(3, k=4, privacy="k_insider = 2", options=MERGE + 'insider = "none-or-many"'), "few others' records"),
     ],
 )
 def test_what_merging_could_undo_is_refused(study: Study, named: str) -> None:

@@ -31,9 +31,10 @@ def render(summary: Summary, out: Path, *, as_json: bool = False, with_ledger: b
 def _released(summary: Summary) -> str:
     left_out = f", {summary.withheld:,} withheld" if summary.withheld else ""
     diversity = f", l = {summary.l_reached:.3g}" if summary.l_reached is not None else ""
+    insider = f", insider k = {summary.insider_k}" if summary.insider_k is not None else ""
     lm = summary.loss.get("lm")
     cost = f"; loss (lm) {lm:.4f}" if lm is not None else ""
     return (
         f"Released: {summary.rows:,} rows in {summary.classes:,} classes{left_out}; the smallest has "
-        f"{summary.k_reached:,} (k = {summary.k}){diversity}{cost}."
+        f"{summary.k_reached:,} (k = {summary.k}){insider}{diversity}{cost}."
     )

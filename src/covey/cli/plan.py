@@ -70,6 +70,7 @@ def _rows(study: Study, given: list[str]) -> dict[str, int]:
 
 def _render(made: Plan, latency: str, bandwidth: str) -> None:
     from covey.sizes import spell
+    from covey.study import insiders
 
     forecast = made.forecast
     typer.echo(f"Study {made.study.name!r}, protocol {made.protocol.name}: {made.protocol.about}")
@@ -78,6 +79,13 @@ def _render(made: Plan, latency: str, bandwidth: str) -> None:
     typer.echo(f"  rounds    {forecast.rounds:,}")
     typer.echo(f"  traffic   {spell(forecast.bytes)} in {forecast.messages:,} messages, all parties together")
     typer.echo(f"  time      about {made.seconds:.1f} s at {latency} and {bandwidth}, people's answers not included")
+    if forecast.insider_k is not None:
+        typer.echo(
+            f"  insider k about {forecast.insider_k}, an estimate from the rows: the fewest records of others that a "
+            "party will see in a class where it sees some"
+        )
+    for sentence in insiders.warning(made.study):
+        typer.echo(f"WARNING: {sentence}")
     if made.advice is not None:
         typer.echo(f"  advice    {made.advice}")
     alike: dict[tuple[str, ...], list[str]] = {}

@@ -92,6 +92,8 @@ def _require_certificate(path: Path, release: str, study: Study, *, quiet: bool)
         for name, fingerprint in vouched.fingerprints.items():
             typer.echo(f"signed by {name}: {fingerprint}")
     signed = vouched.certificate.b or {}
+    if not quiet and signed.get("insider_k") is not None:
+        typer.echo(f"signed insider k: {signed['insider_k']} records of others, or none, in each class for each party")
     k = signed.get("k_reached")
     return k if isinstance(k, int) else None
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from covey.protocols import Forecast, Protocol, of_study
-from covey.study import Study
+from covey.study import Study, insiders
 
 _HANDSHAKE_ROUNDS = 9
 """TCP, TLS, the greeting, hello, nonce, confirm, keys; the farewell and the seal."""
@@ -52,7 +52,8 @@ class Plan:
             "messages": self.forecast.messages,
             "bytes": self.forecast.bytes,
             "learns": {name: list(sentences) for name, sentences in self.forecast.learns.items()},
-            "mind": list(self.forecast.mind),
+            "insider_k": self.forecast.insider_k,
+            "mind": [*insiders.warning(self.study), *self.forecast.mind],
             "choices": {name: round(seconds, 2) for name, seconds in self.choices.items()},
             "advice": self.advice,
         }

@@ -49,6 +49,8 @@ class Figures:
     classes: int
     k_reached: int
     l_reached: float | None = None
+    insider_k: int | None = None
+    """The fewest records of others that any party sees in a class where it sees some."""
     withheld: int = 0
     suppressed_cells: int = 0
     loss: Mapping[str, float | None] = field(default_factory=dict)
@@ -159,6 +161,8 @@ class Forecast:
     learns: Mapping[str, tuple[str, ...]]
     mind: tuple[str, ...] = ()
     """What to think of before a run: sentences that no ledger repeats."""
+    insider_k: int | None = None
+    """An estimate of the release's insider k, from the numbers of rows."""
     choices: Mapping[str, Forecast] = field(default_factory=dict)
     """The same under other options, as a study would spell them, what teaches least first."""
     chosen: str = ""

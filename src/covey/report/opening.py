@@ -122,6 +122,8 @@ def _tiles(summary: Summary, findings: ReleaseFindings | None) -> Iterator[Marku
     k = summary.k_reached if verdict is None else verdict.k
     if k is not None:
         yield _tile("k, smallest class", spelling.count(k), f"asked: {summary.k}")
+    if summary.insider_k is not None:
+        yield _tile("insider k", spelling.count(summary.insider_k), "others' records that a party sees in a class")
     yield from _diversity(summary, findings)
     lm = summary.loss.get("lm")
     if lm is not None:

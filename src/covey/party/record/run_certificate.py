@@ -104,6 +104,7 @@ def statement_b(study: Study, a: Statement, release: bytes, figures: Figures) ->
         "k_reached": figures.k_reached,
         "l": study.privacy.l,
         "l_reached": None if figures.l_reached is None else round(figures.l_reached, _DIGITS),
+        "insider_k": figures.insider_k,
         "loss": loss,
     }
 

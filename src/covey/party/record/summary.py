@@ -8,7 +8,7 @@ import msgspec
 
 from covey.party.record.ledger import Ledger
 from covey.party.record.run_record import Finished
-from covey.study import Study
+from covey.study import Study, insiders
 from covey.summary import Sent, Summary
 
 _LOSSES = ("lm", "em", "dm", "c_avg")
@@ -34,7 +34,7 @@ def summarize(study: Study, ledger: Ledger, finished: Finished, party: str, *, r
         ledger=ledger.own,
         study_hash=study.study_hash,
         reproducible=reproducible,
-        warnings=list(finished.warnings),
+        warnings=[*insiders.warning(study), *finished.warnings],
     )
     if figures is None or digest is None:
         return summary
@@ -44,6 +44,7 @@ def summarize(study: Study, ledger: Ledger, finished: Finished, party: str, *, r
         withheld=figures.withheld,
         k_reached=figures.k_reached,
         l_reached=figures.l_reached,
+        insider_k=figures.insider_k,
         classes=figures.classes,
         suppressed_cells=figures.suppressed_cells,
         loss={name: figures.loss.get(name) for name in _LOSSES},

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from covey.errors import Aborted
 from covey.party.record.ledger import Ledger
 from covey.protocols import Proposal
-from covey.study import Study
+from covey.study import Study, insiders
 
 Decide = Callable[[str], Awaitable[bool]]
 """Shows a text and answers whether the party approves."""
@@ -43,9 +43,14 @@ def describe(study: Study, proposal: Proposal, ledger: Ledger) -> str:
         lines.append(reached)
         if figures.l_reached is not None:
             lines.append(f"  l reached: {figures.l_reached:g}")
+        if figures.insider_k is not None:
+            lines.append(
+                f"  insider k: {figures.insider_k}, the fewest of others' records that a party sees in a class"
+            )
         lines += [f"  loss ({name}): {value:.4f}" for name, value in figures.loss.items() if value is not None]
         if figures.withheld:
             lines.append(f"  withheld: {figures.withheld:,} rows")
+    lines += [f"  WARNING: {sentence}" for sentence in insiders.warning(study)]
     lines.append("So far:")
     lines += [f"  {sentence}" for sentence in ledger.own]
     lines.append("By the opening this party learns:")

@@ -17,6 +17,7 @@ from covey.protocols.cluster_rows import leakage, rings
 from covey.protocols.cluster_rows.diversity import steps_of
 from covey.protocols.cluster_rows.parameters import Parameters
 from covey.protocols.protocol import Forecast
+from covey.protocols.shared import insiders
 from covey.protocols.shared import rows as releasing
 from covey.protocols.shared.diversity import fraction
 from covey.secure import conjunction, shuffle, threshold_test
@@ -161,7 +162,7 @@ def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
         messages = calls * rings.AND_COST.messages(run.parties, 1)
         size = calls * rings.AND_COST.bytes(run.parties, EXACT_NODES // 8)
     learned = tuple(
-        sentence for part, numbers in leakage.before(parameters) for sentence in part.sentences("holder", **numbers)
+        sentence for part, numbers in leakage.before(study) for sentence in part.sentences("holder", **numbers)
     )
     moving = run.records * run.clusters * sweeps * 5e-9
     return Forecast(
@@ -170,4 +171,5 @@ def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
         bytes=size,
         seconds=2.0 + moving + size / run.parties * 4e-8 + messages / run.parties * 2e-4,
         learns={party.name: learned for party in study.parties},
+        insider_k=insiders.foretell(study, rows),
     )

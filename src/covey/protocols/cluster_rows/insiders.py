@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from covey.arrays import Bits, Longs
+from covey.arrays import Longs
 from covey.errors import Unmet
-from covey.protocols.cluster_rows.kernels import joined_box, nearest
-from covey.protocols.cluster_rows.party import Joint, Party
+from covey.protocols.cluster_rows.kernels import growth, joined_box, nearest
+from covey.protocols.cluster_rows.party import Party
 from covey.protocols.cluster_rows.problem import Clusters, Problem
+from covey.protocols.shared.insiders import few_others
+
+NEAR = 16
+"""The nearest clusters that are looked at for one that falls short too."""
 
 
 async def merge_few(party: Party, label: Longs, clusters: Clusters, fewest: int) -> tuple[Longs, Clusters]:
@@ -24,7 +28,10 @@ async def merge_few(party: Party, label: Longs, clusters: Clusters, fewest: int)
         if fine.all():
             return label, clusters
         if len(clusters) == 1:
-            raise Unmet(f"even all records as one class show some party fewer than {fewest} of others; lower k_insider")
+            raise Unmet(
+                f"even all records as one class show some party fewer than k_insider = {fewest} of others; nothing can "
+                "be released, unless every party accepts k_insider = 1"
+            )
         clusters, place = merge_nearest(party.problem, clusters, np.flatnonzero(~fine))
         label = place[label]
         step += 1
@@ -33,19 +40,23 @@ async def merge_few(party: Party, label: Longs, clusters: Clusters, fewest: int)
 def merge_nearest(problem: Problem, clusters: Clusters, short: Longs) -> tuple[Clusters, Longs]:
     """Each of these, in turn, goes to the cluster that this costs least; the clusters, and each old one's new number.
 
-    A cluster that was merged already in this round is not merged again.
+    One that falls short too may cost twice as much: two are mended at once. A cluster that was merged already in this
+    round is not merged again.
     """
     sizes, boxes = clusters.sizes.copy(), clusters.boxes.copy()
     owner = np.arange(len(clusters))
     free, alive = np.ones(len(clusters), dtype=bool), np.ones(len(clusters), dtype=bool)
+    lacking = np.isin(owner, short)
     for cluster in short.tolist():
         if not free[cluster]:
             continue
-        among = Clusters(sizes[alive], boxes[alive])
         here = np.flatnonzero(alive)
         asked = np.searchsorted(here, [cluster])
-        price = problem.costs(among.boxes)
-        target = int(here[nearest(problem.forest, among.sizes, among.boxes, price, asked, 1)[0, 0]])
+        state = problem.forest, sizes[alive], boxes[alive], problem.costs(boxes[alive])
+        near = nearest(*state, asked, min(NEAR, len(here) - 1))[0]
+        costs = np.array([growth(*state, asked[0], other) for other in near])
+        both = (lacking & free)[here[near]] & (costs <= 2 * costs[0])
+        target = int(here[near[np.argmax(both)]])
         boxes[target] = joined_box(problem.forest, boxes[target], boxes[cluster])
         sizes[target] += sizes[cluster]
         alive[cluster] = False
@@ -53,17 +64,3 @@ def merge_nearest(problem: Problem, clusters: Clusters, short: Longs) -> tuple[C
         free[[cluster, target]] = False
     number = np.cumsum(alive) - 1
     return Clusters(sizes[alive], boxes[alive]), number[owner]
-
-
-def few_others(sizes: Longs, own: Longs, fewest: int) -> Bits:
-    """The clusters in which a party with these own records sees some of others, but fewer than that."""
-    others = sizes - own
-    return (others > 0) & (others < fewest)
-
-
-async def insider_reached(joint: Joint, clusters: Clusters, own: Longs, k: int) -> int:
-    """The fewest records of others that any party sees in a class where it sees some, or k where it is more."""
-    fine = await joint.conjoin(
-        np.array([not few_others(clusters.sizes, own, fewest).any() for fewest in range(1, k + 1)])
-    )
-    return int(np.flatnonzero(~np.append(fine, False))[0])

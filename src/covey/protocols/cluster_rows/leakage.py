@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from covey.protocols.cluster_rows import diversity
 from covey.protocols.cluster_rows.parameters import Parameters
+from covey.protocols.shared import insiders
 from covey.protocols.shared.diversity import fraction
 from covey.secure.declare import Leakage
+from covey.study import Study
 
 SETUP = Leakage(everyone=("the joint number of records{frequencies}",))
 SETUP_OF_TWO = Leakage(
@@ -115,12 +117,6 @@ SITES = Leakage(
     )
 )
 MERGED = Leakage(everyone=("which classes showed some party fewer than {fewest} records of others, and were merged",))
-INSIDER = Leakage(
-    everyone=("the fewest records of others that any party sees in a class where it sees some, if below {cap}",)
-)
-REACHED = Leakage(
-    everyone=("in each class no record of others, or at least {insider}{more} of them: its k as an insider",)
-)
 OPENED = Leakage(
     everyone=(
         "in all: {tests} answers whether a count reaches k, {counts} counts, {closures} closures, each of "
@@ -140,8 +136,9 @@ def of_search(parameters: Parameters) -> Leakage:
     return of_two if parameters.two else among_many
 
 
-def before(parameters: Parameters) -> list[tuple[Leakage, dict[str, object]]]:
+def before(study: Study) -> list[tuple[Leakage, dict[str, object]]]:
     """All that a run will teach, as far as it is known before, with what the sentences mention."""
+    parameters = Parameters.of(study)
     known, two = numbers(parameters), parameters.two
     found = [(SETUP_OF_TWO if two else SETUP, known)]
     if parameters.site_l is not None:
@@ -151,9 +148,9 @@ def before(parameters: Parameters) -> list[tuple[Leakage, dict[str, object]]]:
         found.append((DIVERSITY_OF_TWO if two else DIVERSITY, known))
     if parameters.moves_within_l:
         found.append((SLACK, known))
-    if parameters.k_insider is not None:
+    if parameters.k_insider > 1:
         found.append((MERGED, known))
-    return [*found, (INSIDER, known)]
+    return [*found, *((each, known) for each in insiders.before(study))]
 
 
 def numbers(parameters: Parameters) -> dict[str, object]:
@@ -172,5 +169,4 @@ def numbers(parameters: Parameters) -> dict[str, object]:
         "large": diversity.LARGE,
         "steps": "" if wanted is None else ", ".join(map(str, diversity.steps_of(fraction(wanted)))),
         "fewest": parameters.k_insider,
-        "cap": k,
     }

@@ -8,6 +8,7 @@ from covey.errors import InputError
 from covey.option import Choice
 from covey.protocols.shared.domains import require_listed, require_weight
 from covey.study import Study
+from covey.study.insiders import asked
 from covey.study.requirements import Requirements
 
 SCHEDULE = Choice(
@@ -39,7 +40,8 @@ class Parameters:
 
     k: int
     l: float | None  # noqa: E741 (the field's name for it)
-    k_insider: int | None
+    k_insider: int
+    """The fewest records of others that a class shows a party to which it shows some; 1 is no requirement."""
     site_l: int | None
     schedule: str
     fitted: bool
@@ -65,7 +67,7 @@ class Parameters:
         return cls(
             k=privacy.k,
             l=privacy.l,
-            k_insider=privacy.k_insider,
+            k_insider=asked(privacy),
             site_l=privacy.site_l,
             schedule=schedule,
             fitted=START.of(study.options) == "fitted",

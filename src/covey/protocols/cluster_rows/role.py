@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from covey.protocols.cluster_rows.parameters import Parameters
 from covey.protocols.cluster_rows.party import Disclosures, Joint, Party, SecureBlocks
 from covey.protocols.cluster_rows.problem import Clusters, Problem
 from covey.protocols.protocol import Book, Figures, Pace, Result, Seat
+from covey.protocols.shared import insiders as insider
 from covey.protocols.shared import publish, rows
 from covey.protocols.shared.agree import agree
 from covey.protocols.shared.diversity import feasible, fraction, require_diverse
@@ -53,6 +54,7 @@ class Classes:
     label: Longs
     leaves: list[Longs] | None
     """The joint frequencies of each column's values, where the measure needs them."""
+    insider_k: int | None = None
 
     @classmethod
     def of(cls, problem: Problem, clusters: Clusters, label: Longs, leaves: list[Longs] | None = None) -> Classes:
@@ -62,6 +64,11 @@ class Classes:
         nodes = problem.local(clusters.boxes[first])
         return cls(problem, clusters.digest(), sizes, nodes, number[label], leaves)
 
+    @property
+    def own(self) -> Longs:
+        """The number of own records in each class."""
+        return np.bincount(self.label, minlength=len(self.sizes)).astype(np.int64)
+
     def figures(self, study: Study) -> Figures:
         """The figures of the release before it is opened. Raises Unmet where too much would be suppressed."""
         trees, em = self.problem.trees, None
@@ -69,7 +76,8 @@ class Classes:
             parts = enumerate(zip(trees, self.leaves, strict=True))
             lost = sum(float(measures.em(tree, own)[self.nodes[:, c]] @ self.sizes) for c, (tree, own) in parts)
             em = lost / (int(self.sizes.sum()) * len(trees))
-        return publish.figures(study, trees, self.nodes, self.sizes, em=em)
+        known = publish.figures(study, trees, self.nodes, self.sizes, em=em)
+        return replace(known, insider_k=self.insider_k)
 
 
 async def form_classes(joint: Joint, study: Study, table: Table, pace: Pace, book: Book) -> Classes:
@@ -89,14 +97,12 @@ async def form_classes(joint: Joint, study: Study, table: Table, pace: Pace, boo
     label, clusters = await search(party, parameters, counts.records)
     label, clusters = await repair(party.at("mend"), study, table, book, label, clusters)
 
-    book.learns(leakage.INSIDER, **known)
-    own = np.bincount(label, minlength=len(clusters))
-    reached = await insiders.insider_reached(joint.at("insider"), clusters, own, parameters.k)
-    book.learns(leakage.REACHED, insider=reached, more=" or more" if reached >= parameters.k else "")
     await count_disclosures(party, parameters, book)
     if parameters.site_l is not None:
         clusters = await sites.raise_together(joint, study, problem, table.codes, clusters, parameters.site_l)
-    return Classes.of(problem, clusters, label, counts.leaves)
+    classes = Classes.of(problem, clusters, label, counts.leaves)
+    reached = await insider.learn(book, study, joint.at("insider").conjoin, classes.sizes, classes.own)
+    return replace(classes, insider_k=reached)
 
 
 async def search(party: Party, parameters: Parameters, records: int) -> tuple[Longs, Clusters]:
@@ -123,7 +129,7 @@ async def repair(
         if parameters.moves_within_l:
             book.learns(leakage.SLACK, **known)
             label, clusters = await guarded.move_within_l(party.at("within"), label, clusters, rule)
-    if parameters.k_insider is not None:
+    if parameters.k_insider > 1:
         book.learns(leakage.MERGED, **known)
         label, clusters = await insiders.merge_few(party.at("insiders"), label, clusters, parameters.k_insider)
     return label, clusters

@@ -11,7 +11,7 @@ from covey.protocols.peel.parameters import Parameters
 from covey.protocols.peel.tuples import Lattice
 from covey.protocols.peel.visits import WINDOW
 from covey.protocols.protocol import Forecast
-from covey.protocols.shared import rows
+from covey.protocols.shared import insiders, rows
 from covey.protocols.shared.peeling.estimate import REPEATED, LikelyVisits, estimate
 from covey.secure import shuffle, threshold_test
 from covey.secure import sum as secure_sum
@@ -43,6 +43,7 @@ def foresee(study: Study, rows_of: Mapping[str, int]) -> Forecast:
         learned += site.LEAKAGE.sentences(nodes=trees[column].nodes, column=study.quasi[column].name, sites=sites)
     for part, numbers in leakage.before(params, len(likely.nodes)):
         learned += part.sentences("holder", **numbers)
+    learned += [sentence for part in insiders.before(study) for sentence in part.sentences("holder")]
     sent = (choice.COST.bytes(params.k, tests) if params.two else shares) + secure_sum.COST.bytes(parties, classes)
     if not rows.by_counts(study, classes):
         each = min(study.rows_at_most or records, records)
@@ -55,6 +56,7 @@ def foresee(study: Study, rows_of: Mapping[str, int]) -> Forecast:
         seconds=1 + records * SECONDS_PER_ROW + rounds * SECONDS_PER_ROUND + computing,
         learns={party.name: tuple(learned) for party in study.parties},
         mind=(REPEATED,),
+        insider_k=insiders.foretell(study, rows_of),
     )
     modes = {mode: visits.rounds(replace(params, mode=mode)) for mode in _modes(params)}
     others = {

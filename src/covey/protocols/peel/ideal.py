@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from covey.protocols.peel.diversity import Histograms
 from covey.protocols.peel.parameters import Parameters
 from covey.protocols.peel.records import OwnRecords
 from covey.protocols.protocol import Result
+from covey.protocols.shared import insiders
 from covey.protocols.shared.peeling.classes import Admits
 from covey.protocols.shared.peeling.ideal import peel_all
 from covey.protocols.shared.rows import Rows, carried
@@ -28,13 +30,19 @@ def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
     if records < params.k:
         raise Unmet(f"the parties together have fewer than k = {params.k} records; nothing can be released")
     codes = np.concatenate([table.codes for table in pooled], axis=1)
-    published, klass = peel_all(study, trees, codes, admits(params, pooled), nodes=params.nodes, merge=params.merge)
+    owner = np.repeat(np.arange(len(pooled)), [table.rows for table in pooled])
+    published, klass = peel_all(
+        study, trees, codes, admits(params, pooled), nodes=params.nodes, merge=params.merge,
+        owner=None if params.none_or_many is None else owner,
+    )  # fmt: skip
     out = np.flatnonzero(klass >= 0)
     cells = {
         column.name: [text for table in pooled for text in _texts(table, column.name)] for column in carried(study)
     }
     kept = {name: [texts[row] for row in out.tolist()] for name, texts in cells.items()}
-    known = published.figures(study, trees, records)
+    owns = [published.count(klass[owner == party]) for party in range(len(pooled))]
+    figures = published.figures(study, trees, records)
+    known = replace(figures, insider_k=insiders.fewest_of_all(published.sizes, owns))
     return published.result(study, trees, known, Rows(klass[out], kept))
 
 

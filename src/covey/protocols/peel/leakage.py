@@ -43,7 +43,14 @@ INSIDER = Leakage(everyone=("that of each party at most {most} records were coun
 SHARED = Leakage(
     everyone=(
         "of tuples that {k} or more records share whether every party finds there no record of others or {many} or "
-        "more; of those that fall short not for which party",
+        "more; of those that fall short not for which party, but a party with {many} or more of a tuple's records then "
+        "knows that others have some, and fewer than {many}",
+    )
+)
+SHARED_OF_TWO = Leakage(
+    everyone=(
+        "of tuples that {k} or more records share, and of which it has none or {many} or more, whether the other party "
+        "has fewer than {many}, but some",
     )
 )
 LEFTOVER = Leakage(
@@ -86,7 +93,7 @@ def before(params: Parameters, nodes: int) -> list[tuple[Leakage, dict[str, obje
     if params.diverse is not None:
         lines.append((DIVERSE, {"k": k, "l": f"{float(params.diverse):g}", "large": opened_from(k, params.diverse)}))
     if params.none_or_many is not None:
-        lines.append((SHARED, {"many": params.none_or_many, "k": k}))
+        lines.append((SHARED_OF_TWO if params.two else SHARED, {"many": params.none_or_many, "k": k}))
     if params.most_of_one is not None:
         lines.append((INSIDER, {"most": params.most_of_one, "k": k}))
     if params.merge:

@@ -2,7 +2,9 @@
 
 Classes' labels and sizes are public, so each owner finds by itself the class in which its record costs least: what the
 class's records lose by wider labels, and what the record itself loses. It names the class, and the labels that cover
-both, through a shuffle; then the class is published with labels that cover all who joined it.
+both, through a shuffle; then the class is published with labels that cover all who joined it. Where a class may be one
+party's alone, a record joins only classes in which its owner has records already: then nobody who saw no record of
+others in a class sees one afterwards. A record whose owner has none in any class stays out.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from covey.errors import PeerError
 from covey.hierarchy import Hierarchy
 from covey.protocols.protocol import Seat
 from covey.protocols.shared.peeling.classes import PublishedClasses
-from covey.protocols.shared.peeling.leftover import Joined
+from covey.protocols.shared.peeling.leftover import STAYS, Joined
 from covey.secure import shuffle
 from covey.wire import Channel
 
@@ -35,7 +37,8 @@ async def join(seat: Seat, published: PublishedClasses, trees: Sequence[Hierarch
     if len(opened) != rows:
         raise _somebody(channel, f"{len(opened)} records joined a class, expected {rows}")
     read = [_read(channel, raw, published, trees) for raw in opened]
-    return Joined(np.array([klass for klass, _ in read], np.int64), np.array([box for _, box in read], np.int32))
+    boxes = np.array([box for _, box in read], np.int32).reshape(rows, len(trees))
+    return Joined(np.array([klass for klass, _ in read], np.int64), boxes)
 
 
 def _read(
@@ -46,8 +49,10 @@ def _read(
         klass, box = msgspec.msgpack.decode(raw, type=tuple[int, list[int]])
     except (msgspec.MsgspecError, ValueError):
         klass, box = -1, []
-    if not 0 <= klass < len(published.sizes) or len(box) != len(trees):
+    if not STAYS <= klass < len(published.sizes) or len(box) != len(trees):
         raise _somebody(channel, "it named what is no class")
+    if klass == STAYS:
+        return klass, box
     for own, node, tree in zip(published.boxes[klass].tolist(), box, trees, strict=True):
         inside = 0 <= node < tree.nodes and tree.first[node] <= tree.first[own] and tree.last[own] <= tree.last[node]
         if not inside:

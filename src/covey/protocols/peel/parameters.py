@@ -13,6 +13,7 @@ from covey.protocols.shared.domains import require_listed
 from covey.protocols.shared.peeling.nodes import NODES
 from covey.schema import Column
 from covey.study import Study
+from covey.study.insiders import asked
 from covey.study.requirements import Requirements
 
 MODE = Choice(
@@ -31,10 +32,10 @@ BUCKETS = Whole(
 )
 INSIDER = Choice(
     "insider",
-    "clip",
-    '"clip" (default): every class has k_insider records that are not of any one party; "none-or-many": or none, so '
-    "that a class may be one party's alone",
-    ("clip", "none-or-many"),
+    "none-or-many",
+    '"none-or-many" (default): a class has, for each party, k_insider records of others or none, so that it may be one '
+    'party\'s alone; "clip": never none, which costs more where the parties differ',
+    ("none-or-many", "clip"),
 )
 LEFTOVER = Choice(
     "leftover",
@@ -80,13 +81,14 @@ class Parameters:
         if len(study.parties) == 2:
             _require_of_two(study)
         _require_listed(study)
-        k, insider, options = study.privacy.k, study.privacy.k_insider, study.options
+        k, insider, options = study.privacy.k, asked(study.privacy), study.options
         clipped = INSIDER.of(options) == "clip"
-        most = k - insider if insider is not None and clipped else None
+        most = k - insider if insider > 1 and clipped else None
         if most is not None and most * len(study.parties) < k:
             raise InputError(
-                f"k_insider = {insider} with k = {k}: at most {max(most, 0)} records of each of {len(study.parties)} "
-                "parties count, and no class could reach k; lower k_insider or raise k"
+                f'insider = "clip" and k_insider = {insider} with k = {k}: at most {max(most, 0)} records of each of '
+                f"{len(study.parties)} parties count, and no class could reach k; lower k_insider, raise k, or take "
+                'insider = "none-or-many"'
             )
         return cls(
             k=k,
@@ -95,7 +97,7 @@ class Parameters:
             buckets=BUCKETS.of(options),
             nodes=NODES.of(options),
             most_of_one=most,
-            none_or_many=None if clipped else insider,
+            none_or_many=insider if insider > 1 and not clipped else None,
             diverse=None if study.privacy.l is None else fraction(study.privacy.l),
             watched=() if study.privacy.l is None else study.sensitive,
             merge=_merges(study),
@@ -108,7 +110,6 @@ def _require_of_two(study: Study) -> None:
     refused = [
         (study.privacy.l is not None, "l"),
         (study.privacy.site_l is not None, "site_l"),
-        (INSIDER.of(study.options) != "clip", 'insider = "none-or-many"'),
         (MODE.of(study.options) == "skip", 'mode = "skip"'),
         (study.privacy.k > LARGEST, f"k above {LARGEST}"),
     ]
@@ -134,12 +135,10 @@ def _require_listed(study: Study) -> None:
 
 def _merges(study: Study) -> bool:
     """True if the leftover joins classes. Raises InputError where that could undo what the study asks for."""
-    asked = LEFTOVER.of(study.options)
-    if asked == "merge" and study.privacy.l is not None:
+    merges = LEFTOVER.of(study.options) == "merge"
+    if merges and study.privacy.l is not None:
         raise InputError('[protocol] leftover = "merge" could undo a class\'s l; use "withhold", or leave l out')
-    if asked == "merge" and INSIDER.of(study.options) != "clip":
-        raise InputError('[protocol] leftover = "merge" could leave a party few others\' records; use insider = "clip"')
-    return asked == "merge"
+    return merges
 
 
 def _sites(study: Study) -> tuple[int, int] | None:

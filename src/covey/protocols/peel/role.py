@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 from covey.protocols.peel import leakage, leftover, marginals, site
 from covey.protocols.peel.choice import ObliviousTests
 from covey.protocols.peel.parameters import Parameters
@@ -12,12 +15,12 @@ from covey.protocols.peel.tuples import Lattice
 from covey.protocols.peel.two_party import TwoPartyTests
 from covey.protocols.peel.visits import Peeling
 from covey.protocols.protocol import Result, Seat
-from covey.protocols.shared import rows
+from covey.protocols.shared import insiders, rows
 from covey.protocols.shared.diversity import require_diverse
 from covey.protocols.shared.peeling.classes import PublishedClasses
 from covey.protocols.shared.peeling.leftover import cheapest, widened
 from covey.protocols.shared.peeling.nodes import digest, list_nodes
-from covey.secure import coin
+from covey.secure import coin, conjunction
 from covey.wire import gather
 
 
@@ -60,12 +63,16 @@ async def holder(seat: Seat) -> Result:
     published = PublishedClasses.of(len(trees), peeling.classes.boxes, peeling.classes.sizes)
     klass = published.of_records(own.label[own.item_of_row])
     if params.merge and finder.remaining and len(published.sizes):
-        mine = cheapest(study, trees, published, table.codes[:, klass < 0])
+        among = None if params.none_or_many is None else published.count(klass) > 0
+        mine = cheapest(study, trees, published, table.codes[:, klass < 0], among)
         joined = await leftover.join(seat, published, trees, mine, finder.remaining)
         klass[klass < 0] = mine.klass
         published = widened(published, trees, joined)
-        klass = published.number[klass]
+        klass = published.of_records(klass)
     figures = published.figures(study, trees, known.records)
+    conjoin = partial(conjunction.conjoin, channel.at("insider"))
+    insider_k = await insiders.learn(seat.book, study, conjoin, published.sizes, published.count(klass))
+    figures = replace(figures, insider_k=insider_k)
     opened = await rows.release(seat, klass, published.sizes, figures)
     found = published.result(study, trees, figures, opened)
     require_diverse(study, found.figures)

@@ -17,8 +17,8 @@ from covey.arrays import Bits, Longs
 from covey.crypto.field import F31
 from covey.protocols.peel.classes import Classes, FrequentTuples
 from covey.protocols.peel.search import BucketTable, Finder, HeavyBuckets, astray
+from covey.secure import conjunction, threshold_test
 from covey.secure import sum as secure_sum
-from covey.secure import threshold_test
 from covey.wire import Channel
 
 WINDOW = 400_000
@@ -116,10 +116,13 @@ class Peeling:
     async def _shared(self, channel: Channel, free: FrequentTuples) -> Bits:
         """The tuples that have, for each party, no record of others or as many as are asked for."""
         asked = self.finder.params.none_or_many
-        if asked is None or asked < 2 or not len(free):
+        if asked is None or not len(free):
             return np.ones(len(free), dtype=bool)
-        parties = channel.parties
-        others = np.repeat(self._counts(free)[:, np.newaxis], len(parties), axis=1)
+        parties, own = channel.parties, self._counts(free)
+        if self.finder.params.two:  # what one has is what the other sees of others
+            fine = await conjunction.conjoin(channel.at("both"), (own == 0) | (own >= asked))
+            return np.zeros(0, dtype=bool) if fine is None else fine
+        others = np.repeat(own[:, np.newaxis], len(parties), axis=1)
         others[:, parties.index(channel.me)] = 0
         if channel.me == parties[0]:
             others -= 1  # 1 to asked - 1 are to be avoided, and tests know 0 to a bound

@@ -17,9 +17,10 @@ import msgspec
 
 from covey.protocols.protocol import Line
 from covey.study import Study, requirements
+from covey.study.insiders import k_insider
 
 FILE = "script.json"
-_PRIVACY = ("l", "t", "site_l", "delta", "k_insider")
+_PRIVACY = ("l", "t", "site_l", "delta")
 
 
 def recorded(package: str) -> Callable[[Study], tuple[Line, ...]]:
@@ -48,6 +49,7 @@ def settings(study: Study) -> frozenset[str]:
             "recipient" if "recipient" in roles else "no recipient",
             f"mismatch={study.mismatch}",
             *(key for key in _PRIVACY if getattr(study.privacy, key) is not None),
+            *(("k_insider",) if (k_insider(study) or 1) > 1 else ()),
             *(f"{option.name}={option.of(study.options)}" for option in (declared.options if declared else ())),
         }
     )

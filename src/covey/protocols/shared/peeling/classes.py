@@ -41,6 +41,10 @@ class PublishedClasses:
         """The published class of each record, from its class in the run; -1 stays -1."""
         return np.where(klass >= 0, self.number[np.maximum(klass, 0)], -1) if len(self.number) else klass
 
+    def count(self, klass: Longs) -> Longs:
+        """The number of records in each class, from each record's class; those of -1 are in none."""
+        return np.bincount(klass[klass >= 0], minlength=len(self.sizes)).astype(np.int64)
+
     def figures(self, study: Study, trees: Sequence[Hierarchy], records: int) -> Figures:
         """The figures that are known before the rows are opened; `records` counts those that are withheld too.
 

@@ -13,11 +13,19 @@ from covey.study import Study
 
 
 def peel_all(
-    study: Study, trees: tuple[Hierarchy, ...], codes: Ints, admits: Admits, *, nodes: int, merge: bool
+    study: Study,
+    trees: tuple[Hierarchy, ...],
+    codes: Ints,
+    admits: Admits,
+    *,
+    nodes: int,
+    merge: bool,
+    owner: Longs | None = None,
 ) -> tuple[PublishedClasses, Longs]:
     """The classes of all records (columns x records), and each record's class, or -1 if it is withheld.
 
-    At most `nodes` generalizations are visited; with `merge`, records that are left over join the cheapest classes.
+    At most `nodes` generalizations are visited; with `merge`, records that are left over join the cheapest classes,
+    where each record's `owner` is given only those in which the owner has records.
     """
     listed = list_nodes(study, trees, marginals.of_records(study, trees, codes), nodes)
     boxes, sizes, klass = peel(trees, listed, codes, study.privacy.k, admits)
@@ -25,8 +33,11 @@ def peel_all(
     klass = published.of_records(klass)
     left = np.flatnonzero(klass < 0)
     if merge and len(left) and len(published.sizes):
-        joined = leftover.cheapest(study, trees, published, codes[:, left])
+        if owner is None:
+            joined = leftover.cheapest(study, trees, published, codes[:, left])
+        else:
+            joined = leftover.cheapest_of_owners(study, trees, published, codes, klass, owner)
         klass[left] = joined.klass
         published = leftover.widened(published, trees, joined)
-        klass = published.number[klass]
+        klass = published.of_records(klass)
     return published, klass

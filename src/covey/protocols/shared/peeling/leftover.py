@@ -1,4 +1,8 @@
-"""Records that are left over join the cheapest classes: what the class's records lose by wider labels, and they."""
+"""Records that are left over join the cheapest classes: what the class's records lose by wider labels, and they.
+
+Where a class may be one party's alone, a record joins only classes in which its owner has records already: then nobody
+who saw no record of others in a class sees one afterwards. A record whose owner has none in any class stays out.
+"""
 
 from __future__ import annotations
 
@@ -7,26 +11,36 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from covey.arrays import Ints, Longs
+from covey.arrays import Bits, Ints, Longs
 from covey.hierarchy import Hierarchy
 from covey.measures import integer_costs
 from covey.protocols.shared.peeling.classes import PublishedClasses
 from covey.study import Study
 
+STAYS = -1
+
 
 @dataclass(frozen=True)
 class Joined:
-    """Some records: the class that each joins, and the labels that cover both."""
+    """Some records: the class that each joins, or STAYS, and the labels that cover both."""
 
     klass: Longs
     boxes: Ints  # records x columns
 
 
-def cheapest(study: Study, trees: Sequence[Hierarchy], published: PublishedClasses, codes: Ints) -> Joined:
-    """For each record (columns x records) the class that is cheapest to join, and the labels that it takes."""
+def cheapest(
+    study: Study, trees: Sequence[Hierarchy], published: PublishedClasses, codes: Ints, among: Bits | None = None
+) -> Joined:
+    """For each record (columns x records) the class that is cheapest to join, and the labels that it takes.
+
+    Only classes `among` which it may choose count, where these are given.
+    """
     costs, _ = integer_costs(trees, "lm", None, [column.weight for column in study.quasi])
-    klass = np.zeros(codes.shape[1], dtype=np.int64)
+    klass = np.full(codes.shape[1], STAYS, dtype=np.int64)
     boxes = np.zeros((codes.shape[1], len(trees)), dtype=np.int32)
+    places = np.arange(len(published.sizes)) if among is None else np.flatnonzero(among)
+    if not len(places):
+        return Joined(klass, boxes)
     before = sum(costs[c][published.boxes[:, c]] for c in range(len(trees)))
     for row, record in enumerate(codes.T):
         wide = np.stack(
@@ -37,15 +51,30 @@ def cheapest(study: Study, trees: Sequence[Hierarchy], published: PublishedClass
             axis=1,
         )
         after = sum(costs[c][wide[:, c]] for c in range(len(trees)))
-        klass[row] = np.argmin((after - before) * published.sizes + after)
+        price = (after - before) * published.sizes + after
+        klass[row] = places[np.argmin(price[places])]
         boxes[row] = wide[klass[row]]
     return Joined(klass, boxes)
 
 
+def cheapest_of_owners(
+    study: Study, trees: Sequence[Hierarchy], published: PublishedClasses, codes: Ints, klass: Longs, owner: Longs
+) -> Joined:
+    """The same for all records without a class (STAYS), where each may join classes that have its owner's records."""
+    left = np.flatnonzero(klass == STAYS)
+    joined = Joined(np.full(len(left), STAYS, dtype=np.int64), np.zeros((len(left), len(trees)), dtype=np.int32))
+    for party in np.unique(owner[left]).tolist():
+        here = owner[left] == party
+        own = cheapest(study, trees, published, codes[:, left[here]], published.count(klass[owner == party]) > 0)
+        joined.klass[here], joined.boxes[here] = own.klass, own.boxes
+    return joined
+
+
 def widened(published: PublishedClasses, trees: Sequence[Hierarchy], joined: Joined) -> PublishedClasses:
     """The classes with those who joined; `number` says what became of each class."""
-    boxes, sizes = published.boxes.copy(), published.sizes + np.bincount(joined.klass, minlength=len(published.sizes))
-    for klass, box in zip(joined.klass.tolist(), joined.boxes, strict=True):
+    boxes, sizes = published.boxes.copy(), published.sizes + published.count(joined.klass)
+    inside = joined.klass != STAYS
+    for klass, box in zip(joined.klass[inside].tolist(), joined.boxes[inside], strict=True):
         for column, tree in enumerate(trees):
             boxes[klass, column] = tree.common_ancestor(boxes[klass, column], box[column])
     return PublishedClasses.of(len(trees), list(boxes), sizes.tolist())

@@ -1,0 +1,118 @@
+"""Insiders: a party subtracts its own rows from each class, and reads what is left; then it plants rows to read more.
+
+Each attack succeeds where a study switches the protection off (k_insider = 1), and singles nobody out by default.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.harness.hospitals import SITES, Person, draw_people, stream_of, study_of
+
+import covey
+from covey.arrays import Longs
+from covey.protocols.protocol import Figures, Seat
+from covey.protocols.shared import rows
+from covey.study import Study
+
+K = 5
+OFF = "k_insider = 1"
+PROTOCOLS = ("peel", "cluster")
+TWO = SITES[:2]
+PLANTED: Person = (15, "M", "none")
+VICTIM: Person = (15, "M", "ulcer")
+
+
+@dataclass
+class View:
+    """The classes as one party knows them: its own rows' classes, and the released rows."""
+
+    klass: Longs
+    ills: list[str]
+    released: rows.Rows
+
+    def singled_out(self) -> list[str]:
+        """The sensitive values that are left alone in a class, once the party's own are taken away."""
+        found = []
+        for number in range(int(self.released.klass.max()) + 1):
+            here = np.flatnonzero(self.released.klass == number)
+            left = Counter(self.released.cells["ill"][row] for row in here)
+            left -= Counter(self.ills[row] for row in np.flatnonzero(self.klass == number))
+            found += list(left.elements()) if left.total() == 1 else []
+        return found
+
+    def beside_own(self) -> int:
+        """The fewest records of others in a class in which the party has records, if it has any of others."""
+        own, all_of = (np.bincount(each[each >= 0], minlength=100) for each in (self.klass, self.released.klass))
+        others = (all_of - own)[own > 0]
+        return int(others[others > 0].min())
+
+
+@dataclass
+class Views:
+    """Every party's view of a run."""
+
+    release: covey.Release
+    of: dict[str, View] = field(default_factory=dict)
+
+
+def played(study: Study, people: Mapping[str, list[Person]], monkeypatch: pytest.MonkeyPatch) -> Views:
+    """Runs the study, and keeps each party's view of the classes."""
+    seen: dict[str, View] = {}
+    publish = rows.release
+
+    async def watched(seat: Seat, klass: Longs, sizes: Longs, known: Figures) -> rows.Rows:
+        opened = await publish(seat, klass, sizes, known)
+        seen[seat.party] = View(klass, [ill for _, _, ill in people[seat.party]], opened)
+        return opened
+
+    with monkeypatch.context() as patched:
+        patched.setattr(rows, "release", watched)
+        release = covey.simulate(study, {name: frame_of(own) for name, own in people.items()}, seed=1)
+    return Views(release, seen)
+
+
+def frame_of(people: list[Person]) -> pa.Table:
+    age, sex, ill = (list(map(str, cells)) for cells in zip(*people, strict=True))
+    return pa.table({"patient": list(map(str, range(len(people)))), "age": age, "sex": sex, "ill": ill})
+
+
+def crowd(names: tuple[str, ...] = SITES) -> dict[str, list[Person]]:
+    """Ten times as many people at the first site as at each other."""
+    stream = stream_of(1, "insiders")
+    return {
+        name: draw_people(stream, [name], many, many)[name] for name, many in zip(names, (200, 20, 20), strict=False)
+    }
+
+
+@pytest.mark.parametrize(("protocol", "names"), [("peel", SITES), ("peel", TWO), ("cluster", SITES)])
+def test_a_large_party_reads_no_persons_value_by_subtracting_its_own_rows(
+    protocol: str, names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people = crowd(names)
+    loose = played(study_of(protocol, names, k=K, privacy=OFF), people, monkeypatch)
+    assert len(loose.of["east"].singled_out()) > 3
+    assert loose.release.summary["insider_k"] == 1
+    kept = played(study_of(protocol, names, k=K), people, monkeypatch)
+    assert not any(view.singled_out() for view in kept.of.values())
+    assert int(str(kept.release.summary["insider_k"])) >= 2
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_planted_copies_of_a_persons_tuple_do_not_isolate_the_person(
+    protocol: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """East plants k - 1 copies of what it knows of a patient of north, to read what north's patient suffers from."""
+    people = {name: [(age % 12, sex, ill) for age, sex, ill in own] for name, own in crowd().items()}
+    people["north"] = [*people["north"], VICTIM]
+    people["east"] = [*people["east"], *[PLANTED] * (K - 1)]
+    loose = played(study_of(protocol, k=K, privacy=OFF), people, monkeypatch).of["east"]
+    assert "ulcer" in loose.singled_out()
+    kept = played(study_of(protocol, k=K), people, monkeypatch).of["east"]
+    assert not kept.singled_out()
+    assert kept.beside_own() >= 2

@@ -1,0 +1,124 @@
+"""The insider k: what the parties compute jointly is what a trusted party would; estimates and warnings beside it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.harness.hospitals import SITES, study_of, tables_of
+from tests.harness.parties import run_parties
+
+from covey.arrays import Bits, Longs
+from covey.party.plan import make_plan
+from covey.party.record.ledger import Ledger
+from covey.party.session.approval import describe
+from covey.protocols import Figures, Proposal, of_study
+from covey.protocols.peel import ideal
+from covey.protocols.shared import insiders
+from covey.secure import conjunction
+from covey.study.insiders import UNPROTECTED, k_insider, warning
+from covey.wire import Channel
+
+OFF = "k_insider = 1"
+
+
+def joint(owns: Mapping[str, Longs], k: int) -> set[int]:
+    """What all parties find together."""
+    sizes = np.sum(list(owns.values()), axis=0)
+
+    async def role(channel: Channel) -> int:
+        async def conjoin(bits: Bits) -> Bits | None:
+            return await conjunction.conjoin(channel.at("insider"), bits)
+
+        return await insiders.insider_k(conjoin, sizes, owns[channel.me], k, two=len(owns) == 2)
+
+    return {each.unwrap() for each in run_parties(dict.fromkeys(owns, role)).values()}
+
+
+@pytest.mark.parametrize(
+    ("owns", "expected"),
+    [
+        ([[5, 0], [1, 7], [0, 0]], 1),
+        ([[5, 0], [2, 7], [0, 0]], 2),
+        ([[9, 0], [0, 8], [0, 0]], 8),
+        ([[30, 40], [30, 40], [31, 50]], 60),
+        ([[9, 8], [0, 0], [0, 0]], 8),
+        ([[5, 3], [4, 0]], 3),
+        ([[5, 0], [0, 4]], 4),
+    ],
+)
+def test_the_joint_insider_k_is_a_trusted_partys(owns: Sequence[Sequence[int]], expected: int) -> None:
+    given = {name: np.array(own) for name, own in zip(SITES, owns, strict=False)}
+    assert insiders.fewest_of_all(np.sum(list(given.values()), axis=0), list(given.values())) == expected
+    assert joint(given, 3) == {expected}
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 40), min_size=3, max_size=3), min_size=1, max_size=5).filter(
+        lambda classes: all(map(any, classes))
+    ),
+    st.integers(2, 9),
+)
+def test_windows_of_bits_find_every_minimum(classes: list[list[int]], k: int) -> None:
+    by_party = np.array(classes).T
+    sizes = by_party.sum(axis=0)
+
+    def clear(place: int) -> int:
+        """One party's search, where the others' bits follow from their own numbers."""
+        asked = [0]
+
+        async def conjoin(bits: Bits) -> Bits:
+            first = asked[0] + 1
+            asked[0] += len(bits)
+            steps = np.arange(first, first + len(bits))
+            fewest = [(sizes - own)[(sizes - own) > 0].min(initial=10**6) for own in by_party]
+            return np.asarray(steps <= min(fewest))
+
+        return asyncio.run(insiders.insider_k(conjoin, sizes, by_party[place], k, two=False))
+
+    expected = insiders.fewest_of_all(sizes, list(by_party))
+    assert {clear(place) for place in range(3)} == {expected}
+
+
+def test_the_figures_of_a_release_have_the_insider_k_that_one_counts_by_hand() -> None:
+    study = study_of("peel", k=2, privacy=OFF)
+    people = {"east": [(1, "F", "flu")] * 3, "north": [(1, "F", "none")], "south": [(9, "M", "flu")] * 2}
+    figures = ideal(study, tables_of(study, people)).figures
+    assert figures is not None
+    assert figures.insider_k == 1
+    figures = ideal(study_of("peel", k=2), tables_of(study, people)).figures
+    assert figures is not None
+    assert (figures.insider_k, figures.withheld) == (2, 4)  # one of four is not shown to whoever has the other three
+
+
+def test_an_estimate_from_the_rows_falls_with_a_partys_part() -> None:
+    study = study_of("peel", k=10, privacy=OFF)
+    equal, skewed = dict.fromkeys(SITES, 100), {"east": 1000, "north": 100, "south": 100}
+    assert insiders.foretell(study, skewed) == 1
+    assert (insiders.foretell(study, equal) or 0) > 2
+    assert insiders.foretell(study_of("peel", k=10), skewed) == 2
+    assert insiders.foretell(study, {"east": 1000}) is None
+    assert (insiders.foretell(study_of("peel", k=2000), dict.fromkeys(SITES, 10**6)) or 0) > 1000
+
+
+@pytest.mark.parametrize("protocol", ["peel", "cluster"])
+def test_a_study_that_switches_the_protection_off_is_warned_of_everywhere(protocol: str) -> None:
+    loose, kept = study_of(protocol, privacy=OFF), study_of(protocol)
+    assert (k_insider(loose), k_insider(kept)) == (1, 2)
+    assert warning(loose)
+    assert not warning(kept)
+    rows = dict.fromkeys(SITES, 50)
+    for study in (loose, kept):
+        said = study is loose
+        plan = make_plan(study, rows, 0.0, 1e9)
+        assert (UNPROTECTED in str(plan.describe()["mind"])) == said
+        assert any("single persons' sensitive values" in each for each in plan.forecast.learns["east"]) == said
+        ledger = Ledger(study, of_study(study), "east")
+        proposal = Proposal((), Figures(rows=9, classes=1, k_reached=9, insider_k=4))
+        shown = describe(study, proposal, ledger)
+        assert (f"WARNING: {UNPROTECTED}" in shown) == said
+        assert "insider k: 4" in shown
