@@ -26,6 +26,12 @@ def lines(town: Town) -> list[dict[str, object]]:
     return [json.loads(line) for line in (town.out / "collection.jsonl").read_text().splitlines()]
 
 
+def listed(value: object) -> list[str]:
+    """A list of texts as JSON has it."""
+    assert isinstance(value, list)
+    return value
+
+
 def report(what: str, **figures: object) -> None:
     """A line for whoever reads the run's output, and for the page that quotes it."""
     print(json.dumps({"case": what, **figures}))
@@ -50,8 +56,8 @@ def test_five_of_fifty_are_killed_in_a_phase_and_no_class_falls_below_k(tmp_path
         assert rows == released, "who was told so is in the release, and nobody else"
         assert set(ends[LEAVERS:]) <= {RELEASED, WITHHELD, 1}
         assert not [sentence for each in audit([town.out]) for sentence in each.wrong]
-        named = " ".join(str(sentence) for sentence in summary["warnings"])  # type: ignore[attr-defined]
-        missing = {handle for line in written if line["line"] == "dropped" for handle in line["left"]}  # type: ignore[attr-defined]
+        named = " ".join(str(sentence) for sentence in listed(summary["warnings"]))
+        missing = {handle for line in written if line["line"] == "dropped" for handle in listed(line["left"])}
         assert all(handle in named or handle in missing for handle in gone)
         assert "person" not in named and "respondent-" not in named
         report(

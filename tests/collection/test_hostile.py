@@ -6,21 +6,26 @@ import asyncio
 import contextlib
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.collection.callers import asked, enrolled, known, stranger
+from tests.collection.callers import Caller, asked, enrolled, known, stranger
 from tests.collection.town import Town, collecting, everyone
 from tests.harness.clock import on_real_clock
 
+from covey.arrays import Longs
+from covey.crypto.elgamal import Ciphertexts
 from covey.crypto.rng import Rng, fresh_seed
 from covey.errors import AccessError, InputError, PeerError, Unmet
 from covey.party.collection.invitation import Invitation
 from covey.party.collection.responding import prepare
 from covey.party.identity import keys as keyring
+from covey.protocols.collect import zero_test
+from covey.protocols.collect.keys import Enrolment
+from covey.protocols.collect.parameters import Parameters
 from covey.wire import frame as frames
 from covey.wire.contact import Address
 from covey.wire.frame import Header
@@ -209,7 +214,7 @@ async def test_lies_about_the_session_and_second_answers_are_refused_and_the_fir
             assert said is not None
         session = said.session
         await waiting.connection.say(words.Have(bytes(32), []))  # of another session
-        assert await ended(waiting)
+        await hung_up(waiting)
 
         twice = await known(bad)
         assert isinstance(await twice.heard(), words.Begin)
@@ -223,14 +228,14 @@ async def test_lies_about_the_session_and_second_answers_are_refused_and_the_fir
             assert said is not None
             acknowledged += said.digests if isinstance(said, words.Ack) else []
         await twice.connection.give(forged(bad, session, "answers", b"second", sender=handle))
-        assert await ended(twice)
+        await hung_up(twice)
         assert running.collection.journal.digests(handle) == [frames.digest(letter)]
 
         posing = await known(bad)
         assert isinstance(await posing.heard(), words.Begin)
         await posing.connection.say(words.Have(session, []))
         await posing.connection.give(forged(bad, session, "keys/enrol", b"", sender="r-somebody"))
-        assert await ended(posing)
+        await hung_up(posing)
         assert set(await staying) == {"released"}
         await running.task
     for why in ("a session that is not under way", "a second, different letter", "another's name"):
@@ -238,12 +243,10 @@ async def test_lies_about_the_session_and_second_answers_are_refused_and_the_fir
     assert town.judged() == 4 and handle in running.collection.journal.gone
 
 
-async def ended(caller: object) -> bool:
-    """Whether the collector hangs up, whatever it says before."""
-    while (said := await caller.heard()) is not None:  # type: ignore[attr-defined]
-        if isinstance(said, words.Over):
-            return True
-    return True
+async def hung_up(caller: Caller) -> None:
+    """Waits until the collector hangs up or says that it is over, whatever it says before; fails if it falls silent."""
+    while (said := await caller.heard()) is not None and not isinstance(said, words.Over):
+        pass
 
 
 @on_real_clock
@@ -273,7 +276,9 @@ async def test_a_respondent_who_has_answered_takes_part_in_no_second_attempt(
 
     original = role.open_positions
 
-    async def again(tester, parameters, enrolment, given):  # type: ignore[no-untyped-def]
+    async def again(
+        tester: zero_test.Tester, parameters: Parameters, enrolment: Enrolment, given: Sequence[Ciphertexts]
+    ) -> Longs:
         await original(tester, parameters, enrolment, given)
         raise Left(enrolment.handles[0], "is said to have left")
 
@@ -391,7 +396,9 @@ async def test_a_respondent_who_reads_nothing_holds_nobody_up(tmp_path: Path, mo
     async with collecting(town, 5, phase_seconds=5.0) as running:
         await enrolled(slow)
         caller = await known(slow)
-        caller.connection._writer.transport.pause_reading()  # type: ignore[attr-defined]
+        transport = caller.connection._writer.transport
+        assert isinstance(transport, asyncio.Transport)
+        transport.pause_reading()
         ends = await everyone([town.person(place, tokens[place]) for place in range(4)])
         assert set(ends) == {"released"}
         await running.task

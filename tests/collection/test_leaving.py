@@ -5,11 +5,14 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from tests.collection.leavers import Vanish, leaving
+from tests.collection.leavers import Outcome, Vanish, leaving
 from tests.harness.collect_cases import HUB, Person, names_of, study_of
 
+from covey.crypto.rng import Stream
+from covey.crypto.seal import Sealed
 from covey.errors import Left, PeerError, Unmet
 from covey.protocols.collect import index, leakage, submit
+from covey.protocols.collect.parameters import Parameters
 from covey.wire import Channel, Header
 
 pytestmark = pytest.mark.timeout(60)
@@ -46,8 +49,8 @@ def no_trustee(among: range) -> str:
     return next(name for name in names_of(7)[among.start : among.stop] if name not in trustees())
 
 
-def opened(outcome: object) -> bool:
-    return any(tag == "committee.unlocked" for _, tag in outcome.tags)  # type: ignore[attr-defined]
+def opened(outcome: Outcome) -> bool:
+    return any(tag == "committee.unlocked" for _, tag in outcome.tags)
 
 
 # -- before anything is opened
@@ -214,9 +217,9 @@ def test_a_class_that_is_still_diverse_without_who_left_is_released() -> None:
 def test_numbers_of_the_wrong_length_end_the_attempt_with_the_liars_name(monkeypatch: pytest.MonkeyPatch) -> None:
     original = index.drawn
 
-    def shorter(*arguments: object) -> list[int]:
-        made = original(*arguments)  # type: ignore[arg-type]
-        return made[:-1] if arguments[2] == 2 else made
+    def shorter(parameters: Parameters, respondents: int, number: int, numbers: Stream) -> list[int]:
+        made = original(parameters, respondents, number, numbers)
+        return made[:-1] if number == 2 else made
 
     monkeypatch.setattr(index, "drawn", shorter)
     outcome = leaving(study_of(7), CROWDS)
@@ -270,7 +273,7 @@ def test_a_company_below_k_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_nobody_mixes_twice_for_one_company(monkeypatch: pytest.MonkeyPatch) -> None:
     original = submit.Assembly._pass
 
-    async def again(self, batch, size, mixer):  # type: ignore[no-untyped-def]
+    async def again(self: submit.Assembly, batch: Sealed, size: int, mixer: str) -> Sealed:
         await original(self, batch, size, mixer)
         return await original(self, batch, size, mixer)
 

@@ -11,9 +11,11 @@ from tests.harness.harness import run
 from tests.harness.tiny_keys import TINY
 from tests.harness.trial import Trial
 
+from covey.arrays import Longs
 from covey.crypto import range_proof
 from covey.crypto.elgamal import Ciphertexts, KeyShare, encrypt
 from covey.crypto.group import Points, Scalars
+from covey.crypto.paillier import PublicKey
 from covey.crypto.seal import Sealed
 from covey.errors import CoveyError, PeerError, Unmet
 from covey.protocols.collect import (
@@ -29,6 +31,8 @@ from covey.protocols.collect import (
     submit,
     zero_test,
 )
+from covey.protocols.collect.parameters import Parameters
+from covey.protocols.protocol import Seat
 from covey.wire import Channel, Message
 
 PEOPLE = [(1, "F", "good"), (2, "F", "bad"), (29, "M", "fair"), (30, "M", "good")]
@@ -72,7 +76,9 @@ def test_a_respondent_with_too_few_numbers_is_named(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_respondent_with_too_many_marks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def longer(seat, parameters, hub, membership, key) -> None:  # type: ignore[no-untyped-def]
+    async def longer(
+        seat: Seat, parameters: Parameters, hub: str, membership: keys.Membership, key: PublicKey | None
+    ) -> None:
         if seat.party != "r01":
             await original(seat, parameters, hub, membership, key)
             return
@@ -183,7 +189,9 @@ def test_a_collector_that_opens_something_else_than_every_position_first_is_refu
 ) -> None:
     original = collector.open_positions
 
-    async def single(tester, parameters, enrolment, given):  # type: ignore[no-untyped-def]
+    async def single(
+        tester: zero_test.Tester, parameters: Parameters, enrolment: keys.Enrolment, given: Sequence[Ciphertexts]
+    ) -> Longs:
         await tester.open(given[0].slice(0, 1))  # one respondent's position, alone
         return await original(tester, parameters, enrolment, given)
 
@@ -195,7 +203,9 @@ def test_a_collector_that_opens_something_else_than_every_position_first_is_refu
 def test_a_collector_that_repeats_a_ciphertext_in_an_opening_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     original = collector.open_positions
 
-    async def repeated(tester, parameters, enrolment, given):  # type: ignore[no-untyped-def]
+    async def repeated(
+        tester: zero_test.Tester, parameters: Parameters, enrolment: keys.Enrolment, given: Sequence[Ciphertexts]
+    ) -> Longs:
         return await original(tester, parameters, enrolment, [given[0]] * len(given))
 
     monkeypatch.setattr(collector, "open_positions", repeated)

@@ -29,7 +29,7 @@ from tests.harness.federate_cases import (
     tables_of,
 )
 from tests.harness.network import seed_of
-from tests.harness.parties import Outcome, run_parties
+from tests.harness.parties import Outcome, Role, run_parties
 from tests.leaks.federate_simulator import Learned, Simulator, Tape, declared
 
 from covey.crypto import packing
@@ -53,7 +53,7 @@ from covey.secure.ciphers import Ciphers
 from covey.secure.declare import Leakage
 from covey.study import Study
 from covey.wire import Channel, Message
-from covey.wire.frame import read
+from covey.wire.frame import Letter, read
 from covey.wire.message import decode, tag_of
 
 M = TypeVar("M", bound=Message)
@@ -87,7 +87,7 @@ def seat_of(study: Study, party: str, users: Users, channel: Channel) -> Seat:
 
 
 def real_run(study: Study, users: Users, seed: int) -> dict[str, Outcome[Result]]:
-    def role(party: str):  # type: ignore[no-untyped-def]
+    def role(party: str) -> Role[Result]:
         play = recipient if party == CURIOUS else provider
         return lambda channel: play(seat_of(study, party, users, channel))
 
@@ -190,12 +190,10 @@ def note_zeros(view: View, step: str, zeros: Sequence[bool], simulator: Simulato
         view.spots += [(spot + len(view.spots) * GOLDEN % 1) / length for spot in here.tolist()]
 
 
-def key_in(letters: Sequence[object]) -> PublicKey:
+def key_in(letters: Sequence[Letter]) -> PublicKey:
     """The other provider's key for numbers."""
     [found] = [
-        decode(NumberKey, bytes(letter.payload)).key  # type: ignore[attr-defined]
-        for letter in letters
-        if letter.header.tag == tag_of(NumberKey)  # type: ignore[attr-defined]
+        decode(NumberKey, bytes(letter.payload)).key for letter in letters if letter.header.tag == tag_of(NumberKey)
     ]
     return found
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from tests.harness.parties import Outcome, run_parties
+from tests.harness.parties import Outcome, Role, run_parties
 from tests.harness.spent import heard
 from tests.papers.test_paper_002 import AREAS, POSITIONS, ROWS, SALARIES
 
@@ -88,7 +88,7 @@ def run_rounds(
     """The rounds alone, on tables that are aligned already."""
     parameters = Parameters.of(study)
 
-    def role(name: str):  # type: ignore[no-untyped-def]
+    def role(name: str) -> Role[tuple[list[Round], Generalization]]:
         async def play(channel: Channel) -> tuple[list[Round], Generalization]:
             own = ids[name] if ids else columns.keys_of(tables[name], name)
             local = Generalization.of(tables[name], parameters)

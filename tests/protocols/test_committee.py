@@ -138,7 +138,8 @@ def test_a_committee_of_one_and_an_opening_of_nothing_work() -> None:
         return await committee.unlock(channel.at("open"), key, {"a": 1}, nothing)
 
     outcomes = run_parties({"a": trustee, "o": opener})
-    assert len(outcomes["o"].unwrap()) == 0  # type: ignore[arg-type]
+    opened = outcomes["o"].unwrap()
+    assert isinstance(opened, Points) and len(opened) == 0
     cost = spent(outcomes)
     assert cost.rounds == COMMITTEE.rounds(1, 1, True) + COMMITTEE_OPENING.rounds(1, 0)
     assert cost.messages == COMMITTEE.messages(1, 1, True) + COMMITTEE_OPENING.messages(1, 0)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -11,6 +12,7 @@ import pytest
 
 from covey.errors import InputError
 from covey.sources import connect, like
+from covey.sources.frames import Frame
 
 
 def cells(data: object, *columns: str) -> list[list[str | None]]:
@@ -75,7 +77,7 @@ def test_parquet_is_read_as_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_frames_go_in_and_the_same_kind_comes_out(kind) -> None:  # type: ignore[no-untyped-def]
+def test_frames_go_in_and_the_same_kind_comes_out(kind: Callable[[dict[str, list[object]]], Frame]) -> None:
     frame = kind({"a": ["x", None], "n": [1, 2]})
     assert cells(frame, "a", "n") == [["x", "1"], [None, "2"]]
     assert isinstance(like(pa.table({"a": ["x"]}), frame), type(frame))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -41,7 +42,7 @@ def test_what_is_not_spelled_so_is_no_number(cell: str) -> None:
 
 
 @given(st.decimals(-(10**9), 10**9, places=2), st.sampled_from(list(cells.NUMBER_FORMATS)))
-def test_every_number_survives_its_spelling(value, spelling: str) -> None:  # type: ignore[no-untyped-def]
+def test_every_number_survives_its_spelling(value: Decimal, spelling: str) -> None:
     thousands, decimal = cells.NUMBER_FORMATS[spelling]
     spelled = f"{value:,.2f}".replace(",", "t").replace(".", decimal).replace("t", thousands[:1])
     assert cells.formatted_number(spelled, spelling) == value

@@ -14,6 +14,8 @@ from covey.wire import MemoryNetwork, gather, parse_bandwidth, parse_latency, sl
 async def _carry(frames: list[bytes], latency: float, bandwidth: float) -> tuple[list[bytes], list[float], float]:
     network = MemoryNetwork("ab")
     loop = asyncio.get_running_loop()
+    found: list[bytes] = []
+    times: list[float] = []
     freed: list[float] = []
 
     async def send() -> None:
@@ -22,14 +24,12 @@ async def _carry(frames: list[bytes], latency: float, bandwidth: float) -> tuple
                 await link.send("b", frame)
             freed.append(loop.time())
 
-    async def receive() -> tuple[list[bytes], list[float]]:
-        found, times = [], []
+    async def receive() -> None:
         for _ in frames:
             found.append(await network.link("b").receive("a"))
             times.append(loop.time())
-        return found, times
 
-    _, (found, times) = await gather(send(), receive())  # type: ignore[misc]
+    await gather(send(), receive())
     return found, times, freed[0]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -58,7 +58,7 @@ def meet(
     *,
     seeds: Mapping[str, int] | None = None,
     clocks: Mapping[str, Callable[[], float]] | None = None,
-    strange: Mapping[str, Callable[[Link], object]] | None = None,
+    strange: Mapping[str, Callable[[Link], Awaitable[object]]] | None = None,
     network: MemoryNetwork | None = None,
 ) -> Ends:
     """Everyone shakes hands in memory; `strange` parties do something of their own instead."""
@@ -69,7 +69,7 @@ def meet(
         own = (studies or {}).get(name, STUDY)
         try:
             if strange and name in strange:
-                await strange[name](link)  # type: ignore[misc]
+                await strange[name](link)
                 return InputError("a stranger has no agreement")
             number = (seeds or {}).get(name, NAMES.index(name) + 1)
             clock = (clocks or {}).get(name, lambda: 1_000_000.0)
@@ -173,7 +173,9 @@ def greeting(name: str, **changes: object) -> SessionHello:
     return msgspec.structs.replace(hello(STUDY, ROSTER, name, commit(seed(7)), 1_000_000), **changes)
 
 
-def saying(*, said: SessionHello, nonce: bytes = bytes(32), confirm: Confirm | None = None) -> Callable[[Link], object]:
+def saying(
+    *, said: SessionHello, nonce: bytes = bytes(32), confirm: Confirm | None = None
+) -> Callable[[Link], Awaitable[object]]:
     """A party that speaks the handshake's messages as it likes."""
 
     async def speak(link: Link) -> None:
