@@ -17,6 +17,8 @@ from typing import Literal
 Kind = Literal["text", "number", "date"]
 
 MISSING = ""
+NO_VALUE = "(no value)"
+"""What people see in place of a missing value."""
 SUPPRESSED = "*"
 
 _FORMULA = frozenset("=+-@")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
+from collections.abc import Sequence
 
 STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Characters that move a terminal's cursor, turn a line around, or cannot be written at all."""
@@ -12,6 +14,7 @@ UNSEEN = "\N{REPLACEMENT CHARACTER}"
 
 _UNFIT = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST_SLUG = 56
+_NARROWEST = 4
 
 
 def plain(text: str) -> str:
@@ -22,6 +25,32 @@ def plain(text: str) -> str:
 def plain_lines(text: str) -> str:
     """Makes a text of several lines plain; its lines stay lines."""
     return "\n".join(plain(line.expandtabs(4)) for line in text.split("\n"))
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as a sentence has them: north, south and east."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def wrapped(text: str, width: int, indent: str = "", hanging: str | None = None) -> str:
+    """A paragraph in lines of that width; `hanging` begins every line but the first."""
+    return textwrap.fill(
+        plain(text), max(width, 20), initial_indent=indent, subsequent_indent=indent if hanging is None else hanging,
+        break_on_hyphens=False,
+    )  # fmt: skip
+
+
+def grid(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int, indent: str = "") -> list[str]:
+    """A table in lines of that width: cells that are too long are cut, and columns that find no place are left out."""
+    table = [[plain(cell) for cell in row] for row in (headings, *rows)]
+    room = [max(map(len, column)) for column in zip(*table, strict=True)]
+    free = max(width, 20) - len(indent)
+    while sum(room) + 2 * (len(room) - 1) > free and max(room) > _NARROWEST:
+        room[room.index(max(room))] -= 1
+    while sum(room) + 2 * (len(room) - 1) > free:
+        room.pop()
+    cut = [[cell if len(cell) <= size else cell[: size - 1] + "…" for cell, size in zip(row, room)] for row in table]  # noqa: B905
+    return [indent + "  ".join(cell.ljust(size) for cell, size in zip(row, room, strict=True)).rstrip() for row in cut]
 
 
 def slug(text: str, otherwise: str) -> str:

@@ -11,18 +11,18 @@ from tests.consortium import NAMES, RELEASE, Site, found, jobs, run_together
 
 from covey.errors import Aborted, CoveyError, InputError
 from covey.party.audit.folders import audit
-from covey.party.session.approval import ask_on_terminal
+from covey.party.session.approval import asking_on_terminal
 from covey.party.session.run import Job
 from covey.summary import Summary
 
 Ends = Mapping[str, Summary | CoveyError]
 
 
-async def refuse(shown: str) -> bool:
+async def refuse(shown: object) -> bool:
     return False
 
 
-async def nobody_there(shown: str) -> bool:
+async def nobody_there(shown: object) -> bool:
     raise Aborted("nobody is there to approve", resumable=True)
 
 
@@ -64,7 +64,7 @@ def test_a_run_without_approval_stops_safely_and_a_second_call_goes_on(tmp_path:
 def test_who_has_approved_is_not_asked_again(tmp_path: Path) -> None:
     sites = found(tmp_path)
     run_together(undecided(sites))
-    again = jobs(sites) | {"south": replace(sites["south"].job(), decide=ask_on_terminal)}
+    again = jobs(sites) | {"south": replace(sites["south"].job(), decide=asking_on_terminal())}
     assert all_finished(run_together(again))
 
 

@@ -157,7 +157,9 @@ def test_the_ledger_says_what_the_pivot_can_do_and_that_an_evaluator_prevents_it
     assert "which people share the other's values exactly" in pivot
     assert "exactly" not in " ".join(leakage.of_search(alone).sentences("holder", **leakage.numbers(alone)))
     assert "exactly" not in " ".join(leakage.of_search(judged).sentences("pivot", **leakage.numbers(judged)))
-    assert "unnamed prices" in " ".join(leakage.of_search(judged).sentences("evaluator", **leakage.numbers(judged)))
+    assert "the order of costs without names" in " ".join(
+        leakage.of_search(judged).sentences("evaluator", **leakage.numbers(judged))
+    )
 
 
 class _Seen(Exception):

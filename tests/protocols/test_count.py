@@ -30,6 +30,7 @@ from covey.party.session.playing import Participant, take_part
 from covey.party.session.progress import Progress
 from covey.party.simulate.stage import with_certificates
 from covey.protocols import Proposal, Result, Role, Seat, count, find, of_study
+from covey.secure.declare import Leakage
 from covey.secure.sum import Masked
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
@@ -145,7 +146,7 @@ def test_a_party_says_the_same_bytes_however_the_network_behaves() -> None:
 
 def test_totals_that_no_parties_could_have_release_nothing() -> None:
     async def liar(seat: Seat) -> Result:
-        await seat.approve(Proposal(opens=()))
+        await seat.approve(Proposal(Leakage()))
         with seat.channel.at("count") as channel:
             await channel.exchange(Masked(Vector(np.full(11, 1 << 63, dtype=np.uint64))))
         return Result()

@@ -525,7 +525,7 @@ def test_everything_is_in_the_ledger_before_it_is_opened_and_the_release_is_appr
             (0, leakage.of_meeting(params)),
             *((0 if name == CURIOUS else by_root, leakage) for leakage in leakage.before(params)),
             (before_release, leakage.READY),
-            (before_release, opening.by_role[leakage.role_of(params, name)]),
+            (before_release, opening),
             (before_release, opening),
         ]
 

@@ -383,8 +383,8 @@ def test_the_loss_is_in_the_ledger_before_anyone_approves() -> None:
     said = ledger_of(study, tables, "billing")
     figures = ideal.ideal(study, tables).figures
     assert figures is not None
-    loss = next(place for place, line in enumerate(said) if f"({figures.loss['lm']:.4f} of 1, by LM)" in line)
-    assert loss < next(place for place, line in enumerate(said) if "approved the release" in line)
+    loss = next(place for place, line in enumerate(said) if f"(LM {figures.loss['lm']:.4f}; 1 is everything)" in line)
+    assert loss < next(place for place, line in enumerate(said) if "approve the release" in line)
 
 
 def test_only_the_recipient_gets_the_release_and_the_loss_is_told_to_nobody_else() -> None:

@@ -55,7 +55,7 @@ def test_every_record_is_released_where_the_owners_let_the_leftover_join(parties
         assert merged.summary["rows"] == records
         assert merged.summary["withheld"] == 0
         assert merged.summary["k_reached"] >= 4  # type: ignore[operator]
-        said = [line for line in merged.ledger["p0"] if "left over at the end which class it joins" in line]
+        said = [line for line in merged.ledger["p0"] if "left over at the end: which class it joins" in line]
         assert len(said) == 1
         assert ("whose it is: what is not ours" in said[0]) == (parties == 2)
         assert not any("which class it joins" in line for line in held.ledger["p0"])

@@ -64,7 +64,7 @@ def test_three_terminals_agree_and_one_of_them_is_asked(tmp_path: Path, word: st
     asked = Terminal(sites["north"])
     late = start(sites["east"], "--approve")
     asked.wait_for("[yes/no]")
-    assert "k asked for: 3" in asked.shown
+    assert "(asked: 3)" in asked.shown
     assert "how many records all 3 parties together have" in asked.shown
     assert asked.answer(word) == code
     told = [process.communicate(timeout=30) for process in (early, late)]

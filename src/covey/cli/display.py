@@ -32,6 +32,8 @@ class Display:
         self._latest: dict[str, Snapshot] = {}
         self._said: dict[str, tuple[tuple[str, ...], float]] = {}
         self._live: Live | None = None
+        self._held: list[str] | None = None
+        """Notices that wait until a question is answered; None while nothing is asked."""
 
     def __enter__(self) -> Display:
         if self._lively:
@@ -52,29 +54,34 @@ class Display:
     def show(self, snapshot: Snapshot) -> None:
         """Takes in how one party stands."""
         self._latest[snapshot.party] = snapshot
-        if self._live is None:
+        if self._live is None and self._held is None:
             self._say(snapshot)
 
     def notice(self, sentence: str) -> None:
         """Something that happened, in a sentence."""
         sentence = plain_lines(sentence)
-        if self._live is not None:
+        if self._held is not None:
+            self._held.append(sentence)
+        elif self._live is not None:
             self._live.console.print(sentence, markup=False, highlight=False)
         else:
             print(sentence, file=sys.stderr, flush=True)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """The terminal is free for a question while the block runs."""
-        live, self._live = self._live, None
+        """The terminal is free for a question while the block runs; nothing is written over it."""
+        live, self._live, self._held = self._live, None, []
         if live is not None:
             live.stop()
         try:
             yield
         finally:
+            held, self._held = self._held, None
             if live is not None:
                 live.start(refresh=True)
                 self._live = live
+            for sentence in held:
+                self.notice(sentence)
 
     def _say(self, snapshot: Snapshot) -> None:
         """A line for a new phase, and again now and then while it lasts."""

@@ -6,12 +6,16 @@ from pathlib import Path
 
 import typer
 
+from covey.cli import output
 from covey.sizes import spell
 from covey.summary import Summary
 
 
 def render(summary: Summary, out: Path, *, as_json: bool = False, with_ledger: bool = True) -> None:
     """Prints what was released, what it cost, what was learned, and where everything is."""
+    from covey.party.record.reporting import facts_of
+    from covey.secure.declare import rounded, tell
+
     if as_json:
         typer.echo(summary.spell().decode().rstrip())
         return
@@ -19,12 +23,14 @@ def render(summary: Summary, out: Path, *, as_json: bool = False, with_ledger: b
         typer.echo(_released(summary))
     else:
         typer.echo("The run is finished; the release went to others.")
-    cost = f"{summary.seconds} s, {summary.rounds} rounds and {spell(summary.bytes or 0)}"
+    rounds = "1 round" if summary.rounds == 1 else f"{summary.rounds or 0:,} rounds"
+    cost = f"{summary.seconds or 0:.1f} s, {rounds} and {spell(summary.bytes or 0)}"
     typer.echo(f"It took {cost} among all parties.")
     if with_ledger:
-        typer.echo("What was learned:")
-        for sentence in summary.ledger:
-            typer.echo(f"  {sentence}")
+        typer.echo("")
+        for line in tell(facts_of(out, summary), len(summary.parties), output.width(), "What {} learned:", rounded):
+            typer.echo(line)
+        typer.echo("")
     typer.echo(f"Everything is in {out}: begin with report.html")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
 def print_json(content: object) -> None:
     """Prints a result for programs."""
     typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
+
+
+def width() -> int:
+    """The columns of the terminal, for texts that are wrapped."""
+    return shutil.get_terminal_size().columns
 
 
 def console() -> Console:

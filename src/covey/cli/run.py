@@ -43,15 +43,16 @@ def run(
     """
     from covey.cli.display import Display
     from covey.cli.outcome import render
-    from covey.party.session.approval import approve_always, ask_on_terminal
+    from covey.party.record.names import APPROVAL
+    from covey.party.session.approval import Question, approve_always, asking_on_terminal
     from covey.party.session.run import Job, run_party
 
     seconds, address, kept = wait_seconds(wait), listen_address(listen), journal_limit(journal)
     with Display() as display:
 
-        async def ask(shown: str) -> bool:
+        async def ask(question: Question) -> bool:
             with display.paused():
-                return await ask_on_terminal(shown)
+                return await asking_on_terminal(str(out / APPROVAL))(question)
 
         summary = run_party(
             Job(

@@ -57,13 +57,27 @@ class Figures:
 
 
 @dataclass(frozen=True)
+class Preview:
+    """A look at the classes that are public before the rows are opened."""
+
+    losses: Mapping[str, float]
+    """By quasi column: LM."""
+    classes: tuple[tuple[tuple[str, ...], int], ...]
+    """Some classes: the labels in the quasi columns, and the number of rows."""
+
+
+@dataclass(frozen=True)
 class Proposal:
     """The proposal that a party approves: figures from what is public so far, and what the last opening will show."""
 
-    opens: tuple[str, ...]
-    """What this party's peers and this party learn by the opening: fragments, as in a `Leakage`."""
+    opens: Leakage
+    """What each role learns by the opening."""
+    numbers: Mapping[str, object] = field(default_factory=dict)
+    """The numbers that its sentences mention."""
     figures: Figures | None = None
     """None where nothing of the release is known before it is opened, or where this party gets no release."""
+    preview: Preview | None = None
+    """None where the classes are not public before the opening."""
 
     @property
     def digest(self) -> bytes:

@@ -15,7 +15,7 @@ from decimal import Decimal
 import numpy as np
 
 from covey.arrays import Floats, Ints
-from covey.cells import MISSING, SUPPRESSED, number, spell
+from covey.cells import MISSING, NO_VALUE, SUPPRESSED, number, spell
 from covey.hierarchy import Hierarchy, Interval
 from covey.judge.released import Released
 from covey.judge.tuples import Cells, Tuples, tuples
@@ -26,7 +26,6 @@ from covey.table import Table, Values
 MOST_BINS = 12
 _DIGITS = 6
 OTHERS = "all others"
-NO_VALUE = "(no value)"
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
 
+from covey.secure.declare import Fact, facts
 from covey.sources import Data
 from covey.study import Study
 from covey.summary import Summary
@@ -19,6 +20,12 @@ class Learned(msgspec.Struct, frozen=True):
     outcome: str = ""
     learned: list[str] = []
     others: dict[str, list[str]] = {}
+    facts: list[Fact] = []
+    """Every fact once; a ledger of an earlier version has none."""
+
+    def told(self, party: str | None) -> list[Fact]:
+        """Every fact once, with the parties that learned it; `party` is the ledger's own."""
+        return self.facts or facts(({party: self.learned} if party and self.learned else {}) | self.others, {})
 
 
 class Ledger(Learned, frozen=True):
@@ -61,3 +68,5 @@ class Material:
     records: Table | None = None
     """The records of the person for whom the page is made, never another party's."""
     signatures: Signatures | None = None
+    facts: Sequence[Fact] = ()
+    """Every fact that the run taught, where there is no ledger of one party."""

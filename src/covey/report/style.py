@@ -46,6 +46,9 @@ summary{cursor:pointer;margin:.5rem 0}
 .caution{border-left:6px solid #1a1a1a;padding:.1rem 0 .1rem .8rem;font-weight:600}
 .facts{width:100%}.facts th,.facts td{text-align:left;font-weight:400;padding:.15rem .8rem .15rem 0;vertical-align:top}
 .facts th,.facts td:not(:first-child){overflow-wrap:normal}p code,li code{white-space:nowrap}
+.learned{table-layout:fixed}.learned th.topic{font-weight:700;padding-top:.6rem}
+.learned th:not(:first-child),.learned td:not(:first-child){width:7rem;overflow-wrap:anywhere}
+.learned tbody td{border-top:1px solid #ddd}
 .facts thead th{font-size:.8rem;color:#444;border-bottom:1px solid #bbb}
 @media (max-width:40rem){
 body{padding:.6rem .8rem 2rem}
@@ -55,6 +58,7 @@ dl{grid-template-columns:minmax(0,1fr)}dt{margin-top:.4rem}
 table.bars col.label,.cards table.bars col.label{width:34%}
 table.bars col.figure,.cards table.bars col.figure{width:34%}
 table.bars td.figure{font-size:.8rem}
+.learned th:not(:first-child),.learned td:not(:first-child){width:4.6rem}
 }
 @media print{
 body{max-width:none;padding:0;font-size:10.5pt}

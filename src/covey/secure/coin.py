@@ -19,7 +19,7 @@ from covey.wire import FRAME_BYTES, Bytes32, Channel, Message
 
 MESSAGE_BYTES = FRAME_BYTES + 59
 
-LEAKAGE = Leakage(everyone=("a random seed that all parties made together",))
+LEAKAGE = Leakage(everyone=("a random number that all parties drew together, which says nothing of any record",))
 COST = Cost(
     rounds=lambda parties: 2,
     messages=lambda parties: 2 * parties * (parties - 1),

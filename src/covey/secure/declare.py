@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from string import Formatter
 from typing import Generic, ParamSpec
 
+import msgspec
+
 from covey.errors import InputError
+from covey.plain import listed, wrapped
 
 P = ParamSpec("P")
+
+TAKING_PART = "Who took part"
+TOTALS = "How many records there are"
+SEARCH = "On the way to the classes"
+RELEASE = "The release"
+TOPICS = (TAKING_PART, TOTALS, SEARCH, RELEASE)
+"""The topics of a ledger's facts, in the order in which a reader sees them."""
+
+_LARGE = re.compile(r"\b\d{1,3}(?:,\d{3})+\b")
+_EXACT_BELOW = 10_000
 
 
 @dataclass(frozen=True)
@@ -21,6 +35,8 @@ class Leakage:
 
     everyone: tuple[str, ...] = ()
     roles: Mapping[str, tuple[str, ...]] | None = None
+    about: str = SEARCH
+    """The topic under which a reader finds the sentences."""
 
     def __post_init__(self) -> None:
         for sentence in (*self.everyone, *(line for lines in self.by_role.values() for line in lines)):
@@ -37,7 +53,55 @@ class Leakage:
         missing = {name for line in lines for name in _placeholders(line)} - set(numbers)
         if missing:
             raise InputError(f"the ledger needs {', '.join(sorted(missing))}")
-        return [line.format(**numbers) for line in lines]
+        spelled = {name: f"{value:,}" if type(value) is int else value for name, value in numbers.items()}
+        return [line.format(**spelled) for line in lines]
+
+
+class Fact(msgspec.Struct, frozen=True):
+    """A fact that a run taught: its topic, the fact in words, and the parties that learned it."""
+
+    about: str
+    fact: str
+    learned_by: list[str]
+
+
+def facts(by_party: Mapping[str, Sequence[str]], topics: Mapping[str, str]) -> list[Fact]:
+    """Every fact once, by topic, from each party's sentences ("north learned the total.").
+
+    `topics` has the topic of a fact; a fact without one is of the search.
+    """
+    found: dict[str, list[str]] = {}
+    for name, sentences in by_party.items():
+        for sentence in sentences:
+            found.setdefault(sentence.removeprefix(f"{name} learned ").removesuffix("."), []).append(name)
+    made = [Fact(topics.get(fact, SEARCH), fact, names) for fact, names in found.items()]
+    return sorted(made, key=lambda each: TOPICS.index(each.about) if each.about in TOPICS else len(TOPICS))
+
+
+def tell(facts: Sequence[Fact], parties: int, width: int, head: str, spell: Callable[[str], str]) -> list[str]:
+    """Lines of that width: the facts of all that many parties, or of some, below a head that names who learns them."""
+    lines = []
+    for learners in dict.fromkeys(tuple(fact.learned_by) for fact in facts):
+        who = "every party" if len(learners) == parties else listed(learners)
+        lines.append(wrapped(head.format(who), width))
+        own = [fact.fact for fact in facts if tuple(fact.learned_by) == learners]
+        lines += [wrapped(spell(fact), width, "  - ", "    ") for fact in own]
+    return lines
+
+
+def rounded(text: str) -> str:
+    """The text with large numbers as people say them: about 2.0 million, about 32,000. The ledger has them exactly."""
+    return _LARGE.sub(_say, text)
+
+
+def _say(found: re.Match[str]) -> str:
+    value = int(found[0].replace(",", ""))
+    if value < _EXACT_BELOW:
+        return found[0]
+    for unit, name in ((10**9, "billion"), (10**6, "million")):
+        if value >= unit:
+            return f"about {value / unit:.1f} {name}"
+    return f"about {round(value, 2 - len(str(value))):,}"
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from covey.crypto.seal import OVERHEAD, Sealed, seal, unseal
 from covey.errors import Aborted, InputError, PeerError
 from covey.secure import batches
 from covey.secure.batches import Batch
-from covey.secure.declare import Cost, Leakage
+from covey.secure.declare import RELEASE, Cost, Leakage
 from covey.secure.jointkey import check_part, check_promise, whole
 from covey.secure.padding import LENGTH_BYTES, pad, unpad
 from covey.wire import FRAME_BYTES, Bytes32, Bytes64, Channel, Message, gather
@@ -31,12 +31,18 @@ SHARE_BYTES = FRAME_BYTES + 60
 
 LEAKAGE = Leakage(
     everyone=(
-        "all {rows} rows, in random order and without their origin, as long as one other mixer is honest",
-        "how many rows each party submitted ({submitted}), of which {dummies} in all were dummies",
-    )
+        "all {rows} rows of the release, in random order; not whose they are, as long as one other party or more "
+        "shuffles them honestly",
+        "how many rows each party puts into the shuffle ({submitted}); {dummies} of these are empty, and nobody learns "
+        "whose",
+    ),
+    about=RELEASE,
 )
 LEAKAGE_OF_TWO = Leakage(
-    everyone=("all {rows} rows, and with two parties also whose they are: what is not ours is the other's",)
+    everyone=(
+        "all {rows} rows of the release and, with two parties, also whose they are: what is not ours is the other's",
+    ),
+    about=RELEASE,
 )
 
 

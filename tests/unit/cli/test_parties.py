@@ -68,7 +68,7 @@ def test_a_simulation_in_one_process_leaves_what_a_run_leaves(covey: Covey, stud
 def test_a_simulation_tells_people_what_was_released_and_learned(covey: Covey, study: Path, data: list[str]) -> None:
     done = covey("simulate", study, *data, "--in-process", "--out", study.parent / "out")
     assert "Released: 12 rows in 2 classes; the smallest has 6 (k = 3)" in done.out
-    assert "north learned" in done.out
+    assert "What every party learned:\n  - that north, south and east took part" in done.out
     assert "north: approval (phase 1 of 3)" in done.err
 
 

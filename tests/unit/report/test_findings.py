@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from covey.report.distribution import NO_VALUE, OTHERS, compare
+from covey.cells import NO_VALUE
+from covey.report.distribution import OTHERS, compare
 from covey.report.findings import class_sizes, examine, risk_before
 from covey.study import Study
 from covey.table import Table, build, read

@@ -169,13 +169,13 @@ def test_a_party_without_the_release_has_no_figures_on_its_page() -> None:
     assert "the release went to others" in page
     assert "rows released" not in page
     assert "loss" not in page
-    assert "b could learn" in page
+    assert "x – yes" in page
 
 
 def test_a_run_that_ended_early_has_an_honest_page(tmp_path: Path) -> None:
     sites = found(tmp_path)
 
-    async def no(shown: str) -> bool:
+    async def no(shown: object) -> bool:
         return False
 
     todo = jobs(sites)
@@ -183,23 +183,25 @@ def test_a_run_that_ended_early_has_an_honest_page(tmp_path: Path) -> None:
     page = (sites["north"].out / "report.html").read_text()
     assert answer(page) == "No release"
     assert "party 'south' refused the release; nothing was released" in words(page)
-    assert "Every other party could learn" in page
+    assert "took part in the study 'small'; each one's certificate" in words(page)
     assert render(gather(sites["north"].out)) == page
 
 
-def test_what_all_others_could_learn_is_said_once_and_the_rest_apart() -> None:
-    others = {"b": ["b learned the total."], "c": ["c learned the total.", "c learned a table."]}
-    page = words(render(Material(Summary(parties=["a", "b", "c"], party="a"), Ledger(party="a", others=others))))
-    assert "Every other party could learn the total." in page
-    assert "c moreover a table." in page
-    assert page.count("the total.") == 1
+def test_each_fact_stands_once_with_a_column_for_us_and_one_for_the_others() -> None:
+    others = {"b": ["b learned the total."], "c": ["c learned the total.", "c learned 1,234,567 answers."]}
+    ledger = Ledger(party="a", learned=["a learned the total."], others=others)
+    page = words(render(Material(Summary(parties=["a", "b", "c"], party="a"), ledger)))
+    assert "what we learned the others learned" in page
+    assert "the total yes all 2 about 1.2 million answers – c" in page
+    assert page.count("the total") == 1
 
 
 def test_what_given_up_sessions_taught_stays_on_the_page(tmp_path: Path) -> None:
     earlier = [{"outcome": "ended: cut off", "learned": ["a learned x."], "others": {"b": ["b learned y."]}}]
     (tmp_path / "ledger.json").write_text(json.dumps({"party": "a", "outcome": "o", "earlier": earlier}))
     page = words(write(tmp_path).read_text())
-    assert "in a session that was given up ended: cut off b could learn y." in page
+    assert "in a session that was given up ended: cut off" in page
+    assert "x yes – y – yes" in page
 
 
 def test_a_simulations_page_is_of_all_parties(tmp_path: Path, covey: Covey) -> None:
@@ -221,7 +223,7 @@ def test_a_simulations_page_is_of_all_parties(tmp_path: Path, covey: Covey) -> N
     assert sum(each["rounds"] for each in phases.values()) == 2
     assert phases["sum"]["bytes"] > 0
     assert f"approval {phases['approval']['seconds']:.1f} s; 1; " in words(own)
-    assert "What the others could learn from us" in own
+    assert "the others learned" in own
     assert "covey audit . --replay --keys KEYS" in words(own)
     shown = covey("report", joint, "--data", tmp_path / "north.csv")
     assert shown.code == 2

@@ -42,7 +42,7 @@ from covey.party.session.progress import Listener, Progress
 from covey.party.session.respondents import RESPONDENTS, Collector, agree, refusals
 from covey.party.session.run import INTERRUPTED, cancel_on
 from covey.protocols import Proposal, Protocol, of_study
-from covey.secure.declare import Leakage
+from covey.secure.declare import TAKING_PART, Leakage
 from covey.study import Study
 from covey.study.study import Party
 from covey.summary import Summary
@@ -56,7 +56,7 @@ PHASE_SECONDS = 3600.0
 FAREWELL_SECONDS = 10.0
 _FOREVER = 10 * 365 * 86400.0
 _FILES = 1 << 16
-AGREED = Leakage(roles={"collector": ("which respondents agreed to hand in their rows",)})
+AGREED = Leakage(roles={"collector": ("which respondents agree to hand in their rows",)}, about=TAKING_PART)
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ class RunFolder:
         try:
             found = json.loads((self.path / LEDGER).read_bytes())
             parts = {name: found[name] for name in ("outcome", "learned", "others")}
-            parts |= {"session": found["session"]} if "session" in found else {}
+            parts |= {name: found[name] for name in ("session", "facts") if name in found}
             entries = [dict(each) for each in (*found.get("earlier", []), parts)]
             return [each for each in entries if each.get("learned") != [NOTHING]]
         except (OSError, ValueError, KeyError, TypeError, AttributeError):

@@ -6,27 +6,32 @@ names everything that had been, or could have been, learned by then.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
+
+from covey.plain import listed
 from covey.protocols import Protocol
-from covey.secure.declare import Leakage
+from covey.secure.declare import TAKING_PART, Fact, Leakage, facts
 from covey.study import Study
 
 NOTHING = "Nothing: the run ended before the parties had met."
 
 PRESENCE = Leakage(
     everyone=(
-        "that {names} took part in the study {study!r}, and when each of them sent how many bytes",
-        "each party's certificate and the session's public commitments",
-    )
+        "that {names} took part in the study {study!r}; each one's certificate; when each sent messages, and how large",
+    ),
+    about=TAKING_PART,
 )
 
 ENROLLED = Leakage(
     roles={
-        "collector": ("who enrolled in the study {study!r}, and when each of them sent how many bytes",),
+        "collector": ("who enrolled in the study {study!r}; when each of them sent messages, and how large",),
         "respondent": ("who collects for the study {study!r}",),
-    }
+    },
+    about=TAKING_PART,
 )
 
 
@@ -38,6 +43,8 @@ class Ledger:
     protocol: Protocol
     party: str
     lines: dict[str, list[str]] = field(default_factory=dict)
+    topics: dict[str, str] = field(default_factory=dict)
+    """The topic of each fact."""
     session: str = ""
     """The session that taught it, once there is one: a later run of the folder tells it from another by this."""
     earlier: list[dict[str, object]] = field(default_factory=list)
@@ -62,25 +69,40 @@ class Ledger:
                 lines = self.lines.setdefault(str(party), [])
                 known = sentences if isinstance(sentences, list) else []
                 lines += [str(sentence) for sentence in known if sentence not in lines]
+            with contextlib.suppress(msgspec.ValidationError):
+                self.topics |= {fact.fact: fact.about for fact in msgspec.convert(entry.get("facts", []), list[Fact])}
 
     def met(self) -> None:
         """The parties have shaken hands."""
         if self.study.partition == "respondents":
             self.learns(ENROLLED, study=self.study.name)
             return
-        names = ", ".join(party.name for party in self.study.parties)
+        names = listed([party.name for party in self.study.parties])
         self.learns(PRESENCE, names=names, study=self.study.name)
 
     def learns(self, leakage: Leakage, **numbers: object) -> None:
         """From here on every party may know what the sentences of its role say."""
-        for party in self.study.parties:
-            role = self.protocol.role_name(self.study, party.name)
-            lines = self.lines.setdefault(party.name, [])
-            for fragment in leakage.sentences(role, **numbers):
-                sentence = f"{party.name} learned {fragment}."
-                if sentence not in lines:
-                    lines.append(sentence)
+        for name, fragments in self._taught(leakage, numbers).items():
+            lines = self.lines.setdefault(name, [])
+            self.topics |= dict.fromkeys(fragments, leakage.about)
+            sentences = [f"{name} learned {fragment}." for fragment in fragments]
+            lines += [sentence for sentence in sentences if sentence not in lines]
         self.listener()
+
+    def foresee(self, leakage: Leakage, numbers: Mapping[str, object]) -> list[Fact]:
+        """The facts that every party is about to learn, without writing them down."""
+        return facts(self._taught(leakage, numbers), {})
+
+    def _taught(self, leakage: Leakage, numbers: Mapping[str, object]) -> dict[str, list[str]]:
+        """The fragments of each party's role."""
+        role = self.protocol.role_name
+        return {party.name: leakage.sentences(role(self.study, party.name), **numbers) for party in self.study.parties}
+
+    @property
+    def facts(self) -> list[Fact]:
+        """Every fact once, by topic, with the parties that learned it; this party comes first."""
+        mine = {self.party: self.own} if self.own else {}
+        return facts(mine | self.others, self.topics)
 
     @property
     def own(self) -> list[str]:
@@ -102,4 +124,5 @@ class Ledger:
             "outcome": outcome,
             "learned": self.own or [NOTHING],
             "others": self.others,
+            "facts": [msgspec.to_builtins(fact) for fact in self.facts],
         } | {key: value for key, value in (("session", self.session), ("earlier", self.earlier)) if value}

@@ -13,6 +13,7 @@ from covey.party.record.signatures import release_digest, signatures_in
 from covey.protocols import named, names
 from covey.report import Ledger, Material
 from covey.schema import Role
+from covey.secure.declare import Fact, facts
 from covey.sources import Data, connect
 from covey.study import Study
 from covey.summary import FILE as SUMMARY
@@ -51,7 +52,20 @@ def gather(folder: Path, *, study: Study | None = None, release: Data | None = N
         altered = isinstance(release, Path) and release_digest(release) != summary.release_sha256
     signed = None if study is None or summary is None else signatures_in(folder, study, summary.release_sha256)
     counts = study is not None and study.protocol in names() and named(study.protocol)[0].release == "counts"
-    return Material(summary, ledger, study, release, counts, altered, signatures=signed)
+    told = facts_of(folder, summary) if ledger is None else ()
+    return Material(summary, ledger, study, release, counts, altered, signatures=signed, facts=told)
+
+
+def facts_of(folder: Path, summary: Summary | None) -> list[Fact]:
+    """Every fact that a run taught, from the ledger in its folder, or in a party's folder below."""
+    if summary is None:
+        return []
+    for name in (".", *summary.parties):
+        found = read_json(folder / name / LEDGER, Ledger) if Path(name).name in (name, "") and name != ".." else None
+        if found is not None and found.facts:
+            return found.facts
+    everyone = dict.fromkeys((*summary.parties, *summary.per_party))  # respondents enrol, and are no party of the study
+    return facts({name: [line for line in summary.ledger if line.startswith(f"{name} ")] for name in everyone}, {})
 
 
 def _records(folder: Path, material: Material, data: str) -> Table:

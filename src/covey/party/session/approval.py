@@ -1,76 +1,154 @@
 """Before the last opening a person is asked; the answer is final and signed.
 
-What a party is shown: k as asked and as the public classes have it, the loss, l where it was computed, and what
-everyone will have learned. A party that gets no release sees what was asked and the ledger.
+A person is shown one screen: the decision, the figures that are known, what opens to whom, what each column loses and
+some classes. A party that gets no release sees no figures of it. The full text also lists what is known already.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 
+from covey.cells import NO_VALUE
 from covey.errors import Aborted
 from covey.party.record.ledger import Ledger
+from covey.plain import grid, listed, wrapped
 from covey.protocols import Proposal
+from covey.secure.declare import Fact, rounded, tell
 from covey.study import Study, insiders
-
-Decide = Callable[[str], Awaitable[bool]]
-"""Shows a text and answers whether the party approves."""
 
 _YES, _NO = ("y", "yes"), ("n", "no")
 LATER = "; nothing was released: run the same command again, with --approve or from a terminal"
+_PAGE = 80
+_LABEL = 11
 
 
-async def approve_always(shown: str) -> bool:
+@dataclass(frozen=True)
+class Question:
+    """The question whether a study may be released, with all that a person decides by."""
+
+    study: Study
+    party: str
+    receivers: tuple[str, ...]
+    """The parties that get the release."""
+    proposal: Proposal
+    opens: tuple[Fact, ...]
+    known: tuple[Fact, ...]
+    """What the parties have learned until now."""
+
+    @classmethod
+    def of(cls, study: Study, proposal: Proposal, ledger: Ledger) -> Question:
+        """The question to the ledger's party, whose ledger has all that was learned until now."""
+        receives = ledger.protocol.receives
+        receivers = tuple(party.name for party in study.parties if receives(study, party.name))
+        if ledger.party not in receivers:
+            proposal = Proposal(proposal.opens, proposal.numbers)  # it sees no figures of what it does not get
+        opens = ledger.foresee(proposal.opens, proposal.numbers)
+        return cls(study, ledger.party, receivers, proposal, tuple(opens), tuple(ledger.facts))
+
+    def screen(self, width: int, place: str = "") -> str:
+        """The screen, wrapped at that width; `place` is the file with the full text."""
+        facts = "1 fact" if len(self.known) == 1 else f"{len(self.known)} facts"
+        where = [("Besides", f"{facts} that the parties have learned already, whatever you answer")]
+        where += [("In full", f"{place}; `covey protocols {self.study.protocol}` explains the run")] if place else []
+        return "\n".join([*self._decision(width), *self._body(width), "", *_lines(where, width)])
+
+    def full(self) -> str:
+        """The screen on a page, and every fact that the parties have learned until now."""
+        learned = self._facts(self.known, _PAGE, "Already learned by {}, whatever you answer:", str)
+        return "\n".join([*self._decision(_PAGE), *self._body(_PAGE), "", *learned, ""])
+
+    def _decision(self, width: int) -> list[str]:
+        everyone = listed([party.name for party in self.study.parties])
+        to = "every party" if len(self.receivers) == len(self.study.parties) else listed(self.receivers)
+        choices = [
+            ("yes", f"if all of {everyone} say yes, the release is opened to {to}"),
+            ("no", "nothing is released, and the run ends for everyone; a no is final"),
+        ]
+        head = f"Decide for {self.party}: may the study {self.study.name!r} be released?"
+        warnings = [wrapped(f"WARNING: {sentence}", width) for sentence in insiders.warning(self.study)]
+        return [wrapped(head, width), *_lines(choices, width), *warnings, ""]
+
+    def _body(self, width: int) -> list[str]:
+        preview, figures = self.proposal.preview, self.proposal.figures
+        lines = _lines(self._figures(), width)
+        if preview is not None:
+            worst = sorted(preview.losses.items(), key=lambda each: -each[1])
+            lines += _lines([("by column", ", ".join(f"{name} {lost:.2f}" for name, lost in worst))], width)
+        lines += ["", *self._facts(self.opens, width, "If all say yes, {} will learn:", rounded)]
+        if preview is None or figures is None:
+            return lines
+        exact = [column.name for column in self.study.released if column not in self.study.quasi]
+        more = f"; each row also shows its exact {listed(exact)}" if exact else ""
+        head = f"{len(preview.classes)} of the {figures.classes:,} classes as they would be published{more}:"
+        rows = [(f"{size:,}", *(label or NO_VALUE for label in labels)) for labels, size in preview.classes]
+        return [*lines, "", wrapped(head, width), *grid(("rows", *preview.losses), rows, width, "  ")]
+
+    def _figures(self) -> list[tuple[str, str]]:
+        asked, figures = self.study.privacy, self.proposal.figures
+        unknown = "known once it is opened" if self.party in self.receivers else "not shown: the release goes to others"
+        found = dict.fromkeys(("k", "l", "insider k", "rows", "loss (LM)"), unknown)
+        found["insider k"] = "not measured by this protocol" if figures is None or figures.insider_k is None else (
+            f"{figures.insider_k:,}: a party sees in a class no record of others, or {figures.insider_k:,} or more"
+        )
+        if asked.l is not None:
+            found["l"] = f"{asked.l:g} or more in every class"
+        elif self.study.sensitive:
+            found["l"] = "not asked: all rows of a class may have the same sensitive value"
+        if figures is not None:
+            found["k"] = f"{figures.k_reached:,}: each row looks like {figures.k_reached - 1:,} others or more"
+            found["rows"] = f"{figures.rows:,} in {figures.classes:,} classes"
+            found["rows"] += f"; {figures.withheld:,} more are withheld" if figures.withheld else "; none is withheld"
+            if figures.l_reached is not None:
+                found["l"] = f"{figures.l_reached:g}"
+            if (lm := figures.loss.get("lm")) is not None:
+                found["loss (LM)"] = f"{lm:.3f} (0: nothing is lost, 1: everything)"
+        for name, wanted in (("k", asked.k), ("l", asked.l), ("insider k", insiders.k_insider(self.study))):
+            if wanted is not None:
+                found[name] = f"{found[name]} (asked: {wanted:g})"
+        return list(found.items())
+
+    def _facts(self, facts: Sequence[Fact], width: int, head: str, spell: Callable[[str], str]) -> list[str]:
+        """Each fact once, below a head for those who learn it."""
+        return tell(facts, len(self.study.parties), width, head, spell)
+
+
+Decide = Callable[[Question], Awaitable[bool]]
+"""Shows a question and answers whether the party approves."""
+
+
+def _lines(pairs: Sequence[tuple[str, str]], width: int) -> list[str]:
+    """A name and what is to be said on it, a line each."""
+    return [wrapped(text, width, f"  {name:<{_LABEL}}", " " * (_LABEL + 2)) for name, text in pairs]
+
+
+async def approve_always(question: Question) -> bool:
     """The answer of a party that was started with --approve, and of simulations."""
     return True
 
 
-def describe(study: Study, proposal: Proposal, ledger: Ledger) -> str:
-    """The text that a person is shown before deciding."""
-    lines = [f"Study {study.name!r} is about to be released.", f"  k asked for: {study.privacy.k}"]
-    if study.privacy.l is not None:
-        lines.append(f"  l asked for: {study.privacy.l:g}")
-    figures = proposal.figures
-    if not ledger.protocol.receives(study, ledger.party):
-        lines.append("  It goes to others; this party gets none.")
-    elif figures is None:
-        lines.append("  Nothing of the release is known before it is opened.")
-    else:
-        reached = f"  k reached: {figures.k_reached}, in {figures.classes:,} classes of {figures.rows:,} rows"
-        lines.append(reached)
-        if figures.l_reached is not None:
-            lines.append(f"  l reached: {figures.l_reached:g}")
-        if figures.insider_k is not None:
-            lines.append(
-                f"  insider k: {figures.insider_k}, the fewest of others' records that a party sees in a class"
-            )
-        lines += [f"  loss ({name}): {value:.4f}" for name, value in figures.loss.items() if value is not None]
-        if figures.withheld:
-            lines.append(f"  withheld: {figures.withheld:,} rows")
-    lines += [f"  WARNING: {sentence}" for sentence in insiders.warning(study)]
-    lines.append("So far:")
-    lines += [f"  {sentence}" for sentence in ledger.own]
-    lines.append("By the opening this party learns:")
-    lines += [f"  {fragment}" for fragment in proposal.opens]
-    return "\n".join(lines)
+def asking_on_terminal(place: str = "") -> Decide:
+    """Asks on the terminal; `place` is the file with the full text."""
 
+    async def ask(question: Question) -> bool:
+        """Raises Aborted, resumable, where there is no terminal or where it is closed."""
+        if not sys.stdin.isatty():
+            raise Aborted("the release must be approved, and there is no terminal to ask on" + LATER, resumable=True)
+        sys.stderr.write(f"\n{question.screen(shutil.get_terminal_size().columns, place)}\n\n")
+        while True:
+            sys.stderr.write("Release it? [yes/no] ")
+            sys.stderr.flush()
+            answer = (await _read_line(sys.stdin.fileno())).strip().lower()
+            if answer in _YES:
+                return True
+            if answer in _NO:
+                return False
 
-async def ask_on_terminal(shown: str) -> bool:
-    """Asks on the terminal. Raises Aborted, resumable, where there is none or where it is closed."""
-    if not sys.stdin.isatty():
-        raise Aborted("the release must be approved, and there is no terminal to ask on" + LATER, resumable=True)
-    sys.stderr.write(f"\n{shown}\n")
-    while True:
-        sys.stderr.write("Release it? A no is final. [yes/no] ")
-        sys.stderr.flush()
-        answer = (await _read_line(sys.stdin.fileno())).strip().lower()
-        if answer in _YES:
-            return True
-        if answer in _NO:
-            return False
+    return ask
 
 
 async def _read_line(descriptor: int) -> str:
@@ -95,10 +173,10 @@ async def _read_line(descriptor: int) -> str:
 def within(decide: Decide, seconds: float) -> Decide:
     """The same, with a deadline. Raises Aborted, resumable, when it has passed."""
 
-    async def timed(shown: str) -> bool:
+    async def timed(question: Question) -> bool:
         try:
             async with asyncio.timeout(seconds):
-                return await decide(shown)
+                return await decide(question)
         except TimeoutError:
             late = f"nobody answered within {seconds / 60:g} minutes whether to release"
             raise Aborted(late + LATER, resumable=True) from None

@@ -24,7 +24,7 @@ from covey.party.identity.roster import Roster
 from covey.party.record.ledger import Ledger
 from covey.party.record.log import SILENCE, Log
 from covey.party.record.run_record import Agreement, Finished, RunRecord
-from covey.party.session.approval import Decide, approve_always, describe
+from covey.party.session.approval import Decide, Question, approve_always
 from covey.party.session.binding import bind
 from covey.party.session.closing import Closing
 from covey.party.session.handshake import shake_hands
@@ -209,16 +209,14 @@ def _approval(participant: Participant, channel: Channel, decisions: list[bool])
     receives, journal = participant.protocol.receives, participant.journal
 
     async def approve(proposal: Proposal) -> None:
+        question = Question.of(study, proposal, participant.ledger)
         participant.ledger.learns(approval.LEAKAGE)
-        if not receives(study, me):
-            proposal = Proposal(proposal.opens)  # a party that gets no release sees no figures of it
-        shown = describe(study, proposal, participant.ledger)
 
         async def decide() -> bool:
             if len(decisions) < len(journal.decisions):
                 answer = journal.decisions[len(decisions)]  # asked and answered before the interruption
             else:
-                answer = await participant.decide(shown)
+                answer = await participant.decide(question)
                 journal.decide(answer)
             decisions.append(answer)
             return answer
@@ -227,7 +225,7 @@ def _approval(participant: Participant, channel: Channel, decisions: list[bool])
         await approval.vote(
             channel.at("approval"),
             study_hash=study.study_hash,
-            shown=proposal.digest,
+            shown=question.proposal.digest,
             decide=decide,
             sign=participant.keys.sign,
             verify=lambda peer, signature, content: certificates[peer].verifies(signature, content),

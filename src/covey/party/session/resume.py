@@ -77,7 +77,7 @@ class Run:
             session = "" if agreement is None else agreement.session.hex()
             if not session or session != ledger.session:
                 ledger.belong(session, earlier)
-            with _resumable():
+            with resumable():
                 self.folder.keep_ledger(ledger, outcome)
 
         self.participant.ledger.listener = lambda: note_ledger("the run has not ended")
@@ -110,7 +110,7 @@ class Run:
             async with meet() as link:
                 finished = await take_part(self.participant, link)
         own = self.participant
-        with _resumable():
+        with resumable():
             self.summary = self.folder.keep(
                 own.study, own.ledger, finished, own.party, own.keys, reproducible=self.reproducible
             )
@@ -136,7 +136,7 @@ class Run:
 
 
 @contextmanager
-def _resumable() -> Iterator[None]:
+def resumable() -> Iterator[None]:
     """A file that cannot be written now may be later: the journal has everything that goes into it."""
     try:
         yield

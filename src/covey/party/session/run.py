@@ -14,17 +14,18 @@ from pathlib import Path
 from covey.crypto.rng import fresh_seed
 from covey.crypto.secret import Secret
 from covey.errors import Aborted
+from covey.files import PRIVATE, write_atomically
 from covey.party.identity import keys as keyring
 from covey.party.identity.roster import Roster
 from covey.party.record.folder import RunFolder
 from covey.party.record.log import RunLog
-from covey.party.record.names import JOURNAL, LOG
-from covey.party.session.approval import Decide, within
+from covey.party.record.names import APPROVAL, JOURNAL, LOG
+from covey.party.session.approval import Decide, Question, within
 from covey.party.session.data import load_table
 from covey.party.session.journal import LIMIT, Journal
 from covey.party.session.playing import PATIENCE, Participant
 from covey.party.session.progress import Listener
-from covey.party.session.resume import Run
+from covey.party.session.resume import Run, resumable
 from covey.protocols import of_study
 from covey.study import Study
 from covey.summary import Summary
@@ -83,7 +84,7 @@ def run_party(job: Job) -> Summary:
             keys,
             roster,
             job.seed or fresh_seed(),
-            decide=within(job.decide, job.wait),
+            decide=within(_kept(job), job.wait),
             listener=job.listener,
             log=RunLog(job.out / LOG),
             patience=max(PATIENCE, job.wait),
@@ -95,6 +96,17 @@ def run_party(job: Job) -> Summary:
         with asyncio.Runner() as runner:
             runner.run(_run(job, run))
     return run.summary or Summary()
+
+
+def _kept(job: Job) -> Decide:
+    """The decision; the whole question is kept in the folder before it is asked."""
+
+    async def decide(question: Question) -> bool:
+        with resumable():
+            write_atomically(job.out / APPROVAL, question.full().encode(), PRIVATE)
+        return await job.decide(question)
+
+    return decide
 
 
 def source_of(data: str | None) -> str:

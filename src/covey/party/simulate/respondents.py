@@ -36,7 +36,7 @@ from covey.protocols import Proposal, Protocol, of_study
 from covey.protocols.collect.parameters import hub_of
 from covey.protocols.protocol import EVERYONE, LetterKeys
 from covey.release import Release
-from covey.secure.declare import Leakage
+from covey.secure.declare import TAKING_PART, Leakage
 from covey.sources.source import Data, connect
 from covey.study import Study
 from covey.study.study import Party
@@ -45,7 +45,7 @@ from covey.wire import Channel, Link, Recorder, StarNetwork, open_channel
 from covey.wire.depth import first_cause
 
 PATIENCE = 24 * 3600.0
-CONSENT = Leakage(roles={"collector": ("that every respondent agreed to hand in its row",)})
+CONSENT = Leakage(roles={"collector": ("that every respondent agrees to hand in its row",)}, about=TAKING_PART)
 
 
 def simulate(

@@ -4,45 +4,46 @@ from __future__ import annotations
 
 from covey.protocols.cluster_columns.parameters import BLOCK, Parameters
 from covey.protocols.shared import columns
-from covey.secure.declare import Leakage
+from covey.secure.declare import RELEASE, Leakage
 
 HOLDERS = ("pivot", "holder")
 
 _LABELS = (
-    "at every step of the search, which of the common records are in one cluster: so, roughly, which of its own people "
+    "at every step of the search: which of the common records are in one class; so, roughly, which of its own people "
     "are alike in everyone's columns together",
 )
 _DIVISION = (
-    "into which parts, of {k} records or more, the holders' single columns divide the records, cut by cut, and whose "
-    "cut each was",
+    "how the records are first divided into parts of {k} records or more, cut by cut, each by a column of one holder, "
+    "and whose cut each is",
 )
-_REFUSED_CUTS = ("which cuts of the table were given up because a part would not have kept l",)
+_REFUSED_CUTS = ("which cuts of the table are given up because a part would not keep l",)
 _DIVERSITY = (
-    "that every cluster keeps l at every step; that the first clusters, and the halves of a cluster that is split, "
-    "have about the same mix of sensitive values each, so that people whom chance put together are a little less "
-    "likely to share one; and which clusters were not split because a half would not have kept l",
+    "that every class keeps l at every step; that the first classes, and the halves of a class that is split, have "
+    "about the same mix of sensitive values each, so that people whom chance puts together are a little less likely to "
+    "share one; and which classes are not split because a half would not keep l",
 )
 _OPENED_OF_TWO = (
-    "what each record would cost each cluster in the other holder's columns: from that it can tell which people share "
-    "the other's values exactly, before anything is generalized; if it knows the values of one of them, it knows them "
-    "of all",
+    "how much each record would cost each class in the other holder's columns; so, which people share the other's "
+    "values exactly, before anything is generalized: if it knows the values of one of them, it knows them of all",
 )
 _OPENED = (
-    "what each record would cost each cluster in the {others} other holders' columns together: from that it can tell "
-    "which people share all of their values exactly, before anything is generalized; if it knows the values of one of "
-    "them, it knows them of all",
+    "how much each record would cost each class in the {others} other holders' columns together; so, which people "
+    "share all of these values exactly, before anything is generalized: if it knows the values of one of them, it "
+    "knows them of all",
 )
 _CLASSES = (
-    "of each of its own people the class in the release, and with it the others' generalized values, and which exact "
-    "values occur in that class",
+    "for each of its own people: the class in the release; so, the others' generalized values for that person, and "
+    "which exact values occur in the class",
 )
 _EVALUATOR = (
-    "how many records and clusters are compared at each step, and in each comparison the order of unnamed prices and "
-    "about how far apart they are; nothing that tells which person or cluster a price is about, as long as it does not "
-    "put together what it sees with a holder",
+    "how many records and classes are compared at each step; in each comparison the order of costs without names, and "
+    "about how far apart they are; not which person or class a cost is about, as long as it does not put together what "
+    "it sees with a holder",
 )
 
-FIGURES = Leakage(everyone=("the release's figures before it is opened: rows, classes, k reached and loss",))
+FIGURES = Leakage(
+    everyone=("the figures of the release before it is opened: rows, classes, k reached and loss",), about=RELEASE
+)
 
 
 def of_search(parameters: Parameters) -> Leakage:
@@ -67,7 +68,7 @@ def numbers(parameters: Parameters) -> dict[str, object]:
 
 def of_release(parameters: Parameters, rows: int) -> tuple[Leakage, dict[str, object]]:
     """The leakage of the opening: everyone learns the release, a holder also the class of each of its people."""
-    both = Leakage(columns.LEAKAGE.everyone, dict.fromkeys(HOLDERS, _CLASSES))
+    both = Leakage(columns.LEAKAGE.everyone, dict.fromkeys(HOLDERS, _CLASSES), RELEASE)
     return both, {"rows": rows, "pairing": columns.pairing(parameters.study)}
 
 

@@ -56,8 +56,7 @@ async def publish(
 ) -> Result:
     """Asks for approval, shows our part to everyone, if we have one, and puts all parts together."""
     leakage, numbers = of_release(parameters, known.rows)
-    role = "evaluator" if mine is None else "holder"
-    await seat.approve(Proposal(opens=tuple(leakage.sentences(role, **numbers)), figures=known))
+    await seat.approve(Proposal(leakage, numbers, known))
     seat.book.learns(leakage, **numbers)
     everyone = channel.parties
     rows = await parts.exchange(channel, seat.study, parameters.pivot, mine, known.rows, known.classes, to=everyone)

@@ -6,121 +6,124 @@ from covey.protocols.cluster_rows import diversity
 from covey.protocols.cluster_rows.parameters import Parameters
 from covey.protocols.shared import insiders
 from covey.protocols.shared.diversity import fraction
-from covey.secure.declare import Leakage
+from covey.secure.declare import TOTALS, Leakage
 from covey.study import Study
 
-SETUP = Leakage(everyone=("the joint number of records{frequencies}",))
+_NOTHING_MORE = (
+    "nothing more on the way, as long as no more than {colluders} of the {parties} parties put together what they know"
+)
+
+SETUP = Leakage(everyone=("how many records all parties have together{frequencies}",), about=TOTALS)
 SETUP_OF_TWO = Leakage(
-    everyone=("the other party's number of records{frequencies}: with two parties a total gives the other's away",)
+    everyone=(
+        "how many records the other party has{frequencies}: with two parties a total gives the other's number away",
+    ),
+    about=TOTALS,
 )
 GUARDED = Leakage(
     everyone=(
-        "of each group of {twice} records or more on the way to the classes, and for each column, which nodes below "
-        "the group's own have fewer than {k} records, not how many; and the numbers of records below the others; as "
-        "groups overlap, differences of these numbers may be of fewer (schedule strict opens no such numbers)",
-        "the size and the closure of every cluster after each turn, all of {k} records or more; whose turn it was, and "
-        "so, from what changed, roughly which records the mover moved",
-        "in its own turns: what the closure of a cluster would be without one of its own records, where {k} or more "
-        "remain",
-        "nothing more on the way, as long as no more than {colluders} of the {parties} parties put together what "
-        "they hold",
+        "for each group of {twice} records or more that is divided, and for each column: which values and ranges have "
+        "fewer than {k} of its records, and how many records each of the others has. Groups overlap, so the difference "
+        "of two of these numbers may be smaller than {k} (schedule strict opens no such numbers)",
+        "after each party's turn: the size and the labels of every class, all of {k} records or more; so, from what "
+        "has changed, roughly which records that party has moved",
+        "in its own turns: the labels that a class would have without one of its own records, where {k} or more remain",
+        _NOTHING_MORE,
     )
 )
 STRICT = Leakage(
     everyone=(
-        "of each group of {twice} records or more on the way to the classes, and for each column, which nodes below "
-        "the group's own have fewer than {k} records, and of the others which doubling of {k} they reach, not how many "
-        "they have",
-        "the size and the closure of every group that is formed, all of {k} records or more; groups are nested, so "
-        "that no difference of sizes is of fewer",
-        "nothing more on the way, as long as no more than {colluders} of the {parties} parties put together what "
-        "they hold",
+        "for each group of {twice} records or more that is divided, and for each column: which values and ranges have "
+        "fewer than {k} of its records, and how many the others have to within a factor of two, never exactly",
+        "the size and the labels of every group that is formed, all of {k} records or more; groups lie within each "
+        "other, so that no difference of two sizes is smaller than {k}",
+        _NOTHING_MORE,
     )
 )
 STRICT_OF_TWO = Leakage(
     everyone=(
-        "of each group of {twice} records or more on the way to the classes, and for each column, below which nodes "
-        "both parties have {half} records or more, and which doublings of that",
-        "the size and the closure of every group that is formed, all of {k} records or more, and with that the other "
-        "party's number of records in each",
-        "in which groups the other party has no record, and the other's own closure where it has none itself",
+        "for each group of {twice} records or more that is divided, and for each column: in which values and ranges "
+        "both parties have {half} records or more, and how many to within a factor of two",
+        "the size and the labels of every group that is formed, all of {k} records or more; so, how many records the "
+        "other party has in each",
+        "in which groups the other party has no record; and in groups where it has none itself, the labels of the "
+        "other's records alone",
     )
 )
 GUARDED_OF_TWO = Leakage(
     everyone=(
-        "of each group of {twice} records or more on the way to the classes, and for each column, below which nodes "
-        "both parties have {half} records or more, and there the other's number of records",
-        "the size and the closure of every cluster after each turn, all of {k} records or more, and with that the "
-        "other party's number of records in each; every change in the other's turn is a move of the other's records",
-        "in which clusters the other party has no record, and the other's own closure where it has none itself",
-        "in its own turns: what the closure of a cluster would be without one of its own records, where {k} or more "
-        "remain",
+        "for each group of {twice} records or more that is divided, and for each column: in which values and ranges "
+        "both parties have {half} records or more, and how many the other has there",
+        "after each party's turn: the size and the labels of every class, all of {k} records or more; so, how many "
+        "records the other party has in each. Every change in the other's turn is a move of the other's records",
+        "in which classes the other party has no record; and in classes where it has none itself, the labels of the "
+        "other's records alone",
+        "in its own turns: the labels that a class would have without one of its own records, where {k} or more remain",
     )
 )
 EXACT = Leakage(
     everyone=(
-        "the size and the closure of every cluster at the start, after each turn and each split, also of clusters of a "
-        "few records; whose turn it was",
-        "in its own turns: the closure of the others' records in each cluster, also where that is a single record",
-        "nothing more on the way, as long as no more than {colluders} of the {parties} parties put together what "
-        "they hold",
+        "at the start, after each party's turn and after each split: the size and the labels of every class, also of "
+        "classes with few records, or one",
+        "in its own turns: the labels of the others' records in each class, also where that is a single record",
+        _NOTHING_MORE,
     )
 )
 EXACT_OF_TWO = Leakage(
     everyone=(
-        "the size and the closure of every cluster after each turn and each split, also of clusters of a few records, "
-        "and with that the other party's number of records in each; every change in the other's turn is a move of the "
-        "other's records",
-        "the closure of the other's records in each cluster, also where that is a single record",
+        "after each party's turn and each split: the size and the labels of every class, also of classes with few "
+        "records, or one; so, how many records the other party has in each. Every change in the other's turn is a move "
+        "of the other's records",
+        "the labels of the other's records in each class, also where that is a single record",
     )
 )
 PAPER = Leakage(
     everyone=(
-        "the size and the closure of every cluster after each turn and each split, also of clusters of a few records; "
-        "whose turn it was",
-        "each cluster in which the mover examines a record that matters to its own closure, and the cluster's closure "
-        "without it, also where that is a single record; so a part of the mover's number of records, blurred: a sweep "
-        "examines a random part of them",
-        "if it is a party's neighbour in the ring and colludes with the other neighbour: that party's answers",
+        "after each party's turn and each split: the size and the labels of every class, also of classes with few "
+        "records, or one",
+        "each class in which the party whose turn it is examines a record without which its own labels would change, "
+        "and the labels without that record, also where they are of a single record; so, roughly, a part of that "
+        "party's number of records (a turn examines a random part of them)",
+        "the answers of its neighbour in the ring, if it puts together what it knows with that party's other neighbour",
     )
 )
 OPENED_EXACTLY = Leakage(
     everyone=(
-        "in all: {closures} closures; how often one that a party was shown was another party's exact record: "
-        "{exactly} times in answer to a mover's question, and {single} times as a cluster of one record, of which "
-        "everyone is shown the closure; all parties together",
+        "all of this in numbers: the labels of {closures} groups. They were another party's exact record {exactly} "
+        "times in answer to a question of the party whose turn it was, and {single} times as a class of one record, "
+        "which everyone is shown (all parties together)",
     )
 )
 DIVERSITY = Leakage(
     everyone=(
-        "which sensitive values were too frequent in which classes, and which of the nearest classes would make up for "
-        "it; such classes were merged; of classes (or of several that were merged) of {large} records or more, how "
-        "many records carry which value",
+        "which sensitive values are too frequent in which classes, and which of the nearest classes would make up for "
+        "it (they are merged); where classes have {large} records or more, alone or merged, also how many have which "
+        "value",
     )
 )
 SLACK = Leakage(
     everyone=(
-        "once, before records move within l: how far each class is from too many records of each sensitive value, in "
-        "steps ({steps}), so that a party which sees a record join a class may guess at its value",
+        "once, before records move between classes that keep l: how many more records of each sensitive value each "
+        "class may take, in steps ({steps}); so, a party that sees a record join a class may guess its value",
     )
 )
 DIVERSITY_OF_TWO = Leakage(
     everyone=(
-        "the other party's number of records of each sensitive value in each class, also in those that were then "
-        "merged for l",
+        "how many records of each sensitive value the other party has in each class, also in classes that are then "
+        "merged to keep l",
     )
 )
 SITES = Leakage(
     everyone=(
-        "which nodes of the columns that may tell a site are supported by some sites but fewer than {sites}, and which "
-        "published combinations of them would be",
+        "which values and ranges of the columns that may tell a site occur at some sites but at fewer than {sites}, "
+        "and which published combinations of them would",
     )
 )
-MERGED = Leakage(everyone=("which classes showed some party fewer than {fewest} records of others, and were merged",))
+MERGED = Leakage(everyone=("in which classes some party sees fewer than {fewest} records of others (they are merged)",))
 OPENED = Leakage(
     everyone=(
-        "in all: {tests} answers whether a count reaches k, {counts} counts, {closures} closures, each of "
-        "{smallest} records or more; no other party's exact record",
+        "all of this in numbers: {tests} answers whether a count reaches k, {counts} counts, and the labels of "
+        "{closures} groups, each of {smallest} records or more; no other party's exact record",
     )
 )
 

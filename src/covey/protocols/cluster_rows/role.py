@@ -35,8 +35,9 @@ async def holder(seat: Seat) -> Result:
     await agree(channel.at("agree"), classes.digest)
     seat.pace.phase("release")
     known = classes.figures(seat.study)
-    opened = await rows.release(seat, classes.label, classes.sizes, known)
     trees = classes.problem.trees
+    preview = publish.preview(seat.study, trees, classes.nodes, classes.sizes)
+    opened = await rows.release(seat, classes.label, classes.sizes, known, preview)
     found = publish.result(seat.study, trees, classes.nodes, opened.klass, opened.cells, known)
     require_diverse(seat.study, found.figures)
     return found

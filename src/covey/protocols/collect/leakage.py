@@ -4,66 +4,69 @@ from __future__ import annotations
 
 from covey.protocols.collect.attack import Success
 from covey.protocols.collect.parameters import Parameters
-from covey.secure.declare import Leakage
+from covey.secure.declare import RELEASE, SEARCH, TAKING_PART, Leakage
 
 
-def _collector(*sentences: str) -> Leakage:
-    return Leakage(roles={"collector": sentences})
+def _collector(*sentences: str, about: str = SEARCH) -> Leakage:
+    return Leakage(roles={"collector": sentences}, about=about)
 
 
-def _respondent(*sentences: str) -> Leakage:
-    return Leakage(roles={"respondent": sentences})
+def _respondent(*sentences: str, about: str = SEARCH) -> Leakage:
+    return Leakage(roles={"respondent": sentences}, about=about)
 
 
 ENROLMENT = Leakage(
     everyone=("that {respondents} respondents took part",),
     roles={
         "respondent": (
-            "those who were among the {trustees} trustees: the other trustees' names, and ciphertexts to blind and to "
-            "open for the collector, which say nothing to them",
+            "if it is one of the {trustees} trustees: the other trustees' names, and encrypted numbers to open for the "
+            "collector, which tell a trustee nothing",
         ),
     },
+    about=TAKING_PART,
 )
 POSITIONS = _collector(
-    "each respondent's position on a line through {cells} cells, by name: who stands before whom, and about "
-    "how far apart",
+    "by name each respondent's position on a line through {cells} cells (answers in one cell are alike, or nearly): "
+    "who stands before whom, and about how far apart",
     "{ties}",
 )
-TIES = "which respondents stand in the same cell, exactly"
-JITTERED = "about which respondents stand in the same cell: positions there differ by less than {jitter}"
+TIES = "exactly which respondents are in the same cell"
+JITTERED = "roughly which respondents are in the same cell: positions there differ by less than {jitter}"
 
 CHANCE = _collector(
     "so much that in a simulation of this study it guessed the exact cell of {all} of the respondents from all "
-    "positions and classes together, of {both} from each position and its class, and of {alone} from the class "
-    "alone; next to someone whose cell it knows it guessed {near} right",
+    "positions and classes, of {both} from each position and its class, and of {alone} from the class alone; next to "
+    "someone whose cell it knows it guessed {near} right",
 )
 DIVERSE = _collector(
-    "of each class, and of each that was merged from classes, how many values of a sensitive column too many "
-    "of its members share, never which values",
+    "for each class, also for those that are then merged: how many values of a sensitive column too many of its "
+    "members share, never which values",
 )
 DISTINCT = _collector(
-    "of each class, and of each that was merged from classes, how many different values of a sensitive column "
-    "its members have, never which",
+    "for each class, also for those that are then merged: how many different values of a sensitive column its members "
+    "have, never which",
 )
-MERGED = _collector("that {short} classes were not diverse enough and were merged with a neighbour")
+MERGED = _collector("that {short} classes are not diverse enough and are merged with a neighbour")
 BOXES = _collector(
-    "of each class and column what is needed to find the published node: at most the members' lowest and highest value",
+    "for each class and column what is needed to find the published label: at most the lowest and the highest value",
 )
 ROWS = Leakage(
     roles={
         "collector": (
-            "the release, and by name which of its classes each respondent is in; which of the class's rows is whose "
-            "stays hidden",
+            "the release, and by name the class that each respondent is in; not which of the class's rows is whose",
         ),
-        "respondent": ("how many respondents share one's class, and nothing of what they answered",),
-    }
+        "respondent": ("how many respondents are in its class, and nothing of what they answered",),
+    },
+    about=RELEASE,
 )
-LEFT = _collector("who left before the end ({left} of them), by handle, and what they had sent until then")
+LEFT = _collector(
+    "who left before the end ({left} of them), by handle, and what they had sent until then", about=TAKING_PART
+)
 SMALLER = _collector(
-    "of each class that lost a member, whether the others are diverse enough without it; where they are not, "
-    "that tells something of the value of the one who left",
+    "for each class that lost a member: whether the others are diverse enough without it; where they are not, that "
+    "tells something about the value of the one who left",
 )
-WITHHELD = _respondent("that its class was withheld, because too few of its members stayed")
+WITHHELD = _respondent("that its class is withheld, because too few of its members stayed", about=RELEASE)
 
 LEAKAGE = Leakage(
     everyone=ENROLMENT.everyone,
@@ -80,7 +83,7 @@ LEAKAGE = Leakage(
 
 
 DEALT = _respondent(
-    "the one of them who dealt the key of positions: enough to open every position that it would get to see",
+    "if it is the one who dealt the key of the positions: enough to open every position that it would get to see",
 )
 
 

@@ -57,7 +57,7 @@ class ReleasePhase:
         seat.book.learns(learned, **numbers)
         members = [named(self.enrolment, own) for own in answers.members_of(line.order, line.group)]
         companies = [(number, names, await assembly.join(names)) for number, names in enumerate(members)]
-        await seat.approve(Proposal(opens=tuple(leakage.ROWS.sentences("collector")), figures=known[1]))
+        await seat.approve(Proposal(leakage.ROWS, figures=known[1]))
         seat.book.learns(leakage.ROWS)
         rows, withheld = await self._gather(assembly, companies)
         left = respondents - sum(len(part) for part in rows.values()) - withheld

@@ -28,7 +28,7 @@ from covey.protocols.shared import publish
 from covey.schema import Column
 from covey.secure import approval
 from covey.secure import sum as secure_sum
-from covey.secure.declare import Cost, Leakage
+from covey.secure.declare import RELEASE, Cost, Leakage
 from covey.study import Study
 from covey.study.requirements import Requirements
 from covey.table import Table
@@ -39,16 +39,18 @@ _MOST_RECORDS = 1 << 48
 
 LEAKAGE = Leakage(
     everyone=(
-        "how many records all {parties} parties together have in each of the {bands} bands of {column!r}, "
-        "the counts below {k} included, which the release hides",
-        "the total number of records",
-    )
+        "how many records all {parties} parties together have in each of the {bands} bands of {column!r}, also where "
+        "it is fewer than {k}, which the release hides",
+        "how many records all parties have together",
+    ),
+    about=RELEASE,
 )
 LEAKAGE_OF_TWO = Leakage(
     everyone=(
         "how many records the other party has in each of the {bands} bands of {column!r}: "
         "with two parties a total gives the other's number away",
-    )
+    ),
+    about=RELEASE,
 )
 COST = Cost(
     rounds=lambda n, bands: approval.COST.rounds(n) + secure_sum.COST.rounds(n, bands),
@@ -94,7 +96,7 @@ async def holder(seat: Seat) -> Result:
     leakage, numbers = leakage_of(seat.study, bands)
 
     seat.pace.phase("approval")
-    await seat.approve(Proposal(opens=tuple(leakage.sentences("holder", **numbers))))
+    await seat.approve(Proposal(leakage, numbers))
 
     seat.pace.phase("sum")
     seat.book.learns(leakage, **numbers)

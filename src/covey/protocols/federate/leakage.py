@@ -3,70 +3,76 @@
 from __future__ import annotations
 
 from covey.protocols.federate.parameters import Parameters
-from covey.secure.declare import Leakage
+from covey.secure import declare
+from covey.secure.declare import TOTALS, Leakage
 
 PROVIDER, RECIPIENT = "provider", "recipient"
 
 MEETING = Leakage(
     roles={
         PROVIDER: (
-            "whether all of the population as one class would keep k and delta, and nothing else of who or how many "
-            "are users of the other provider: of everyone of the population it got an encrypted bit",
+            "whether all of the population as one class would keep k and delta; nothing else of who the other "
+            "provider's users are, or how many (it gets an encrypted bit for everyone of the population)",
         )
-    }
+    },
+    about=TOTALS,
 )
 PAPER_MEETING = Leakage(
     roles={
         PROVIDER: (
-            "whether all of the population as one class would keep k and delta; if k holds there, even if delta then "
-            "fails, how many users the other provider has in all, and how many of them are common",
+            "whether all of the population as one class would keep k and delta; where k holds, also how many users the "
+            "other provider has in all, and how many users both have",
         )
-    }
+    },
+    about=TOTALS,
 )
 _DIVIDER = (
-    "of each group of the population on the way to the classes which provider's users are spread wider there, and so "
-    "who divides it"
+    "for each group of the population on the way to the classes: whose users are spread wider there, and so who "
+    "divides the group"
 )
 DIVISION = Leakage(
     roles={
         PROVIDER: (
             _DIVIDER,
-            "of the cut that was chosen in a group whether both halves keep k and delta for both providers, not what "
-            "fails; where they do, who of the population is in which half, the divider's dummy users among them",
+            "for the cut that is chosen in a group: whether both halves keep k and delta for both providers, not what "
+            "fails; where they do, who of the population is in which half, the divider's dummy users included",
         )
     }
 )
 CANDIDATES = Leakage(
     roles={
         PROVIDER: (
-            "in groups that the other divides, for each cut that was considered, in random order, how many of the "
+            "in groups that the other divides: for each cut that is considered, in random order, how many of the "
             "population and of its own users are on either side, not where the cut is",
-            "in groups that it divides itself, of some pairs of its cuts which one scores higher with the other's part",
+            "in groups that it divides itself: for some pairs of its cuts, which is better with the other's part",
         )
     }
 )
 EXACT = Leakage(
     roles={
-        PROVIDER: ("which groups were joined again because delta did not hold for an exact value there, not for which",)
+        PROVIDER: ("which groups are joined again because delta does not hold for an exact value there, not for which",)
     }
 )
-READY = Leakage(everyone=("how many classes there were before those with equal labels became one",))
+READY = Leakage(everyone=("how many classes there are before those with equal labels become one",))
 _RELEASED = (
-    "the release: of each class its labels and how many common users carry which values; classes with equal labels "
+    "the release: for each class its labels, and how many common users have which values; classes with equal labels "
     "one by one"
 )
-RELEASE = Leakage(roles={PROVIDER: ("nothing by the release, which goes to the recipient",), RECIPIENT: (_RELEASED,)})
+RELEASE = Leakage(
+    roles={PROVIDER: ("nothing from the release, which goes to the recipient",), RECIPIENT: (_RELEASED,)},
+    about=declare.RELEASE,
+)
 PAPER_DIVISION = Leakage(
     roles={
         PROVIDER: (
             _DIVIDER,
-            "of the cut that was chosen in a group whether both halves keep k and delta for both providers, or else "
+            "for the cut that is chosen in a group: whether both halves keep k and delta for both providers, or else "
             "what fails: k in which half, or delta; where they do, who of the population is in which half, the "
-            "divider's dummy users among them",
-            "of each half of a chosen cut that was tested and kept k, even if the cut was then refused, how many users "
-            "both providers have in common there, and how many the provider has that divides",
-            "in groups that it divides how many users the other has there, and how many of them are above each cut "
-            "that was considered",
+            "divider's dummy users included",
+            "for each half of a chosen cut that is tested and keeps k, even if the cut is then refused: how many users "
+            "both providers have there, and how many the provider has that divides",
+            "in groups that it divides: how many users the other has there, and how many of them are above each cut "
+            "that is considered",
         )
     }
 )
@@ -74,11 +80,12 @@ PAPER_RELEASE = Leakage(
     roles={
         PROVIDER: (
             "how many common users each class has of each combination of exact values",
-            "how many users the other has in each class: of each combination of exact values where these are the "
-            "other's, whether common or not",
+            "how many users the other has in each class, common or not; where the exact values are the other's, for "
+            "each combination of them",
         ),
         RECIPIENT: (_RELEASED,),
-    }
+    },
+    about=declare.RELEASE,
 )
 
 LEAKAGE = Leakage(

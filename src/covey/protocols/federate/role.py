@@ -61,5 +61,5 @@ async def recipient(seat: Seat) -> Result:
 async def _approve(seat: Seat, params: Parameters) -> None:
     seat.book.learns(leakage.READY)
     opening = leakage.of_release(params)
-    await seat.approve(Proposal(opens=opening.by_role[leakage.role_of(params, seat.party)]))
+    await seat.approve(Proposal(opening))
     seat.book.learns(opening)

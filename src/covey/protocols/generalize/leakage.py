@@ -18,13 +18,13 @@ def _both(*sentences: str) -> Leakage:
 
 
 _COUNTS = (
-    "in each round how many people each of its own groups shares with each of the other party's, the other's groups "
-    "without names and in random order; a group is people whose own columns look alike",
-    "with that, which of its groups have people who share a value of the other party's that is finer than the "
-    "published one; where a whole group does, whoever knows that value of one of them knows it of all",
+    "in each round: how many people each of its own groups shares with each of the other party's, whose groups have no "
+    "names and stand in random order (a group: people whose own columns look alike)",
+    "so, in which of its groups people share a value of the other party's that is finer than the published one; where "
+    "a whole group does, whoever knows that value of one of them knows it of all",
 )
-_SIZES = "in each round the number and the sizes of the other party's groups{small}"
-_FITS = "in each round the number of the other party's groups, and whether the two tables fit together"
+_SIZES = "in each round: the number and the sizes of the other party's groups{small}"
+_FITS = "in each round: the number of the other party's groups, and whether the two tables fit together"
 
 MATRIX = _both(_FITS, _SIZES, *_COUNTS)
 ONE_SIDED = Leakage(roles={"observer": (_FITS, _SIZES, *_COUNTS), "partner": (_FITS, _SIZES)})
@@ -34,27 +34,27 @@ AUTO = Leakage(
         "observer": (
             *THRESHOLD.by_role["observer"],
             "the sizes of the other party's groups, and how many people each of them shares with each of its own, "
-            f"without names, only in rounds in which people times the smaller number of groups was above {_LIMIT}",
+            f"without names; only in rounds in which people times the smaller number of groups is above {_LIMIT}",
         ),
         "partner": (
             *THRESHOLD.by_role["partner"],
-            "the sizes of the other party's groups, and no other count, only in rounds in which people times the "
-            f"smaller number of groups was above {_LIMIT}",
+            "the sizes of the other party's groups, and no other count; only in rounds in which people times the "
+            f"smaller number of groups is above {_LIMIT}",
         ),
     }
 )
 DATAFLY = _both(
-    "in each round that did not fit, how many distinct values the other party's most varied column had",
-    "that one party's groups stayed as they were while the other's were merged: so what is learned of the same groups "
+    "in each round that does not fit: how many distinct values the other party's most varied column has",
+    "that one party's groups stay as they are while the other's are merged; so, what is learned of the same groups "
     "adds up from round to round",
 )
 FINISHED = _both(
-    "after each round which of its own people were in a finished class, and which were not, at the levels of that "
-    "round, earlier and finer than in the release of all",
-    "in later rounds the counts of those who were left, also of fewer than {k}",
+    "after each round: which of its own people are in a finished class and which are not, at the levels of that round, "
+    "earlier and finer than in the release",
+    "in later rounds: the counts of those who are left, also of fewer than {k}",
 )
-PREVIEW = _both("what the release will lose in all columns ({loss} of 1, by LM), and so in the other party's")
-COUNTED = _both("in numbers: {rounds}; groups of {observer} and {partner}: {groups}{withheld}")
+PREVIEW = _both("how much is lost in all columns together (LM {loss}; 1 is everything), and so in the other party's")
+COUNTED = _both("all of this in numbers: {rounds}; groups of {observer} and {partner}: {groups}{withheld}")
 LEFT = Leakage(everyone=("that {withheld} of the common records are left over and withheld",))
 
 LEAKAGE = AUTO
@@ -66,7 +66,7 @@ def before(parameters: Parameters) -> list[tuple[Leakage, dict[str, object]]]:
     kind = {"auto": AUTO, "matrix": MATRIX, "one-sided": ONE_SIDED, "threshold": THRESHOLD}[parameters.leakage]
     finishing = parameters.variant == "finished-cells"
     small = (
-        "; in later rounds of those who were left, so also of few" if finishing else f", all of {parameters.k} or more"
+        "; in later rounds of those who are left, so also of few" if finishing else f", all of {parameters.k} or more"
     )
     lines: list[tuple[Leakage, dict[str, object]]] = [(kind, {"small": small})]
     if parameters.variant == "datafly":

@@ -12,69 +12,71 @@ from covey.secure.declare import Leakage
 
 VISITS = Leakage(
     everyone=(
-        "at each of at most {nodes} generalizations, in turn, which tuples {k} or more of the remaining records share "
-        "and how many share each: the classes of the release; and so of every other tuple there that fewer did",
-        "of each bucket of tuples that was tested whether {k} or more of the remaining records were in it, and if so "
-        "whether they were alike; never how many, nor whose",
+        "the classes of the release one after the other, at up to {nodes} levels of generalization: which combinations "
+        "of values {k} or more of the remaining records share, and how many share each; so, that fewer share any other",
+        "for each group of combinations that is tested: whether {k} or more of the remaining records are in it and, if "
+        "so, whether these are alike; never how many, nor whose",
     )
 )
 TWO = Leakage(
     everyone=(
-        "the other party's part of every number above and below: with two parties a total gives it away; the other's "
-        "number of records of each opened value and in each class",
-        "which tuples the other party has {k} or more records of by itself, where tuples are hashed",
+        "the other party's share of every number in this list, because with two parties a total gives it away; so, how "
+        "many records the other has of each value that is opened, and in each class",
+        "which combinations the other party has {k} or more records of by itself, where combinations are hashed into "
+        "groups",
     )
 )
-SKIP = Leakage(everyone=("these bits also for tuples that an earlier class of the same window then took records from",))
+SKIP = Leakage(
+    everyone=("the same answers also for combinations that lost records to a class of the same batch of tests",)
+)
 WAVE = Leakage(
     everyone=(
-        "tuples that {k} or more records shared when their window began, also those of which a class then took records "
-        "and that were not published; of these not how many records they had",
+        "which combinations {k} or more records share when a batch of tests begins, also if a class then takes some of "
+        "these records and the combination is not published; of such a combination not how many records it has",
     )
 )
 DIVERSE = Leakage(
     everyone=(
-        "of tuples that {k} or more records share whether each sensitive value has at most 1/{l} of them, and between "
-        "which powers of two times {k} their number lies; of those that {large} or more share the number of records "
-        "per value",
+        "for combinations that {k} or more records share: whether each sensitive value has at most 1/{l} of these "
+        "records, and how many they are to within a factor of two; from {large} records on, how many have each value",
     )
 )
-INSIDER = Leakage(everyone=("that of each party at most {most} records were counted towards {k}",))
+INSIDER = Leakage(everyone=("that at most {most} records of each party are counted towards {k}",))
 SHARED = Leakage(
     everyone=(
-        "of tuples that {k} or more records share whether every party finds there no record of others or {many} or "
-        "more; of those that fall short not for which party, but a party with {many} or more of a tuple's records then "
-        "knows that others have some, and fewer than {many}",
+        "for combinations that {k} or more records share: whether every party finds no record of others there, or "
+        "{many} or more; where one does not, not which. But a party with {many} or more of these records then knows "
+        "that others have some, and fewer than {many}",
     )
 )
 SHARED_OF_TWO = Leakage(
     everyone=(
-        "of tuples that {k} or more records share, and of which it has none or {many} or more, whether the other party "
-        "has fewer than {many}, but some",
+        "for combinations that {k} or more records share, and of which it has none, or {many} or more: whether the "
+        "other party has some, but fewer than {many}",
     )
 )
 LEFTOVER = Leakage(
     everyone=(
-        "of each record that is left over at the end which class it joins and how far that class's labels are widened "
-        "for it; not whose it is, as long as one other mixer is honest",
+        "for each record that is left over at the end: which class it joins, and how far that class's labels are "
+        "widened for it; not whose it is, as long as one other party or more shuffles honestly",
     )
 )
 LEFTOVER_OF_TWO = Leakage(
     everyone=(
-        "of each record that is left over at the end which class it joins and how far that class's labels are widened "
-        "for it, and with two parties also whose it is: what is not ours is the other's",
+        "for each record that is left over at the end: which class it joins, how far that class's labels are widened "
+        "for it and, with two parties, also whose it is: what is not ours is the other's",
     )
 )
 COUNTED = Leakage(
     everyone=(
-        "in numbers: {tests} bits of buckets and tuples; {heavy} hashed buckets with {k} or more records, of which "
-        "{impure} held several tuples; {tuples} tuples named, of which {unpublished} were not published",
+        "all of this in numbers: {tests} yes-or-no answers; {heavy} groups with {k} or more records, of which {impure} "
+        "held several combinations; {tuples} combinations by name, of which {unpublished} are not in the release",
     )
 )
 COUNTED_DIVERSE = Leakage(
     everyone=(
-        "in numbers: {asked} tuples tested for diversity, of which {failed} fell short; of {opened} the numbers of "
-        "records per value were opened",
+        "the tests of l in numbers: {asked} combinations, of which {failed} fell short; of {opened}, how many records "
+        "have each value",
     )
 )
 

@@ -13,7 +13,7 @@ from covey.errors import Aborted, PeerError, Unmet
 from covey.protocols.shared.peeling.marginals import Marginals, count_leaves, to_open
 from covey.secure import sum as secure_sum
 from covey.secure import threshold_test
-from covey.secure.declare import Leakage
+from covey.secure.declare import TOTALS, Leakage
 from covey.study import Study
 from covey.table import Table
 from covey.wire import Bytes32, Channel, Message
@@ -27,10 +27,11 @@ _MOST_RECORDS = 1 << 30
 
 LEAKAGE = Leakage(
     everyone=(
-        "the total number of records",
+        "how many records all parties have together",
         "which of the {leaves} values of the quasi columns {k} or more records have, and how many records have each of "
-        "these, but for one such value of every column in which a value is rarer",
-    )
+        "these; one such value is left out in every column that also has a rarer one",
+    ),
+    about=TOTALS,
 )
 
 

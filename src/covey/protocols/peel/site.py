@@ -27,8 +27,8 @@ from covey.wire import Channel
 
 LEAKAGE = Leakage(
     everyone=(
-        "of each of {nodes} values and groups of values of column {column!r} whether no party or {sites} parties or "
-        "more have a record of it; not which, nor how many",
+        "for each of the {nodes} values and ranges of column {column!r}: whether no party, or {sites} parties or more, "
+        "have a record with it; not which parties, nor how many",
     )
 )
 

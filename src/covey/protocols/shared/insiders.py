@@ -25,7 +25,9 @@ Conjoin = Callable[[Bits], Awaitable[Bits | None]]
 BEFORE = Leakage(
     everyone=("the fewest records of others that any party sees in a class where it sees some; not who, nor where",)
 )
-REACHED = Leakage(everyone=("in each class no record of others, or at least {insider} of them: its k as an insider",))
+REACHED = Leakage(
+    everyone=("that each party sees in each class no record of others, or at least {insider} of them: the insider k",)
+)
 UNPROTECTED = Leakage(
     everyone=(
         "perhaps single persons' sensitive values: the study has k_insider = 1, and a party that subtracts its own "

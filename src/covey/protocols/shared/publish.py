@@ -17,9 +17,12 @@ from covey.anonymizers.constraints import diversity_of
 from covey.arrays import Bits, Ints, Longs
 from covey.errors import Unmet
 from covey.hierarchy import Hierarchy
-from covey.protocols.protocol import Figures, Result
+from covey.protocols.protocol import Figures, Preview, Result
 from covey.study import Study
 from covey.table import labelled
+
+SHOWN = 12
+"""Classes that a person sees before deciding."""
 
 
 def figures(
@@ -32,7 +35,7 @@ def figures(
     rows = int(sizes.sum())
     at_root = _at_root(trees, nodes)
     require_little_suppressed(study, fully_generalized(trees, nodes, sizes) + withheld, rows + withheld)
-    lost = sum(float(measures.lm(tree)[nodes[:, place]] @ sizes) for place, tree in enumerate(trees)) / len(trees)
+    lost = sum(_lost(trees, nodes, sizes)) / len(trees)
     return Figures(
         rows=rows,
         classes=len(sizes),
@@ -41,6 +44,24 @@ def figures(
         suppressed_cells=int((at_root.sum(axis=1) * sizes).sum()),
         loss=losses(study, (lost + withheld) / (rows + withheld), sizes, withheld=withheld, em=em),
     )
+
+
+def preview(study: Study, trees: Sequence[Hierarchy], nodes: Ints, sizes: Longs, withheld: int = 0) -> Preview:
+    """A look at these classes before their rows are opened: each column's loss, and some classes from first to last."""
+    records = int(sizes.sum()) + withheld
+    lost = [(own + withheld) / records for own in _lost(trees, nodes, sizes)]
+    shown = [tuple(tree.labels[node] for tree, node in zip(trees, row, strict=True)) for row in nodes.tolist()]
+    order = np.array(sorted(range(len(shown)), key=shown.__getitem__))
+    return Preview(
+        losses=dict(zip((column.name for column in study.quasi), lost, strict=True)),
+        classes=tuple((shown[place], int(sizes[place])) for place in order[spread(sizes[order])].tolist()),
+    )
+
+
+def spread(sizes: Longs) -> Longs:
+    """A few of these classes, from the first to the last, large ones rather than small ones."""
+    ends = np.cumsum(sizes)
+    return np.unique(np.searchsorted(ends, np.linspace(0, ends[-1] - 1, SHOWN), side="right"))
 
 
 def losses(
@@ -106,6 +127,11 @@ def least_diversity(study: Study, histograms: Iterable[Longs]) -> float | None:
         diversity_of(row, study.privacy.diversity) for counts in histograms for row in counts[counts.sum(axis=1) > 0]
     ]
     return min(reached, default=math.inf) if study.sensitive else None
+
+
+def _lost(trees: Sequence[Hierarchy], nodes: Ints, sizes: Longs) -> list[float]:
+    """The cells that each column loses, by LM."""
+    return [float(measures.lm(tree)[nodes[:, place]] @ sizes) for place, tree in enumerate(trees)]
 
 
 def _histograms(klass: Longs, texts: Sequence[str]) -> Longs:

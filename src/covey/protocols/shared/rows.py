@@ -17,11 +17,11 @@ import numpy as np
 from covey.arrays import Longs
 from covey.cells import MISSING
 from covey.errors import Aborted, InputError, PeerError
-from covey.protocols.protocol import Figures, Proposal, Seat
+from covey.protocols.protocol import Figures, Preview, Proposal, Seat
 from covey.schema import Column, Role
 from covey.secure import conjunction, shuffle
 from covey.secure import sum as secure_sum
-from covey.secure.declare import Leakage
+from covey.secure.declare import RELEASE, Leakage
 from covey.study import Study
 from covey.table import Table
 from covey.wire import Channel, Count, Message
@@ -30,7 +30,7 @@ MOST_PLACES = 1 << 21
 """Numbers that are added up at most; beyond that rows are shuffled."""
 LENGTHS = tuple(1 << power for power in range(4, 15))
 
-LEAKAGE = Leakage(everyone=("the release: how many records of each class carry which values",))
+LEAKAGE = Leakage(everyone=("the release: for each class, how many records have which values",), about=RELEASE)
 
 
 class Submits(Message, tag="rows.submits"):
@@ -47,15 +47,15 @@ class Rows:
     cells: dict[str, list[str]]
 
 
-async def release(seat: Seat, klass: Longs, sizes: Longs, known: Figures) -> Rows:
+async def release(seat: Seat, klass: Longs, sizes: Longs, known: Figures, preview: Preview) -> Rows:
     """All parties' rows after everyone's approval; `klass` has each own row's class, or -1 where it is withheld."""
     channel = seat.channel.at("rows")
     if by_counts(seat.study, len(sizes)):
-        await seat.approve(Proposal(opens=LEAKAGE.everyone, figures=known))
+        await seat.approve(Proposal(LEAKAGE, figures=known, preview=preview))
         seat.book.learns(LEAKAGE)
         rows = await _add_up(channel, seat.study, seat.records, klass, sizes)
     else:
-        rows = await _shuffle(seat, channel, klass, len(sizes), known)
+        rows = await _shuffle(seat, channel, klass, len(sizes), known, preview)
     if not np.array_equal(np.bincount(rows.klass, minlength=len(sizes)), sizes):
         raise Aborted(
             "the classes' rows are not as many as were counted: a party did not keep to the protocol", resumable=False
@@ -103,7 +103,7 @@ async def _add_up(channel: Channel, study: Study, table: Table, klass: Longs, si
     return Rows(number, cells)
 
 
-async def _shuffle(seat: Seat, channel: Channel, klass: Longs, classes: int, known: Figures) -> Rows:
+async def _shuffle(seat: Seat, channel: Channel, klass: Longs, classes: int, known: Figures, preview: Preview) -> Rows:
     names = [column.name for column in carried(seat.study)]
     own = [seat.records.values(name) for name in names]
     mine = [
@@ -116,10 +116,10 @@ async def _shuffle(seat: Seat, channel: Channel, klass: Longs, classes: int, kno
     shown = shuffle.leakage(len(channel.parties))
     numbers: dict[str, object] = {
         "rows": known.rows,
-        "submitted": ", ".join(f"{name}: {count}" for name, count in counts.items()),
+        "submitted": ", ".join(f"{name}: {count:,}" for name, count in counts.items()),
         "dummies": sum(counts.values()) - known.rows,
     }
-    await seat.approve(Proposal(opens=tuple(shown.sentences("holder", **numbers)), figures=known))
+    await seat.approve(Proposal(shown, numbers, known, preview))
     seat.book.learns(shown, **numbers)
     opened = await shuffle.open_rows(channel.at("open"), mixed, approved=True)
     read = [read_row(channel, row, classes, len(names)) for row in opened]

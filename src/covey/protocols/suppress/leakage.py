@@ -8,24 +8,25 @@ where nothing had to be suppressed, its list of frequent tuples alone shows whic
 from __future__ import annotations
 
 from covey.protocols.suppress.parameters import Parameters
-from covey.secure.declare import Leakage
+from covey.secure.declare import RELEASE, TAKING_PART, Leakage
 
 KEYS = Leakage(
     roles={
         "holder": ("the authority's public parameters, and the key of its own name, one of {identities}",),
         "authority": (
-            "that it issued the keys of {identities} in this session. With its master key it could open every "
-            "ciphertext that the two parties exchange, if it saw their line, which does not pass it",
+            "that it issues the keys of {identities} in this session. With its master key it could open every "
+            "encrypted message of the two parties, if it saw their line, which does not pass it",
         ),
-    }
+    },
+    about=TAKING_PART,
 )
 COUNTS = Leakage(
     roles={
         "holder": (
-            "the other party's number of rows",
-            "which tuples the other party has {k} or more rows of by itself, and how many: they are in the release. Of "
-            "the party that holds the key this is told without the {k} rows that it gives up; so, where tuples are "
-            "equally frequent, also which of them stands first in its table",
+            "how many rows the other party has",
+            "which combinations of values the other party has {k} or more rows of by itself, and how many; they are in "
+            "the release. The party that holds the key leaves out the {k} rows that it gives up, which shows which of "
+            "several equally frequent combinations stands first in its table",
             "whether both tables together were {k}-anonymous as they stood",
         )
     }
@@ -33,16 +34,17 @@ COUNTS = Leakage(
 KEPT = Leakage(
     roles={
         "holder": (
-            "which tuples the other party keeps, and how many rows of each: the tuples of the release. Of a tuple of "
-            "its own that it had to suppress, that both parties' rows of it do not make {k}; of the other party's "
-            "suppressed tuples nothing else, neither whether nor how often it has one",
+            "which combinations the other party keeps, and how many rows of each; they are in the release. Of a "
+            "combination of its own that it has to suppress: that both parties together have fewer than {k} rows of "
+            "it. Of those that the other suppresses: nothing else, neither whether nor how often it has one",
         )
     }
 )
 ROWS = Leakage(
     roles={
         "holder": ("the release, and which of its rows are the other party's: all that are not its own",),
-    }
+    },
+    about=RELEASE,
 )
 
 LEAKAGE = Leakage(

@@ -50,7 +50,7 @@ async def authority(seat: Seat) -> Result:
             key = master.issue(name, channel.rng.stream("key", name))
             await channel.send(party, Issued(name, master.parameters, key))
     seat.pace.phase("release")
-    await seat.approve(Proposal(opens=tuple(leakage.KEYS.sentences("authority", **leakage.numbers(parameters)))))
+    await seat.approve(Proposal(leakage.ROWS, leakage.numbers(parameters)))
     seat.book.learns(leakage.ROWS, **leakage.numbers(parameters))
     return Result()
 
@@ -192,8 +192,8 @@ async def _release(seat: Seat, channel: Channel, parameters: Parameters, mine: R
     (peer,) = channel.peers
     classes = Classes.of(seat.study, [mine.kept, theirs])
     require_sendable(mine)
-    opens = tuple(leakage.ROWS.sentences("holder", **leakage.numbers(parameters)))
-    await seat.approve(Proposal(opens=opens, figures=classes.figures(seat.study)))
+    figures, preview = classes.figures(seat.study), classes.preview(seat.study)
+    await seat.approve(Proposal(leakage.ROWS, leakage.numbers(parameters), figures, preview))
     seat.book.learns(leakage.ROWS, **leakage.numbers(parameters))
     names = [column.name for column in carried(seat.study)]
     with channel.at("rows") as at:

@@ -16,7 +16,7 @@ from covey.arrays import Bits, Longs
 from covey.cells import SUPPRESSED
 from covey.crypto.rng import spell
 from covey.errors import Aborted
-from covey.protocols.protocol import Figures, Result
+from covey.protocols.protocol import Figures, Preview, Result
 from covey.protocols.shared import publish
 from covey.protocols.shared.rows import carried
 from covey.study import Study
@@ -178,6 +178,13 @@ class Classes:
             suppressed_cells=lost * len(study.quasi),
             loss=publish.losses(study, lost / rows, sizes),
         )
+
+    def preview(self, study: Study) -> Preview:
+        """A look at the classes before the rows are exchanged; every column loses what is suppressed, and no more."""
+        lost = int(self.sizes[-1]) / int(self.sizes.sum())
+        labels = (*self.labels, (SUPPRESSED,) * len(study.quasi))
+        shown = tuple((labels[place], int(self.sizes[place])) for place in publish.spread(self.sizes).tolist())
+        return Preview({column.name: lost for column in study.quasi}, shown)
 
     def result(self, study: Study, parties: Sequence[ReleasedRows]) -> Result:
         """The released table, rows of one party after those of the other; `suppress` enforces no l, but tells it."""

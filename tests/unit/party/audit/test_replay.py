@@ -126,7 +126,7 @@ async def bent(seat: Seat) -> Result:
     """A holder that flips one bit of what it adds."""
     bands = count.Bands.of(seat.study)
     mine = bands.count(seat.records) ^ np.uint64(1)
-    await seat.approve(Proposal(opens=tuple(count.foresee(seat.study, {}).learns[seat.party])))
+    await seat.approve(Proposal(*count.leakage_of(seat.study, count.Bands.of(seat.study))))
     with seat.channel.at("count") as channel:
         totals = await secure_sum.total(channel, mine)
     return count.release(seat.study, bands, totals)

@@ -14,9 +14,11 @@ from tests.harness.parties import Outcome, run_parties
 from covey.errors import Aborted, CoveyError, PeerError
 from covey.party.identity import keys
 from covey.party.record.ledger import Ledger
-from covey.party.session.approval import approve_always, ask_on_terminal, describe, within
+from covey.party.session.approval import Question, approve_always, asking_on_terminal, within
 from covey.protocols import Figures, Proposal, find
+from covey.protocols.protocol import Preview
 from covey.secure.approval import COST, Vote, ideal, statement, vote
+from covey.secure.declare import Leakage
 from covey.study import Study
 from covey.wire import Channel
 
@@ -122,52 +124,91 @@ def test_without_a_terminal_the_run_stops_so_that_it_can_go_on(monkeypatch: pyte
     with open("/dev/null") as nothing:  # noqa: PTH123
         monkeypatch.setattr("sys.stdin", nothing)
         with pytest.raises(Aborted, match="no terminal") as stopped:
-            asyncio.run(ask_on_terminal("figures"))
+            run_jumping(asking_on_terminal()(question()))
     assert stopped.value.exit_code == 3
 
 
 def test_nobody_answering_in_time_stops_the_run_so_that_it_can_go_on() -> None:
-    async def never(shown: str) -> bool:
+    async def never(shown: Question) -> bool:
         await asyncio.sleep(1e6)
         return True
 
     with pytest.raises(Aborted, match="nobody answered within 5 minutes") as stopped:
-        run_jumping(within(never, 300)("figures"))
+        run_jumping(within(never, 300)(question()))
     assert stopped.value.exit_code == 3
-    assert run_jumping(within(approve_always, 300)("figures"))
+    assert run_jumping(within(approve_always, 300)(question()))
 
 
-def test_a_person_is_shown_what_was_asked_what_was_reached_and_the_ledger() -> None:
+COUNTS = Leakage(everyone=("{n} counts",), roles={"recipient": ("a table",)})
+FIGURES = Figures(rows=12, classes=2, k_reached=5, l_reached=2.0, withheld=1, loss={"lm": 0.25, "em": None})
+
+
+def question(protocol: str = "count", **more: object) -> Question:
     study = Study.parse(study_text(k=4))
-    ledger = Ledger(study, find("count"), "north")
+    ledger = Ledger(study, find(protocol), "north")
     ledger.met()
-    figures = Figures(rows=12, classes=2, k_reached=5, l_reached=2.0, withheld=1, loss={"lm": 0.25, "em": None})
-    shown = describe(study, Proposal(opens=("the counts",), figures=figures), ledger)
-    for part in ("k asked for: 4", "k reached: 5", "l reached: 2", "loss (lm): 0.2500", "withheld: 1", "the counts"):
-        assert part in shown
-    assert "north learned that north, south, east took part" in shown
-    without = describe(study, Proposal(opens=("the counts",)), ledger)
-    assert "k asked for: 4" in without
-    assert "k reached" not in without
+    return Question.of(study, Proposal(COUNTS, {"n": 1234567}, **more), ledger)  # type: ignore[arg-type]
+
+
+def test_a_person_is_shown_one_screen_with_the_decision_first() -> None:
+    preview = Preview({"age": 0.5, "sex": 0.0}, ((("[20, 29]", "F"), 7), (("*", "*"), 5)))
+    screen = question(figures=FIGURES, preview=preview).screen(80, "out/approval.txt")
+    first, *rest = screen.splitlines()
+    assert first == "Decide for north: may the study 'small' be released?"
+    names = [line.split("  ")[1] for line in rest if line.startswith("  ") and line[2] != " "]
+    assert [name.strip() for name in names][2:7] == ["k", "l", "insider k", "rows", "loss (LM)"]
+    for part in ("5: each row", "(asked: 4)", "12 in 2 classes; 1 more", "0.250", "age 0.50, sex 0.00", "out/approval"):
+        assert part in screen
+    assert "If all say yes, every party will learn:\n  - about 1.2 million counts" in screen
+    assert "  7     [20, 29]  F" in screen
+    assert len(rest) < 40
+
+
+@pytest.mark.parametrize("width", [40, 80, 132])
+def test_the_screen_keeps_to_the_terminals_width(width: int) -> None:
+    preview = Preview({f"column{n}": 0.5 for n in range(30)}, ((("a rather long label",) * 30, 7),))
+    shown = question(figures=FIGURES, preview=preview).screen(width, "a/folder/approval.txt")
+    assert max(map(len, shown.splitlines())) <= width
+
+
+def test_what_has_not_happened_is_not_told_as_if_it_had() -> None:
+    asked = question(figures=FIGURES)
+    assert not any("approve" in fact.fact for fact in asked.known)
+    assert "learned" not in asked.screen(80).partition("Besides")[0]
+    assert (
+        "Already learned by every party, whatever you answer:\n  - that north, south and east took part" in asked.full()
+    )
+    assert "1,234,567 counts" not in asked.screen(80)
+
+
+def test_labels_cannot_steer_the_terminal_of_whoever_decides() -> None:
+    preview = Preview({"age\x1b[2J": 0.5}, ((("\x1b[31mred\n\u202e",), 7),))
+    shown = question(figures=FIGURES, preview=preview).screen(80)
+    assert "\x1b" not in shown and "\u202e" not in shown
 
 
 def test_a_party_that_gets_no_release_is_told_so_and_sees_no_figures() -> None:
     study = Study.parse(study_text(k=4))
     elsewhere = replace(find("count"), receives=lambda study, party: party == "south")
-    shown = describe(study, Proposal(opens=("nothing",)), Ledger(study, elsewhere, "north"))
-    assert "this party gets none" in shown
-    assert "k asked for: 4" in shown
+    asked = Question.of(study, Proposal(COUNTS, {"n": 3}, FIGURES), Ledger(study, elsewhere, "north"))
+    shown = asked.screen(80)
+    assert "opened to south" in " ".join(shown.split())
+    assert "not shown: the release goes to others (asked: 4)" in shown
+    assert "12 in 2 classes" not in shown
+    assert asked.proposal.digest == Proposal(COUNTS).digest
 
 
 def test_figures_that_differ_in_a_floats_last_digit_are_the_same_figures() -> None:
     one, two = (Figures(rows=1, classes=1, k_reached=1, loss={"lm": value}) for value in (0.1 + 0.2, 0.3))
-    assert Proposal((), one).digest == Proposal((), two).digest
+    assert Proposal(Leakage(), {}, one).digest == Proposal(Leakage(), {}, two).digest
     other = Figures(rows=1, classes=1, k_reached=1, loss={"lm": 0.300001})
-    assert Proposal((), one).digest != Proposal((), other).digest
+    assert Proposal(Leakage(), {}, one).digest != Proposal(Leakage(), {}, other).digest
 
 
 def test_equal_figures_have_one_digest_and_others_another() -> None:
     one = Figures(rows=12, classes=2, k_reached=5)
-    assert Proposal((), one).digest == Proposal(("sentences do not count",), one).digest
-    assert Proposal((), one).digest != Proposal((), Figures(rows=12, classes=2, k_reached=6)).digest
+    assert Proposal(Leakage(), {}, one).digest == Proposal(COUNTS, {}, one).digest
+    assert (
+        Proposal(Leakage(), {}, one).digest != Proposal(Leakage(), {}, Figures(rows=12, classes=2, k_reached=6)).digest
+    )
     assert isinstance(Aborted("x", resumable=True), CoveyError)

@@ -70,11 +70,15 @@ def test_on_a_terminal_there_is_one_table_that_gives_way_to_questions(capsys: py
     with Display(lively=True) as display:
         display.show(Snapshot("north", "sum", 1, 10, 1, 1, 2, 3000, ("east",)))
         with display.paused():
-            pass
+            before = capsys.readouterr().err
+            display.show(Snapshot("north", "release", 1, 10, 1, 1, 2, 3000, ("east",)))
+            display.notice("party 'east' is here")
+            assert capsys.readouterr().err == "", "something is written over the question"
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert "north" in captured.err
-    assert "3 kB" in captured.err
+    assert "party 'east' is here" in captured.err
+    assert "north" in before
+    assert "3 kB" in before
 
 
 def test_the_ledger_tells_each_partys_role_its_own_sentences() -> None:

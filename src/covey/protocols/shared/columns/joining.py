@@ -15,13 +15,15 @@ from covey.protocols.shared.columns.ownership import exact_columns, exact_holder
 from covey.protocols.shared.columns.release import Cells, ReleasedRows, pairing, released_rows
 from covey.schema import Column
 from covey.secure import join
-from covey.secure.declare import Leakage
+from covey.secure.declare import RELEASE, Leakage
 from covey.study import Study
 from covey.table import Table, Values, group
 from covey.wire import Channel
 
-LEAKAGE = Leakage(everyone=("the release: {rows} rows in no order, without ids{pairing}",))
-LEAKAGE_TO_RECIPIENT = Leakage(everyone=("that {rows} rows are released",), roles={"recipient": LEAKAGE.everyone})
+LEAKAGE = Leakage(everyone=("the release: {rows} rows in random order, without ids{pairing}",), about=RELEASE)
+LEAKAGE_TO_RECIPIENT = Leakage(
+    everyone=("that {rows} rows are released",), roles={"recipient": LEAKAGE.everyone}, about=RELEASE
+)
 
 
 async def join_rows(
@@ -48,8 +50,7 @@ async def join_rows(
         blends.append(await join.blend(channel.at("join", lane), ids, rows, recipient=recipient))
     numbers: dict[str, object] = {"rows": len(ids) if recipient is None else "the common", "pairing": pairing(study)}
     leakage = LEAKAGE if recipient is None else LEAKAGE_TO_RECIPIENT
-    role = "recipient" if seat.party == recipient else "holder"
-    await seat.approve(Proposal(opens=tuple(leakage.sentences(role, **numbers)), figures=known))
+    await seat.approve(Proposal(leakage, numbers, known))
     seat.book.learns(leakage, **numbers)
     lanes = []
     for lane, blend in enumerate(blends):

@@ -10,16 +10,16 @@ from covey.errors import InputError, Unmet
 from covey.protocols.protocol import Seat
 from covey.protocols.shared.columns.ownership import holders
 from covey.secure import align
-from covey.secure.declare import Leakage
+from covey.secure.declare import TOTALS, Leakage
 from covey.study import Study
 from covey.table import Table
 from covey.wire import Channel, Count, Message
 
 MEETING = (
     "which of its own ids all {holders} holders of columns have, and nothing about the other ids",
-    "how many ids {leader} has or, if it is {leader}, how many each other holder has",
+    "how many ids {leader} has ({leader} itself: how many each other holder has)",
 )
-MET = Leakage(everyone=("that {common} records are common to all holders of columns",))
+MET = Leakage(everyone=("that all holders of columns have {common} records in common",), about=TOTALS)
 
 
 class Complete(Message, tag="columns.complete"):
@@ -97,7 +97,7 @@ def meeting_leakage(study: Study, roles: Sequence[str] = ()) -> tuple[Leakage, d
     """The leakage of meeting to holders in these roles, and the numbers that the sentences mention."""
     names = holders(study)
     sentences = dict.fromkeys(roles or ("holder",), MEETING)
-    return Leakage(roles=sentences), {"holders": len(names), "leader": names[0]}
+    return Leakage(roles=sentences, about=TOTALS), {"holders": len(names), "leader": names[0]}
 
 
 def keys_of(table: Table, where: str) -> list[str]:
