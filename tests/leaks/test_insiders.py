@@ -16,7 +16,7 @@ from tests.harness.hospitals import SITES, Person, draw_people, stream_of, study
 
 import covey
 from covey.arrays import Longs
-from covey.protocols.protocol import Figures, Seat
+from covey.protocols.protocol import Figures, Preview, Seat
 from covey.protocols.shared import rows
 from covey.study import Study
 
@@ -66,8 +66,8 @@ def played(study: Study, people: Mapping[str, list[Person]], monkeypatch: pytest
     seen: dict[str, View] = {}
     publish = rows.release
 
-    async def watched(seat: Seat, klass: Longs, sizes: Longs, known: Figures) -> rows.Rows:
-        opened = await publish(seat, klass, sizes, known)
+    async def watched(seat: Seat, klass: Longs, sizes: Longs, known: Figures, preview: Preview) -> rows.Rows:
+        opened = await publish(seat, klass, sizes, known, preview)
         seen[seat.party] = View(klass, [ill for _, _, ill in people[seat.party]], opened)
         return opened
 

@@ -92,8 +92,12 @@ class Question:
         asked, figures = self.study.privacy, self.proposal.figures
         unknown = "known once it is opened" if self.party in self.receivers else "not shown: the release goes to others"
         found = dict.fromkeys(("k", "l", "insider k", "rows", "loss (LM)"), unknown)
-        found["insider k"] = "not measured by this protocol" if figures is None or figures.insider_k is None else (
-            f"{figures.insider_k:,}: a party sees in a class no record of others, or {figures.insider_k:,} or more"
+        found["insider k"] = (
+            "not measured by this protocol"
+            if figures is None or figures.insider_k is None
+            else (
+                f"{figures.insider_k:,}: a party sees in a class no record of others, or {figures.insider_k:,} or more"
+            )
         )
         if asked.l is not None:
             found["l"] = f"{asked.l:g} or more in every class"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from covey.protocols.collect_peel.parameters import Parameters
-from covey.secure.declare import Leakage
+from covey.secure.declare import RELEASE, TAKING_PART, Leakage
 
 
 def _trustee(*sentences: str) -> Leakage:
@@ -15,24 +15,25 @@ BOARD = Leakage(
         "collector": ("who answered, by handle, and when; {respondents} answers came",),
         "trustee": ("who answered, by handle, and whose letters were no answer; {respondents} answers came",),
         "respondent": ("that its own answer is on the board, from its receipt, and nothing else",),
-    }
+    },
+    about=TAKING_PART,
 )
 MARGINALS = _trustee(
-    "of each grouped column the values that {k} or more respondents have, with their numbers, and how many respondents "
-    "have each of the rarer values, without telling which value (where only one is left, that is it)",
+    "for each column that is generalized: the values that {k} or more respondents have, and how many have each; and "
+    "how many respondents have each rarer value, without telling which value (where only one is left, that is it)",
 )
 VISITS = _trustee(
-    "at each of up to {nodes} generalizations how many respondents that are not in a class yet share each combination "
-    "of values, as sizes without a name; combinations that {k} or more share are named, and become classes",
+    "at each of up to {nodes} levels of generalization: how many respondents who are not in a class yet share each "
+    "combination of values, without telling which; combinations that {k} or more share are named, and become classes",
 )
 DIVERSE = _trustee(
-    "of each combination that {k} or more share how often each sensitive value occurs in it, without telling which",
+    "for each combination that {k} or more share: how often each sensitive value occurs in it, without telling which",
 )
-_ROWS = ("the release; nobody learns which of its rows, or of its classes, is whose",)
-ROWS = Leakage(roles={"collector": _ROWS, "trustee": _ROWS})
+_ROWS = ("the release; not which of its rows, or of its classes, is whose",)
+ROWS = Leakage(roles={"collector": _ROWS, "trustee": _ROWS}, about=RELEASE)
 GONE = _trustee(
     "from the moment at which a trustee left: which records, without a name, share a combination of values, from one "
-    "generalization to the next",
+    "level of generalization to the next",
 )
 MAJORITY = _trustee(
     "nothing more, unless more than half of the trustees put their letters together: they would read everything",

@@ -205,7 +205,7 @@ class Serving:
             ),
         )
         seat.pace.phase("release")
-        await seat.approve(Proposal(opens=tuple(leakage.ROWS.sentences("trustee"))))
+        await seat.approve(Proposal(leakage.ROWS))
         await at.receive(self.hub, Approved, patience=_FOREVER)
         seat.book.learns(leakage.ROWS)
         klass, cells = await peeling.open_cells(private.at("cells"), state)

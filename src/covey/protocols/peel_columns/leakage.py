@@ -5,49 +5,54 @@ from __future__ import annotations
 from covey.protocols.peel_columns import marginals
 from covey.protocols.peel_columns.parameters import Parameters
 from covey.protocols.shared import columns
-from covey.secure.declare import Leakage
+from covey.secure.declare import RELEASE, Leakage
 
 _CLASSES = (
-    "at each of at most {nodes} generalizations, in turn, which of the common people are alike in everyone's columns "
-    "there, wherever {k} or more of those in play are: the classes with their members, and so of everyone else that it "
-    "was in no such group",
+    "the classes of the release with their members, one after the other, at up to {nodes} levels of generalization: "
+    "which of the common people are alike in everyone's columns, wherever {k} or more of those who remain are; so, of "
+    "everyone else, that fewer are like them",
     "which classes have the same labels in everyone's columns",
 )
 _WINDOW = (
-    "groups of {k} or more people who were alike when a window of {window} generalizations began, also those of which "
-    "an earlier class then took members and that were not published",
+    "groups of {k} or more people who are alike when a batch of {window} levels begins, also if an earlier class then "
+    "takes some of them and the group is not published",
 )
 _DIVERSE = ("that every class keeps l, and nothing about groups of {k} or more that do not",)
 _SIZES = (
-    "how many people are in play at each of at most {nodes} visits, and at each visit the sizes of all groups of "
-    "people who are alike there in all columns together, in a fresh random order; no value, no column, no person, and "
-    "not that two visits speak of the same person, except as far as sizes tell: a group that is much larger than all "
-    "others, or that stays of the same size, is likely the same people at the next visit",
+    "at each of up to {nodes} levels of generalization: how many people remain, and the sizes of all groups of people "
+    "who are alike in all columns together, in a fresh random order; no value, no column and no person. Only sizes may "
+    "tell that two levels show the same people: a group that is much larger than all others, or that stays of the same "
+    "size, likely has the same people at the next level",
     "how many classes have the same labels",
 )
 _VALUES = (
-    "within each group of {k} or more people how often each unnamed sensitive value occurs, so also how many of these "
-    "groups do not keep l",
+    "for each group of {k} or more people: how often each sensitive value occurs, without telling which value; so also "
+    "how many of these groups do not keep l",
 )
-_LEFTOVER = ("which class each person joins who is left over",)
+_LEFTOVER = ("which class each person joins who is left over at the end",)
 _PRICES = (
-    "for each unnamed person who is left over the order of the unnamed classes by what joining them costs, and how far "
-    "apart these prices are in proportion",
+    "for each person who is left over, without a name: the order of the classes, without names, by what joining them "
+    "costs, and how far apart these costs are in proportion",
 )
 _LABELS = (
-    "of each of its own people the class in the release, and with it the others' generalized values, and which exact "
-    "values occur in that class",
+    "for each of its own people: the class in the release; so, the others' generalized values for that person, and "
+    "which exact values occur in the class",
 )
 COUNTED = Leakage(
     roles={
         "holder": (
-            "in numbers: {visits} visits, {groups} groups of {k} or more that became classes, and {unpublished} that "
-            "did not",
+            "all of this in numbers: {visits} levels of generalization, {groups} groups of {k} or more that became "
+            "classes, and {unpublished} that did not",
         ),
-        "evaluator": ("in numbers: {visits} visits, with {people} people in play in all of them together",),
+        "evaluator": (
+            "all of this in numbers: {visits} levels of generalization, at which {people} people remained, counted "
+            "again at each",
+        ),
     }
 )
-FIGURES = Leakage(roles={"holder": ("what all other holders' columns lose together, as figures of the release",)})
+FIGURES = Leakage(
+    roles={"holder": ("how much the other holders' columns lose together, as a figure of the release",)}, about=RELEASE
+)
 
 
 def before(params: Parameters) -> list[tuple[Leakage, dict[str, object]]]:
@@ -73,9 +78,10 @@ def of_release(params: Parameters, rows: int) -> tuple[Leakage, dict[str, object
     known: dict[str, object] = {"rows": rows, "pairing": columns.pairing(params.study)}
     counted = ("that {rows} rows are released",)
     if params.recipient is None:
-        return Leakage(roles={"holder": (*columns.LEAKAGE.everyone, *_LABELS), "evaluator": counted}), known
+        roles = {"holder": (*columns.LEAKAGE.everyone, *_LABELS), "evaluator": counted}
+        return Leakage(roles=roles, about=RELEASE), known
     roles = {"holder": counted, "evaluator": counted, "recipient": columns.LEAKAGE.everyone}
-    return Leakage(roles=roles), known
+    return Leakage(roles=roles, about=RELEASE), known
 
 
 def mind(params: Parameters) -> tuple[str, ...]:

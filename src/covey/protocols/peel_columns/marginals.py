@@ -7,7 +7,7 @@ import numpy as np
 from covey.arrays import Bits, Longs, Words
 from covey.protocols.peel_columns.parameters import Parameters
 from covey.protocols.shared.peeling.marginals import RARE, WITHHELD, Marginals, count_leaves, opened_of
-from covey.secure.declare import Leakage
+from covey.secure.declare import TOTALS, Leakage
 from covey.table import Table
 from covey.wire import Channel, Chunk, Vector, gather, while_sending
 
@@ -15,9 +15,10 @@ LEAKAGE = Leakage(
     roles={
         "holder": (
             "which of the {leaves} values of the other holders' quasi columns {k} or more people have, and how many "
-            "have each of these, but for one such value of every column in which a value is rarer",
+            "have each of these; one such value is left out in every column that also has a rarer one",
         )
-    }
+    },
+    about=TOTALS,
 )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from covey.protocols.peel_columns import leakage
 from covey.protocols.peel_columns.classes import Classes
-from covey.protocols.peel_columns.parameters import Parameters, role_name
+from covey.protocols.peel_columns.parameters import Parameters
 from covey.protocols.protocol import Figures, Proposal, Result, Seat
 from covey.protocols.shared import columns
 from covey.protocols.shared.columns import parts
@@ -57,8 +57,7 @@ async def publish(
     seat.book.learns(leakage.COUNTED, k=params.k, **numbers)
     seat.book.learns(leakage.FIGURES)
     learned, numbers = leakage.of_release(params, told.rows)
-    opens = tuple(learned.sentences(role_name(seat.study, seat.party), **numbers))
-    await seat.approve(Proposal(opens=opens, figures=known if seat.party in params.receivers else None))
+    await seat.approve(Proposal(learned, numbers, known if seat.party in params.receivers else None))
     seat.book.learns(learned, **numbers)
     rows = await parts.exchange(channel, seat.study, params.leader, mine, told.rows, told.classes, to=params.receivers)
     if rows is None:
