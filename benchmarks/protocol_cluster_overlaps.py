@@ -28,7 +28,7 @@ from covey.party.session.data import load_table
 from covey.party.simulate.deal import deal, seed_of
 from covey.protocols.cluster_rows import divide, guarded, ideal
 from covey.protocols.cluster_rows.kernels import Children, child_place, count_below
-from covey.protocols.cluster_rows.problem import Clusters, Problem
+from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
 
 
 @jit
@@ -65,7 +65,7 @@ class Recorder:
         return count_below(trees, children, codes, label, slot, boxes, places, total)
 
     def scores(
-        self, problem: Problem, below: divide.ChildNodes, apart: Bits, count: Longs, sizes: Longs, boxes: Ints
+        self, problem: ClusterProblem, below: divide.ChildNodes, apart: Bits, count: Longs, sizes: Longs, boxes: Ints
     ) -> Floats:
         """Scores as the protocol does, and remembers what was opened for it, unless the counts are rough."""
         if not self.strict:
@@ -73,7 +73,7 @@ class Recorder:
         return SCORES(problem, below, apart, count, sizes, boxes)
 
     def carry_out(
-        self, problem: Problem, clusters: Clusters, may_cut: Bits, cuts: divide.BestCuts
+        self, problem: ClusterProblem, clusters: PublicClusters, may_cut: Bits, cuts: divide.BestCuts
     ) -> divide.DividedClusters:
         """Cuts as the protocol does, and remembers the parts, whose sizes are known in any case."""
         cell = cuts.below.cell
@@ -95,7 +95,7 @@ def measure(rows: int, k: int, regroupings: int, *, strict: bool = False) -> Row
         hands = deal(study, str(_adult.TABLE), seed=seed_of(1))
         tables = [load_table(study, name, hand.slice(0, rows // 3)) for name, hand in hands.items()]
     codes = np.concatenate([table.codes for table in tables if table is not None], axis=1)
-    problem = Problem.of(study, [column.tree() for column in study.quasi], None)
+    problem = ClusterProblem.of(study, [column.tree() for column in study.quasi], None)
     recorder = Recorder(strict)
     with (
         mock.patch.object(divide, "count_below", recorder.count),

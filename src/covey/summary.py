@@ -19,7 +19,7 @@ _OF_ONE_OWNER = ("algorithm", "seed", "dropped")
 _OF_A_RUN = ("party", "phases")
 
 
-class Sent(msgspec.Struct, frozen=True):
+class SentTraffic(msgspec.Struct, frozen=True):
     """The traffic that one party sent."""
 
     messages: int
@@ -54,7 +54,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     messages: int | None = None
     bytes: int | None = None
     phases: list[Phase] = []
-    per_party: dict[str, Sent] = {}
+    per_party: dict[str, SentTraffic] = {}
     ledger: list[str] = []
     study_hash: str = ""
     reproducible: bool = False

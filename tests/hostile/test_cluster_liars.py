@@ -9,7 +9,7 @@ from tests.harness.hospitals import SITES, draw_people, stream_of, study_of, tri
 
 from covey.errors import PeerError
 from covey.protocols.cluster_rows import exact, guarded
-from covey.protocols.cluster_rows.problem import Clusters, Problem
+from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
 from covey.protocols.cluster_rows.state import State, write_state
 
 
@@ -17,10 +17,10 @@ from covey.protocols.cluster_rows.state import State, write_state
 def test_a_mover_whose_boxes_leave_out_others_records_is_named(schedule: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first to move says one leaf in place of each box; without a look at it the next query blames its victim."""
 
-    def narrowed(problem: Problem, clusters: Clusters) -> State:
+    def narrowed(problem: ClusterProblem, clusters: PublicClusters) -> State:
         boxes = clusters.boxes.copy()
         boxes[:, 0] = problem.forest.first[boxes[:, 0]]
-        return write_state(problem, Clusters(clusters.sizes, boxes.astype(np.int32)))
+        return write_state(problem, PublicClusters(clusters.sizes, boxes.astype(np.int32)))
 
     options = f'schedule = "{schedule}"'
     trial = trial_of(study_of("cluster", options=options), draw_people(stream_of(1, "liars"), SITES, 10, 14))

@@ -164,7 +164,7 @@ def test_a_proof_from_another_session_is_refused() -> None:
     async def liar(channel: Channel) -> None:
         share = KeyShare(channel.rng.stream("lie"))
         proof = share.prove(channel.rng.stream("proof"), "shuffle", b"another session!", "mix", channel.me)
-        await channel.at("mix").exchange(shuffle.Keys(share.public, share.public, proof))
+        await channel.at("mix").exchange(shuffle.MixerKeys(share.public, share.public, proof))
 
     assert "does not prove" in refused(submitting(), liar).reason
 
@@ -173,7 +173,7 @@ def test_a_proof_of_another_party_is_refused() -> None:
     async def liar(channel: Channel) -> None:
         share = KeyShare(channel.rng.stream("lie"))
         proof = share.prove(channel.rng.stream("proof"), "shuffle", channel.session, "mix", channel.peers[0])
-        await channel.at("mix").exchange(shuffle.Keys(share.public, share.public, proof))
+        await channel.at("mix").exchange(shuffle.MixerKeys(share.public, share.public, proof))
 
     assert "does not prove" in refused(submitting(), liar).reason
 
@@ -186,7 +186,7 @@ def test_a_row_from_another_session_is_refused() -> None:
         rng, context = channel.rng.child("lie"), ("shuffle", channel.session, channel.step)
         share = KeyShare(rng.stream("share"))
         proof = share.prove(rng.stream("proof"), *context, channel.me)
-        keys = await channel.exchange(shuffle.Keys(share.public, share.public, proof))
+        keys = await channel.exchange(shuffle.MixerKeys(share.public, share.public, proof))
         theirs = await channel.receive("z honest", shuffle.Onions)
         elsewhere = ("shuffle", b"another session!", channel.step, "z honest")
         inner = seal(pad([b"row"], 1, 8), share.public, rng.stream("row"), *elsewhere, "row").rows()

@@ -16,7 +16,7 @@ from covey.crypto.rng import Rng
 from covey.crypto.scalar_field import FQ, numbers
 from covey.secure.equals.counting import Counter
 from covey.secure.equals.shuffling import Shuffler
-from covey.secure.equals.supply import Supply
+from covey.secure.equals.supply import TripleSupply
 from covey.secure.equals.trustees import Trustees
 from covey.wire import Channel
 
@@ -103,7 +103,7 @@ def seen(among: list[list[int]] | None, monkeypatch: pytest.MonkeyPatch) -> list
     monkeypatch.setattr(Counter, "tags", listen)
 
     async def role(channel: Channel) -> int:
-        trustees, supply = Trustees.of(channel.parties, channel.me), Supply()
+        trustees, supply = Trustees.of(channel.parties, channel.me), TripleSupply()
         await supply.make(channel.at("supply"), trustees, 12)
         shuffler = await Shuffler.meet(channel.at("meet"), trustees, supply, 1)
         return len(await Counter(trustees, supply, shuffler).groups(channel.at("tags"), own[channel.me], among))

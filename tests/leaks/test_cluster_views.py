@@ -14,8 +14,8 @@ from tests.harness.spent import heard, shapes
 from covey.arrays import Bits
 from covey.protocols.cluster_rows import divide, guarded
 from covey.protocols.cluster_rows.ideal import SILENT
-from covey.protocols.cluster_rows.party import Disclosures, Party, SecureBlocks
-from covey.protocols.cluster_rows.problem import Clusters, Problem
+from covey.protocols.cluster_rows.party import Disclosures, SearchParty, SecureBlocks
+from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
 from covey.protocols.cluster_rows.state import State
 from covey.secure.conjunction import Deal, Open
 from covey.secure.sum import Masked
@@ -31,28 +31,28 @@ YOUNG: Person = (1, "F", "flu")
 OLD: Person = (12, "M", "none")
 
 
-def problem_and_tables(people: Mapping[str, list[Person]]) -> tuple[Problem, dict[str, Table]]:
+def problem_and_tables(people: Mapping[str, list[Person]]) -> tuple[ClusterProblem, dict[str, Table]]:
     study = study_of("cluster", NAMES, k=K)
     tables = {name: table for name, table in trial_of(study, people).tables.items() if table is not None}
-    return Problem.of(study, tables["a"].trees, None), tables
+    return ClusterProblem.of(study, tables["a"].trees, None), tables
 
 
 def searched(
     people: Mapping[str, list[Person]], seed: int = 0, *, strict: bool = False, disclosed: Disclosures | None = None
-) -> dict[str, Outcome[Clusters]]:
+) -> dict[str, Outcome[PublicClusters]]:
     """The guarded search alone; every party's notebook has all that it was sent. Disclosures are those of party a."""
     return search(*problem_and_tables(people), seed, strict=strict, disclosed=disclosed)
 
 
 def search(
-    problem: Problem, tables: Mapping[str, Table], seed: int = 0, *, strict: bool, disclosed: Disclosures | None
-) -> dict[str, Outcome[Clusters]]:
+    problem: ClusterProblem, tables: Mapping[str, Table], seed: int = 0, *, strict: bool, disclosed: Disclosures | None
+) -> dict[str, Outcome[PublicClusters]]:
     records = sum(table.rows for table in tables.values())
 
-    async def role(channel: Channel) -> Clusters:
+    async def role(channel: Channel) -> PublicClusters:
         codes = tables[channel.me].codes
         mine = disclosed if disclosed is not None and channel.me == "a" else Disclosures()
-        party = Party(SecureBlocks.over(channel), problem, codes, SILENT, mine)
+        party = SearchParty(SecureBlocks.over(channel), problem, codes, SILENT, mine)
         return (await guarded.search(party, records, strict=strict))[1]
 
     return run_parties(dict.fromkeys(NAMES, role), seed=seed)
@@ -62,7 +62,7 @@ def drawn(seed: int = 0, most: int = 60) -> dict[str, list[Person]]:
     return draw_people(stream_of(seed, "views"), NAMES, most, most)
 
 
-def words_of(outcome: Outcome[Clusters]) -> dict[str, np.ndarray]:
+def words_of(outcome: Outcome[PublicClusters]) -> dict[str, np.ndarray]:
     """All that party a was sent by b under masks or as shares, by kind."""
     return {
         "dealt": np.concatenate([each.shares.words for each in heard(outcome, "b", Dealt)]),
@@ -117,7 +117,9 @@ def test_the_strict_schedule_opens_the_numbers_of_parts_that_are_formed_and_of_n
     cuts: list[tuple[int, list[int]]] = []
     carry_out = divide.carry_out
 
-    def watched(problem: Problem, clusters: Clusters, may_cut: Bits, cut: divide.BestCuts) -> divide.DividedClusters:
+    def watched(
+        problem: ClusterProblem, clusters: PublicClusters, may_cut: Bits, cut: divide.BestCuts
+    ) -> divide.DividedClusters:
         for place in np.flatnonzero(cut.column >= 0):
             cell = place * problem.columns + cut.column[place]
             parts = cut.count[cut.separate & (cut.below.cell == cell)].tolist()

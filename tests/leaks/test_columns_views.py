@@ -140,13 +140,13 @@ def test_whoever_adds_up_gets_uniform_shares(evaluator: bool, monkeypatch: pytes
 
 def test_no_disguise_is_worn_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[bytes] = []
-    draw = argmin.Disguise.draw
+    draw = argmin.RowDisguise.draw
 
-    def heard(seed: Secret, starts: Longs) -> argmin.Disguise:
+    def heard(seed: Secret, starts: Longs) -> argmin.RowDisguise:
         drawn.append(seed.reveal())
         return draw(seed, starts)
 
-    monkeypatch.setattr(argmin.Disguise, "draw", heard)
+    monkeypatch.setattr(argmin.RowDisguise, "draw", heard)
     run(trial_of(study_of(evaluator=True), draw_people(stream_of(4, "worn"), 40)))
     assert len(set(drawn)) * 2 == len(drawn)  # both holders draw each, once
 

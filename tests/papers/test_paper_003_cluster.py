@@ -31,8 +31,8 @@ from covey.protocols.cluster_rows import exact, guarded, ideal, paper
 from covey.protocols.cluster_rows.divide import close_jointly
 from covey.protocols.cluster_rows.exact import RandomChoices
 from covey.protocols.cluster_rows.ideal import SILENT, TrustedParty
-from covey.protocols.cluster_rows.party import Disclosures, Party, SecureBlocks
-from covey.protocols.cluster_rows.problem import Clusters, Problem
+from covey.protocols.cluster_rows.party import Disclosures, SearchParty, SecureBlocks
+from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
 from covey.protocols.cluster_rows.role import Classes
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
@@ -68,20 +68,20 @@ class Found:
     """What the parties ended with, and what they chose on the way."""
 
     labels: dict[str, Longs]
-    clusters: Clusters
+    clusters: PublicClusters
     noted: dict[str, Noted]
     exactly: int
 
 
-def run_exact(problem: Problem, tables: Mapping[str, Table], *, fitted: bool = True) -> Found:
+def run_exact(problem: ClusterProblem, tables: Mapping[str, Table], *, fitted: bool = True) -> Found:
     noted = {name: Noted() for name in tables}
     disclosed = {name: Disclosures() for name in tables}
     records = sum(table.rows for table in tables.values())
 
-    async def role(channel: Channel) -> tuple[Longs, Clusters]:
+    async def role(channel: Channel) -> tuple[Longs, PublicClusters]:
         me = channel.me
         choices = noted[me].choices(channel)
-        party = Party(SecureBlocks.over(channel), problem, tables[me].codes, SILENT, disclosed[me])
+        party = SearchParty(SecureBlocks.over(channel), problem, tables[me].codes, SILENT, disclosed[me])
         return await exact.search(party, records, choices, exact.FullSweeps(), fitted=fitted)
 
     ends = {name: end.unwrap() for name, end in run_parties(dict.fromkeys(tables, role)).items()}
@@ -91,7 +91,7 @@ def run_exact(problem: Problem, tables: Mapping[str, Table], *, fitted: bool = T
     return Found(labels, first, noted, sum(each.exact for each in disclosed.values()))
 
 
-def centralized(problem: Problem, tables: Mapping[str, Table], noted: Mapping[str, Noted]) -> Longs:
+def centralized(problem: ClusterProblem, tables: Mapping[str, Table], noted: Mapping[str, Noted]) -> Longs:
     """The pooled records' labels by the centralized algorithm's own steps."""
     names = sorted(tables)
     codes = np.ascontiguousarray(np.concatenate([tables[name].codes for name in names], axis=1))
@@ -116,7 +116,7 @@ def centralized(problem: Problem, tables: Mapping[str, Table], noted: Mapping[st
     return numbers
 
 
-def compare(problem: Problem, tables: Mapping[str, Table]) -> Found:
+def compare(problem: ClusterProblem, tables: Mapping[str, Table]) -> Found:
     found = run_exact(problem, tables)
     together = np.concatenate([found.labels[name] for name in sorted(tables)])
     assert np.array_equal(together, centralized(problem, tables, found.noted))
@@ -130,7 +130,7 @@ def test_the_exact_schedule_gives_the_labels_of_the_centralized_algorithm(names:
         study = study_of("cluster", tuple(names), k=4)
         trial = trial_of(study, draw_people(stream_of(seed, "paper"), names, 1 if len(names) > 2 else 10, 40))
         tables = {name: table for name, table in trial.tables.items() if table is not None}
-        compare(Problem.of(study, tables[names[0]].trees, None), tables)
+        compare(ClusterProblem.of(study, tables[names[0]].trees, None), tables)
 
 
 @pytest.mark.parametrize("names", ["ab", "abc"])
@@ -141,7 +141,7 @@ def test_where_the_papers_start_ends_in_one_class_smaller_first_clusters_give_th
     study = study_of("cluster", tuple(names), k=80)
     trial = trial_of(study, draw_people(stream_of(3, "wide"), names, 150, 150))
     tables = {name: table for name, table in trial.tables.items() if table is not None}
-    problem = Problem.of(study, tables["a"].trees, None)
+    problem = ClusterProblem.of(study, tables["a"].trees, None)
     assert problem.loss(run_exact(problem, tables, fitted=False).clusters) == 1
     found = compare(problem, tables)
     assert min(each.attempts for each in found.noted.values()) > 1
@@ -174,11 +174,13 @@ def adult_tables(
 @pytest.mark.parametrize("parties", [3, 5])
 def test_a_part_of_adult_gets_the_labels_of_the_centralized_algorithm(adult: Path, parties: int) -> None:
     study, tables = adult_tables(adult, parties, 10, 900)
-    found = compare(Problem.of(study, tables["p0"].trees, None), tables)
+    found = compare(ClusterProblem.of(study, tables["p0"].trees, None), tables)
     assert found.exactly > 0  # the exact schedule shows exact records, and counts them
 
 
-def replay(problem: Problem, tables: Mapping[str, Table], choices: Mapping[str, RandomChoices]) -> dict[str, Longs]:
+def replay(
+    problem: ClusterProblem, tables: Mapping[str, Table], choices: Mapping[str, RandomChoices]
+) -> dict[str, Longs]:
     """Each party's labels by the centralized algorithm's own steps, with choices that are drawn as they are needed."""
     names = sorted(tables)
     codes = np.ascontiguousarray(np.concatenate([tables[name].codes for name in names], axis=1))
@@ -221,12 +223,12 @@ def choices_of(study: Study, seed: Secret) -> dict[str, RandomChoices]:
 def equals_the_centralized_release(adult: Path, parties: int, k: int, rows: int | None) -> None:
     """Processes over TLS write, byte for byte, what the centralized algorithm's labels make of the pooled records."""
     study, tables = adult_tables(adult, parties, k, rows, schedule="exact")
-    problem = Problem.of(study, tables["p0"].trees, None)
+    problem = ClusterProblem.of(study, tables["p0"].trees, None)
     hands = write_hands(adult_hands(adult, study, rows), adult / "hands")
     simulate(study, hands, adult / "run", SimulationSetting(seed=seed_of(7)))
     labels = replay(problem, tables, choices_of(study, seed_of(7)))
     sizes = np.bincount(np.concatenate(list(labels.values()))).astype(np.int64)
-    wide = Clusters(sizes, problem.flat(np.tile(problem.roots, (len(sizes), 1))))
+    wide = PublicClusters(sizes, problem.flat(np.tile(problem.roots, (len(sizes), 1))))
 
     async def close(trusted: TrustedParty) -> Classes:
         me = trusted.me
@@ -254,12 +256,12 @@ def test_processes_over_tls_release_what_the_centralized_labels_make_of_adult(
 
 def test_the_guarded_schedule_shows_no_exact_record_where_the_exact_one_does(adult: Path) -> None:
     study, tables = adult_tables(adult, 3, 10, 900)
-    problem = Problem.of(study, tables["p0"].trees, None)
+    problem = ClusterProblem.of(study, tables["p0"].trees, None)
     disclosed = {name: Disclosures() for name in tables}
 
-    async def role(channel: Channel) -> Clusters:
+    async def role(channel: Channel) -> PublicClusters:
         me = channel.me
-        party = Party(SecureBlocks.over(channel), problem, tables[me].codes, SILENT, disclosed[me])
+        party = SearchParty(SecureBlocks.over(channel), problem, tables[me].codes, SILENT, disclosed[me])
         return (await guarded.search(party, 900))[1]
 
     found = run_parties(dict.fromkeys(tables, role))["p0"].unwrap()
@@ -272,13 +274,13 @@ def test_the_papers_rings_give_the_labels_of_the_exact_schedule_in_many_more_rou
     study = study_of("cluster", tuple("abc"), k=4)
     trial = trial_of(study, draw_people(stream_of(2, "rings"), "abc", 8, 12))
     tables = {name: table for name, table in trial.tables.items() if table is not None}
-    problem = Problem.of(study, tables["a"].trees, None)
+    problem = ClusterProblem.of(study, tables["a"].trees, None)
     records = sum(table.rows for table in tables.values())
     disclosed = {name: Disclosures() for name in tables}
 
     async def by_rings(channel: Channel) -> Longs:
         me = channel.me
-        party = Party(SecureBlocks.over(channel), problem, tables[me].codes, SILENT, disclosed[me])
+        party = SearchParty(SecureBlocks.over(channel), problem, tables[me].codes, SILENT, disclosed[me])
         choices = RandomChoices.drawn(channel.rng)
         return (await exact.search(party, records, choices, paper.RandomisedSweeps(100, 100)))[0]
 

@@ -22,8 +22,8 @@ from covey.party.simulate.processes import SimulationSetting, simulate
 from covey.protocols.cluster_rows import diversity, guarded, ideal
 from covey.protocols.cluster_rows.diversity import DiversityRule
 from covey.protocols.cluster_rows.ideal import TrustedParty
-from covey.protocols.cluster_rows.party import Party
-from covey.protocols.cluster_rows.problem import Clusters, Problem
+from covey.protocols.cluster_rows.party import SearchParty
+from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
 from covey.protocols.cluster_rows.role import sensitive
 from covey.study import Study
 from covey.table import Table
@@ -87,7 +87,7 @@ def test_our_judge_and_pycanon_find_l_in_the_whole_of_adult(
     judged(adult / "run" / "release.csv", study, wanted, pycanon)
 
 
-Found = tuple[Longs, Clusters]
+Found = tuple[Longs, PublicClusters]
 
 
 def in_the_clear(adult: Path, wanted: int, rows: int) -> tuple[float, float]:
@@ -98,7 +98,7 @@ def in_the_clear(adult: Path, wanted: int, rows: int) -> tuple[float, float]:
         table = load_table(study, name, hand)
         assert table is not None
         tables[name] = table
-    problem = Problem.of(study, tables["p0"].trees, None)
+    problem = ClusterProblem.of(study, tables["p0"].trees, None)
     hands = {name: table.codes for name, table in tables.items()}
     labels, clusters = ideal.search(problem, hands)
 
@@ -133,7 +133,7 @@ def test_records_move_within_l_and_the_run_equals_the_ideal() -> None:
     assert any(step.startswith("cluster/mend/within/sweep/0/turn") for step in steps)
 
 
-def merged_plainly(problem: Problem, slack: Longs, clusters: Clusters) -> tuple[Longs, Clusters]:
+def merged_plainly(problem: ClusterProblem, slack: Longs, clusters: PublicClusters) -> tuple[Longs, PublicClusters]:
     """Each class's place and the classes, merged by the joint slack itself: without tests, without public bounds."""
     place, bad = np.arange(len(clusters)), slack < 0
     while bad.any():
@@ -154,12 +154,14 @@ def test_classes_merge_as_the_joint_slack_says(wanted: float) -> None:
         study = study_of("cluster", k=3, privacy=f"l = {wanted}")
         people = draw_people(stream_of(seed, "plainly"), SITES, 20, 30)
         tables = dict(_tables(trial_of(study_of("cluster", k=3), people)))
-        problem = Problem.of(study, tables["east"].trees)
+        problem = ClusterProblem.of(study, tables["east"].trees)
         labels, clusters = ideal.search(problem, {name: table.codes for name, table in tables.items()})
         rules = {name: DiversityRule.of(wanted, sensitive(study, table)) for name, table in tables.items()}
         slack = np.sum([rules[name].slack(labels[name], len(clusters)) for name in tables], axis=0)
 
-        async def merge(trusted: TrustedParty, among: Problem = problem, before: Clusters = clusters) -> Found:
+        async def merge(
+            trusted: TrustedParty, among: ClusterProblem = problem, before: PublicClusters = clusters
+        ) -> Found:
             me = trusted.me
             party = ideal.party(trusted, among, tables[me].codes)  # noqa: B023 (run within this turn of the loop)
             return await diversity.merge_short(party, rules[me], labels[me], before)  # noqa: B023
@@ -215,7 +217,9 @@ def test_classes_that_do_not_keep_l_are_never_written(monkeypatch: pytest.Monkey
     study = study_of("cluster", k=4, privacy="l = 2")
     trial = trial_of(study, draw_people(stream_of(4, "within l"), SITES, 30, 40))
 
-    async def lazy(party: Party, rule: DiversityRule, label: Longs, clusters: Clusters) -> tuple[Longs, Clusters]:
+    async def lazy(
+        party: SearchParty, rule: DiversityRule, label: Longs, clusters: PublicClusters
+    ) -> tuple[Longs, PublicClusters]:
         return label, clusters
 
     monkeypatch.setattr(diversity, "merge_short", lazy)

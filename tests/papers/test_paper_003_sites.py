@@ -17,7 +17,7 @@ from covey.errors import Unmet
 from covey.party.session.data import load_table
 from covey.protocols import find
 from covey.protocols.cluster_rows import exact, ideal, sites
-from covey.protocols.cluster_rows.problem import Clusters, Problem
+from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
 from covey.protocols.cluster_rows.state import State, write_state
 from covey.study import Study
 
@@ -65,20 +65,20 @@ def trial_of(study: Study) -> Trial:
     return of_study(study, find("cluster", "horizontal"), tables)
 
 
-def problem_of(trial: Trial) -> tuple[Problem, dict[str, Ints]]:
+def problem_of(trial: Trial) -> tuple[ClusterProblem, dict[str, Ints]]:
     tables = {name: table for name, table in trial.tables.items() if table is not None}
     trees = next(iter(tables.values())).trees
     hands = {name: table.codes for name, table in tables.items()}
-    whole, asked = Problem.of(trial.study, trees, None), trial.study.privacy.site_l or 0
+    whole, asked = ClusterProblem.of(trial.study, trees, None), trial.study.privacy.site_l or 0
     found = ideal.run(hands, lambda at: sites.prune(at, trial.study, whole, hands[at.me], asked))
     return next(iter(found.values())), hands
 
 
-def published(problem: Problem, hands: Mapping[str, Ints], study: Study, town: str, income: str) -> str:
+def published(problem: ClusterProblem, hands: Mapping[str, Ints], study: Study, town: str, income: str) -> str:
     """The income that a class of this town and this income may publish."""
     place, money = problem.trees
     nodes = np.array([[place.node(town), money.node(income)]], dtype=np.int32)
-    clusters, asked = Clusters(np.array([2]), problem.flat(nodes)), study.privacy.site_l or 0
+    clusters, asked = PublicClusters(np.array([2]), problem.flat(nodes)), study.privacy.site_l or 0
     found = ideal.run(hands, lambda at: sites.raise_together(at, study, problem, hands[at.me], clusters, asked))
     raised = next(iter(found.values()))
     return str(money.labels[problem.local(raised.boxes)[0, 1]])
@@ -172,7 +172,7 @@ def test_no_schedule_says_a_label_that_too_few_sites_support(
 ) -> None:
     said: list[Ints] = []
 
-    def heard(problem: Problem, clusters: Clusters) -> State:
+    def heard(problem: ClusterProblem, clusters: PublicClusters) -> State:
         said.append(clusters.boxes[clusters.sizes > 0])
         return write_state(problem, clusters)
 

@@ -16,7 +16,7 @@ from covey.arrays import Bits, Ints, Longs, Words
 from covey.crypto.secret import Secret
 from covey.party.session.data import load_table
 from covey.protocols.peel import purity
-from covey.protocols.peel.classes import Classes, Openings
+from covey.protocols.peel.classes import Openings, PeeledClasses
 from covey.protocols.peel.parameters import Parameters
 from covey.protocols.peel.records import OwnRecords
 from covey.protocols.peel.search import Finder
@@ -179,7 +179,7 @@ def noted() -> Iterator[dict[str, Sizes]]:
 class Peeled:
     """What one party has after the visits."""
 
-    classes: Classes
+    classes: PeeledClasses
     openings: Openings
     own: OwnRecords
     seed: Secret

@@ -28,8 +28,8 @@ from covey.protocols import cluster_rows as cluster
 from covey.protocols import of_study
 from covey.protocols.cluster_rows import diversity, exact, ideal, insiders, paper, state
 from covey.protocols.cluster_rows.ideal import TrustedParty
-from covey.protocols.cluster_rows.party import Disclosures, Party, SecureBlocks
-from covey.protocols.cluster_rows.problem import Clusters, Problem
+from covey.protocols.cluster_rows.party import Disclosures, SearchParty, SecureBlocks
+from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
 from covey.protocols.cluster_rows.role import JointCounts
 from covey.protocols.cluster_rows.state import OwnRecords, State, read_state, write_state
 from covey.protocols.shared import rows
@@ -120,10 +120,10 @@ def test_the_ledger_counts_what_was_opened_and_nothing_of_fewer_than_k() -> None
 
 def test_the_ledger_counts_clusters_of_one_record_that_everyone_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everyone is alike: lone records join others, and no turn leaves a cluster of one."""
-    measured: list[Clusters] = []
+    measured: list[PublicClusters] = []
     measure = exact.measure
 
-    async def watched(party: Party, label: np.ndarray, clusters: int) -> Clusters:
+    async def watched(party: SearchParty, label: np.ndarray, clusters: int) -> PublicClusters:
         found = await measure(party, label, clusters)
         measured.append(found)
         return found
@@ -142,11 +142,11 @@ def test_a_turn_that_leaves_a_cluster_of_one_record_shows_it_to_all_but_its_owne
     problem, _ = one_class(study_of("cluster"))
     roots = [tree.root for tree in problem.trees]
     boxes = problem.flat(np.array([roots, roots, roots], dtype=np.int32))
-    before, after = Clusters(np.array([2, 2, 1]), boxes), Clusters(np.array([1, 3, 1]), boxes)
+    before, after = PublicClusters(np.array([2, 2, 1]), boxes), PublicClusters(np.array([1, 3, 1]), boxes)
     codes = np.zeros((2, 1), dtype=np.int32)
 
     async def role(channel: Channel) -> int:
-        party = Party(SecureBlocks.over(channel), problem, codes, ideal.SILENT, Disclosures())
+        party = SearchParty(SecureBlocks.over(channel), problem, codes, ideal.SILENT, Disclosures())
         if channel.me == "x":
             await party.joint.tell("x", write_state(problem, after), problem, 3)
         else:
@@ -183,7 +183,7 @@ def test_no_party_sees_fewer_than_k_insider_records_of_others_unless_it_sees_non
     study = study_of("cluster", k=6, privacy="k_insider = 5")
     trial = drawn(3, study, 15, 40)
     tables = {name: table for name, table in trial.tables.items() if table is not None}
-    problem = Problem.of(study, tables["east"].trees, None)
+    problem = ClusterProblem.of(study, tables["east"].trees, None)
     codes = {name: table.codes for name, table in tables.items()}
     labels, clusters = ideal.search(problem, codes)
     before = fewest_others(labels, clusters)
@@ -193,11 +193,15 @@ def test_no_party_sees_fewer_than_k_insider_records_of_others_unless_it_sees_non
 
 
 def without_few(
-    problem: Problem, codes: Mapping[str, Ints], labels: Mapping[str, Longs], clusters: Clusters, fewest: int
-) -> tuple[dict[str, Longs], Clusters]:
+    problem: ClusterProblem,
+    codes: Mapping[str, Ints],
+    labels: Mapping[str, Longs],
+    clusters: PublicClusters,
+    fewest: int,
+) -> tuple[dict[str, Longs], PublicClusters]:
     """What `merge_few` makes of everyone's labels, in the clear."""
 
-    async def merged(trusted: TrustedParty) -> tuple[Longs, Clusters]:
+    async def merged(trusted: TrustedParty) -> tuple[Longs, PublicClusters]:
         me = trusted.me
         return await insiders.merge_few(ideal.party(trusted, problem, codes[me]), labels[me], clusters, fewest)
 
@@ -205,7 +209,7 @@ def without_few(
     return {name: label for name, (label, _) in found.items()}, found["east"][1]
 
 
-def fewest_others(labels: Mapping[str, np.ndarray], clusters: Clusters) -> int:
+def fewest_others(labels: Mapping[str, np.ndarray], clusters: PublicClusters) -> int:
     """The fewest records of others that a party sees in a cluster where it sees some, counted one by one."""
     fewest = 10**9
     for number in range(len(clusters)):
@@ -295,10 +299,10 @@ def test_a_sensitive_value_that_occurs_less_than_never_ends_the_run() -> None:
     assert "the joint numbers are impossible" in str(error)
 
 
-def one_class(study: Study) -> tuple[Problem, Clusters]:
-    problem = Problem.of(study, [column.tree() for column in study.quasi], None)
+def one_class(study: Study) -> tuple[ClusterProblem, PublicClusters]:
+    problem = ClusterProblem.of(study, [column.tree() for column in study.quasi], None)
     roots = np.array([[tree.root for tree in problem.trees]], dtype=np.int32)
-    return problem, Clusters(np.array([9]), problem.flat(roots))
+    return problem, PublicClusters(np.array([9]), problem.flat(roots))
 
 
 def test_one_class_that_shows_a_party_too_few_of_others_cannot_be_mended() -> None:
@@ -307,7 +311,7 @@ def test_one_class_that_shows_a_party_too_few_of_others_cannot_be_mended() -> No
     async def role(channel: Channel) -> object:
         mine = np.zeros(7 if channel.me == "east" else 1, dtype=np.int64)
         codes = np.zeros((2, len(mine)), dtype=np.int32)
-        party = Party(SecureBlocks.over(channel), problem, codes, ideal.SILENT, Disclosures())
+        party = SearchParty(SecureBlocks.over(channel), problem, codes, ideal.SILENT, Disclosures())
         return await insiders.merge_few(party.at("few"), mine, clusters, 3)
 
     error = run_parties(dict.fromkeys(SITES, role))["east"].error
@@ -336,7 +340,7 @@ def test_a_search_in_a_cluster_or_below_a_node_that_is_none_is_refused(number: i
             ask = paper.Removal(done=False, cluster=number, nodes=np.array(nodes, dtype="<i4").tobytes())
             await channel.at("turn", "ask", 0).broadcast(ask)
             return None
-        party = Party(SecureBlocks.over(channel), problem, codes, ideal.SILENT, Disclosures())
+        party = SearchParty(SecureBlocks.over(channel), problem, codes, ideal.SILENT, Disclosures())
         await paper._answer_all(party.at("turn"), label, clusters, "east")
         return None
 
@@ -361,9 +365,9 @@ def state_of(sizes: Sequence[int], nodes: Sequence[int]) -> State:
 
 def test_a_state_that_no_turn_could_leave_is_refused() -> None:
     study = study_of("cluster")
-    problem = Problem.of(study, [column.tree() for column in study.quasi], None)
+    problem = ClusterProblem.of(study, [column.tree() for column in study.quasi], None)
     roots = [tree.root for tree in problem.trees]
-    before = Clusters(np.array([4, 5]), problem.flat(np.array([roots, roots], dtype=np.int32)))
+    before = PublicClusters(np.array([4, 5]), problem.flat(np.array([roots, roots], dtype=np.int32)))
     held = OwnRecords.of(problem, np.array([[1, 9], [0, 1]], dtype=np.int32), np.array([1, 1]), 2)
     said = read_state(write_state(problem, before), problem, before, held, "x", "turn", keep=3)
     assert said.digest() == before.digest()
@@ -422,10 +426,12 @@ def test_sizes_stay_private_the_messages_depend_on_the_joint_table_alone() -> No
 
 def test_merging_takes_the_nearest_cluster_and_adds_sizes_up() -> None:
     study = study_of("cluster")
-    problem = Problem.of(study, [column.tree() for column in study.quasi], None)
+    problem = ClusterProblem.of(study, [column.tree() for column in study.quasi], None)
     age, sex = problem.trees
     nodes = np.array([[age.encode([text])[0], sex.encode(["F"])[0]] for text in ("0", "1", "12")], dtype=np.int32)
-    merged, place = insiders.merge_nearest(problem, Clusters(np.array([3, 3, 3]), problem.flat(nodes)), np.array([0]))
+    merged, place = insiders.merge_nearest(
+        problem, PublicClusters(np.array([3, 3, 3]), problem.flat(nodes)), np.array([0])
+    )
     assert place.tolist() == [0, 0, 1]
     assert merged.sizes.tolist() == [6, 3]
     assert age.labels[problem.local(merged.boxes)[0, 0]] == "[0, 1]"

@@ -233,7 +233,7 @@ def test_a_disguise_hides_order_and_numbers_and_is_undone() -> None:
     plain = row_argmin(starts, argmin.add_up(parts))
     seen, orders = set(), set()
     for number in range(30):
-        disguise = argmin.Disguise.draw(seed_of(number), starts)
+        disguise = argmin.RowDisguise.draw(seed_of(number), starts)
         worn = [disguise.wear(part, noisy=place == 0) for place, part in enumerate(parts)]
         answer = row_argmin(row_starts(disguise.widths), argmin.add_up(worn))
         assert np.array_equal(disguise.undo(answer), plain)
@@ -248,7 +248,7 @@ def test_on_equal_terms_a_record_stays_under_any_disguise() -> None:
     starts = row_starts([6, 6])
     shares = np.full(12, 1000, dtype=np.uint32)
     for number in range(50):
-        disguise = argmin.Disguise.draw(seed_of(number), starts)
+        disguise = argmin.RowDisguise.draw(seed_of(number), starts)
         answer = row_argmin(row_starts(disguise.widths), disguise.wear(shares, noisy=True))
         assert disguise.undo(answer).tolist() == [0, 0]
 
@@ -297,7 +297,7 @@ def test_the_evaluator_refuses_rows_that_are_none(widths: bytes) -> None:
         if channel.me == "judge":
             return await argmin.receive_rows(channel.at("ask"), parameters.pivot)
         if channel.me == parameters.pivot:
-            await channel.at("ask").send("judge", argmin.Rows(widths))
+            await channel.at("ask").send("judge", argmin.CandidateCounts(widths))
         return None
 
     error = run_parties(dict.fromkeys(("clinic", "judge", "office"), role))["judge"].error
@@ -337,7 +337,7 @@ def said_by(role: Callable[[Channel], Awaitable[object]]) -> CoveyError | None:
 def test_more_or_fewer_numbers_than_are_due_are_refused_by_name(raw: bytes) -> None:
     async def role(channel: Channel) -> object:
         if channel.me == "clinic":
-            await channel.at("say").send("office", parts.Numbers(raw))
+            await channel.at("say").send("office", parts.DecidedNumbers(raw))
             return None
         return await parts.receive_numbers(channel.at("say"), "clinic", 2, 200)
 
@@ -373,7 +373,7 @@ def test_a_part_of_the_release_that_is_none_is_refused_by_name(
             return await parts.receive_contribution(
                 at, parameters.study, "clinic", parameters.pivot, rows=KNOWN.rows, classes=KNOWN.classes
             )
-        await at.send("office", parts.Announced(*announced))
+        await at.send("office", parts.PartCounts(*announced))
         await parts.send_numbers(at, "office", np.array(sizes), parts._LARGE)
         await parts.send_numbers(at, "office", np.array([node] + [0] * (2 * quasi - 1)), parts._LARGE)
         await book.send(at, "office", tuple(b"%d" % place for place in range(announced[1])))

@@ -20,9 +20,9 @@ from covey.crypto.scalar_field import FQ, numbers
 from covey.errors import Aborted, CoveyError, InputError, PeerError
 from covey.secure import shares as secret_shares
 from covey.secure.equals import supply
-from covey.secure.equals.counting import Counter, Found, ideal
+from covey.secure.equals.counting import Counter, GroupSizes, ideal
 from covey.secure.equals.shuffling import Shuffler
-from covey.secure.equals.supply import Supply
+from covey.secure.equals.supply import TripleSupply
 from covey.secure.equals.trustees import Trustees
 from covey.wire import Channel, Chunk
 
@@ -92,17 +92,17 @@ def deal(rows: list[tuple[int, int]], parties: int, seed: int) -> list[Words]:
 
 def play(
     rows: list[tuple[int, int]], parties: int, least: int, *, seed: int = 1, bent: Bent | None = None, gone: str = ""
-) -> Mapping[str, Outcome[Found]]:
+) -> Mapping[str, Outcome[GroupSizes]]:
     """Everyone's answer; with `gone`, that trustee leaves once the products are made."""
     names = NAMES[:parties]
     shares = dict(zip(names, deal(rows, parties, seed), strict=True))
 
-    async def role(channel: Channel) -> Found:
-        trustees, stock = Trustees.of(channel.parties, channel.me), Supply()
+    async def role(channel: Channel) -> GroupSizes:
+        trustees, stock = Trustees.of(channel.parties, channel.me), TripleSupply()
         await stock.make(channel.at("supply"), trustees, 40)
         shuffler = await Shuffler.meet(channel.at("meet"), trustees, stock, 2)
         if channel.me == gone:
-            return Found((), [], [])
+            return GroupSizes((), [], [])
         if gone:
             trustees = trustees.without(gone)
             channel = channel.among(*trustees.present)
@@ -115,7 +115,7 @@ def play(
     return run_parties(dict.fromkeys(names, role), seed=seed)
 
 
-def failures(outcomes: Mapping[str, Outcome[Found]], honest: str) -> CoveyError:
+def failures(outcomes: Mapping[str, Outcome[GroupSizes]], honest: str) -> CoveyError:
     """What an honest trustee ended with."""
     error = outcomes[honest].error
     assert isinstance(error, CoveyError)
@@ -135,7 +135,7 @@ def test_the_trustees_find_what_a_trusted_party_would(parties: int, seed: int) -
 
 def test_the_rows_of_small_groups_stay_closed_and_the_order_is_another() -> None:
     found = play(ROWS, 3, 3)["a"].unwrap()
-    assert found == Found((3, 2, 1, 1), [3], found.opened)
+    assert found == GroupSizes((3, 2, 1, 1), [3], found.opened)
     assert sorted(found.opened[0]) == [0, 1, 3]
 
 

@@ -296,7 +296,7 @@ def test_a_share_that_was_not_promised_is_refused() -> None:
 def test_a_key_without_a_proof_is_refused() -> None:
     async def liar(channel: Channel) -> list[bytes]:
         share = KeyShare(channel.rng.stream("lie"))
-        await channel.at("mix").exchange(shuffle.Keys(share.public, share.public, bytes(64)))
+        await channel.at("mix").exchange(shuffle.MixerKeys(share.public, share.public, bytes(64)))
         return []
 
     error = run_parties({**roles({"a": [b"row"], "b": []}), "b": liar})["a"].error

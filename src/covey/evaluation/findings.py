@@ -126,7 +126,7 @@ class Linkage(msgspec.Struct, frozen=True):
     guessed_before: dict[str, float]
 
 
-class Risk(msgspec.Struct, frozen=True):
+class Exposure(msgspec.Struct, frozen=True):
     """The risk: how exposed people are."""
 
     before: Uniques | None  # in the original rows
@@ -145,7 +145,7 @@ class Evaluation(msgspec.Struct, frozen=True):
     rows: int
     original_rows: int | None
     use: Use | None
-    risk: Risk
+    risk: Exposure
     useful: str
     exposed: str
     absent: dict[str, str]  # figures that could not be computed, and why

@@ -8,7 +8,7 @@ from covey.errors import InputError
 from covey.evaluation.axes import Axis, axes
 from covey.evaluation.disclosure import disclosure
 from covey.evaluation.distributions import pair_distances, single_distances
-from covey.evaluation.findings import Evaluation, InPopulation, Prediction, Risk, Uniques, Use
+from covey.evaluation.findings import Evaluation, Exposure, InPopulation, Prediction, Uniques, Use
 from covey.evaluation.linkage import link
 from covey.evaluation.population import in_counted_population, in_population, uniques
 from covey.evaluation.prediction import predict
@@ -95,7 +95,7 @@ def _risk(
     population: Data | float | None,
     seed: int,
     absent: dict[str, str],
-) -> Risk:
+) -> Exposure:
     around, fraction = _population(released, study, population)
     before: Uniques | None = None
     if fraction is None:
@@ -104,7 +104,7 @@ def _risk(
         quasi = against.table.of(study.quasi)
         group, _ = alike([cells.codes for cells in quasi], len(against.table.counts))
         before = uniques(np.bincount(group, weights=against.table.counts).astype(np.int64), fraction)
-    return Risk(
+    return Exposure(
         before=before,
         after=None if fraction is None else uniques(released.sizes, fraction),
         population=around,
@@ -159,7 +159,7 @@ def _useful(use: Use | None) -> str:
     return said + "."
 
 
-def _exposed(risk: Risk, k: int) -> str:
+def _exposed(risk: Exposure, k: int) -> str:
     """One sentence on how exposed people are."""
     highest = 1 / k if risk.population is None else risk.population.highest
     among = "among those released" if risk.population is None else "in the population"

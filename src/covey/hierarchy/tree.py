@@ -25,7 +25,7 @@ from covey.errors import InputError
 LARGEST = 1_000_000
 
 
-class Problem(NamedTuple):
+class PathProblem(NamedTuple):
     """One reason why paths are no tree: the row (from 0), the label, and what is wrong with it."""
 
     row: int
@@ -36,7 +36,7 @@ class Problem(NamedTuple):
 class Malformed(Exception):
     """Paths that are no tree, with every reason."""
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    def __init__(self, problems: Sequence[PathProblem]) -> None:
         self.problems = tuple(sorted(problems))
         super().__init__("; ".join(f"row {row + 1}: {label!r} {reason}" for row, label, reason in self.problems))
 
@@ -89,7 +89,7 @@ class Hierarchy:
                     members[node] = (start, count)
                 elif members[node] != (start, count):
                     row = unique[int(order[start])]
-                    problems.append(Problem(row, label, "stands for different leaves on two levels"))
+                    problems.append(PathProblem(row, label, "stands for different leaves on two levels"))
                 up[level, start : start + count] = node
         if problems:
             raise Malformed(problems)
@@ -253,7 +253,7 @@ def _frozen(values: Ints) -> Ints:
     return values
 
 
-def _distinct_leaves(paths: Sequence[Sequence[str]]) -> tuple[list[int], list[Problem]]:
+def _distinct_leaves(paths: Sequence[Sequence[str]]) -> tuple[list[int], list[PathProblem]]:
     """The rows to keep, the first of each leaf, and the problems of the others; a leaf may be repeated as it is."""
     seen: dict[str, int] = {}
     problems = []
@@ -262,7 +262,7 @@ def _distinct_leaves(paths: Sequence[Sequence[str]]) -> tuple[list[int], list[Pr
         if reason is None and tuple(paths[known := seen.setdefault(path[0], row)]) != tuple(path):
             reason = path[0], f"is repeated with another path than in row {known + 1}"
         if reason is not None:
-            problems.append(Problem(row, *reason))
+            problems.append(PathProblem(row, *reason))
     return list(seen.values()), problems
 
 
@@ -277,15 +277,15 @@ def _problem_of(path: Sequence[str], levels: int) -> tuple[str, str] | None:
     return (path[0], "has an empty label on its path") if MISSING in path else None
 
 
-def _two_parents(paths: Sequence[Sequence[str]], rows: Sequence[int]) -> list[Problem]:
+def _two_parents(paths: Sequence[Sequence[str]], rows: Sequence[int]) -> list[PathProblem]:
     """The labels that have different parents in two rows, each with the first row that says otherwise."""
-    found: dict[str, Problem] = {}
+    found: dict[str, PathProblem] = {}
     for level in range(len(paths[0]) - 1):
         parent: dict[str, str] = {}
         for row in rows:
             label, above = paths[row][level], paths[row][level + 1]
             if parent.setdefault(label, above) != above:
-                found.setdefault(label, Problem(row, label, "has two parents"))
+                found.setdefault(label, PathProblem(row, label, "has two parents"))
     return list(found.values())
 
 

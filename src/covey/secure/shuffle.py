@@ -84,7 +84,7 @@ OPENING_COST = Cost(
 """Of `open_rows`."""
 
 
-class Keys(Message, tag="shuffle.keys"):
+class MixerKeys(Message, tag="shuffle.keys"):
     """The sender's key as a mixer, its part of the joint key, and the proof that it knows that part."""
 
     mixing: Point
@@ -96,7 +96,7 @@ class Onions(Batch, tag="shuffle.onions"):
     """Rows below the layers of the mixers that are still to come."""
 
 
-class Rows(Batch, tag="shuffle.rows"):
+class MixedRows(Batch, tag="shuffle.rows"):
     """The mixed rows, sealed to the joint key only."""
 
 
@@ -127,7 +127,7 @@ async def mix(channel: Channel, rows: Sequence[bytes], *, counts: Mapping[str, i
     rng = channel.rng.child("shuffle")
     mixing, opening = KeyShare(rng.stream("mixing")), KeyShare(rng.stream("opening"))
     context = ("shuffle", channel.session, channel.step)
-    keys = Keys(mixing.public, opening.public, opening.prove(rng.stream("proof"), *context, channel.me))
+    keys = MixerKeys(mixing.public, opening.public, opening.prove(rng.stream("proof"), *context, channel.me))
     theirs = await channel.exchange(keys)
     for party, promised in theirs.items():
         check_promise(channel, party, promised.opening, promised.knows, *context)
@@ -183,8 +183,8 @@ async def _cascade(
         batch = _peeled(channel, onions, before, secret, (*context, channel.me)).take(order)
     if place < last:
         await batches.send(channel, mixers[place + 1], Onions, batch)
-        return await batches.receive(channel, mixers[last], Rows, total, sealed_size(length, 0))
-    await gather(*(batches.send(channel, peer, Rows, batch) for peer in channel.peers))
+        return await batches.receive(channel, mixers[last], MixedRows, total, sealed_size(length, 0))
+    await gather(*(batches.send(channel, peer, MixedRows, batch) for peer in channel.peers))
     return batch
 
 

@@ -22,7 +22,7 @@ from covey.bench.dataset import Dataset, MeasuredRun, PartitionedStudy
 from covey.bench.findings import Claim, Experiment, Findings, Plot, ResultTable, Setting, curves
 from covey.bench.papers import columns_attack as attack
 from covey.bench.papers.census import census
-from covey.bench.papers.columns_attack import Score, Sight
+from covey.bench.papers.columns_attack import ClaimScore, Sight
 from covey.crypto.rng import derive
 from covey.party.simulate.deal import seed_of
 from covey.party.simulate.document import Document
@@ -139,7 +139,7 @@ class Attack:
 
     onlooker: str
     holders: int
-    score: Score
+    score: ClaimScore
 
 
 @dataclass(frozen=True)
@@ -240,7 +240,7 @@ class Onlooker:
             return
         batch, total = first.batch, argmin.add_up([each.shares for each in asked.values()])
         self.plain.append(Sight.of(batch.records, batch.starts, batch.candidates, total, first.shares))
-        disguise = argmin.Disguise.draw(derive(seed_of(self.seed), "look", len(self.plain)), batch.starts)
+        disguise = argmin.RowDisguise.draw(derive(seed_of(self.seed), "look", len(self.plain)), batch.starts)
         worn = disguise.wear(total, noisy=True)
         nothing = np.zeros_like(worn)
         if len(set(np.diff(batch.starts).tolist())) == 1:  # rows of one width: in any order they fit the batch

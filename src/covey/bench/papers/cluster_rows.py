@@ -32,7 +32,7 @@ from covey.bench.findings import Claim, Experiment, Findings, Plot, ResultTable,
 from covey.bench.papers.census import census
 from covey.protocols.cluster_rows.ideal import search as search_in_the_clear
 from covey.protocols.cluster_rows.kernels import Children
-from covey.protocols.cluster_rows.problem import Problem
+from covey.protocols.cluster_rows.problem import ClusterProblem
 from covey.protocols.cluster_rows.role import Classes
 from covey.protocols.cluster_rows.sweep import find_critical
 
@@ -132,7 +132,7 @@ def _guarded(ready: PartitionedStudy) -> tuple[float, float]:
     """LM and EM of the guarded schedule's release, found in the clear: tests hold a run equal to it."""
     tables = ready.tables
     trees = next(iter(tables.values())).trees
-    problem = Problem.of(ready.study, trees)
+    problem = ClusterProblem.of(ready.study, trees)
     labels, clusters = search_in_the_clear(problem, {name: table.codes for name, table in tables.items()})
     leaves = [
         np.sum([np.bincount(table.codes[place], minlength=tree.codes) for table in tables.values()], axis=0)

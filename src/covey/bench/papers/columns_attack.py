@@ -63,7 +63,7 @@ def alike(sights: Iterable[Sight], fewest: int = 4) -> tuple[Pairs, Pairs]:
 
 
 @dataclass(frozen=True)
-class Score:
+class ClaimScore:
     """The quality of claims: the share of them that is true, the share of the truth that they find, and a guess's."""
 
     precision: float
@@ -72,11 +72,11 @@ class Score:
     claims: int
 
 
-def score(claimed: Pairs, compared: Pairs, truth: Longs) -> Score:
+def score(claimed: Pairs, compared: Pairs, truth: Longs) -> ClaimScore:
     """Judges claims about pairs; `truth` numbers each record's values elsewhere."""
     true = {pair for pair in compared if truth[pair[0]] == truth[pair[1]]}
     right = len(claimed & true)
-    return Score(
+    return ClaimScore(
         right / len(claimed) if claimed else 0.0,
         right / len(true) if true else 0.0,
         len(true) / len(compared) if compared else 0.0,

@@ -9,7 +9,7 @@ import msgspec
 from covey.party.record.ledger import Ledger
 from covey.party.record.run_record import Finished
 from covey.study import Study, insiders
-from covey.summary import Sent, Summary
+from covey.summary import SentTraffic, Summary
 
 _LOSSES = ("lm", "em", "dm", "c_avg")
 
@@ -30,7 +30,7 @@ def summarize(study: Study, ledger: Ledger, finished: Finished, party: str, *, r
         messages=sum(each.messages for each in traffic.values()),
         bytes=sum(each.bytes for each in traffic.values()),
         phases=[msgspec.structs.replace(each, seconds=round(each.seconds, 3)) for each in finished.phases],
-        per_party={name: Sent(each.messages, each.bytes) for name, each in sorted(traffic.items())},
+        per_party={name: SentTraffic(each.messages, each.bytes) for name, each in sorted(traffic.items())},
         ledger=ledger.own,
         study_hash=study.study_hash,
         reproducible=reproducible,

@@ -37,7 +37,7 @@ LARGEST = 1 << 26
 """Numbers that the evaluator is ready to add up at once."""
 
 
-class Rows(Message, tag="cluster.rows"):
+class CandidateCounts(Message, tag="cluster.rows"):
     """The number of candidates of each row; no row when the search is over."""
 
     widths: bytes
@@ -59,7 +59,7 @@ async def argmin(channel: Channel, parameters: Parameters, seed: Secret | None, 
     """A holder's part: the cheapest place of each row. The pivot adds up; with a seed, the evaluator does."""
     among = channel.among(*parameters.holders)
     if seed is not None and parameters.evaluator is not None:
-        disguise = Disguise.draw(seed, starts)
+        disguise = RowDisguise.draw(seed, starts)
         worn = mask(among, disguise.wear(shares, noisy=channel.me == parameters.pivot))
         if channel.me == parameters.pivot:
             await send_rows(channel, parameters.evaluator, disguise.widths)
@@ -93,7 +93,7 @@ async def evaluate(channel: Channel, parameters: Parameters) -> None:
 async def dismiss(channel: Channel, parameters: Parameters) -> None:
     """The pivot tells the evaluator that the search is over."""
     if parameters.evaluator is not None and channel.me == parameters.pivot:
-        await channel.send(parameters.evaluator, Rows(b""))
+        await channel.send(parameters.evaluator, CandidateCounts(b""))
 
 
 def add_up(parts: Sequence[Shares]) -> Totals:
@@ -111,7 +111,7 @@ def mask(among: Channel, shares: Shares) -> Shares:
 
 
 @dataclass(frozen=True)
-class Disguise:
+class RowDisguise:
     """Rows as the evaluator sees them: rows and candidates in another order, scaled, and with a little noise."""
 
     starts: Longs
@@ -122,7 +122,7 @@ class Disguise:
     noise: Shares
 
     @classmethod
-    def draw(cls, seed: Secret, starts: Longs) -> Disguise:
+    def draw(cls, seed: Secret, starts: Longs) -> RowDisguise:
         """A disguise that all holders draw alike."""
         draws = Rng(seed)
         total, rows = int(starts[-1]), len(starts) - 1
@@ -193,14 +193,14 @@ async def receive(channel: Channel, sender: str, kind: type[Chunk[bytes]], due: 
 async def send_rows(channel: Channel, evaluator: str, widths: Longs) -> None:
     """Sends the widths of the rows; the last message is shorter than the others."""
     for start in range(0, len(widths) + 1, CHUNK):
-        await channel.send(evaluator, Rows(widths[start : start + CHUNK].astype("<u4").tobytes()))
+        await channel.send(evaluator, CandidateCounts(widths[start : start + CHUNK].astype("<u4").tobytes()))
 
 
 async def receive_rows(channel: Channel, pivot: str) -> Shares:
     """The widths of the rows that are to be judged. Raises PeerError for rows that cannot be."""
     parts: list[Shares] = []
     while True:
-        raw = (await channel.receive(pivot, Rows)).widths
+        raw = (await channel.receive(pivot, CandidateCounts)).widths
         if len(raw) % 4 or len(raw) > 4 * CHUNK:
             raise channel.refusal(pivot, f"{len(raw)} bytes are no numbers of candidates")
         parts.append(np.frombuffer(raw, dtype="<u4").astype(np.uint32))

@@ -45,7 +45,7 @@ ROW_BYTES = 64  # of a shuffled row's values, about
 
 
 @dataclass(frozen=True)
-class Estimate:
+class TrafficEstimate:
     """The rounds, messages and bytes of a run among all parties; the data decide how deep the division goes, how many
     sweeps move records, and how many rounds l takes."""
 
@@ -151,7 +151,7 @@ class Estimate:
 def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
     """The cost of a run, and what it teaches."""
     parameters = Parameters.of(study)
-    run = Estimate(study, parameters, sum(rows.values()))
+    run = TrafficEstimate(study, parameters, sum(rows.values()))
     rounds = run.rounds() + run.rounds_for_l
     messages = run.messages() + run.rounds_for_l * run.pairs * 9 // 10
     size = run.bytes()

@@ -26,8 +26,8 @@ import numpy as np
 from covey.arrays import Bits, Longs
 from covey.errors import Unmet
 from covey.protocols.cluster_rows.kernels import joined_box, nearest
-from covey.protocols.cluster_rows.party import JointTests, Party
-from covey.protocols.cluster_rows.problem import Clusters, Problem
+from covey.protocols.cluster_rows.party import JointTests, SearchParty
+from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
 from covey.protocols.shared.diversity import fraction
 
 FIRST, NEAR = 16, 64
@@ -153,7 +153,7 @@ class Pairs(NamedTuple):
         return one.astype(np.int64), place.astype(np.int64), value.astype(np.int64)
 
 
-def pair_up(problem: Problem, clusters: Clusters, bad: Bits) -> Pairs:
+def pair_up(problem: ClusterProblem, clusters: PublicClusters, bad: Bits) -> Pairs:
     """Every class that lacks something, with its nearest."""
     short = np.flatnonzero(bad.any(axis=1)).astype(np.int64)
     near = nearest(problem.forest, clusters.sizes, clusters.boxes, problem.costs(clusters.boxes), short, NEAR)
@@ -162,8 +162,8 @@ def pair_up(problem: Problem, clusters: Clusters, bad: Bits) -> Pairs:
 
 
 async def merge_short(
-    party: Party, rule: DiversityRule, label: Longs, clusters: Clusters
-) -> tuple[Longs, Clusters]:  # fmt: skip
+    party: SearchParty, rule: DiversityRule, label: Longs, clusters: PublicClusters
+) -> tuple[Longs, PublicClusters]:  # fmt: skip
     """Each own record's class and the classes, after merging until all keep l."""
     tests, problem = party.joint.tests, party.problem
     counts = Counts.first(rule, label, clusters.sizes)
@@ -192,7 +192,9 @@ def made_up(pairs: Pairs, still: Bits) -> Bits:
     return np.asarray((pairs.near >= 0) & ~still.any(axis=2))
 
 
-def merge(problem: Problem, clusters: Clusters, bad: Bits, pairs: Pairs, still: Bits) -> tuple[Clusters, Longs, Bits]:
+def merge(
+    problem: ClusterProblem, clusters: PublicClusters, bad: Bits, pairs: Pairs, still: Bits
+) -> tuple[PublicClusters, Longs, Bits]:
     """The classes, each old one's number among them, and what they lack, after one merge for each that falls short.
 
     A class takes part in one merge at most; one whose helpers are all taken waits, unless there is none.
@@ -217,7 +219,7 @@ def merge(problem: Problem, clusters: Clusters, bad: Bits, pairs: Pairs, still: 
         alive[cluster], owner[cluster] = False, target
         free[[cluster, target]] = False
     number_of = (np.cumsum(alive) - 1)[owner]
-    return Clusters(sizes[alive], boxes[alive]), number_of, bad[alive]
+    return PublicClusters(sizes[alive], boxes[alive]), number_of, bad[alive]
 
 
 def steps_of(wanted: Fraction) -> tuple[int, ...]:

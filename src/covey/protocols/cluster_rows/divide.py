@@ -18,8 +18,8 @@ import numpy as np
 from covey.arrays import Bits, Floats, Ints, Longs
 from covey.compiled import jit
 from covey.protocols.cluster_rows.kernels import count_below, go_below
-from covey.protocols.cluster_rows.party import Party
-from covey.protocols.cluster_rows.problem import Clusters, Problem
+from covey.protocols.cluster_rows.party import SearchParty
+from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
 from covey.protocols.cluster_rows.regroup import favours
 from covey.protocols.cluster_rows.state import OwnRecords
 
@@ -39,7 +39,7 @@ class ChildNodes:
     node: Ints  # each child
 
     @classmethod
-    def of(cls, problem: Problem, clusters: Longs, boxes: Ints) -> ChildNodes:
+    def of(cls, problem: ClusterProblem, clusters: Longs, boxes: Ints) -> ChildNodes:
         """All children of these boxes' nodes."""
         starts = problem.children.starts
         nodes = boxes.ravel().astype(np.int64)
@@ -51,8 +51,8 @@ class ChildNodes:
 
 
 async def divide(
-    party: Party, label: Longs, clusters: Clusters, *, favoured: bool = False, nested: bool = False
-) -> tuple[Longs, Clusters, Longs]:
+    party: SearchParty, label: Longs, clusters: PublicClusters, *, favoured: bool = False, nested: bool = False
+) -> tuple[Longs, PublicClusters, Longs]:
     """Each own record's group, the groups, and the one that each was cut from, after cutting as long as a cut helps.
 
     If `favoured`, some columns' cuts are favoured at random, the same at every party. If `nested`, cuts are chosen by
@@ -87,7 +87,7 @@ class BestCuts:
 
 
 async def _find_cuts(
-    party: Party, label: Longs, clusters: Clusters, asked: Longs, favour: Floats, *, nested: bool
+    party: SearchParty, label: Longs, clusters: PublicClusters, asked: Longs, favour: Floats, *, nested: bool
 ) -> BestCuts:
     problem, sizes, boxes = party.problem, clusters.sizes[asked], clusters.boxes[asked]
     below = ChildNodes.of(problem, asked, boxes)
@@ -108,7 +108,7 @@ async def _find_cuts(
     return BestCuts(below, column, apart, await _open_counts(party, own, chosen))
 
 
-async def _open_counts(party: Party, own: Longs, which: Bits) -> Longs:
+async def _open_counts(party: SearchParty, own: Longs, which: Bits) -> Longs:
     """The joint counts of these children, 0 elsewhere."""
     count = np.zeros(len(own), dtype=np.int64)
     count[which] = await party.joint.at("count").total(own[which])
@@ -117,7 +117,7 @@ async def _open_counts(party: Party, own: Longs, which: Bits) -> Longs:
     return count
 
 
-async def _rough_counts(party: Party, own: Longs, apart: Bits, whole: Longs) -> Longs:
+async def _rough_counts(party: SearchParty, own: Longs, apart: Bits, whole: Longs) -> Longs:
     """About how many records these children have: which doubling of k each reaches, and not the number."""
     k, tests = party.problem.k, party.joint.tests
     level = np.where(apart, k, 0)
@@ -138,7 +138,7 @@ def doublings(k: int) -> list[int]:
 
 
 def best_cuts(
-    problem: Problem, below: ChildNodes, apart: Bits, count: Longs, sizes: Longs, boxes: Ints, favour: Floats
+    problem: ClusterProblem, below: ChildNodes, apart: Bits, count: Longs, sizes: Longs, boxes: Ints, favour: Floats
 ) -> Longs:
     """The column of each group's best cut, -1 where none helps."""
     worth = scores(problem, below, apart, count, sizes, boxes) * favour
@@ -146,7 +146,7 @@ def best_cuts(
     return np.asarray(np.where(worth[np.arange(len(best)), best] > 0, best, -1), dtype=np.int64)
 
 
-async def _stand_apart(party: Party, below: ChildNodes, own: Longs, heavy: Bits, cells: int) -> Bits:
+async def _stand_apart(party: SearchParty, below: ChildNodes, own: Longs, heavy: Bits, cells: int) -> Bits:
     """The heavy children that may become parts: all, or all but one where the rest would be too few alone."""
     light = np.bincount(below.cell[~heavy], minlength=cells) > 0
     some = np.bincount(below.cell[heavy], minlength=cells) > 0
@@ -162,7 +162,7 @@ async def _stand_apart(party: Party, below: ChildNodes, own: Longs, heavy: Bits,
     return apart
 
 
-def scores(problem: Problem, below: ChildNodes, apart: Bits, count: Longs, sizes: Longs, boxes: Ints) -> Floats:
+def scores(problem: ClusterProblem, below: ChildNodes, apart: Bits, count: Longs, sizes: Longs, boxes: Ints) -> Floats:
     """Clusters x columns: the loss that a cut saves for the bits of size it spends; 0 where there is no cut."""
     cells = boxes.size
     here = np.flatnonzero(apart)
@@ -187,14 +187,14 @@ class DividedClusters:
     """Arguments of `go_below`: the asked clusters' slots, columns and nodes, the labels below, and where they begin."""
     place: Longs
     """Each label's number once empty clusters are gone."""
-    clusters: Clusters
+    clusters: PublicClusters
     changed: Bits
     may_cut: Bits
     source: Longs
     """The cluster that each one was cut from."""
 
 
-def carry_out(problem: Problem, clusters: Clusters, may_cut: Bits, cuts: BestCuts) -> DividedClusters:
+def carry_out(problem: ClusterProblem, clusters: PublicClusters, may_cut: Bits, cuts: BestCuts) -> DividedClusters:
     """The plan of these cuts: every separate child becomes a cluster, the rest stays with the old one."""
     below, columns = cuts.below, problem.columns
     cutting = np.flatnonzero(cuts.column >= 0)
@@ -220,14 +220,14 @@ def carry_out(problem: Problem, clusters: Clusters, may_cut: Bits, cuts: BestCut
     return DividedClusters(
         ways=(slot, column, old[everyone, column], to, below.places[everyone, column]),
         place=place,
-        clusters=Clusters(sizes[alive], boxes[alive]),
+        clusters=PublicClusters(sizes[alive], boxes[alive]),
         changed=np.isin(alive, np.concatenate([below.clusters[cutting], new])),
         may_cut=np.concatenate([may_cut, np.ones(len(born), dtype=bool)])[alive],
         source=np.concatenate([np.arange(len(clusters)), below.clusters[parent]])[alive],
     )
 
 
-async def close_jointly(party: Party, label: Longs, clusters: Clusters, which: Bits) -> Clusters:
+async def close_jointly(party: SearchParty, label: Longs, clusters: PublicClusters, which: Bits) -> PublicClusters:
     """The clusters with the marked ones' boxes closed anew, for everyone; no box grows."""
     problem, marked = party.problem, np.flatnonzero(which)
     sizes, own = clusters.sizes[marked], OwnRecords.of(problem, party.codes, label, len(clusters))
@@ -238,7 +238,7 @@ async def close_jointly(party: Party, label: Longs, clusters: Clusters, which: B
     boxes = clusters.boxes.copy()
     found = await party.joint.ancestors(problem.trees, problem.local(own.boxes[marked]), bounds)
     boxes[marked] = problem.flat(found)
-    return Clusters(clusters.sizes, boxes)
+    return PublicClusters(clusters.sizes, boxes)
 
 
 @jit

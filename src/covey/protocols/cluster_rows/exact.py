@@ -27,8 +27,8 @@ from covey.arrays import Longs
 from covey.crypto.rng import Rng, Stream
 from covey.protocols.cluster_rows.descent import NOTHING
 from covey.protocols.cluster_rows.divide import close_jointly
-from covey.protocols.cluster_rows.party import Party
-from covey.protocols.cluster_rows.problem import Clusters, Problem
+from covey.protocols.cluster_rows.party import SearchParty
+from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
 from covey.protocols.cluster_rows.state import OwnRecords, read_state, write_state
 from covey.protocols.cluster_rows.sweep import sweep_exact
 
@@ -60,11 +60,11 @@ class Sweeps(Interface):
 
     most: int
 
-    async def turn(self, party: Party, label: Longs, state: Clusters, mover: str) -> Clusters:
+    async def turn(self, party: SearchParty, label: Longs, state: PublicClusters, mover: str) -> PublicClusters:
         """The clusters after the mover's turn; its own label array is changed in place."""
         ...
 
-    async def ended(self, party: Party, changed: bool) -> bool:
+    async def ended(self, party: SearchParty, changed: bool) -> bool:
         """Tells whether the sweep that ended was the last; it changed something or not."""
         ...
 
@@ -74,7 +74,7 @@ class FullSweeps:
 
     most = SWEEPS
 
-    async def turn(self, party: Party, label: Longs, state: Clusters, mover: str) -> Clusters:
+    async def turn(self, party: SearchParty, label: Longs, state: PublicClusters, mover: str) -> PublicClusters:
         """The clusters after the mover's turn (steps 4 to 19)."""
         problem, joint = party.problem, party.joint
         alive = np.flatnonzero(state.sizes > 0)
@@ -94,14 +94,14 @@ class FullSweeps:
         others[foreign == 0] = NOTHING  # of a column with one possible leaf the answer cannot tell
         sizes, boxes = state.sizes.copy(), state.boxes.copy()
         sweep_exact(problem.forest, problem.shown, party.codes, label, sizes, boxes, others, problem.monotone)
-        return await tell_state(party, label, state, Clusters(sizes, boxes))
+        return await tell_state(party, label, state, PublicClusters(sizes, boxes))
 
-    async def ended(self, party: Party, changed: bool) -> bool:
+    async def ended(self, party: SearchParty, changed: bool) -> bool:
         """The first sweep that changes nothing is the last."""
         return not changed
 
 
-async def tell_state(party: Party, label: Longs, before: Clusters, after: Clusters) -> Clusters:
+async def tell_state(party: SearchParty, label: Longs, before: PublicClusters, after: PublicClusters) -> PublicClusters:
     """Tells everyone the clusters after the own turn, and returns them as the others read them."""
     joint, problem = party.joint, party.problem
     message = await joint.tell(joint.me, write_state(problem, after), problem, len(before))
@@ -109,7 +109,7 @@ async def tell_state(party: Party, label: Longs, before: Clusters, after: Cluste
     return read_state(message, problem, before, own, joint.me, f"{joint.step}/state")
 
 
-async def hear_state(party: Party, own: OwnRecords, before: Clusters, mover: str) -> Clusters:
+async def hear_state(party: SearchParty, own: OwnRecords, before: PublicClusters, mover: str) -> PublicClusters:
     """The clusters that the mover tells; those that changed are shown, whatever their size."""
     joint, problem = party.joint, party.problem
     message = await joint.tell(mover, None, problem, len(before))
@@ -120,8 +120,8 @@ async def hear_state(party: Party, own: OwnRecords, before: Clusters, mover: str
 
 
 async def search(
-    party: Party, records: int, choices: RandomChoices, sweeps: Sweeps, *, fitted: bool = True
-) -> tuple[Longs, Clusters]:
+    party: SearchParty, records: int, choices: RandomChoices, sweeps: Sweeps, *, fitted: bool = True
+) -> tuple[Longs, PublicClusters]:
     """Each own record's cluster, and the clusters. If `fitted`, the first ones are halved while they are all alike."""
     parties = party.joint.parties
     party.pace.phase("division")
@@ -147,7 +147,9 @@ async def search(
     return compact(into[label], state)
 
 
-async def begin(party: Party, records: int, choices: RandomChoices, *, fitted: bool) -> tuple[Longs, Clusters]:
+async def begin(
+    party: SearchParty, records: int, choices: RandomChoices, *, fitted: bool
+) -> tuple[Longs, PublicClusters]:
     """Random first labels, and the clusters that they make (steps 1 to 3)."""
     problem = party.problem
     clusters = first_number(records, problem.k)
@@ -161,7 +163,7 @@ async def begin(party: Party, records: int, choices: RandomChoices, *, fitted: b
     return compact(label, state)
 
 
-def merge_small(problem: Problem, state: Clusters) -> tuple[Longs, Clusters]:
+def merge_small(problem: ClusterProblem, state: PublicClusters) -> tuple[Longs, PublicClusters]:
     """Merges clusters of fewer than k (steps 26 to 30): each one's new number, and the clusters.
 
     Sizes and boxes are public, so everyone finds the same by itself.
@@ -176,7 +178,7 @@ def merge_small(problem: Problem, state: Clusters) -> tuple[Longs, Clusters]:
     )
     work = alone._replace(size=state.sizes.copy(), box=state.boxes.copy(), cost=problem.costs(state.boxes))
     agglomerate(work, problem.forest, problem.k)
-    return work.label, Clusters(work.size, work.box)
+    return work.label, PublicClusters(work.size, work.box)
 
 
 def spread(records: int, clusters: int, stream: Stream) -> Longs:
@@ -186,20 +188,20 @@ def spread(records: int, clusters: int, stream: Stream) -> Longs:
     return label
 
 
-async def measure(party: Party, label: Longs, clusters: int) -> Clusters:
+async def measure(party: SearchParty, label: Longs, clusters: int) -> PublicClusters:
     """Sizes and closures of all clusters, for everyone (step 3)."""
     sizes = await party.joint.at("sizes").total(np.bincount(label, minlength=clusters))
-    state = Clusters(sizes, party.problem.flat(np.tile(party.problem.roots, (clusters, 1))))
+    state = PublicClusters(sizes, party.problem.flat(np.tile(party.problem.roots, (clusters, 1))))
     return await close_jointly(party.at("close"), label, state, sizes > 0)
 
 
-async def halve(party: Party, label: Longs, state: Clusters, large: Longs) -> tuple[Longs, Clusters]:
+async def halve(party: SearchParty, label: Longs, state: PublicClusters, large: Longs) -> tuple[Longs, PublicClusters]:
     """Sizes and closures after each party moved half of its records in each large cluster (steps 21 to 24)."""
     own = np.bincount(label, minlength=len(state) + len(large))[len(state) :]
     moved = await party.joint.at("sizes").total(own)
     sizes = np.concatenate([state.sizes, moved])
     sizes[large] -= moved
-    wide = Clusters(sizes, np.concatenate([state.boxes, state.boxes[large]]))
+    wide = PublicClusters(sizes, np.concatenate([state.boxes, state.boxes[large]]))
     changed = np.zeros(len(wide), dtype=bool)
     changed[large] = changed[len(state) :] = True
     return compact(label, await close_jointly(party.at("close"), label, wide, changed & (sizes > 0)))
@@ -216,8 +218,8 @@ def halves(label: Longs, large: Longs, clusters: int, stream: Stream) -> Longs:
     return label
 
 
-def compact(label: Longs, state: Clusters) -> tuple[Longs, Clusters]:
+def compact(label: Longs, state: PublicClusters) -> tuple[Longs, PublicClusters]:
     """The clusters without the empty ones, in their order."""
     alive = state.sizes > 0
     number = np.cumsum(alive) - 1
-    return number[label], Clusters(state.sizes[alive], state.boxes[alive])
+    return number[label], PublicClusters(state.sizes[alive], state.boxes[alive])

@@ -22,8 +22,8 @@ from covey.arrays import Bits, Ints, Longs
 from covey.protocols.cluster_rows.descent import NOTHING
 from covey.protocols.cluster_rows.diversity import DiversityRule, deal_slack, steps_of
 from covey.protocols.cluster_rows.divide import close_jointly, divide
-from covey.protocols.cluster_rows.party import Party
-from covey.protocols.cluster_rows.problem import Clusters, Problem
+from covey.protocols.cluster_rows.party import SearchParty
+from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
 from covey.protocols.cluster_rows.regroup import keep_better, put_together
 from covey.protocols.cluster_rows.state import OwnRecords, read_state, write_state
 from covey.protocols.cluster_rows.sweep import NO_LIMIT, SLOTS, Critical, Rules, Slack, find_critical, sweep_guarded
@@ -34,12 +34,12 @@ GAIN = 1000  # sweeps end when one lowers the loss by less than one part in this
 WORK = 1_000_000_000  # records times clusters that a party looks at in a turn
 
 
-async def search(party: Party, records: int, *, strict: bool = False) -> tuple[Longs, Clusters]:
+async def search(party: SearchParty, records: int, *, strict: bool = False) -> tuple[Longs, PublicClusters]:
     """Each own record's cluster, and the clusters. If `strict`, after the first division alone, by nested counts."""
     problem, pace = party.problem, party.pace
     pace.phase("division")
     label = np.zeros(party.rows, dtype=np.int64)
-    clusters = Clusters(np.array([records]), problem.flat(problem.roots[np.newaxis]))
+    clusters = PublicClusters(np.array([records]), problem.flat(problem.roots[np.newaxis]))
     clusters = await close_jointly(party.at("close"), label, clusters, np.ones(1, dtype=bool))
     label, clusters, _ = await divide(party.at("divide"), label, clusters, nested=strict)
     if strict:
@@ -56,7 +56,7 @@ async def search(party: Party, records: int, *, strict: bool = False) -> tuple[L
     return await move_records(party, label, clusters, NO_LIMIT)
 
 
-async def _divide_anew(party: Party, label: Longs, clusters: Clusters) -> tuple[Longs, Clusters]:
+async def _divide_anew(party: SearchParty, label: Longs, clusters: PublicClusters) -> tuple[Longs, PublicClusters]:
     """Puts neighbours together, divides them anew, and keeps of each group the better division."""
     groups = put_together(party.problem, clusters)
     after, new, origin = await divide(party, groups.number[label], groups.clusters, favoured=True)
@@ -65,8 +65,8 @@ async def _divide_anew(party: Party, label: Longs, clusters: Clusters) -> tuple[
 
 
 async def move_within_l(
-    party: Party, label: Longs, clusters: Clusters, rule: DiversityRule
-) -> tuple[Longs, Clusters]:  # fmt: skip
+    party: SearchParty, label: Longs, clusters: PublicClusters, rule: DiversityRule
+) -> tuple[Longs, PublicClusters]:  # fmt: skip
     """Moves records where every cluster keeps l: how much slack each has is learned once, and dealt out in units."""
     mine, parties = rule.slack(label, len(clusters)), party.joint.parties
     levels = (await party.joint.tests.levels(mine.ravel(), steps_of(rule.wanted))).reshape(mine.shape)
@@ -74,7 +74,9 @@ async def move_within_l(
     return await move_records(party, label, clusters, Slack(rule.places, own, rule.leaving, rule.joining))
 
 
-async def move_records(party: Party, label: Longs, clusters: Clusters, slack: Slack) -> tuple[Longs, Clusters]:
+async def move_records(
+    party: SearchParty, label: Longs, clusters: PublicClusters, slack: Slack
+) -> tuple[Longs, PublicClusters]:
     """Each own record's cluster, and the clusters, after sweeps of everyone's turns until one gains little."""
     problem, parties = party.problem, party.joint.parties
     label, clusters, order = _in_order(problem, label, clusters)
@@ -93,28 +95,28 @@ async def move_records(party: Party, label: Longs, clusters: Clusters, slack: Sl
     return label, clusters
 
 
-def rules_for(problem: Problem, records: int, clusters: int) -> Rules:
+def rules_for(problem: ClusterProblem, records: int, clusters: int) -> Rules:
     """Moves keep k; a party with very many records looks at the clusters that lie nearest only."""
     window = clusters if records * clusters <= WORK else max(32, WORK // (2 * records))
     return Rules(problem.k, window, problem.monotone)
 
 
-def _in_order(problem: Problem, label: Longs, clusters: Clusters) -> tuple[Longs, Clusters, Longs]:
+def _in_order(problem: ClusterProblem, label: Longs, clusters: PublicClusters) -> tuple[Longs, PublicClusters, Longs]:
     """The clusters in the order of their boxes, so that those that lie close have close numbers; and that order."""
     order = np.lexsort(problem.forest.first[clusters.boxes].T[::-1])
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
-    return place[label], Clusters(clusters.sizes[order], clusters.boxes[order]), order
+    return place[label], PublicClusters(clusters.sizes[order], clusters.boxes[order]), order
 
 
 @dataclass
 class LastTurn:
     """A party's last turn: the clusters as it left them, and which ones it had touched."""
 
-    left: Clusters | None = None
+    left: PublicClusters | None = None
     touched: Bits = field(default_factory=lambda: np.zeros(0, dtype=bool))
 
-    def changed(self, clusters: Clusters) -> Bits:
+    def changed(self, clusters: PublicClusters) -> Bits:
         """The clusters that have changed since the own records were last examined."""
         if self.left is None:
             return np.ones(len(clusters), dtype=bool)
@@ -123,8 +125,8 @@ class LastTurn:
 
 
 async def take_turn(
-    party: Party, label: Longs, clusters: Clusters, mover: str, rules: Rules, slack: Slack, last: LastTurn
-) -> Clusters:
+    party: SearchParty, label: Longs, clusters: PublicClusters, mover: str, rules: Rules, slack: Slack, last: LastTurn
+) -> PublicClusters:
     """The clusters after the mover's turn; its own label array is changed in place.
 
     A removal is asked about only where more records are left than the rules keep. The mover spends its slack.
@@ -150,12 +152,12 @@ async def take_turn(
     last.touched = sweep_guarded(
         forest, party.codes, label, sizes, boxes, critical.record, answers, rules, slack, changed
     )  # fmt: skip
-    last.left = Clusters(sizes, boxes)
+    last.left = PublicClusters(sizes, boxes)
     await joint.tell(mover, write_state(problem, last.left), problem, len(clusters))
     return last.left
 
 
-def _questions(problem: Problem, critical: Critical, asked: Longs, clusters: Clusters) -> Ints:
+def _questions(problem: ClusterProblem, critical: Critical, asked: Longs, clusters: PublicClusters) -> Ints:
     """The mover's nodes in each slot: what is left of its own without a critical record; else the box itself.
 
     A question whose own node is the box itself is answered with the box: it teaches nothing.

@@ -20,8 +20,8 @@ from covey.crypto.secret import Secret
 from covey.hierarchy import Hierarchy
 from covey.protocols.cluster_rows import guarded
 from covey.protocols.cluster_rows.descent import NOTHING
-from covey.protocols.cluster_rows.party import Disclosures, Party
-from covey.protocols.cluster_rows.problem import Clusters, Problem
+from covey.protocols.cluster_rows.party import Disclosures, SearchParty
+from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
 from covey.protocols.cluster_rows.role import Classes, form_classes
 from covey.protocols.cluster_rows.state import State
 from covey.protocols.protocol import Result
@@ -52,7 +52,9 @@ def released(study: Study, tables: Mapping[str, Table], found: Mapping[str, Clas
     return publish.result(study, first.problem.trees, first.nodes, number, cells, first.figures(study))
 
 
-def search(problem: Problem, codes: Mapping[str, Ints], *, strict: bool = False) -> tuple[dict[str, Longs], Clusters]:
+def search(
+    problem: ClusterProblem, codes: Mapping[str, Ints], *, strict: bool = False
+) -> tuple[dict[str, Longs], PublicClusters]:
     """Each party's labels and the clusters, as the guarded (or the strict) schedule finds them."""
     records = sum(own.shape[1] for own in codes.values())
     found = run(
@@ -61,9 +63,9 @@ def search(problem: Problem, codes: Mapping[str, Ints], *, strict: bool = False)
     return {name: label for name, (label, _) in found.items()}, next(iter(found.values()))[1]
 
 
-def party(trusted: TrustedParty, problem: Problem, codes: Ints) -> Party:
+def party(trusted: TrustedParty, problem: ClusterProblem, codes: Ints) -> SearchParty:
     """A party that computes with a trusted one, and tells nobody how far it is."""
-    return Party(trusted, problem, codes, SILENT, Disclosures())
+    return SearchParty(trusted, problem, codes, SILENT, Disclosures())
 
 
 def run(parties: Iterable[str], part: Callable[[TrustedParty], Coroutine[object, object, T]]) -> dict[str, T]:
@@ -170,7 +172,7 @@ class TrustedParty:
         found = await self.ancestors(trees, mine, below)
         return found if self.me == mover else None
 
-    async def tell(self, mover: str, state: State | None, problem: Problem, clusters: int) -> State:
+    async def tell(self, mover: str, state: State | None, problem: ClusterProblem, clusters: int) -> State:
         """The mover's state."""
         said = (await self._everyone(state))[self.parties.index(mover)]
         if said is None:

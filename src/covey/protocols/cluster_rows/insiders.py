@@ -11,15 +11,17 @@ import numpy as np
 from covey.arrays import Longs
 from covey.errors import Unmet
 from covey.protocols.cluster_rows.kernels import growth, joined_box, nearest
-from covey.protocols.cluster_rows.party import Party
-from covey.protocols.cluster_rows.problem import Clusters, Problem
+from covey.protocols.cluster_rows.party import SearchParty
+from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
 from covey.protocols.shared.insiders import few_others
 
 NEAR = 16
 """The nearest clusters that are looked at for one that falls short too."""
 
 
-async def merge_few(party: Party, label: Longs, clusters: Clusters, fewest: int) -> tuple[Longs, Clusters]:
+async def merge_few(
+    party: SearchParty, label: Longs, clusters: PublicClusters, fewest: int
+) -> tuple[Longs, PublicClusters]:
     """Each own record's class and the classes, after merging until no party sees fewer than that many of others."""
     step = 0
     while True:
@@ -37,7 +39,7 @@ async def merge_few(party: Party, label: Longs, clusters: Clusters, fewest: int)
         step += 1
 
 
-def merge_nearest(problem: Problem, clusters: Clusters, short: Longs) -> tuple[Clusters, Longs]:
+def merge_nearest(problem: ClusterProblem, clusters: PublicClusters, short: Longs) -> tuple[PublicClusters, Longs]:
     """Each of these, in turn, goes to the cluster that this costs least; the clusters, and each old one's new number.
 
     One that falls short too may cost twice as much: two are mended at once. A cluster that was merged already in this
@@ -63,4 +65,4 @@ def merge_nearest(problem: Problem, clusters: Clusters, short: Longs) -> tuple[C
         owner[owner == cluster] = target
         free[[cluster, target]] = False
     number = np.cumsum(alive) - 1
-    return Clusters(sizes[alive], boxes[alive]), number[owner]
+    return PublicClusters(sizes[alive], boxes[alive]), number[owner]

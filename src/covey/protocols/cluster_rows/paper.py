@@ -28,8 +28,8 @@ from covey.protocols.cluster_rows import rings
 from covey.protocols.cluster_rows.descent import NOTHING
 from covey.protocols.cluster_rows.exact import hear_state, tell_state
 from covey.protocols.cluster_rows.kernels import above
-from covey.protocols.cluster_rows.party import Party
-from covey.protocols.cluster_rows.problem import Clusters, Problem
+from covey.protocols.cluster_rows.party import SearchParty
+from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
 from covey.protocols.cluster_rows.state import OwnRecords
 from covey.protocols.cluster_rows.sweep import ENDLESS, NO_LIMIT, Rules, best_cluster, box_price
 from covey.protocols.shared.agree import agree
@@ -59,7 +59,7 @@ class RandomisedSweeps:
         self._next = 0
         self._quiet = 0
 
-    async def turn(self, party: Party, label: Longs, state: Clusters, mover: str) -> Clusters:
+    async def turn(self, party: SearchParty, label: Longs, state: PublicClusters, mover: str) -> PublicClusters:
         """The clusters after the mover's turn; its own label array is changed in place."""
         await agree(party.channel.at("agree"), state.digest())
         if party.joint.me != mover:
@@ -68,7 +68,7 @@ class RandomisedSweeps:
         examined = self._examined(party.rows, party.joint.rng.stream("part"))
         return await tell_state(party, label, state, await _move_all(party, label, state, examined))
 
-    async def ended(self, party: Party, changed: bool) -> bool:
+    async def ended(self, party: SearchParty, changed: bool) -> bool:
         """Tells whether everyone has examined all of its records since anything changed."""
         self._quiet = 0 if changed else self._quiet
         return bool((await rings.conjoin(party.channel, np.array([self._quiet >= party.rows]))).all())
@@ -81,7 +81,7 @@ class RandomisedSweeps:
         return [(first + place) % records for place in range(number)]
 
 
-async def _move_all(party: Party, label: Longs, state: Clusters, examined: Sequence[int]) -> Clusters:
+async def _move_all(party: SearchParty, label: Longs, state: PublicClusters, examined: Sequence[int]) -> PublicClusters:
     """The mover's loop over its records."""
     channel, problem, codes, forest = party.channel, party.problem, party.codes, party.problem.forest
     sizes, boxes = state.sizes.copy(), state.boxes.copy()
@@ -119,16 +119,16 @@ async def _move_all(party: Party, label: Longs, state: Clusters, examined: Seque
             boxes[target, column] = above(forest, int(boxes[target, column]), int(codes[column, record]))
         price[target] = box_price(forest, boxes[target])
     await channel.at("ask", asked).broadcast(Removal(True, 0, b""))
-    return Clusters(sizes, boxes)
+    return PublicClusters(sizes, boxes)
 
 
-def _own_closures(problem: Problem, codes: Ints, label: Longs, record: int) -> tuple[Ints, Ints]:
+def _own_closures(problem: ClusterProblem, codes: Ints, label: Longs, record: int) -> tuple[Ints, Ints]:
     """The closure of the own records in the record's cluster, with it and without; NOTHING if none is left."""
     members = np.flatnonzero(label == label[record])
     return _close(problem, codes[:, members]), _close(problem, codes[:, members[members != record]])
 
 
-def _close(problem: Problem, codes: Ints) -> Ints:
+def _close(problem: ClusterProblem, codes: Ints) -> Ints:
     if not codes.shape[1]:
         return np.full(problem.columns, NOTHING, dtype=np.int32)
     ends = zip(codes.min(axis=1).tolist(), codes.max(axis=1).tolist(), strict=True)
@@ -136,7 +136,7 @@ def _close(problem: Problem, codes: Ints) -> Ints:
     return problem.clamped(np.array(nodes, dtype=np.int32))
 
 
-async def _answer_all(party: Party, label: Longs, state: Clusters, mover: str) -> None:
+async def _answer_all(party: SearchParty, label: Longs, state: PublicClusters, mover: str) -> None:
     """Takes part in another party's searches until it is done."""
     problem, asked = party.problem, 0
     while True:
@@ -157,7 +157,7 @@ def _are_nodes(start: Ints, limits: Longs) -> bool:
     return bool(((start >= NOTHING) & (start < limits)).all())
 
 
-async def _search(party: Party, start: Ints, own: Ints) -> Ints:
+async def _search(party: SearchParty, start: Ints, own: Ints) -> Ints:
     """The lowest common node below each start, level by level, all columns in one AND each time."""
     forest, children = party.problem.forest, party.problem.children
     found, depth = start.copy(), 0

@@ -19,7 +19,7 @@ from covey.arrays import Bits, Ints, Longs
 from covey.crypto.rng import Rng
 from covey.hierarchy import Hierarchy
 from covey.protocols.cluster_rows import ancestor
-from covey.protocols.cluster_rows.problem import Problem
+from covey.protocols.cluster_rows.problem import ClusterProblem
 from covey.protocols.cluster_rows.range_tests import RangeTests
 from covey.protocols.cluster_rows.state import State, hear, say
 from covey.protocols.protocol import Pace
@@ -104,7 +104,7 @@ class Joint(Interface):
         """The same for the mover alone; meanwhile all see that they agree on the clusters of that digest."""
         ...
 
-    async def tell(self, mover: str, state: State | None, problem: Problem, clusters: int) -> State:
+    async def tell(self, mover: str, state: State | None, problem: ClusterProblem, clusters: int) -> State:
         """The mover's state of so many clusters, for everyone."""
         ...
 
@@ -163,7 +163,7 @@ class SecureBlocks(AbstractContextManager["SecureBlocks"]):
         query = ancestor.common(self.channel.at(step), trees, mine, below=below, receiver=mover)
         return (await gather(query, agree(self.channel.at("agree"), digest)))[0]
 
-    async def tell(self, mover: str, state: State | None, problem: Problem, clusters: int) -> State:
+    async def tell(self, mover: str, state: State | None, problem: ClusterProblem, clusters: int) -> State:
         """By messages from the mover to all others."""
         if state is None:
             return await hear(self.channel.at("state"), mover, problem, clusters)
@@ -178,11 +178,11 @@ def _known(answer: T | None) -> T:
 
 
 @dataclass(frozen=True)
-class Party:
+class SearchParty:
     """One party in the search: its records, the public problem, and how it computes with the others."""
 
     joint: Joint
-    problem: Problem
+    problem: ClusterProblem
     codes: Ints
     pace: Pace
     disclosed: Disclosures
@@ -198,12 +198,12 @@ class Party:
             raise TypeError("a trusted party has no channel")
         return self.joint.channel
 
-    def at(self, *step: str | int) -> Party:
+    def at(self, *step: str | int) -> SearchParty:
         """The party at a step below."""
         return replace(self, joint=self.joint.at(*step))
 
     @contextmanager
-    def within(self, *step: str | int) -> Iterator[Party]:
+    def within(self, *step: str | int) -> Iterator[SearchParty]:
         """The party at a step below, which is over at the end of the `with` statement."""
         with self.joint.at(*step) as joint:
             yield replace(self, joint=joint)

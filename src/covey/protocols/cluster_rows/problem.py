@@ -10,7 +10,7 @@ import numpy as np
 
 from covey.anonymizers.constraints import Limits, limits_of
 from covey.anonymizers.kernels import Forest, forest
-from covey.anonymizers.problem import Problem as Centralized
+from covey.anonymizers.problem import Problem
 from covey.arrays import Ints, Longs
 from covey.hierarchy import Hierarchy
 from covey.measures import integer_costs
@@ -20,7 +20,7 @@ from covey.study import Study
 
 
 @dataclass(frozen=True)
-class Problem:
+class ClusterProblem:
     """The trees with their integer costs, flat for compiled code and as hierarchies for the blocks."""
 
     trees: tuple[Hierarchy, ...]
@@ -31,12 +31,12 @@ class Problem:
     lift: Ints | None = None  # each node's lowest ancestor that may be shown, where not every node may
 
     @classmethod
-    def of(cls, study: Study, trees: Sequence[Hierarchy], counts: Sequence[Longs] | None = None) -> Problem:
+    def of(cls, study: Study, trees: Sequence[Hierarchy], counts: Sequence[Longs] | None = None) -> ClusterProblem:
         """The problem of a study; `counts` has the joint frequency of each leaf where the measure needs it."""
         weights = [column.weight for column in study.quasi]
         costs, scale = integer_costs(trees, study.measure, counts, weights)
         nobody, none = np.zeros((len(trees), 0), dtype=np.int32), np.zeros(0, dtype=np.int64)
-        alone = Centralized(tuple(trees), nobody, none, costs, scale, study.privacy.k)
+        alone = Problem(tuple(trees), nobody, none, costs, scale, study.privacy.k)
         flat = forest(alone)
         return cls(tuple(trees), limits_of(alone), scale, flat, Children.of(flat))
 
@@ -81,17 +81,17 @@ class Problem:
         """The cost of one record in each box."""
         return np.asarray(self.forest.cost[boxes].sum(axis=1), dtype=np.int64)
 
-    def total_cost(self, clusters: Clusters) -> int:
+    def total_cost(self, clusters: PublicClusters) -> int:
         """The loss of the whole table, as an integer."""
         return int((self.costs(clusters.boxes) * clusters.sizes).sum())
 
-    def loss(self, clusters: Clusters) -> float:
+    def loss(self, clusters: PublicClusters) -> float:
         """The mean cost of a cell."""
         return self.total_cost(clusters) / (self.scale * self.columns * max(int(clusters.sizes.sum()), 1))
 
 
 @dataclass(frozen=True)
-class Clusters:
+class PublicClusters:
     """The public state of the clusters: how many records each has, and a box that closes them."""
 
     sizes: Longs

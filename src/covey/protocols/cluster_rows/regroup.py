@@ -15,7 +15,7 @@ from covey.arrays import Bits, Floats, Ints, Longs
 from covey.crypto.rng import Rng, Stream
 from covey.crypto.secret import Secret
 from covey.protocols.cluster_rows.kernels import above_both
-from covey.protocols.cluster_rows.problem import Clusters, Problem
+from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
 
 RECORDS = 20
 """The size of a group, in multiples of k, about."""
@@ -26,21 +26,21 @@ class Groups:
     """Clusters put together: each one's group, and the groups as clusters."""
 
     number: Longs
-    clusters: Clusters
+    clusters: PublicClusters
 
 
-def drawn_from(clusters: Clusters, use: str) -> Stream:
+def drawn_from(clusters: PublicClusters, use: str) -> Stream:
     """A stream that everyone who knows the clusters has: public, and the same on every machine."""
     return Rng(Secret(clusters.digest())).stream("cluster", use)
 
 
-def favours(clusters: Clusters, asked: int, columns: int) -> Floats:
+def favours(clusters: PublicClusters, asked: int, columns: int) -> Floats:
     """The weight of each column's cut of each cluster: between a half and one and a half, in 256 steps."""
     steps = drawn_from(clusters, "favours").words_below(257, asked * columns).reshape(asked, columns)
     return np.asarray((128 + steps.astype(np.float64)) / 256)
 
 
-def put_together(problem: Problem, clusters: Clusters) -> Groups:
+def put_together(problem: ClusterProblem, clusters: PublicClusters) -> Groups:
     """Neighbours in a random order of columns, so many that a group has about the wanted number of records."""
     random = drawn_from(clusters, "neighbours")
     keys = [problem.forest.first[clusters.boxes[:, column]] for column in random.permutation(problem.columns)]
@@ -51,10 +51,10 @@ def put_together(problem: Problem, clusters: Clusters) -> Groups:
     number = np.empty(len(order), dtype=np.int64)
     number[order] = np.unique(piece, return_inverse=True)[1]
     sizes = np.bincount(number, weights=clusters.sizes).astype(np.int64)
-    return Groups(number, Clusters(sizes, close_groups(problem, clusters.boxes, number, len(sizes))))
+    return Groups(number, PublicClusters(sizes, close_groups(problem, clusters.boxes, number, len(sizes))))
 
 
-def close_groups(problem: Problem, boxes: Ints, number: Longs, groups: int) -> Ints:
+def close_groups(problem: ClusterProblem, boxes: Ints, number: Longs, groups: int) -> Ints:
     """The closure of each group's boxes."""
     first, last = problem.forest.first[boxes], problem.forest.last[boxes]
     low = np.full((groups, problem.columns), 2**31 - 1, dtype=np.int32)
@@ -80,14 +80,16 @@ class KeptClusters:
     old: Longs
     new: Longs
     better: Bits
-    clusters: Clusters
+    clusters: PublicClusters
 
     def label(self, groups: Groups, before: Longs, after: Longs) -> Longs:
         """Own labels in the clusters that follow, from those in the old and in the new division."""
         return np.where(self.better[groups.number[before]], self.new[after], self.old[before])
 
 
-def keep_better(problem: Problem, groups: Groups, old: Clusters, new: Clusters, origin: Longs) -> KeptClusters:
+def keep_better(
+    problem: ClusterProblem, groups: Groups, old: PublicClusters, new: PublicClusters, origin: Longs
+) -> KeptClusters:
     """Keeps of each group the cheaper division, the old one if they cost the same; `origin` is each new one's group."""
     count = len(groups.clusters)
     cost = [np.zeros(count, dtype=np.int64) for _ in range(2)]
@@ -100,4 +102,4 @@ def keep_better(problem: Problem, groups: Groups, old: Clusters, new: Clusters, 
     place[1][from_new] = len(from_old) + np.arange(len(from_new))
     sizes = np.concatenate([old.sizes[from_old], new.sizes[from_new]])
     boxes = np.concatenate([old.boxes[from_old], new.boxes[from_new]])
-    return KeptClusters(place[0], place[1], better, Clusters(sizes, boxes))
+    return KeptClusters(place[0], place[1], better, PublicClusters(sizes, boxes))

@@ -15,8 +15,8 @@ from covey.errors import Aborted, Unmet
 from covey.protocols.cluster_rows import diversity, exact, guarded, insiders, leakage, paper, sites
 from covey.protocols.cluster_rows.diversity import DiversityRule
 from covey.protocols.cluster_rows.parameters import Parameters
-from covey.protocols.cluster_rows.party import Disclosures, Joint, Party, SecureBlocks
-from covey.protocols.cluster_rows.problem import Clusters, Problem
+from covey.protocols.cluster_rows.party import Disclosures, Joint, SearchParty, SecureBlocks
+from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
 from covey.protocols.protocol import Book, Figures, Pace, Result, Seat
 from covey.protocols.shared import insiders as insider
 from covey.protocols.shared import publish, rows
@@ -47,7 +47,7 @@ async def holder(seat: Seat) -> Result:
 class Classes:
     """The classes to publish: boxes that differ, their sizes, and each own record's class."""
 
-    problem: Problem
+    problem: ClusterProblem
     digest: bytes
     """The hash of the clusters that the classes are made of."""
     sizes: Longs
@@ -58,7 +58,9 @@ class Classes:
     insider_k: int | None = None
 
     @classmethod
-    def of(cls, problem: Problem, clusters: Clusters, label: Longs, leaves: list[Longs] | None = None) -> Classes:
+    def of(
+        cls, problem: ClusterProblem, clusters: PublicClusters, label: Longs, leaves: list[Longs] | None = None
+    ) -> Classes:
         """Clusters with the same box are one class to the readers of the release."""
         number, first = group([*clusters.boxes.T], len(clusters))
         sizes = np.bincount(number, weights=clusters.sizes, minlength=len(first)).astype(np.int64)
@@ -88,13 +90,13 @@ async def form_classes(joint: Joint, study: Study, table: Table, pace: Pace, boo
     pace.phase("sizes")
     book.learns(leakage.SETUP_OF_TWO if two else leakage.SETUP, **known)
     counts = await JointCounts.add_up(joint.at("meet"), study, table)
-    problem = Problem.of(study, table.trees, counts.leaves)
+    problem = ClusterProblem.of(study, table.trees, counts.leaves)
     if parameters.site_l is not None:
         book.learns(leakage.SITES, **known)
         problem = await sites.prune(joint, study, problem, table.codes, parameters.site_l)
 
     book.learns(leakage.of_search(parameters), **known)
-    party = Party(joint, problem, table.codes, pace, Disclosures())
+    party = SearchParty(joint, problem, table.codes, pace, Disclosures())
     label, clusters = await search(party, parameters, counts.records)
     label, clusters = await repair(party.at("mend"), study, table, book, label, clusters)
 
@@ -106,7 +108,7 @@ async def form_classes(joint: Joint, study: Study, table: Table, pace: Pace, boo
     return replace(classes, insider_k=reached)
 
 
-async def search(party: Party, parameters: Parameters, records: int) -> tuple[Longs, Clusters]:
+async def search(party: SearchParty, parameters: Parameters, records: int) -> tuple[Longs, PublicClusters]:
     """Each own record's cluster, and the clusters, by the study's schedule."""
     if parameters.divides:
         return await guarded.search(party, records, strict=parameters.schedule == "strict")
@@ -117,8 +119,8 @@ async def search(party: Party, parameters: Parameters, records: int) -> tuple[Lo
 
 
 async def repair(
-    party: Party, study: Study, table: Table, book: Book, label: Longs, clusters: Clusters
-) -> tuple[Longs, Clusters]:
+    party: SearchParty, study: Study, table: Table, book: Book, label: Longs, clusters: PublicClusters
+) -> tuple[Longs, PublicClusters]:
     """Merges classes until all keep l, moves records within l, and merges until all keep k_insider."""
     parameters = Parameters.of(study)
     known = leakage.numbers(parameters)
@@ -136,7 +138,7 @@ async def repair(
     return label, clusters
 
 
-async def count_disclosures(party: Party, parameters: Parameters, book: Book) -> None:
+async def count_disclosures(party: SearchParty, parameters: Parameters, book: Book) -> None:
     """Writes down how much was opened; the exact schedule adds up how often that was another's exact record."""
     disclosed = party.disclosed
     if parameters.divides:

@@ -21,7 +21,7 @@ from covey.arrays import Bits, Ints, Longs
 from covey.errors import Unmet
 from covey.protocols.cluster_rows.kernels import Children
 from covey.protocols.cluster_rows.party import Joint
-from covey.protocols.cluster_rows.problem import Clusters, Problem
+from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
 from covey.study import Study
 
 
@@ -30,7 +30,7 @@ def site_columns(study: Study) -> list[int]:
     return [place for place, column in enumerate(study.quasi) if column.site]
 
 
-def supported(problem: Problem, codes: Ints) -> Bits:
+def supported(problem: ClusterProblem, codes: Ints) -> Bits:
     """The nodes, of all columns, below which a party has a record."""
     forest = problem.forest
     bits = np.zeros(len(forest.cost), dtype=bool)
@@ -42,7 +42,7 @@ def supported(problem: Problem, codes: Ints) -> Bits:
     return bits
 
 
-async def prune(joint: Joint, study: Study, problem: Problem, codes: Ints, sites: int) -> Problem:
+async def prune(joint: Joint, study: Study, problem: ClusterProblem, codes: Ints, sites: int) -> ClusterProblem:
     """The problem in which nothing is shown that fewer than `sites` sites support. Raises Unmet where the roots are."""
     offsets = problem.forest.offsets
     nodes = np.concatenate([offsets[c] + np.arange(problem.trees[c].nodes) for c in site_columns(study)])
@@ -52,7 +52,7 @@ async def prune(joint: Joint, study: Study, problem: Problem, codes: Ints, sites
     return _lifted(problem, nodes[~fine])
 
 
-def _lifted(problem: Problem, hidden: Longs) -> Problem:
+def _lifted(problem: ClusterProblem, hidden: Longs) -> ClusterProblem:
     """The problem without these nodes and their siblings: each is lifted to the lowest node that may be shown."""
     forest = problem.forest
     ok = np.ones(len(forest.cost), dtype=bool)
@@ -70,8 +70,8 @@ def _lifted(problem: Problem, hidden: Longs) -> Problem:
 
 
 async def raise_together(
-    joint: Joint, study: Study, problem: Problem, codes: Ints, clusters: Clusters, sites: int
-) -> Clusters:
+    joint: Joint, study: Study, problem: ClusterProblem, codes: Ints, clusters: PublicClusters, sites: int
+) -> PublicClusters:
     """The clusters as they may be published: later site columns raised where a combination tells too much."""
     columns = site_columns(study)
     own = supported(problem, codes)
@@ -81,10 +81,10 @@ async def raise_together(
         both = own[chosen].all(axis=1) & own[steps]
         fine = await joint.tests.none_or_many(both.astype(np.int64), sites)
         boxes[:, columns[place]] = raised(problem, boxes[:, columns[place]], ways, fine)
-    return Clusters(clusters.sizes, boxes)
+    return PublicClusters(clusters.sizes, boxes)
 
 
-def siblings(problem: Problem, chosen: Ints, last: Ints) -> tuple[Ints, list[Mapping[int, Longs]], Ints]:
+def siblings(problem: ClusterProblem, chosen: Ints, last: Ints) -> tuple[Ints, list[Mapping[int, Longs]], Ints]:
     """The tests to make: for each cluster the children of every node above its own, with what was chosen before.
 
     Returns for each test the chosen nodes and the child; and for each cluster, by node above, the tests' numbers.
@@ -104,7 +104,7 @@ def siblings(problem: Problem, chosen: Ints, last: Ints) -> tuple[Ints, list[Map
     return tests[:, :-1], ways, tests[:, -1]
 
 
-def raised(problem: Problem, nodes: Ints, ways: list[Mapping[int, Longs]], fine: Bits) -> Ints:
+def raised(problem: ClusterProblem, nodes: Ints, ways: list[Mapping[int, Longs]], fine: Bits) -> Ints:
     """Each cluster's node, or the highest node above it of which a child is not fine."""
     shown = nodes.copy()
     for place, way in enumerate(ways):

@@ -10,7 +10,7 @@ from covey.arrays import Ints, Longs
 from covey.errors import PeerError
 from covey.protocols.cluster_rows.descent import NOTHING
 from covey.protocols.cluster_rows.kernels import close_own
-from covey.protocols.cluster_rows.problem import Clusters, Problem
+from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
 from covey.wire import Channel, Message, Vector
 
 STATE_BYTES = 1 << 20
@@ -31,12 +31,12 @@ class OwnRecords(NamedTuple):
     boxes: Ints
 
     @classmethod
-    def of(cls, problem: Problem, codes: Ints, label: Longs, clusters: int) -> OwnRecords:
+    def of(cls, problem: ClusterProblem, codes: Ints, label: Longs, clusters: int) -> OwnRecords:
         """The own records with these labels."""
         boxes = problem.clamped(close_own(problem.forest, codes, label, clusters))
         return cls(np.bincount(label, minlength=clusters).astype(np.int64), boxes)
 
-    def within(self, problem: Problem, clusters: Clusters) -> bool:
+    def within(self, problem: ClusterProblem, clusters: PublicClusters) -> bool:
         """The clusters have at least these records, and boxes above them."""
         here, trees = self.boxes != NOTHING, problem.forest
         mine, theirs = self.boxes[here], clusters.boxes[here]
@@ -44,17 +44,17 @@ class OwnRecords(NamedTuple):
         return bool(closed.all()) and bool((self.counts <= clusters.sizes).all())
 
 
-def write_state(problem: Problem, clusters: Clusters) -> State:
+def write_state(problem: ClusterProblem, clusters: PublicClusters) -> State:
     """The clusters as a message."""
     nodes = np.where(clusters.sizes[:, np.newaxis] > 0, problem.local(clusters.boxes), 0)
     return State(Vector(clusters.sizes.astype(np.uint64)), nodes.astype("<i4").tobytes())
 
 
-def _clusters_per_message(problem: Problem) -> int:
+def _clusters_per_message(problem: ClusterProblem) -> int:
     return max(1, STATE_BYTES // (8 + 4 * problem.columns))
 
 
-async def say(channel: Channel, problem: Problem, state: State) -> None:
+async def say(channel: Channel, problem: ClusterProblem, state: State) -> None:
     """Tells everyone the clusters, in as many messages as they need."""
     many, wide = _clusters_per_message(problem), 4 * problem.columns
     for first in range(0, max(1, len(state.sizes)), many):
@@ -62,7 +62,7 @@ async def say(channel: Channel, problem: Problem, state: State) -> None:
         await channel.broadcast(State(sizes, state.nodes[wide * first : wide * (first + many)]))
 
 
-async def hear(channel: Channel, mover: str, problem: Problem, clusters: int) -> State:
+async def hear(channel: Channel, mover: str, problem: ClusterProblem, clusters: int) -> State:
     """The mover's clusters, put together again; `read_state` checks how many they are."""
     messages = -(-max(1, clusters) // _clusters_per_message(problem))
     parts = [part async for part in channel.receive_stream(mover, State, messages)]
@@ -70,8 +70,14 @@ async def hear(channel: Channel, mover: str, problem: Problem, clusters: int) ->
 
 
 def read_state(
-    state: State, problem: Problem, before: Clusters, own: OwnRecords, mover: str, step: str, keep: int | None = None
-) -> Clusters:
+    state: State,
+    problem: ClusterProblem,
+    before: PublicClusters,
+    own: OwnRecords,
+    mover: str,
+    step: str,
+    keep: int | None = None,
+) -> PublicClusters:
     """The clusters that the mover tells. Raises PeerError for what no turn could have left.
 
     No cluster may lose records of this party's `own`, nor fall below `keep` records where that is given.
@@ -91,7 +97,7 @@ def read_state(
     nodes = nodes.reshape(len(before), problem.columns)
     if (nodes < 0).any() or (nodes >= [tree.nodes for tree in problem.trees]).any():
         raise lie("a node is none of its hierarchy's")
-    after = Clusters(sizes, problem.flat(nodes))
+    after = PublicClusters(sizes, problem.flat(nodes))
     if not own.within(problem, after):
         raise lie("its clusters leave out records of this party")
     shown = after.boxes[sizes > 0]

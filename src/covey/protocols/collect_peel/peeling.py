@@ -23,8 +23,8 @@ from covey.protocols.shared.peeling.nodes import list_nodes
 from covey.secure import coin
 from covey.secure.equals.counting import Counter, Groups
 from covey.secure.equals.shuffling import Shuffler
-from covey.secure.equals.supply import Supply
-from covey.secure.equals.trustees import Shares, Trustees
+from covey.secure.equals.supply import TripleSupply
+from covey.secure.equals.trustees import OpenedShares, Trustees
 from covey.wire import Channel, Chunk
 
 RESERVE = 64
@@ -70,7 +70,7 @@ class Peeling:
 
         The second answer is the places of those who stay.
         """
-        supply, count = Supply(), len(read)
+        supply, count = TripleSupply(), len(read)
         await _stock(channel.at("supply"), trustees, supply, count + layout.width + 2 + len(layout.trees) * (count + 1))
         shuffler = await Shuffler.meet(
             channel.at("meet"), trustees, supply, max(layout.width, 2 + len(parameters.watched))
@@ -202,7 +202,7 @@ class Peeling:
         return klass[sound], kept
 
 
-async def _stock(channel: Channel, trustees: Trustees, supply: Supply, count: int) -> None:
+async def _stock(channel: Channel, trustees: Trustees, supply: TripleSupply, count: int) -> None:
     for number, at in enumerate(range(0, count, BATCH)):
         await supply.make(channel.at(number), trustees, min(BATCH, count - at))
 
@@ -216,7 +216,7 @@ async def _on_polynomials(channel: Channel, trustees: Trustees, rows: Words, mas
         return np.ones(0, dtype=np.bool_)
     weights = FQ.draw(Rng(await coin.toss(channel.at("coin"))).stream("weights"), rows.shape[1])
     mine = FQ.add(np.asarray(FQ.combine(weights[np.newaxis], np.ascontiguousarray(rows.T))[0]), masks)
-    theirs = await channel.at("open").exchange_all(Shares, ScalarElements(mine))
+    theirs = await channel.at("open").exchange_all(OpenedShares, ScalarElements(mine))
     shares = {trustees.places[name]: own.words for name, own in theirs.items()} | {trustees.places[trustees.me]: mine}
     ordered = dict(sorted(shares.items()))
     enough = dict(list(ordered.items())[: trustees.degree + 1])

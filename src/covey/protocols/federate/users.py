@@ -34,7 +34,7 @@ _SEATS = 4
 
 
 @dataclass(frozen=True)
-class Axis:
+class PlacedColumn:
     """One quasi column: its leaf codes stand in order, each at a place from 0 to 1."""
 
     column: Column
@@ -42,7 +42,7 @@ class Axis:
     place: Floats
 
     @classmethod
-    def of(cls, column: Column, tree: Hierarchy) -> Axis:
+    def of(cls, column: Column, tree: Hierarchy) -> PlacedColumn:
         """Leaves are evenly spaced, numbers of an interval column by value."""
         if isinstance(column.hierarchy, Interval):
             values = [number(label) for label in tree.labels[: tree.codes]]
@@ -71,7 +71,7 @@ class OwnUsers:
 
     params: Parameters
     table: Table
-    axes: tuple[Axis, ...]
+    axes: tuple[PlacedColumn, ...]
     row: Longs
     """Each member of the population's row, or -1 for a dummy user."""
     marks: Words
@@ -99,7 +99,7 @@ class OwnUsers:
         row = np.full(len(ids), -1, dtype=np.int64)
         row[codes] = np.arange(table.rows)
         own = derive(key, "dummy users")  # not the study's hash: other parameters must not make other dummies
-        axes = tuple(Axis.of(column, tree) for column, tree in zip(table.quasi, table.trees, strict=True))
+        axes = tuple(PlacedColumn.of(column, tree) for column, tree in zip(table.quasi, table.trees, strict=True))
         return cls(params, table, axes, row, _marks(own, ids), own, _exact(params, table))
 
     @property

@@ -87,7 +87,7 @@ class Openings:
 
 
 @dataclass
-class Classes:
+class PeeledClasses:
     """The classes that were published."""
 
     node: list[int] = field(default_factory=list)

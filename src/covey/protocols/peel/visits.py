@@ -15,7 +15,7 @@ import numpy as np
 
 from covey.arrays import Bits, Longs
 from covey.crypto.field import F31
-from covey.protocols.peel.classes import Classes, FrequentTuples
+from covey.protocols.peel.classes import FrequentTuples, PeeledClasses
 from covey.protocols.peel.search import BucketTable, Finder, HeavyBuckets, astray
 from covey.secure import conjunction, threshold_test
 from covey.secure import sum as secure_sum
@@ -36,7 +36,7 @@ class Peeling:
     """One party's state of a run."""
 
     finder: Finder
-    classes: Classes = field(default_factory=Classes)
+    classes: PeeledClasses = field(default_factory=PeeledClasses)
 
     async def run(self, channel: Channel, reach: Callable[[int], None]) -> None:
         """Visits all nodes of the list, until fewer than k records remain."""

@@ -27,7 +27,7 @@ class Due(Message, tag="peel.due"):
     visits: Count
 
 
-class Masked(Chunk[bytes], tag="peel.masked"):
+class MaskedPositions(Chunk[bytes], tag="peel.masked"):
     """The sender's numbers for each position, blinded and masked: uniform but for their sum over holders."""
 
     numbers: bytes
@@ -55,7 +55,7 @@ class Layer:
 
 
 @dataclass(frozen=True)
-class Visit:
+class HolderVisit:
     """One visit as a holder brings it: the seed that all holders have, and its layers."""
 
     seed: Secret
@@ -63,7 +63,7 @@ class Visit:
 
 
 async def ask(
-    channel: Channel, params: Parameters, visits: Sequence[Visit], people: int, least: int, turn: int
+    channel: Channel, params: Parameters, visits: Sequence[HolderVisit], people: int, least: int, turn: int
 ) -> list[Groups]:
     """A holder's part: for each visit the groups of `least` or more people who are alike, in the order of people.
 
@@ -85,7 +85,7 @@ async def ask(
                 points.append(disguise.points(number))
     if channel.me == params.leader:
         await channel.send(evaluator, Due(people, len(visits)))
-    await channel.send_all(evaluator, Masked, b"".join(sent))
+    await channel.send_all(evaluator, MaskedPositions, b"".join(sent))
     if speaks:
         await channel.send_all(evaluator, Blinds, Points.join(points))
     raw = await channel.receive_all(evaluator, Alike, None)
@@ -117,7 +117,7 @@ async def answer(channel: Channel, params: Parameters, due: Due, least: int, tur
     points: list[Points] = []
 
     async def receive(holder: str) -> list[int]:
-        raw = await channel.receive_all(holder, Masked, SCALAR_BYTES * total)
+        raw = await channel.receive_all(holder, MaskedPositions, SCALAR_BYTES * total)
         if holder == params.speaker(turn):
             points.append(await channel.receive_all(holder, Blinds, total))
         try:

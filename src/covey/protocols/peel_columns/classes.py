@@ -16,7 +16,7 @@ from covey.crypto.secret import Secret
 from covey.errors import Aborted, Unmet
 from covey.hierarchy import Hierarchy
 from covey.protocols.peel_columns import asking
-from covey.protocols.peel_columns.asking import Layer, Visit
+from covey.protocols.peel_columns.asking import HolderVisit, Layer
 from covey.protocols.peel_columns.parameters import Parameters
 from covey.protocols.peel_columns.tags import visit_seed
 from covey.protocols.protocol import Figures
@@ -63,7 +63,7 @@ async def unite(
     items = np.concatenate([boxes, roots])
     seed = visit_seed(secret, "classes", channel.step)
     layer = Layer([np.ascontiguousarray(column) for column in items.T])
-    [same] = await asking.ask(channel, params, [Visit(seed, [layer])], len(items), 2, 0)
+    [same] = await asking.ask(channel, params, [HolderVisit(seed, [layer])], len(items), 2, 0)
     number = np.arange(len(items))
     for members in same:
         if (items[members] != items[members[0]]).any():

@@ -18,7 +18,7 @@ from covey.crypto.rng import Rng, Stream, derive
 from covey.crypto.secret import Secret
 from covey.measures import integer_costs
 from covey.protocols.peel_columns import tags
-from covey.protocols.peel_columns.asking import Due, Masked
+from covey.protocols.peel_columns.asking import Due, MaskedPositions
 from covey.protocols.peel_columns.classes import Classes
 from covey.protocols.peel_columns.parameters import Parameters
 from covey.study import Study
@@ -59,7 +59,7 @@ async def join(channel: Channel, params: Parameters, table: Table, secret: Secre
         noise = _below(draws.stream("noise"), scale, classes) if channel.me == params.leader else [0] * classes
         sent += [own[place] * scale + extra for place, extra in zip(orders[-1].tolist(), noise, strict=True)]
     masked = [(price + mask) % ORDER for price, mask in zip(sent, disguise.masks(0, me), strict=True)]
-    await channel.send_all(params.evaluator, Masked, tags.spelled(masked))
+    await channel.send_all(params.evaluator, MaskedPositions, tags.spelled(masked))
     raw = await channel.receive_all(params.evaluator, Cheapest, 4 * len(people))
     places = np.frombuffer(raw, dtype="<u4").astype(np.int64)
     if (places >= classes).any():
@@ -76,7 +76,7 @@ async def judge(channel: Channel, params: Parameters, people: int) -> bool:
         return False
 
     async def receive(holder: str) -> list[int]:
-        raw = await channel.receive_all(holder, Masked, SCALAR_BYTES * due.people * due.visits)
+        raw = await channel.receive_all(holder, MaskedPositions, SCALAR_BYTES * due.people * due.visits)
         try:
             return tags.read(raw)
         except ValueError as error:

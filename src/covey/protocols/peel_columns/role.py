@@ -34,7 +34,7 @@ async def holder(seat: Seat) -> Result:
     seat.pace.phase("visits", len(nodes))
     own = Secret(channel.at("visit").rng.stream("values").bytes(32))
     levels = np.ascontiguousarray(nodes[:, params.own_places(seat.party)])
-    peeling = visits.Peeling(params, mine.table, levels, secret, own)
+    peeling = visits.HolderPeeling(params, mine.table, levels, secret, own)
     await peeling.run(channel.at("visit"), seat.pace.reach)
     await agree(among.at("agree"), peeling.digest(), f"{params.evaluator!r} told it other groups than us, or it lies")
 

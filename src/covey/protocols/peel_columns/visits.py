@@ -16,7 +16,7 @@ import numpy as np
 from covey.arrays import Ints, Longs
 from covey.crypto.secret import Secret
 from covey.protocols.peel_columns import asking
-from covey.protocols.peel_columns.asking import Due, Layer, Visit
+from covey.protocols.peel_columns.asking import Due, HolderVisit, Layer
 from covey.protocols.peel_columns.parameters import Parameters
 from covey.protocols.peel_columns.tags import visit_seed
 from covey.table import Table, group
@@ -24,7 +24,7 @@ from covey.wire import Channel
 
 
 @dataclass
-class Peeling:
+class HolderPeeling:
     """A holder's state of a run: who is in which class, and its own labels of each class."""
 
     params: Parameters
@@ -68,7 +68,9 @@ class Peeling:
             window = self.levels[position : position + self.params.window]
             parts = [self._parts(levels, people) for levels in window]
             visits = [
-                Visit(visit_seed(self.secret, "node", position + place), self._layers(own, people, position + place))
+                HolderVisit(
+                    visit_seed(self.secret, "node", position + place), self._layers(own, people, position + place)
+                )
                 for place, own in enumerate(parts)
             ]
             with channel.at(turn) as at:
@@ -133,7 +135,7 @@ class Peeling:
 
 
 @dataclass
-class Evaluation:
+class EvaluatorCount:
     """The evaluator's count of what it saw."""
 
     visits: int = 0
@@ -141,9 +143,9 @@ class Evaluation:
     """Summed over visits."""
 
 
-async def evaluate(channel: Channel, params: Parameters, people: int) -> Evaluation:
+async def evaluate(channel: Channel, params: Parameters, people: int) -> EvaluatorCount:
     """The evaluator's part of all visits, until the leader says that they are over."""
-    seen, turn, most = Evaluation(), 0, Due(people, params.window)
+    seen, turn, most = EvaluatorCount(), 0, Due(people, params.window)
     while True:
         with channel.at(turn) as at:
             due = await asking.receive_due(at, params, most)

@@ -13,7 +13,7 @@ from covey.crypto.group import Points, Scalars, generator_times
 from covey.crypto.scalar_field import FQ, numbers
 from covey.errors import Aborted
 from covey.secure.equals.shuffling import Shuffler
-from covey.secure.equals.supply import Supply
+from covey.secure.equals.supply import TripleSupply
 from covey.secure.equals.trustees import Trustees
 from covey.wire import Channel, Chunk, while_sending
 
@@ -30,7 +30,7 @@ class Powers(Chunk[Points], tag="equals.powers"):
 
 
 @dataclass(frozen=True)
-class Found:
+class GroupSizes:
     """The sizes of all groups, largest first; those of the groups of which something was opened, and what."""
 
     sizes: tuple[int, ...]
@@ -43,14 +43,14 @@ class Counter:
     """A trustee's part in counting equals."""
 
     trustees: Trustees
-    supply: Supply
+    supply: TripleSupply
     shuffler: Shuffler
     batch: int = 1000
     """Products that are made at once, at least, where the stock does not suffice."""
 
     async def count(
         self, channel: Channel, rows: Words, least: int, *, admits: Admits | None = None, members: int | None = None
-    ) -> Found:
+    ) -> GroupSizes:
         """Counts equal numbers in the first column, and opens the second one of groups of `least` rows or more.
 
         With `members`, of so many rows of each such group. No trustee gives a share for a smaller group, or for one
@@ -65,7 +65,7 @@ class Counter:
         places = [place for group in large for place in group[:members]]
         shown = iter((await self.trustees.open(channel.at("open"), mixed[places, 1])).tolist() if places else [])
         sizes = sorted(map(len, groups), reverse=True)
-        return Found(tuple(sizes), [*map(len, large)], [[next(shown) for _ in group[:members]] for group in large])
+        return GroupSizes(tuple(sizes), [*map(len, large)], [[next(shown) for _ in group[:members]] for group in large])
 
     async def groups(self, channel: Channel, shares: Words, among: Sequence[Sequence[int]] | None = None) -> Groups:
         """The groups of equal numbers; `among` are sets of places, each with a secret of its own."""
@@ -111,11 +111,11 @@ class Counter:
             await self.supply.make(channel, self.trustees, max(count, self.batch))
 
 
-def ideal(rows: Sequence[tuple[int, int]], least: int) -> Found:
+def ideal(rows: Sequence[tuple[int, int]], least: int) -> GroupSizes:
     """Returns a trusted party's answer about rows of a number and of what is opened of large groups."""
     groups: dict[int, list[int]] = {}
     for number, shown in rows:
         groups.setdefault(number, []).append(shown)
     sizes = sorted((len(group) for group in groups.values()), reverse=True)
     large = sorted(sorted(group) for group in groups.values() if len(group) >= least)
-    return Found(tuple(sizes), [*map(len, large)], large)
+    return GroupSizes(tuple(sizes), [*map(len, large)], large)

@@ -19,7 +19,7 @@ from covey.crypto.scalar_field import FQ, ScalarElements, numbers
 from covey.crypto.secret import Secret
 from covey.errors import Aborted
 from covey.secure import coin, shares
-from covey.secure.equals.supply import Dealt, Supply
+from covey.secure.equals.supply import TripleShares, TripleSupply
 from covey.secure.equals.trustees import Trustees
 from covey.wire import Bytes32, Channel, Chunk, Message, gather
 
@@ -46,7 +46,7 @@ class Shuffler:
     """Our shares of the checksum's weights, as many as the widest rows have columns."""
 
     @classmethod
-    async def meet(cls, channel: Channel, trustees: Trustees, supply: Supply, width: int) -> Shuffler:
+    async def meet(cls, channel: Channel, trustees: Trustees, supply: TripleSupply, width: int) -> Shuffler:
         """Agrees on everything, once. The first of each group draws its seed."""
         at = channel.at("groups")
 
@@ -71,7 +71,7 @@ class Shuffler:
         width = rows.shape[1]
         local = self._checksum(rows, width)
         dealing = trustees.dealing(channel.at("sum"), "checksum")
-        checksum = await shares.reduce(channel.at("sum"), Dealt, ScalarElements, dealing, local)
+        checksum = await shares.reduce(channel.at("sum"), TripleShares, ScalarElements, dealing, local)
         mixed = await self._pass_all(channel, trustees, np.column_stack([rows, checksum]))
         await self._check(channel.at("check"), mixed, width)
         return mixed[:, :width]
@@ -118,7 +118,7 @@ class Shuffler:
         total = numbers([int((drawn * wrong).sum()) % FQ.prime])
         streams = {peer: Rng(seed).stream("mask") for peer, seed in channel.pairwise_seeds().items()}
         mine = shares.summand(channel, total, streams, FQ)
-        if (await shares.open_total(channel.at("open"), Dealt, ScalarElements, mine))[0]:
+        if (await shares.open_total(channel.at("open"), TripleShares, ScalarElements, mine))[0]:
             raise Aborted(
                 "the rows after a shuffle are not those before it: a trustee did not keep to the protocol; nothing "
                 "more is opened",

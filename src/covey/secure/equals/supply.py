@@ -20,7 +20,7 @@ from covey.secure.equals.trustees import Trustees
 from covey.wire import Channel, Chunk
 
 
-class Dealt(Chunk[ScalarElements], tag="equals.dealt"):
+class TripleShares(Chunk[ScalarElements], tag="equals.dealt"):
     """Shares of random numbers, or of products, that the sender deals."""
 
     values: ScalarElements
@@ -47,7 +47,7 @@ class Triples:
         return Triples(*(np.concatenate(pair) for pair in pairs))
 
 
-class Supply:
+class TripleSupply:
     """A stock of triples. What was taken is gone, whatever became of it."""
 
     def __init__(self) -> None:
@@ -85,10 +85,14 @@ async def _multiply(channel: Channel, trustees: Trustees, count: int) -> Triples
     """Random numbers, dealt by everyone and added up, and their products."""
     rounds = [(trustees.dealing(channel, label, last=label == "b"), label) for label in "ab"]
     dealt = [(each, *each.deal_random(count, channel.rng.stream("own", label))) for each, label in rounds]
-    first, second = [shares.total(parts, FQ) for parts in await shares.hand_out(channel, Dealt, ScalarElements, dealt)]
+    first, second = [
+        shares.total(parts, FQ) for parts in await shares.hand_out(channel, TripleShares, ScalarElements, dealt)
+    ]
     dealing = trustees.dealing(channel, "product")
     product = FQ.multiply(first, second)
-    return Triples(first, second, await shares.reduce(channel.at("product"), Dealt, ScalarElements, dealing, product))
+    return Triples(
+        first, second, await shares.reduce(channel.at("product"), TripleShares, ScalarElements, dealing, product)
+    )
 
 
 async def _compare(channel: Channel, trustees: Trustees, kept: Triples, spent: Triples) -> None:

@@ -22,7 +22,7 @@ from covey.wire import Channel, Chunk
 FEWEST, MOST = 3, 5
 
 
-class Shares(Chunk[ScalarElements], tag="equals.shares"):
+class OpenedShares(Chunk[ScalarElements], tag="equals.shares"):
     """The sender's shares of what is opened."""
 
     values: ScalarElements
@@ -79,7 +79,7 @@ class Trustees:
 
     async def open(self, channel: Channel, mine: Words) -> Words:
         """The numbers behind shares of degree t. Raises PeerError for whoever gave a false one, if that can be told."""
-        theirs = await channel.exchange_all(Shares, ScalarElements(mine))
+        theirs = await channel.exchange_all(OpenedShares, ScalarElements(mine))
         shares = {self.places[name]: own.words for name, own in theirs.items()} | {self.places[self.me]: mine}
         shares = dict(sorted(shares.items()))
 

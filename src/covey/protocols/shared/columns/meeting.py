@@ -22,7 +22,7 @@ MEETING = (
 MET = Leakage(everyone=("that all holders of columns have {common} records in common",), about=TOTALS)
 
 
-class Complete(Message, tag="columns.complete"):
+class HasAllIds(Message, tag="columns.complete"):
     """True if every holder has all of the sender's ids."""
 
     complete: bool
@@ -119,7 +119,7 @@ def keys_of(table: Table, where: str) -> list[str]:
 
 async def _require_all(channel: Channel, complete: bool) -> None:
     answers = {channel.me: complete}
-    answers.update({name: answer.complete for name, answer in (await channel.exchange(Complete(complete))).items()})
+    answers.update({name: answer.complete for name, answer in (await channel.exchange(HasAllIds(complete))).items()})
     require_all(answers)
 
 

@@ -26,13 +26,13 @@ from covey.wire import Channel, Chunk, Count, Message, gather
 _LARGE = 1 << 32
 
 
-class Numbers(Chunk[bytes], tag="cluster.said"):
+class DecidedNumbers(Chunk[bytes], tag="cluster.said"):
     """Numbers that the sender decided on: one byte each, or four where they may be larger."""
 
     numbers: bytes
 
 
-class Announced(Message, tag="cluster.announced"):
+class PartCounts(Message, tag="cluster.announced"):
     """The number of classes, and of distinct exact rows that the sender shows."""
 
     classes: Count
@@ -80,7 +80,7 @@ async def exchange(
 
 async def show(channel: Channel, to: str, part: Contribution) -> None:
     """Shows our part to one party."""
-    await channel.send(to, Announced(len(part.nodes), len(part.entries)))
+    await channel.send(to, PartCounts(len(part.nodes), len(part.entries)))
     if part.sizes is not None:
         await send_numbers(channel, to, part.sizes, _LARGE)
     await send_numbers(channel, to, part.nodes.ravel().astype(np.int64), _LARGE)
@@ -96,7 +96,7 @@ async def receive_contribution(
     def refused(reason: str) -> PeerError:
         return channel.refusal(holder, reason)
 
-    announced = await channel.receive(holder, Announced)
+    announced = await channel.receive(holder, PartCounts)
     exact, quasi = exact_columns(study, holder), quasi_columns(study, holder)
     if announced.classes != classes or announced.distinct > (rows if exact else 0):
         raise refused(f"it announces {announced.classes} classes of {announced.distinct} exact rows")
@@ -144,13 +144,13 @@ def own_loss(table: Table, nodes: Ints, sizes: Longs) -> tuple[float, int]:
 
 async def send_numbers(channel: Channel, to: str, numbers: Longs, bound: int) -> None:
     """Sends numbers below a bound."""
-    await channel.send_all(to, Numbers, numbers.astype(_kind(bound)).tobytes())
+    await channel.send_all(to, DecidedNumbers, numbers.astype(_kind(bound)).tobytes())
 
 
 async def receive_numbers(channel: Channel, sender: str, due: int, bound: int) -> Longs:
     """Receives `due` numbers below a bound. Raises PeerError for anything else."""
     kind = _kind(bound)
-    raw = await channel.receive_all(sender, Numbers, due * np.dtype(kind).itemsize)
+    raw = await channel.receive_all(sender, DecidedNumbers, due * np.dtype(kind).itemsize)
     numbers = np.frombuffer(raw, dtype=kind).astype(np.int64)
     if len(numbers) and int(numbers.max()) >= bound:
         raise channel.refusal(sender, f"a number of {bound} or more")
