@@ -9,6 +9,7 @@ BENCHMARKS = {
     "anonymize": "algorithms_adult",
     "growth": "algorithms_growth",
     "verify": "verify",
+    "evaluation": "evaluation",
     "blocks_group": "blocks_group",
     "blocks_sharing": "blocks_sharing",
     "wire": "wire",

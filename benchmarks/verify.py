@@ -1,4 +1,4 @@
-"""`covey verify` and `covey check` on 1,000,000 rows of 10 columns: seconds and peak memory, each in a process alone.
+"""`covey check`, `verify` and `evaluate` on 1,000,000 rows of 10 columns: seconds and peak memory, each in a process alone.
 
 The aim is under 10 s and 2 GB on two cores. The table is synthetic and seeded; its release takes every quasi column
 some levels up and suppresses the rows of classes that are still smaller than k.
@@ -74,7 +74,10 @@ def run(arguments: list[str]) -> None:
             "covey check": ["check", study, "--data", original],
             "covey verify": ["verify", release, "--study", study],
             "covey verify --original": ["verify", release, "--study", study, "--original", original],
-        }.items():
+            "covey evaluate --original": [
+                "evaluate", release, "--study", study, "--original", original, "--population", "0.1",
+            ],
+        }.items():  # fmt: skip
             code, seconds, megabytes = _measure(call)
             print(f"{title:<34}{code:>5}{seconds:>10.1f}{megabytes:>10,.0f}", flush=True)
 
