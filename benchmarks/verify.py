@@ -1,6 +1,7 @@
-"""`covey check`, `verify` and `evaluate` on 1,000,000 rows of 10 columns: seconds and peak memory, each in a process alone.
+"""`covey check`, `verify` and `evaluate` on 1,000,000 rows of 10 columns: seconds and peak memory.
 
-The aim is under 10 s and 2 GB on two cores. The table is synthetic and seeded; its release takes every quasi column
+Each runs in a process alone; the aim is under 10 s and 2 GB on two cores, a minute for evaluating. The table is
+synthetic and seeded; its release takes every quasi column
 some levels up and suppresses the rows of classes that are still smaller than k.
 """
 

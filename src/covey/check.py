@@ -5,7 +5,9 @@ Everything is computed on the owner's machine and shown to the owner only.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -13,10 +15,12 @@ from covey import table
 from covey.cells import spell
 from covey.errors import InputError
 from covey.hierarchy import Interval
+from covey.identifiers import suspected
 from covey.schema import Column, Role
 from covey.sources import Source
 from covey.study import Study, insiders
 
+_MOST_SETS = 120  # columns and pairs that are looked at
 NEARLY_UNIQUE = 0.5  # a plain column identifies if this part of its rows, or more, have a value of their own
 
 
@@ -44,6 +48,15 @@ class OriginalRisk:
 
 
 @dataclass(frozen=True)
+class Separation:
+    """The power of some columns to tell records apart (Motwani and Xu 2007)."""
+
+    columns: tuple[str, ...]
+    distinctness: float  # different tuples, as a part of the records
+    separation: float  # pairs of records that differ, as a part of all pairs
+
+
+@dataclass(frozen=True)
 class Fitness:
     """The result of a check."""
 
@@ -55,6 +68,7 @@ class Fitness:
     risk: OriginalRisk | None
     notes: tuple[str, ...]
     problem: str | None = None  # of the table as a whole
+    separating: tuple[Separation, ...] = ()  # columns and pairs that a stranger may know, the most distinct first
 
     @property
     def fit(self) -> bool:
@@ -87,6 +101,7 @@ def check(study: Study, source: Source, party: str | None = None) -> Fitness:
         risk=_risk(reading, study.privacy.k, keep),
         notes=_notes(study, int(keep.sum()), whole=party is None),
         problem=None if party is None else _too_many(study, int(keep.sum())),
+        separating=_separating(reading, keep),
     )
 
 
@@ -113,7 +128,19 @@ def _column(reading: table.Reading, column: Column, k: int) -> ColumnFit:
         unknown=dict(sorted(unknown.items(), key=lambda item: (-item[1], item[0]))),
         unique=unique,
         problem=_problem(column, reading.rows, unknown, int(lacking.sum()), unique, int(present.max(initial=0)))
-        or _exact_ends(column, table.exact_ends(reading, column, k), k),
+        or _exact_ends(column, table.exact_ends(reading, column, k), k)
+        or _identifier(column, reading.labels[column.name]),
+    )
+
+
+def _identifier(column: Column, labels: Sequence[str]) -> str | None:
+    """A column that is published as it is must not look like an identifier."""
+    exact = column.role in (Role.PLAIN, Role.SENSITIVE)
+    if not exact or column.identifies is not None or (kind := suspected(column.name, labels)) is None:
+        return None
+    return (
+        f"it looks like {kind}, which HIPAA's Safe Harbor counts as identifiers, and is published as it is; "
+        "make it an identifier, or say identifies = false"
     )
 
 
@@ -157,6 +184,20 @@ def _risk(reading: table.Reading, k: int, keep: np.ndarray[tuple[int], np.dtype[
         below_k=int(sizes[sizes < k].sum()),
         highest=1.0 / int(sizes.min()),
     )
+
+
+def _separating(reading: table.Reading, keep: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> tuple[Separation, ...]:
+    """Single columns and pairs of them, quasi and plain."""
+    rows = int(keep.sum())
+    known = [column.name for column in reading.columns if column.role in (Role.QUASI, Role.PLAIN)]
+    chosen = [*((name,) for name in known), *combinations(known, 2)] if rows > 1 else []
+    found = []
+    for names in chosen[:_MOST_SETS]:
+        groups, first = table.group([reading.codes[name][keep] for name in names], rows)
+        sizes = np.bincount(groups, minlength=len(first)).astype(np.float64)
+        alike = float((sizes * (sizes - 1)).sum())
+        found.append(Separation(names, len(first) / rows, 1 - alike / (rows * (rows - 1))))
+    return tuple(sorted(found, key=lambda each: (-each.distinctness, each.columns)))
 
 
 def _notes(study: Study, rows: int, *, whole: bool) -> tuple[str, ...]:

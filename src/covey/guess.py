@@ -17,6 +17,7 @@ from covey import cells
 from covey.errors import InputError
 from covey.files import write_atomically
 from covey.hierarchy import Hierarchy, public_step, write
+from covey.identifiers import suspected
 from covey.plain import slug, toml_key, toml_string
 from covey.schema import Role
 from covey.sources import Source, connect
@@ -87,6 +88,8 @@ def guess(column: ColumnValues) -> Guess:
         return Guess(name, Role.IDENTIFIER, None, "almost every row has a value of its own")
     if _IDENTIFIER.search(name):
         return Guess(name, Role.IDENTIFIER, None, "its name is one that identifiers have")
+    if (kind := suspected(name, column.values)) is not None:
+        return Guess(name, Role.IDENTIFIER, None, f"it looks like {kind}, which HIPAA's Safe Harbor has removed")
     if _SENSITIVE.search(name):
         return Guess(name, Role.SENSITIVE, None, "its name is one that sensitive columns have")
     if _is_date(column):

@@ -24,7 +24,7 @@ Tree = Mapping[str, str]
 """Each module's source, by its path below src/covey without its ending."""
 
 FLOORS: tuple[frozenset[str], ...] = (
-    frozenset({"arrays", "cells", "compiled", "errors", "option", "plain", "sizes", "version"}),
+    frozenset({"arrays", "cells", "compiled", "errors", "identifiers", "option", "plain", "sizes", "version"}),
     frozenset({"crypto", "doctor", "files", "hierarchy", "samples"}),
     frozenset({"measures", "schema", "sources", "summary", "wire"}),
     frozenset({"guess", "secure", "study"}),

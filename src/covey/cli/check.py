@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from covey.check import Fitness
 
 _SHOWN = 20
+_SEPARATING_SHOWN = 3
 
 
 def check(
@@ -71,6 +72,14 @@ def _render(fitness: Fitness, k: int) -> None:
             f"\nbefore anonymization {risk.unique:,} records are unique in their quasi columns and {risk.below_k:,} "
             f"share them with fewer than {k}; the most exposed one is singled out with probability {risk.highest:.2g}"
         )
+    if fitness.separating:
+        rows_ = [
+            (" and ".join(each.columns), f"{each.distinctness:.1%}", f"{each.separation:.2%}")
+            for each in fitness.separating[:_SEPARATING_SHOWN]
+        ]
+        headings = ("columns that tell records apart", "distinct", "pairs told apart")
+        shown.print()
+        shown.print(table(headings, rows_, right=headings[1:]))
     if fitness.ignored:
         shown.print(f"\nnot in the study, never read: {', '.join(fitness.ignored)}", markup=False)
     for note in fitness.notes:

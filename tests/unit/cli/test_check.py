@@ -221,3 +221,22 @@ def test_values_that_are_all_steps_need_a_larger_step(covey: Covey, tmp_path: Pa
     lay(tmp_path, BILLS.format(more="range = [0, 100]"))  # the step is then 5
     data.write_text(rows)
     assert covey("check", study, "--data", data).code == 0
+
+
+def test_a_column_of_addresses_is_no_sensitive_column(covey: Covey, tmp_path: Path) -> None:
+    study = tmp_path / "study.toml"
+    study.write_text(
+        '[study]\nname = "s"\n[privacy]\nk = 2\n[columns.age]\nrole = "quasi"\nhierarchy = "flat"\n'
+        '[columns.contact]\nrole = "sensitive"\n'
+    )
+    data = tmp_path / "rows.csv"
+    data.write_text("age,contact\n" + "".join(f"{30 + i % 3},p{i % 4}@example.org\n" for i in range(12)))
+    ended = covey("check", study, "--data", data)
+    assert ended.code == 1
+    assert "looks like e-mail addresses" in ended.err
+    found = json.loads(covey("check", study, "--data", data, "--json").out)
+    assert found["separating"][0] == {
+        "columns": ["age"],
+        "distinctness": 0.25,
+        "separation": pytest.approx(1 - 36 / 132),
+    }
