@@ -1,8 +1,10 @@
-"""`cluster` on Adult with its columns split: loss, time, rounds and bytes, with the pivot and with an evaluator.
+"""`cluster` and `peel` on Adult with its columns split: loss, time, rounds and bytes, with a pivot or an evaluator.
 
 `python -m benchmarks columns` runs the parties as processes over TLS on loopback. Set COVEY_BENCH_COLUMNS to choose: a
-list like `pivot:10:2,evaluator:50:3` of form, k and holders (`exact` for the paper's algorithm on the whole table).
-COVEY_BENCH_LATENCY=30ms slows every line. COVEY_BENCH_ROWS takes a part of the table, drawn once.
+list like `pivot:10:2,evaluator:50:3,peel:10:3` of form, k and holders (`exact` for the paper's algorithm on the whole
+table, `peel` for `peel` with one generalization at a time, `peel16` with sixteen). A run of `peel` is compared with the
+trusted party's release, and with that of `peel` where rows are split. COVEY_BENCH_LATENCY=30ms slows every line.
+COVEY_BENCH_ROWS takes a part of the table, drawn once; more than there are are resampled.
 
 `COVEY_BENCH_COLUMNS=beside:10,beside:50 python -m benchmarks columns` puts `generalize` on the same split in two, in
 the clear (tests hold runs equal to that): losses only.
@@ -14,8 +16,9 @@ Algorithm 4 would take: one secure sum, 2m messages one after the other, for eac
 from __future__ import annotations
 
 import os
+import resource
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,10 +27,12 @@ import pyarrow as pa
 
 from benchmarks import _adult
 from benchmarks._adult import QUASI
-from benchmarks._measuring import Row, keep, over_tls
+from benchmarks._measuring import Row, TlsRun, keep, over_tls, peak_megabytes
+from benchmarks._measuring import load as load_average
 from covey.bench.dataset import load
 from covey.party.simulate.deal import deal
 from covey.protocols import of_study
+from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
 from covey.wire import parse_latency
 
@@ -45,7 +50,7 @@ BESIDE = {
 }
 """The protocols on the same split, and their options."""
 KEYS = ("form", "k", "holders", "latency", "rows")
-DEFAULT = ",".join(f"{form}:{k}:{m}" for k in (10, 50) for m in (2, 3, 4) for form in ("pivot", "evaluator"))
+DEFAULT = ",".join(f"{form}:{k}:{m}" for k in (10, 50) for m in (2, 3, 4) for form in ("pivot", "evaluator", "peel"))
 
 
 @dataclass(frozen=True)
@@ -61,16 +66,23 @@ class Run:
         form, k, holders = text.split(":")
         return cls(form, int(k), int(holders))
 
+    @property
+    def peels(self) -> bool:
+        """True for a run of `peel`."""
+        return self.form.startswith("peel")
+
     def study(self, folder: Path) -> Study:
         """Adult with this run's parameters, in a folder of its own; the first holder has the salary too."""
         parties = "".join(
             f"[parties.p{place}]\ncolumns = {[*own, *(['salary-class'] if not place else [])]}\n"
             for place, own in enumerate(SPLITS[self.holders])
         )
-        if self.form == "evaluator":
+        if self.form == "evaluator" or self.peels:
             parties += '[parties.judge]\nrole = "evaluator"\n'
         schedule = "exact" if self.form == "exact" else "guarded"
         head = _adult.head("cluster", "vertical", self.k, f'schedule = "{schedule}"')
+        if self.peels:
+            head = _adult.head("peel", "vertical", self.k, f"window = {self.form.removeprefix('peel') or 1}")
         key = '[columns.id]\nrole = "key"\n'
         return _adult.save_study(head + key + _adult.quasi_columns() + _adult.SALARY + parties, folder)
 
@@ -78,21 +90,48 @@ class Run:
         """Runs the parties and shortens the summary."""
         with tempfile.TemporaryDirectory(prefix="covey-bench-") as folder:
             study = self.study(Path(folder, "study"))
-            done = over_tls(study, deal(study, people(rows)), Path(folder, "run"), latency)
+            data = deal(study, people(rows))
+            done = over_tls(study, data, Path(folder, "run"), latency)
+        if self.peels:
+            return {**self.described(latency, done), **self.compared(study, data, done)}
         calls = SWEEPS * int(str(done.summary["rows"]))
         phases = done.summary.get("phases", [])
         return {
-            "form": self.form, "k": self.k, "holders": self.holders, "latency": latency, "lm": done.lm, "calls": calls,
+            **self.described(latency, done), "calls": calls,
             "calls : rounds": calls // int(str(done.summary["rounds"])),
-            **done.figures("rows", "k_reached", "classes", "seconds", "rounds", "messages", "bytes"),
             "phases": {each["name"]: each["seconds"] for each in phases},  # type: ignore[attr-defined]
+        }  # fmt: skip
+
+    def described(self, latency: float, done: TlsRun) -> Row:
+        """What any run has."""
+        figures = done.figures("rows", "k_reached", "classes", "seconds", "rounds", "messages", "bytes")
+        return {"form": self.form, "k": self.k, "holders": self.holders, "latency": latency, "lm": done.lm, **figures}
+
+    def compared(self, study: Study, data: Mapping[str, pa.Table], done: TlsRun) -> Row:
+        """A run of `peel` beside the trusted party's release, and beside that of rows split."""
+        ideal = of_study(study).ideal(study, load(study, data)).release
+        text = _adult.head("peel", "horizontal", self.k) + _adult.quasi_columns() + _adult.SALARY + _adult.parties(3)
+        rows = Study.parse(text, _adult.FOLDER)
+        joined = data["p0"]
+        for name in sorted(data)[1:]:
+            joined = joined.join(data[name], "id")
+        other = of_study(rows).ideal(rows, load(rows, deal(rows, joined.drop_columns(["id"])))).release
+        sent = done.summary["per_party"]
+        megabytes = {name: round(each["bytes"] / 1e6, 1) for name, each in sent.items()}  # type: ignore[attr-defined]
+        return {
+            "as the trusted party's": ideal is not None and canonical_csv(arrange(ideal)) == done.release,
+            "as with rows split": other is not None and canonical_csv(arrange(other)) == done.release,
+            "MB sent by each": megabytes, "CPU s, all parties": round(done.cpu, 1),
+            "MB of memory, the largest party": peak_megabytes(resource.RUSAGE_CHILDREN), "load after": load_average(),
         }  # fmt: skip
 
 
 def people(rows: int | None) -> pa.Table:
     """Adult with a running number as the key; a part of the table if so many rows are asked for."""
     table = _adult.people()
-    if rows is not None:
+    if rows is not None and rows > table.num_rows:
+        table = _adult.resampled(table, rows)
+    elif rows is not None:
         table = table.take(pa.array(np.random.default_rng(0).permutation(table.num_rows)[:rows]))
     return table.append_column("id", pa.array([f"{number:06d}" for number in range(table.num_rows)]))
 

@@ -129,9 +129,7 @@ async def answer(channel: Channel, params: Parameters, due: Due, least: int, tur
     try:
         answers = judged(params, tags.add_up(parts), points[0], due, least, layers)
     except ValueError:
-        raise channel.refusal(
-            params.leader, "a sum of all holders' numbers is zero, which chance never makes"
-        ) from None
+        raise channel.refusal(params.leader, "all holders' numbers add up to zero, which chance never does") from None
     raw = groups.pack(answers)
     await gather(*(channel.send_all(holder, Alike, raw) for holder in params.holders))
 
