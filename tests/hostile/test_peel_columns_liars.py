@@ -157,14 +157,14 @@ def test_a_holder_that_swaps_its_own_people_is_believed_as_if_it_had_such_a_tabl
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A holder that lies about its own values changes the classes: no protocol can tell that from another table."""
-    parts = visits.Peeling._parts
+    parts = visits.HolderPeeling._parts
 
-    def other(peeling: visits.Peeling, levels: Ints, people: Longs) -> list[Ints]:
+    def other(peeling: visits.HolderPeeling, levels: Ints, people: Longs) -> list[Ints]:
         own = parts(peeling, levels, people)
         first = next(iter(peeling.table.quasi), None)
         return [part[::-1].copy() for part in own] if first is not None and first.name == "income" else own
 
-    monkeypatch.setattr(visits.Peeling, "_parts", other)
+    monkeypatch.setattr(visits.HolderPeeling, "_parts", other)
     tried = trial()
     ends = run(tried)
     assert all(end.error is None for end in ends.values())
@@ -190,7 +190,7 @@ def test_numbers_that_none_can_be_are_refused(numbers: bytes, reason: str) -> No
             return None
         if channel.me == params.leader:
             await at.send(params.evaluator, Due(2, 1))
-        await at.send(params.evaluator, asking.Masked(numbers if channel.me == params.leader else bytes(64)))
+        await at.send(params.evaluator, asking.MaskedPositions(numbers if channel.me == params.leader else bytes(64)))
         if channel.me == params.leader:
             drawn = generator_times(Scalars.of([2, 3]))
             await at.send(params.evaluator, asking.Blinds(drawn))

@@ -21,7 +21,7 @@ from covey.protocols import find, named, of_study
 from covey.protocols.peel_columns import leftover, tags
 from covey.protocols.peel_columns.diversity import Rule
 from covey.protocols.peel_columns.parameters import Parameters
-from covey.protocols.peel_columns.visits import Peeling
+from covey.protocols.peel_columns.visits import HolderPeeling
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
 
@@ -110,13 +110,13 @@ def test_it_is_the_release_of_rows_split(split: Mapping[str, Sequence[str]], pri
 
 def test_windows_publish_the_same_and_count_what_they_name_besides(monkeypatch: pytest.MonkeyPatch) -> None:
     people, seen = draw_people(stream_of(6, "windows"), 80), []
-    digest = Peeling.digest
+    digest = HolderPeeling.digest
 
-    def heard(peeling: Peeling) -> bytes:
+    def heard(peeling: HolderPeeling) -> bytes:
         seen.append((peeling.params.window, peeling.unpublished, len(peeling.boxes)))
         return digest(peeling)
 
-    monkeypatch.setattr(Peeling, "digest", heard)
+    monkeypatch.setattr(HolderPeeling, "digest", heard)
     one, many = study_of(THREE), study_of(THREE, options="window = 50")
     assert released(one, people) == released(many, people)
     assert len({classes for _, _, classes in seen}) == 1
