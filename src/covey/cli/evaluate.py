@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from covey.evaluation.findings import Evaluation, InPopulation, Linkage, Uniques, Use
 
 _PAIRS_SHOWN = 5
-FILE = "evaluation.json"
 
 
 def evaluate(
@@ -42,7 +41,11 @@ def evaluate(
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Draws other queries and people.")] = 0,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help=f"Also write {FILE} into this folder; `covey report` shows it."),
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="Also write evaluation.json into this folder, for `covey report --data`.",
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -50,6 +53,7 @@ def evaluate(
 
     Example: covey evaluate out/release.csv --study study.toml --original clinic.csv --target diagnosis
     """
+    from covey.evaluation import FILE
     from covey.evaluation import evaluate as measure
     from covey.files import PRIVATE, write_atomically
     from covey.study import Study

@@ -14,7 +14,7 @@ findings       the figures, as one structure
 Everything is computed where the original rows are; only figures leave.
 """
 
-from covey.evaluation.findings import Evaluation
+from covey.evaluation.findings import FILE, Evaluation
 from covey.evaluation.questions import evaluate
 
-__all__ = ["Evaluation", "evaluate"]
+__all__ = ["FILE", "Evaluation", "evaluate"]

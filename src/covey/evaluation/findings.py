@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+FILE = "evaluation.json"
+
 
 class QueryErrors(msgspec.Struct, frozen=True):
     """Relative errors of COUNT queries over so many columns that are true for about this part of the rows."""

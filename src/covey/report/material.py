@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from covey.evaluation import Evaluation
 from covey.secure.declare import Fact, facts
 from covey.sources import Data
 from covey.study import Study
@@ -70,3 +71,5 @@ class Material:
     signatures: Signatures | None = None
     facts: Sequence[Fact] = ()
     """Every fact that the run taught, where there is no ledger of one party."""
+    evaluation: Evaluation | None = None
+    """What the release is good for and how exposed people are; it tells of the original."""

@@ -12,6 +12,7 @@ from covey.report import pictures
 from covey.report.charts import PATTERNS, CurvePoint
 from covey.report.checking import checking
 from covey.report.distribution import compare
+from covey.report.evaluated import evaluated
 from covey.report.findings import ReleaseFindings, examine, risk_before
 from covey.report.learned import learned
 from covey.report.markup import Markup, join, listed, prose, tag
@@ -46,6 +47,8 @@ def render(material: Material, verdict: Verdict | None = None) -> str:
         parts.append(tag("p", prose(_CAUTION), class_="caution"))
     if findings is not None and summary is not None:
         parts += _pictures(material, summary, findings)
+    if material.evaluation is not None:
+        parts += evaluated(material.evaluation)
     if summary is not None:
         parts.append(pictures.cost(summary))
     parts += [learned(material), checking(material, findings)]

@@ -249,3 +249,16 @@ def test_a_folder_without_a_run_and_a_damaged_file_are_named(tmp_path: Path) -> 
     (tmp_path / "summary.json").write_text('{"rows": "many"}')
     with pytest.raises(InputError, match=r"summary\.json: is damaged"):
         write(tmp_path)
+
+
+def test_an_evaluation_is_shown_to_the_owner_of_the_data_alone(clinic: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(clinic / "out", tmp_path / "out")
+    study = library.Study.load(clinic / "study.toml")
+    found = library.evaluate(folder / "release.csv", study, clinic / "few.csv", population=0.1)
+    (folder / "evaluation.json").write_text(found.to_json())
+    page = words(write(folder, data=str(clinic / "few.csv")).read_text())
+    assert found.useful in page
+    assert found.exposed in page
+    assert "What it is good for" not in words(write(folder).read_text())
+    (folder / "evaluation.json").write_text(found.to_json().replace(study.study_hash, "0" * 64))
+    assert found.useful not in words(write(folder, data=str(clinic / "few.csv")).read_text())

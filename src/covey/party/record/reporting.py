@@ -7,6 +7,8 @@ from pathlib import Path
 
 from covey import report
 from covey.errors import InputError
+from covey.evaluation import FILE as EVALUATION
+from covey.evaluation import Evaluation
 from covey.files import PRIVATE, SHARED, read_json, write_atomically
 from covey.party.record.names import LEDGER, STUDY
 from covey.party.record.signatures import release_digest, signatures_in
@@ -32,7 +34,8 @@ def write(folder: Path, *, data: str | None = None, study: Study | None = None, 
     """
     material = gather(folder, study=study, release=release)
     if data is not None:
-        material = replace(material, records=_records(folder, material, data))
+        records = _records(folder, material, data)
+        material = replace(material, records=records, evaluation=_evaluation(folder, material))
     path = folder / report.FILE
     write_atomically(path, report.render(material).encode(), SHARED if data is None else PRIVATE)
     return path
@@ -54,6 +57,15 @@ def gather(folder: Path, *, study: Study | None = None, release: Data | None = N
     counts = study is not None and study.protocol in names() and named(study.protocol)[0].release == "counts"
     told = facts_of(folder, summary) if ledger is None else ()
     return Material(summary, ledger, study, release, counts, altered, signatures=signed, facts=told)
+
+
+def _evaluation(folder: Path, material: Material) -> Evaluation | None:
+    """The evaluation in the folder, if it is of this release."""
+    found = read_json(folder / EVALUATION, Evaluation)
+    if found is None or material.study is None or material.summary is None:
+        return None
+    is_of_this = found.study_hash == material.study.study_hash and found.rows == material.summary.rows
+    return found if is_of_this else None
 
 
 def facts_of(folder: Path, summary: Summary | None) -> list[Fact]:
