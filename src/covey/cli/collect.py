@@ -18,14 +18,16 @@ if TYPE_CHECKING:
     from covey.party.collection.home import Home
     from covey.study import Study
 
-app = typer.Typer(no_args_is_help=True, help="Collect rows from people: invite, serve, respond, status.")
+app = typer.Typer(
+    no_args_is_help=True, help="Collect rows from people: invite, serve, respond, trustee, receipt, status."
+)
 
 _STUDY = typer.Argument(metavar="STUDY", help="The study file, with the collector's address and certificate.")
 
 
 @app.callback()
 def root() -> None:
-    """Collect rows from people: invite, serve, respond, status."""
+    """Collect rows from people: invite, serve, respond, trustee, receipt, status."""
 
 
 @app.command()
@@ -142,12 +144,14 @@ def respond(
         bool, typer.Option("--leave", help="Do what is due now, then stop; run the command again later.")
     ] = False,
 ) -> None:
-    """Takes part in a collection: asks you, shows what leaves this machine, asks for consent, and stays on.
+    """Takes part in a collection: asks you, shows what leaves this machine, asks for consent, and sends your answer.
 
-    Ctrl-C is harmless: the same command goes on.
+    Ctrl-C is harmless: the same command goes on. With method = "curve" it stays on until the release is made.
 
     Example: covey collect respond study.toml --invite covey-…
     """
+    from covey.party.collection.delivering import Delivery
+    from covey.party.collection.eligibility import by_peeling
     from covey.party.collection.responding import outcome, prepare, seated
     from covey.party.collection.responding import respond as take_part
 
@@ -157,8 +161,64 @@ def respond(
         typer.echo(f"You have taken part already. {receipt['sentence']}")
         return
     _answer(agreed, hub, home, record, str(invited.address), agreed_already=yes)
+    if by_peeling(agreed):
+        typer.echo(Delivery(agreed, hub, home, invited, _say).run())
+        return
     how = take_part(seated(agreed, hub, home, invited, say=_say, leave=leave))
     typer.echo(outcome(how, agreed.privacy.k))
+
+
+@app.command()
+def trustee(
+    study: Annotated[Path, _STUDY],
+    out: RunFolder,
+    keys: Keys = KEYS,
+    dial: Annotated[
+        str | None,
+        typer.Option("--dial", metavar="HOST:PORT", help="Where the collector is, if not where the study says."),
+    ] = None,
+) -> None:
+    """Serves as a trustee that the study names: waits until the answers are closed, then evaluates them unseen.
+
+    It may be ended and started again at any moment, with the same command; nothing is lost.
+
+    Example: covey collect trustee study.toml --keys keys --out trustee
+    """
+    from covey.party.collection.trustee import prepare, serve
+
+    typer.echo(serve(prepare(study, keys, out, listen_address(dial), _say)))
+
+
+@app.command()
+def receipt(
+    study: Annotated[Path, typer.Argument(metavar="STUDY", help="The study file that came with the invitation.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The respondent's folder, or its receipt.json.")],
+    board: Annotated[
+        Path | None,
+        typer.Option("--board", metavar="FILE", help="The collector's board.json, to look the answer up in."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Checks a receipt: the collector's signature and, with --board, that the answer is among those that were counted.
+
+    Example: covey collect receipt study.toml respond-survey --board board.json
+    """
+    from covey.files import json_object
+    from covey.party.collection.eligibility import collected
+    from covey.party.collection.receipts import check
+    from covey.party.identity.roster import Roster
+
+    agreed, hub = collected(study)
+    path = folder / "receipt.json" if folder.is_dir() else folder
+    if not path.is_file():
+        raise InputError(f"{path}: there is no receipt; it is written when the collector has taken the answer")
+    wrong = check(agreed, Roster.of(agreed).certificates[hub], json_object(path), board)
+    if as_json:
+        print_json({"valid": wrong is None, "on_board": board is not None and wrong is None, "reason": wrong})
+    if wrong is not None:
+        raise Unmet(f"{path}: {wrong}")
+    if not as_json:
+        typer.echo("The receipt holds." if board is None else "The receipt holds, and the answer is on the board.")
 
 
 def _answer(study: Study, hub: str, home: Home, record: Path | None, where: str, *, agreed_already: bool) -> None:

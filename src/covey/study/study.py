@@ -106,6 +106,10 @@ class Study:
     def of_role(self, *roles: Role) -> tuple[Column, ...]:
         return tuple(column for column in self.columns if column.role in roles)
 
+    def of_party_role(self, role: str) -> tuple[str, ...]:
+        """The names of the parties of that role, sorted."""
+        return tuple(sorted(party.name for party in self.parties if party.role == role))
+
     @property
     def quasi(self) -> tuple[Column, ...]:
         return self.of_role(Role.QUASI)

@@ -9,6 +9,7 @@ command: what was acknowledged is on its disk.
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import resource
 import signal
@@ -20,9 +21,10 @@ from pathlib import Path
 from covey.crypto.rng import fresh_seed
 from covey.errors import Aborted, CoveyError, InputError, Left, PeerError, Unmet
 from covey.party.collection.deadlines import expel_late
-from covey.party.collection.eligibility import address_of, collected
+from covey.party.collection.eligibility import address_of, by_peeling, collected
 from covey.party.collection.enrolment import EnrolmentDesk
 from covey.party.collection.invitation import Invitations
+from covey.party.collection.receipts import Receipts
 from covey.party.collection.register import Dropped, Ended, Opened, Register, Started, moment
 from covey.party.collection.status import Board
 from covey.party.identity import keys as keyring
@@ -37,7 +39,7 @@ from covey.party.record.run_record import Agreement, Finished, RunRecord
 from covey.party.session.binding import bind
 from covey.party.session.journal import Journal
 from covey.party.session.journal_records import Begun
-from covey.party.session.playing import lasting_secret
+from covey.party.session.playing import lasting_secret, letter_keys
 from covey.party.session.progress import Listener, Progress
 from covey.party.session.respondents import RESPONDENTS, Collector, agree, refusals
 from covey.party.session.run import INTERRUPTED, cancel_on
@@ -178,6 +180,13 @@ class Collection:
             folder=folder,
         )
 
+    @property
+    def receipts(self) -> Receipts | None:
+        """Receipts for answers, where respondents hand them in beforehand and trustees evaluate them."""
+        if not by_peeling(self.study):
+            return None
+        return Receipts(self.study, self.keys, len(self.study.of_party_role("trustee")))
+
     async def run(self) -> Finished:
         """Listens, waits until it is time, and collects."""
         held = self.register.held
@@ -185,7 +194,11 @@ class Collection:
         if opened is None:
             raise InputError(f"{self.folder.path}: the register has no beginning")
         own = fingerprint(self.keys.certificate.der)
-        desk = EnrolmentDesk(opened, own, self.register, Invitations(self.folder.path))
+        certificates = Roster.of(self.study).certificates
+        trustees = {name: certificates[name].der for name in self.study.of_party_role("trustee")}
+        desk = EnrolmentDesk(
+            opened, own, self.register, Invitations(self.folder.path), trustees=trustees, receipts=self.receipts
+        )
         hub = Hub(self.party, bytes.fromhex(opened.study_hash), *self.files, desk, self._note)
         board = Board(self.folder.path, hub, self.progress, self.register.held)
         async with hub.listening(self.where) as where, board.kept(), self.progress.ticking():
@@ -235,7 +248,7 @@ class Collection:
                 self.register.add(Dropped(started.attempt, left, moment()))
                 names = ", ".join(sorted(left))
                 self._note(f"attempt {started.attempt} is given up before anything was opened, because {names} left")
-                if len(set(started.members) - set(held.left)) < self.study.privacy.k:
+                if self.receipts is not None or len(set(started.members) - set(held.left)) < self.study.privacy.k:
                     raise Unmet(
                         f"fewer than k = {self.study.privacy.k} respondents are left; nothing was opened or released"
                     ) from None
@@ -253,12 +266,16 @@ class Collection:
                 "it, or begin anew in another folder: going on without it could open everyone's position a second time"
             )
         members = sorted(held.ready.keys() - held.left.keys())
+        if (receipts := self.receipts) is not None:
+            members = list(self.study.of_party_role("trustee"))
+            receipts.publish(self.folder.path, self._answers())
         agreement = agree(self.study, self.party, self.keys, fresh_seed())
         self.journal.begin(Begun.of(agreement, bind(self.study, self.party, None, self.keys)))
         attempt = (held.started.attempt if held.started is not None else 0) + 1
         started = Started(attempt, agreement.digest.hex(), members, moment())
         self.register.add(started)
-        self._note(f"attempt {attempt} begins among {len(members):,} respondents")
+        among = f"{len(held.answers):,} answers" if self.receipts is not None else f"{len(members):,} respondents"
+        self._note(f"attempt {attempt} begins among {among}")
         return agreement, started
 
     async def _attempt(self, hub: Hub, board: Board, agreement: Agreement, started: Started) -> Finished:
@@ -287,6 +304,8 @@ class Collection:
             record=record,
             lasting=lasting_secret(self.keys, self.protocol),
             attendance=Lenient(hub, tuple(started.members)),
+            letters=letter_keys(self.keys, Roster.of(self.study)),
+            delivered=None if self.receipts is None else self._answers(),
         )
 
         async def approve(proposal: Proposal) -> None:
@@ -294,7 +313,8 @@ class Collection:
             for name in await refusals(channel, collector.attendance):
                 hub.expel(name, "refused to hand in its row")
 
-        async with beside(expel_late(hub, channel, board, self.service.phase_seconds)):
+        late = expel_late(hub, channel, board, self.service.phase_seconds, absent=self.receipts is not None)
+        async with beside(late):
             finished = await collector.play(channel, approve)
         self.journal.finish()
         gone = {**self.register.held.left, **self.journal.gone}
@@ -306,6 +326,10 @@ class Collection:
         self.register.add(Ended("the collection is finished", released=True, time=moment()))
         self._note("the collection is finished")
         return finished
+
+    def _answers(self) -> dict[str, bytes]:
+        """The sealed answers that were handed in, by handle."""
+        return {handle: base64.b64decode(content) for handle, content in self.register.held.answers.items()}
 
     async def _fail(self, hub: Hub, error: CoveyError) -> None:
         """Writes down how it ended, where it will not go on, and tells those who are here."""

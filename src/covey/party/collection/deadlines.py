@@ -9,10 +9,11 @@ from covey.wire import Channel
 from covey.wire.standing.hub import Hub
 
 
-async def expel_late(hub: Hub, channel: Channel, board: Board, allowed: float) -> None:
+async def expel_late(hub: Hub, channel: Channel, board: Board, allowed: float, *, absent: bool = False) -> None:
     """Expels each respondent that does not answer within so many seconds, for as long as this runs.
 
-    Only the time in which this collector was awake counts: what came while it was stalled has yet to be read.
+    Only the time in which this collector was awake counts: what came while it was stalled has yet to be read. With
+    `absent` only those count who are not connected: trustees wait for each other, and the collector for all of them.
     """
     loop = asyncio.get_running_loop()
     tick = min(1.0, allowed / 10)
@@ -23,6 +24,8 @@ async def expel_late(hub: Hub, channel: Channel, board: Board, allowed: float) -
         awake, last = awake + min(now - last, 2 * tick), now
         before, since = since, {}
         for name in channel.waiting:
+            if absent and name in hub.present:
+                continue
             heard = hub.last_letter.get(name, 0.0)
             begun, known = before.get(name, (awake, heard))
             since[name] = (begun if known == heard else awake, heard)

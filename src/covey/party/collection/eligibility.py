@@ -19,9 +19,20 @@ def collected(path: Path) -> tuple[Study, str]:
         raise InputError(f"{path}: has protocol {protocol.name!r}; only collect has a collector and respondents")
     if any(party.holds_data for party in study.parties):
         raise InputError(f"{path}: lists respondents as parties; they enrol by invitation: list the collector alone")
-    if Parameters.of(study).dealt:
+    if by_peeling(study):
+        if not study.of_party_role("trustee"):
+            raise InputError(
+                f'{path}: names no trustees; give it three or five parties with role = "trustee", with certificates '
+                '(trustees that are drawn among respondents are for simulations), or take method = "curve"'
+            )
+    elif Parameters.of(study).dealt:
         raise InputError(f'{path}: scheme = "paillier" is for simulations; leave it out to collect from people')
     return study, hub_of(study)
+
+
+def by_peeling(study: Study) -> bool:
+    """True if respondents hand in sealed answers, which trustees evaluate."""
+    return of_study(study).requirements.method == "peel"
 
 
 def address_of(study: Study, party: str) -> Address:

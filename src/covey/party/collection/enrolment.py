@@ -7,10 +7,11 @@ signature proves that the key is its own, and is of no use anywhere else.
 from __future__ import annotations
 
 import asyncio
+import base64
 import hashlib
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
@@ -20,14 +21,15 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from covey.crypto.rng import spell
 from covey.errors import AccessError, PeerError
 from covey.party.collection.invitation import Invitation, Invitations, digest
-from covey.party.collection.register import Opened, ReadyLine, Register, moment
+from covey.party.collection.receipts import Receipts
+from covey.party.collection.register import AnswerLine, Opened, ReadyLine, Register, moment
 from covey.party.identity.certificate import Certificate
 from covey.party.identity.keys import Keys
 from covey.plain import plain
 from covey.wire.contact import fingerprint
 from covey.wire.standing.dialing import GREETING_SECONDS, Dialer, Later
 from covey.wire.standing.hub import EnrolmentRefused
-from covey.wire.standing.words import Enrol, Enrolled, Refused, Waiting
+from covey.wire.standing.words import Delivered, Enrol, Enrolled, Refused, Waiting
 
 
 @dataclass(frozen=True)
@@ -40,14 +42,37 @@ class EnrolmentDesk:
     register: Register
     invitations: Invitations
     clock: Callable[[], float] = time.time
+    trustees: Mapping[str, bytes] = field(default_factory=dict)
+    """The certificates, in DER, of the trustees that the study names, who need no invitation."""
+    receipts: Receipts | None = None
+    """Receipts for answers, where respondents hand them in before the session."""
 
     def certificates(self) -> list[bytes]:
-        """The certificates of everyone who is enrolled, in DER."""
-        return self.register.certificates()
+        """The certificates of the trustees and of everyone who is enrolled, in DER."""
+        return [*self.trustees.values(), *self.register.certificates()]
 
     def handle_of(self, certificate: bytes) -> str | None:
-        """The handle of an enrolled certificate."""
-        return self.register.held.by_certificate.get(fingerprint(certificate))
+        """The handle of an enrolled certificate, or a trustee's name."""
+        named = {der: name for name, der in self.trustees.items()}
+        return named.get(certificate) or self.register.held.by_certificate.get(fingerprint(certificate))
+
+    def deliver(self, handle: str, content: bytes) -> Delivered:
+        """Keeps a respondent's answer, and gives the receipt; the same answer once more gets the same receipt.
+
+        Raises EnrolmentRefused for another answer than the first, one that is none, and one that comes too late.
+        """
+        held, encoded = self.register.held, base64.b64encode(content).decode()
+        if self.receipts is None or handle in self.trustees:
+            raise EnrolmentRefused("this collection takes no answers in this way")
+        line = self.receipts.line(handle, content)
+        before = held.answers.get(handle)
+        if before is not None and before != encoded:
+            raise EnrolmentRefused("another answer came before under this handle, and it stands")
+        if before is None:
+            if held.started is not None or held.ended is not None:
+                raise EnrolmentRefused("the answers are closed; this one came too late")
+            self.register.add(AnswerLine(handle, encoded, moment()))
+        return Delivered(line, self.receipts.sign(handle, line))
 
     def enrol(self, asked: Enrol, nonce: bytes, *, closed: bool) -> tuple[str, bool]:
         """The handle for a caller's certificate, and whether it is new. Raises EnrolmentRefused."""
@@ -73,6 +98,8 @@ class EnrolmentDesk:
     def ready(self, handle: str) -> None:
         """Notes that a respondent has its answers and takes part, if the collection has not begun."""
         held = self.register.held
+        if handle in self.trustees or self.receipts is not None:
+            return
         if handle not in held.ready and held.started is None and held.ended is None:
             self.register.add(ReadyLine(handle, moment()))
 

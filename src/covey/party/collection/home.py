@@ -69,9 +69,9 @@ class Home:
         """The receipt of a collection that has ended; None before."""
         return self._read(RECEIPT)
 
-    def keep_receipt(self, handle: str, how: str, sentence: str) -> None:
-        """Writes down how it ended."""
-        self._write(RECEIPT, {"handle": handle, "how": how, "sentence": sentence})
+    def keep_receipt(self, handle: str, how: str, sentence: str, **proof: str) -> None:
+        """Writes down how it ended, with the collector's proof where it gives one."""
+        self._write(RECEIPT, {"handle": handle, "how": how, "sentence": sentence, **proof})
 
     def _read(self, name: str) -> dict[str, object] | None:
         try:

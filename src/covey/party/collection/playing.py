@@ -23,6 +23,7 @@ from covey.party.session.playing import lasting_secret, play_role
 from covey.party.session.respondents import compare, consent
 from covey.protocols import Proposal, Protocol
 from covey.protocols.collect.leakage import WITHHELD
+from covey.protocols.protocol import LetterKeys
 from covey.secure.declare import Leakage
 from covey.study import Study
 from covey.study.study import Party
@@ -88,8 +89,9 @@ class Player:
     hub: str
     home: Home
     keys: Keys
-    table: Table
+    table: Table | None
     say: Callable[[str], None]
+    letters: LetterKeys | None = None
 
     def begin(self, journal: Journal, handle: str, session: bytes) -> None:
         """A session is new: its randomness is drawn, and on the disk."""
@@ -112,7 +114,9 @@ class Player:
         async def approve(proposal: Proposal) -> None:
             await consent(channel, self.hub)
 
-        shown = replace(self.study, parties=(*self.study.parties, Party(handle)))
+        named = {party.name for party in self.study.parties}
+        more = () if handle in named else (Party(handle),)
+        shown = replace(self.study, parties=(*self.study.parties, *more))
         ledger = Ledger(shown, self.protocol, handle)
         ledger.listener = lambda: self._keep_ledger(ledger)
         book = Noted(ledger)
@@ -126,6 +130,7 @@ class Player:
             pace=Quiet(self.say),
             book=book,
             approve=approve,
+            letters=self.letters,
         )
         await compare(channel, self.hub, transcript)
         return "withheld" if book.withheld else "released"

@@ -64,6 +64,15 @@ class ReadyLine(_Row, frozen=True, tag="ready"):
     time: str
 
 
+class AnswerLine(_Row, frozen=True, tag="answer"):
+    """A respondent's sealed answer, for which it has a receipt."""
+
+    handle: str
+    content: str
+    """In base64."""
+    time: str
+
+
 class Dropped(_Row, frozen=True, tag="dropped"):
     """An attempt that was given up before anything was opened, and the respondents that had left."""
 
@@ -80,7 +89,7 @@ class Ended(_Row, frozen=True, tag="ended"):
     time: str
 
 
-Row = Opened | EnrolledLine | ReadyLine | Started | Dropped | Ended
+Row = Opened | EnrolledLine | ReadyLine | AnswerLine | Started | Dropped | Ended
 _ENCODER, _DECODER = msgspec.json.Encoder(), msgspec.json.Decoder(Row)
 
 
@@ -94,6 +103,8 @@ class CollectionState:
     """Handles, by the certificate's fingerprint in hexadecimal."""
     by_invitation: dict[str, str] = field(default_factory=dict)
     ready: dict[str, None] = field(default_factory=dict)
+    answers: dict[str, str] = field(default_factory=dict)
+    """Sealed answers by handle, in base64, where respondents hand them in beforehand."""
     started: Started | None = None
     """The attempt that is under way, or was the last."""
     left: dict[str, str] = field(default_factory=dict)
@@ -117,6 +128,9 @@ class CollectionState:
             self.by_invitation[row.invitation] = row.handle
         elif isinstance(row, ReadyLine):
             self.ready[row.handle] = None
+        elif isinstance(row, AnswerLine):
+            self.ready[row.handle] = None
+            self.answers[row.handle] = row.content
         elif isinstance(row, Started):
             self.started = row
         elif isinstance(row, Dropped):

@@ -28,6 +28,7 @@ from covey.party.session.journal import Journal
 from covey.party.session.run import INTERRUPTED, cancel_on
 from covey.plain import plain, slug
 from covey.protocols import Protocol, of_study
+from covey.protocols.protocol import LetterKeys
 from covey.study import Study
 from covey.table import Table
 from covey.version import __version__
@@ -50,10 +51,11 @@ class Respondent:
     home: Home
     invitation: Invitation
     keys: Keys
-    table: Table
+    table: Table | None
     say: Callable[[str], None] = lambda sentence: None
     leave: bool = False
     """True if it goes as soon as nothing is due, to come back later."""
+    letters: LetterKeys | None = None
     _visit: Visit | None = field(default=None, repr=False)
     _moved: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
     _given: Connection | None = field(default=None, repr=False)
@@ -66,7 +68,9 @@ class Respondent:
         own = keyring.files(self.home.path / KEYS, self.keys.party)
         pinned = self.invitation
         self.dialer = Dialer(pinned.address, pinned.fingerprint, pinned.study, own, self._tell)
-        self._player = Player(self.study, self.protocol, self.hub, self.home, self.keys, self.table, self._tell)
+        self._player = Player(
+            self.study, self.protocol, self.hub, self.home, self.keys, self.table, self._tell, self.letters
+        )
 
     def _tell(self, sentence: str) -> None:
         self.say(sentence)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from covey.party.collection.eligibility import by_peeling
 from covey.protocols.collect import cost
 from covey.protocols.collect.leakage import percent
 from covey.protocols.collect.parameters import Parameters
@@ -13,6 +14,8 @@ SIMULATED = 200
 
 def statement(study: Study, collector: str, where: str) -> str:
     """The statement, in plain words and with the figures of the plan's attack on this very study."""
+    if by_peeling(study):
+        return _of_peeling(study, collector, where)
     parameters = Parameters.of(study)
     quasi = ", ".join(column.name for column in study.quasi)
     exact = ", ".join(column.name for column in study.released if column not in study.quasi)
@@ -40,6 +43,28 @@ def statement(study: Study, collector: str, where: str) -> str:
         "All of this holds for a collector that keeps to the protocol and works with no respondent. Your record, your "
         "key and your consent stay in a folder on this machine."
     )
+    return "\n".join(lines)
+
+
+def _of_peeling(study: Study, collector: str, where: str) -> str:
+    """The statement where trustees evaluate sealed answers."""
+    trustees, k = study.of_party_role("trustee"), study.privacy.k
+    exact = ", ".join(column.name for column in study.released if column not in study.quasi)
+    needed = len(trustees) // 2 + 1
+    lines = [
+        f"Study {study.name!r}. The collector is {collector!r} at {where}.",
+        f"What leaves this machine: one message, in which your answers are cut into shares, one for each of "
+        f"{len(trustees)} trustees ({', '.join(trustees)}) and sealed to it. The collector can open none of them.",
+        f"What is published: your values of {', '.join(column.name for column in study.quasi)} only as a range or a "
+        f"group that at least {k} respondents share"
+        + (f"; your values of {exact} as they are, as one of at least {k} rows of such a group." if exact else "."),
+        "What the collector and the trustees learn of you: that you answered, and when, by a handle. Nobody learns "
+        "which row or which group is yours.",
+        f"All of this holds unless {needed} of the {len(trustees)} trustees work together: they could read your answers.",
+    ]
+    if study.privacy.l is None and study.sensitive:
+        lines.append("If all in your group answer alike, everyone can tell what you answered.")
+    lines.append("Your record, your key and your consent stay in a folder on this machine, with the receipt.")
     return "\n".join(lines)
 
 

@@ -134,8 +134,7 @@ class Collecting:
         """Carries the trustees' letters until they have told what they found; whoever leaves is done without."""
         seat, study = self.seat, self.seat.study
         trees = self.layout.trees
-        at = seat.channel.at("found")
-        found = await self._while_carrying(lambda: self._heard(at, Found))
+        found = await self._while_carrying(lambda: self._heard(self._at_found, Found))
         boxes, sizes = _classes(found, len(trees))
         published = PublishedClasses.of(len(trees), list(boxes), sizes)
         figures = published.figures(study, trees, answers)
@@ -148,8 +147,8 @@ class Collecting:
             for name in self.present:
                 if (self.era, name) not in told:
                     told.add((self.era, name))
-                    await at.send(name, Approved())
-            return await self._heard(at.at("rows"), Published)
+                    await self._at_found.send(name, Approved())
+            return await self._heard(self._at_found.at("rows"), Published)
 
         opened = await self._while_carrying(publish)
         rows = self._rows(opened, published, sizes)
@@ -165,6 +164,11 @@ class Collecting:
         result = published.result(study, trees, figures, rows)
         require_diverse(study, result.figures)
         return result
+
+    @property
+    def _at_found(self) -> Channel:
+        """The step at which the trustees tell in this era what they found."""
+        return self.seat.channel.at("found", self.era)
 
     def _rows(self, opened: Published, published: PublishedClasses, sizes: list[int]) -> Rows:
         klass: Longs = opened.klass.words.astype(np.int64)

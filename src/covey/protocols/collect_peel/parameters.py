@@ -73,7 +73,7 @@ class Parameters:
         """A study's parameters. Raises InputError, with what to change, if they cannot be kept."""
         require_listed(study)
         _require_countable(study)
-        named = tuple(sorted(party.name for party in study.parties if party.role == "trustee"))
+        named = study.of_party_role("trustee")
         committee = len(named) or COMMITTEE.of(study.options)
         if committee not in (FEWEST, MOST):
             raise InputError(

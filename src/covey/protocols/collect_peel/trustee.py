@@ -118,7 +118,7 @@ class Serving:
             state = await peeling.visit(private.at("visit", state.visited), state)
             self.states.append(state)
             seat.pace.reach(state.visited)
-        await self._publish(private.at("publish"), peeling, state)
+        await self._publish(private.at("publish"), peeling, state, era)
 
     async def _begin(self, private: Channel, trustees: Trustees) -> None:
         """From the board to the first state."""
@@ -191,9 +191,9 @@ class Serving:
         self.seat.book.learns(leakage.GONE)
         return peeling, self.states[-1]
 
-    async def _publish(self, private: Channel, peeling: Peeling, state: State) -> None:
+    async def _publish(self, private: Channel, peeling: Peeling, state: State, era: int) -> None:
         """Tells the collector the classes and, once it agrees, the rows."""
-        seat, at = self.seat, self.seat.channel.at("found")
+        seat, at = self.seat, self.seat.channel.at("found", era)
         boxes = np.stack(state.boxes).ravel() if state.boxes else np.zeros(0)
         await at.send(
             self.hub,

@@ -62,6 +62,10 @@ class Admission(Protocol):
         """Notes that a respondent has its answers and takes part."""
         ...
 
+    def deliver(self, handle: str, content: bytes) -> words.Delivered:
+        """Keeps a respondent's sealed answer, and gives the receipt. Raises EnrolmentRefused."""
+        ...
+
     def waiting(self) -> words.Waiting:
         """The word to a respondent before the collection begins."""
         ...
@@ -239,8 +243,14 @@ class Hub:
         try:
             async with asyncio.timeout(ports.GREETING_SECONDS):
                 await connection.say(self._hello(handle, bytes(32)))
-                self._ready(handle, await connection.hear(words.Ready))
-            connection.enlarge()
+                connection.enlarge()
+                said = await connection.read()
+                if isinstance(said, words.Deliver):
+                    await self._deliver(guest, said)
+                    return
+                if not isinstance(said, words.Ready):
+                    raise Garbled(f"{type(said).__name__.lower()} where ready was due")
+                self._ready(handle, said)
             async with asyncio.TaskGroup() as group:
                 listener = group.create_task(self._listen(guest))
                 await self._speak(guest)
@@ -263,6 +273,20 @@ class Hub:
             raise Garbled("it has another study, or another version of covey")
         self._admission.ready(handle)
         self.changed.set()
+
+    async def _deliver(self, guest: Guest, said: words.Deliver) -> None:
+        """Takes a respondent's answer and gives the receipt; the respondent is not needed again."""
+        try:
+            if said.study != self._study or said.software != __version__:
+                raise EnrolmentRefused("it has another study, or another version of covey")
+            receipt = self._admission.deliver(guest.handle, said.content)
+        except EnrolmentRefused as refusal:
+            self._log("delivery", f"an answer of {guest.handle} was refused: {refusal}")
+            await guest.connection.say(words.Refused(str(refusal), refusal.final))
+        else:
+            await guest.connection.say(receipt)
+        self.changed.set()
+        await guest.connection.close()
 
     async def _speak(self, guest: Guest) -> None:
         """Tells a respondent how things stand, and carries its letters, until there is nothing more to say."""

@@ -58,6 +58,21 @@ class Ready(Word, frozen=True, tag="ready"):
     software: Name
 
 
+class Deliver(Word, frozen=True, tag="deliver"):
+    """A respondent's answer, sealed, where it need not be there when the answers are evaluated."""
+
+    study: Bytes32
+    software: Name
+    content: Annotated[bytes, Meta(min_length=1, max_length=1 << 18)]
+
+
+class Delivered(Word, frozen=True, tag="delivered"):
+    """The receipt: the board's line for the answer, signed by the collector."""
+
+    line: Bytes32
+    signature: Bytes64
+
+
 class Waiting(Word, frozen=True, tag="waiting"):
     """The collector has noted it, and the collection has not begun."""
 
@@ -102,4 +117,6 @@ class Leave(Word, frozen=True, tag="leave"):
     why: Text
 
 
-Said: TypeAlias = Hello | Enrol | Enrolled | Refused | Ready | Waiting | Begin | Have | Ack | Over | Leave
+Said: TypeAlias = (
+    Hello | Enrol | Enrolled | Refused | Ready | Deliver | Delivered | Waiting | Begin | Have | Ack | Over | Leave
+)

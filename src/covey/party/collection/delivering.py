@@ -1,0 +1,110 @@
+"""A respondent that hands in a sealed answer, gets a receipt, and is not needed again.
+
+The letters follow from the respondent's own key: the same command after an interruption sends the same bytes, and gets
+the same receipt.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from covey.crypto.rng import Rng, derive
+from covey.errors import Aborted, InputError, PeerError, Unmet
+from covey.party.collection import questions
+from covey.party.collection.enrolment import enrol
+from covey.party.collection.home import KEYS, Home
+from covey.party.collection.invitation import Invitation
+from covey.party.collection.receipts import statement
+from covey.party.identity import keys as keyring
+from covey.party.identity.roster import Roster
+from covey.party.session.playing import letter_keys
+from covey.party.session.run import INTERRUPTED, cancel_on
+from covey.plain import plain
+from covey.protocols.collect_peel import letters
+from covey.protocols.collect_peel.layout import Layout
+from covey.protocols.collect_peel.parameters import Parameters
+from covey.study import Study
+from covey.version import __version__
+from covey.wire.standing import words
+from covey.wire.standing.dialing import GREETING_SECONDS, Dialer, Later
+
+DONE = (
+    "You are done, and nothing more is asked of you. Your answer will be one of many in the release, in a group of at "
+    "least {k}, and nobody learns which is yours. Your receipt is in {folder}."
+)
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """One respondent's delivery, from its folder and its invitation."""
+
+    study: Study
+    hub: str
+    home: Home
+    invitation: Invitation
+    say: Callable[[str], None] = lambda sentence: None
+
+    def run(self) -> str:
+        """Delivers the answer, keeps the receipt; returns a sentence. Raises Aborted (resumable) when interrupted."""
+        with asyncio.Runner() as runner:
+            return runner.run(self._run())
+
+    async def _run(self) -> str:
+        cancel_on(signal.SIGTERM, signal.SIGINT)
+        try:
+            return await self.deliver()
+        except asyncio.CancelledError:
+            raise Aborted(INTERRUPTED, resumable=True) from None
+
+    async def deliver(self) -> str:
+        """Enrols if need be, delivers, and keeps the receipt."""
+        keys, kept = self.home.keys(), self.home.handle(self.invitation)
+        own = keyring.files(self.home.path / KEYS, keys.party)
+        pinned = self.invitation
+        dialer = Dialer(pinned.address, pinned.fingerprint, pinned.study, own, self.say)
+        handle = await dialer.persist(lambda: enrol(dialer, self.hub, pinned, keys)) if kept is None else kept
+        self.home.keep_handle(pinned, handle)
+        self.say(f"enrolled as {handle}")
+        answer = self._answer(handle)
+        receipt = await dialer.persist(lambda: self._once(dialer, handle, letters.pack(answer)))
+        line = letters.line(handle, answer)
+        collector = Roster.of(self.study).certificates[self.hub]
+        if receipt.line != line or not collector.verifies(receipt.signature, statement(self.study, handle, line)):
+            raise PeerError(party=self.hub, step="receipt", reason="its receipt is not for what we sent")
+        sentence = DONE.format(k=self.study.privacy.k, folder=self.home.path)
+        self.home.keep_receipt(
+            handle, "delivered", sentence,
+            study_hash=self.study.study_hash, line=line.hex(), signature=receipt.signature.hex(),
+        )  # fmt: skip
+        return sentence
+
+    def _answer(self, handle: str) -> letters.Answer:
+        """The sealed letters, the same each time."""
+        record = self.home.record(self.study)
+        if record is None:
+            raise InputError(f"{self.home.path}: has no answers yet")
+        known = letter_keys(None, Roster.of(self.study)).known
+        keys = {name: known[name] for name in Parameters.of(self.study).trustees}
+        spelled = Layout.of(self.study).spell(questions.table_of(self.study, record))
+        rng = Rng(derive(self.home.keys().dummy, "collect answer", self.study.study_hash, handle))
+        return letters.write(self.study.study_hash, handle, spelled, keys, rng)
+
+    async def _once(self, dialer: Dialer, handle: str, content: bytes) -> words.Delivered:
+        connection, hello = await dialer.connect(known=True)
+        try:
+            if hello.handle != handle:
+                raise Later("it does not know this key yet")
+            connection.enlarge()
+            await connection.say(words.Deliver(self.invitation.study, __version__, content))
+            async with asyncio.timeout(GREETING_SECONDS):
+                said = await connection.read()
+        finally:
+            await connection.close()
+        if isinstance(said, words.Refused):
+            raise Unmet(f"the collector refuses: {plain(said.why)}")
+        if not isinstance(said, words.Delivered):
+            raise PeerError(party=self.hub, step="receipt", reason="an answer that is no receipt")
+        return said

@@ -1,0 +1,110 @@
+"""A trustee's machine: it stays connected to the collector, plays its role when the answers are closed, and goes on.
+
+It answers for one board only: a collector that begins anew, once the trustees have begun to compute, could leave
+somebody out and compare two releases.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from covey.errors import Aborted, InputError, PeerError
+from covey.party.collection.eligibility import address_of, collected
+from covey.party.collection.home import Home
+from covey.party.collection.invitation import SECRET_BYTES, Invitation
+from covey.party.collection.playing import How
+from covey.party.collection.responding import Respondent
+from covey.party.identity import keys as keyring
+from covey.party.identity.roster import Roster
+from covey.party.record.names import JOURNAL
+from covey.party.session.journal import Journal
+from covey.party.session.playing import letter_keys
+from covey.party.session.run import INTERRUPTED, cancel_on
+from covey.protocols import of_study
+from covey.wire.contact import Address, fingerprint
+from covey.wire.depth import first_cause
+from covey.wire.standing.dialing import Dialer
+
+DONE = "The release is made. You are done: the folder keeps what you learned, and no answer."
+
+
+@dataclass
+class Trustee(Respondent):
+    """A trustee that the study names, known by its certificate."""
+
+    files: tuple[Path, Path] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.files is not None:
+            self.dialer = Dialer(
+                self.invitation.address, self.invitation.fingerprint, self.invitation.study, self.files, self._tell
+            )
+
+    async def run(self) -> How:
+        """Takes part to the end, reconnecting as often as it takes. Raises what ends it."""
+        try:
+            async with asyncio.TaskGroup() as self._roles:
+                try:
+                    return await self.dialer.persist(lambda: self._stay(self.keys.party), self._ended)
+                finally:
+                    await self._abandon()
+        except BaseExceptionGroup as failures:
+            raise first_cause(failures) from None
+
+    def _refuse_again(self, journal: Journal) -> None:
+        """Raises PeerError if we have computed with the other trustees in a session before."""
+        if any(step.startswith("post") for _, step, _ in journal.said):
+            journal.close()
+            reason = "it begins anew although the trustees have begun, and could compare two releases"
+            raise PeerError(party=self.hub, step="the beginning", reason=reason)
+
+
+def prepare(
+    study_file: Path, keys_folder: Path, out: Path, dial: Address | None, say: Callable[[str], None]
+) -> Trustee:
+    """The trustee whose keys these are. Raises InputError or AccessError for what is wrong on this machine."""
+    study, hub = collected(study_file)
+    keys = keyring.load(keys_folder)
+    roster = Roster.of(study)
+    if keys.party not in study.of_party_role("trustee"):
+        raise InputError(f"{study_file}: names no trustee {keys.party!r}, whose keys are in {keys_folder}")
+    roster.require(keys, keys.party)
+    out.mkdir(parents=True, exist_ok=True)
+    where = dial or address_of(study, hub)
+    pinned = bytes.fromhex(fingerprint(roster.certificates[hub].der))
+    line = Invitation(where, pinned, bytes.fromhex(study.study_hash), 0, bytes(SECRET_BYTES))
+    return Trustee(
+        study=study,
+        protocol=of_study(study),
+        hub=hub,
+        home=Home(out),
+        invitation=line,
+        keys=keys,
+        table=None,
+        say=say,
+        letters=letter_keys(keys, roster),
+        files=keyring.files(keys_folder, keys.party),
+    )
+
+
+def serve(trustee: Trustee) -> str:
+    """Serves to the end; returns a sentence. Raises Aborted (resumable) when interrupted."""
+    with asyncio.Runner() as runner:
+        runner.run(_run(trustee))
+    journal = trustee.home.path / JOURNAL
+    if journal.exists():
+        trustee.say(f"the journal in {trustee.home.path} is needed no more; `covey forget` erases it")
+    return DONE
+
+
+async def _run(trustee: Trustee) -> How:
+    cancel_on(signal.SIGTERM, signal.SIGINT)
+    try:
+        return await trustee.run()
+    except asyncio.CancelledError:
+        raise Aborted(INTERRUPTED, resumable=True) from None
