@@ -47,6 +47,8 @@ protocol = "collect"
 partition = "respondents"
 [privacy]
 k = 5
+[protocol]
+method = "curve"
 [columns.age]
 role = "quasi"
 hierarchy = {{ min = 0, max = 99, steps = [10, 50] }}

@@ -29,6 +29,7 @@ CENSUS = {"age": 80, "sex": 2, "education": 6, "region": 9, "occupation": 50}
 QUASI = ("age", "sex", "race", "marital-status", "education", "occupation")
 
 
+CURVE = 'method = "curve"\n'
 COLLECTOR = '[parties.collector]\nrole = "collector"\n'
 
 
@@ -36,7 +37,7 @@ def study_of(k: int, options: str = "") -> Study:
     """Six columns of Adult, a row a respondent."""
     columns = _adult.quasi_columns(QUASI, 'missing = "error"\n')
     return Study.parse(
-        _adult.head("collect", "respondents", k, options) + columns + _adult.SALARY + COLLECTOR, _adult.FOLDER
+        _adult.head("collect", "respondents", k, CURVE + options) + columns + _adult.SALARY + COLLECTOR, _adult.FOLDER
     )
 
 
@@ -49,7 +50,7 @@ def census_study(k: int, options: str = "") -> Study:
         for name, size in CENSUS.items()
     )
     rest = '[columns.income]\nrole = "sensitive"\nvalues = ["low", "high"]\n'
-    return Study.parse(_adult.head("collect", "respondents", k, options) + columns + rest + COLLECTOR)
+    return Study.parse(_adult.head("collect", "respondents", k, CURVE + options) + columns + rest + COLLECTOR)
 
 
 def census_rows(count: int, seed: int = 1) -> pa.Table:

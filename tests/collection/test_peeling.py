@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
+import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,9 +15,11 @@ import pytest
 from tests.collection.town import STUDY, Town, collecting, record_of
 from tests.harness.clock import on_real_clock
 
+from covey.errors import AccessError, InputError, PeerError, Unmet
 from covey.party.audit.folders import audit
 from covey.party.collection import receipts, status
 from covey.party.collection.delivering import Delivery
+from covey.party.collection.eligibility import collected
 from covey.party.collection.questions import table_of
 from covey.party.collection.responding import prepare
 from covey.party.collection.trustee import Trustee
@@ -23,6 +27,8 @@ from covey.party.collection.trustee import prepare as prepare_trustee
 from covey.party.identity import keys as keyring
 from covey.protocols import of_study
 from covey.sources.release import arrange, canonical_csv
+from covey.wire.standing import words
+from covey.wire.standing.dialing import Dialer
 
 pytestmark = pytest.mark.timeout(120)
 THREE, FIVE = ("board", "patients", "university"), ("board", "city", "patients", "press", "university")
@@ -43,7 +49,7 @@ class PeelingTown(Town):
                 keyring.save(keyring.make(name), folder)
             (self.folder / f"{name}.pem").write_bytes(keyring.load(folder).certificate.pem)
             parties += f'[parties.{name}]\nrole = "trustee"\ncertificate = "{name}.pem"\n'
-        text = STUDY.replace("grid = {grid}\ncommittee = {committee}", 'method = "peel"\nnodes = 4')
+        text = STUDY.replace('method = "curve"\ngrid = {grid}\ncommittee = {committee}', "nodes = 4")
         self.path.write_text(text.format(k=self.k, privacy=self.privacy, address=self.address) + parties)
 
     def trustee(self, name: str) -> Trustee:
@@ -94,3 +100,140 @@ async def test_respondents_hand_in_and_go_and_the_release_is_a_trusted_partys(tm
     missing["lines"].pop()
     board.write_text(json.dumps(missing))
     assert receipts.check(town.study, collector, receipt, board) == "the board is not what the collector signed"
+
+
+def when_told(machine: Trustee, phase: str, then: Callable[[], object]) -> Trustee:
+    """Lets something happen, once, when that trustee's role reaches a phase."""
+    done: list[bool] = []
+
+    def say(sentence: str) -> None:
+        if sentence == f"taking part: {phase}" and not done:
+            done.append(True)
+            then()
+
+    machine.say = say
+    return machine
+
+
+@pytest.mark.parametrize("phase", ["shuffle", pytest.param("visits", marks=pytest.mark.thorough), "release"])
+@on_real_clock
+async def test_a_trustee_cut_off_in_any_phase_goes_on(tmp_path: Path, phase: str) -> None:
+    town = PeelingTown(tmp_path)
+    async with collecting(town, 6) as running:
+        await hand_in(town, 6)
+        machine = town.trustee("patients")
+        first = asyncio.create_task(machine.run())
+        when_told(machine, phase, first.cancel)
+        others = [asyncio.create_task(town.trustee(name).run()) for name in ("board", "university")]
+        await asyncio.wait([first])
+        assert first.cancelled()
+        assert await town.trustee("patients").run() == "released"
+        assert await asyncio.gather(*others) == ["released"] * 2
+        await running.task
+    assert (town.out / "release.csv").read_bytes() == town.ideal(6)
+
+
+@pytest.mark.parametrize("phase", ["shuffle", pytest.param("release", marks=pytest.mark.thorough)])
+@on_real_clock
+async def test_a_collector_cut_off_in_any_phase_goes_on_and_nobody_is_asked_twice(tmp_path: Path, phase: str) -> None:
+    town = PeelingTown(tmp_path)
+    reached = asyncio.Event()
+    machine = when_told(town.trustee("board"), phase, reached.set)
+    async with collecting(town, 6):
+        await hand_in(town, 6)
+        staying = [asyncio.create_task(machine.run())]
+        staying += [asyncio.create_task(town.trustee(name).run()) for name in ("patients", "university")]
+        await reached.wait()
+    async with collecting(town, 6) as again:
+        await again.task
+        assert await asyncio.gather(*staying) == ["released"] * 3
+    assert (town.out / "release.csv").read_bytes() == town.ideal(6)
+    assert again.log.count("attempt 1 begins") == 1
+
+
+@pytest.mark.parametrize(("trustees", "phase"), [(THREE, "visits"), (FIVE, "release")])
+@on_real_clock
+async def test_those_who_stay_finish_without_a_trustee_that_never_comes_back(
+    tmp_path: Path, trustees: Sequence[str], phase: str
+) -> None:
+    town = PeelingTown(tmp_path, trustees=trustees)
+    async with collecting(town, 6, phase_seconds=1.0) as running:
+        await hand_in(town, 6)
+        machine = town.trustee("patients")
+        lost = asyncio.create_task(machine.run())
+        when_told(machine, phase, lost.cancel)
+        staying = [asyncio.create_task(town.trustee(name).run()) for name in trustees if name != "patients"]
+        await running.task
+        assert await asyncio.gather(*staying) == ["released"] * (len(trustees) - 1)
+    assert (town.out / "release.csv").read_bytes() == town.ideal(6)
+    assert "patients did not answer in time, and is left out" in running.log
+
+
+@on_real_clock
+async def test_copied_changed_foreign_and_second_answers_are_refused_or_left_out_by_handle(tmp_path: Path) -> None:
+    town = PeelingTown(tmp_path)
+    tokens = town.invite(8)
+    people = [town.delivery(place, token) for place, token in enumerate(tokens)]
+    async with collecting(town, 8) as running:
+        for each in people[:6]:
+            await each.deliver()
+        held = running.collection.register.held
+        copied = base64.b64decode(held.answers[town.handles(1)[0]])
+        with pytest.raises(PeerError, match="its receipt is not for what we sent"):
+            await bent(people[6], lambda answer: copied).deliver()
+        with pytest.raises(PeerError, match="its receipt is not for what we sent"):
+            await bent(people[7], lambda answer: answer[:-1] + bytes([answer[-1] ^ 1])).deliver()
+        again = town.delivery(0, tokens[0])
+        assert await again.deliver() == await again.deliver()
+        with pytest.raises(Unmet, match="another answer came before under this handle"):
+            await bent(again, lambda answer: copied[:-1] + bytes([copied[-1] ^ 1])).deliver()
+        with pytest.raises(Unmet, match="a sealed letter for each of 3 trustees"):
+            await bent(again, lambda answer: b"\x90").deliver()
+        staying = [asyncio.create_task(town.trustee(name).run()) for name in THREE]
+        await running.task
+        await asyncio.gather(*staying)
+    assert (town.out / "release.csv").read_bytes() == town.ideal(6), "copies and changed letters are left out"
+    assert town.summary()["withheld"] == 2
+
+
+def bent(person: Delivery, how: Callable[[bytes], bytes]) -> Delivery:
+    """A respondent that sends something else than its answer."""
+
+    class Bent(Delivery):
+        async def _once(self, dialer: Dialer, handle: str, content: bytes) -> words.Delivered:
+            return await super()._once(dialer, handle, how(content))
+
+    return Bent(person.study, person.hub, person.home, person.invitation)
+
+
+@on_real_clock
+async def test_a_late_answer_and_a_second_board_are_refused(tmp_path: Path) -> None:
+    town = PeelingTown(tmp_path)
+    tokens = town.invite(7)
+    async with collecting(town, 6) as running:
+        for place in range(6):
+            await town.delivery(place, tokens[place]).deliver()
+        await running.begun()
+        with pytest.raises(AccessError, match="nobody can enrol any more"):
+            await town.delivery(6, tokens[6]).deliver()
+        staying = [asyncio.create_task(town.trustee(name).run()) for name in THREE]
+        await running.task
+        await asyncio.gather(*staying)
+    shutil.rmtree(town.out)
+    again = [town.delivery(place + 10, token) for place, token in enumerate(town.invite(6))]
+    async with collecting(town, 6) as second:
+        for each in again:
+            await each.deliver()
+        with pytest.raises(PeerError, match="could compare two releases"):
+            await town.trustee("board").run()
+        assert not second.task.done()
+
+
+def test_a_collection_by_peeling_needs_trustees_and_an_old_study_its_method(tmp_path: Path) -> None:
+    town = PeelingTown(tmp_path, trustees=())
+    with pytest.raises(InputError, match="names no trustees"):
+        collected(town.path)
+    text = town.path.read_text()
+    town.path.write_text(text.replace("nodes = 4", "grid = 16"))
+    with pytest.raises(InputError, match=r'grid is an option of another method; add method = "curve" to \[protocol\]'):
+        collected(town.path)

@@ -30,6 +30,7 @@ partition = "respondents"
 k = {k}
 {privacy}
 [protocol]
+method = "curve"
 grid = {grid}
 committee = {committee}
 [columns.age]

@@ -55,7 +55,8 @@ def study_of(
     head = f'[study]\nname = "mood"\nprotocol = "collect"\npartition = "respondents"\n[privacy]\nk = {k}\n'
     office = f'[parties.{HUB}]\nrole = "collector"\n'
     parties = office + "".join(f"[parties.{name}]\n" for name in names_of(respondents))
-    return Study.parse(f"{head}{privacy}\n[protocol]\n{protocol}\n{_COLUMNS}{_NOTE if note else ''}{parties}")
+    method = f'[protocol]\nmethod = "curve"\n{protocol}\n'
+    return Study.parse(f"{head}{privacy}\n{method}{_COLUMNS}{_NOTE if note else ''}{parties}")
 
 
 def trial_of(study: Study, people: Sequence[Person], notes: Sequence[str] | None = None) -> Trial:

@@ -48,8 +48,7 @@ def study_of(
     parties = f'[parties.{HUB}]\nrole = "collector"\n'
     parties += "".join(f'[parties.{name}]\nrole = "trustee"\n' for name in trustees)
     parties += "".join(f"[parties.{name}]\n" for name in names_of(respondents))
-    method = f'[protocol]\nmethod = "peel"\n{protocol}\n'
-    return Study.parse(f"{head}{privacy}\n{method}{_COLUMNS}{_NOTE if note else ''}{parties}")
+    return Study.parse(f"{head}{privacy}\n[protocol]\n{protocol}\n{_COLUMNS}{_NOTE if note else ''}{parties}")
 
 
 def trial_of(study: Study, people: Sequence[Person], notes: Sequence[str] | None = None) -> Trial:

@@ -21,6 +21,7 @@ partition = "respondents"
 [privacy]
 k = 2
 [protocol]
+method = "curve"
 b = 2
 rho = [10, 30]
 [columns.c]

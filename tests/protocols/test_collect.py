@@ -271,6 +271,7 @@ partition = "respondents"
 [privacy]
 k = 2
 [protocol]
+method = "curve"
 grid = 20000
 committee = 3
 [columns.income]

@@ -111,6 +111,11 @@ class Study:
         return tuple(sorted(party.name for party in self.parties if party.role == role))
 
     @property
+    def signers(self) -> frozenset[str]:
+        """The parties that sign a run: all but trustees, for whom, as for respondents, the collector signs."""
+        return frozenset(party.name for party in self.parties if party.role != "trustee")
+
+    @property
     def quasi(self) -> tuple[Column, ...]:
         return self.of_role(Role.QUASI)
 

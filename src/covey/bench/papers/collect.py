@@ -23,6 +23,7 @@ from covey.measures import lm
 from covey.party.session.respondents import RESPONDENTS
 from covey.party.simulate.document import Document
 from covey.party.simulate.respondents import load_rows
+from covey.protocols import of_study
 from covey.protocols.collect import attack, privacy
 from covey.protocols.collect.grid import Grid
 from covey.protocols.collect.line import boxes, cut_line
@@ -114,10 +115,12 @@ def run(setting: Setting) -> Findings:
     plots, ratios = _figure_5(people, setting)
     setting.tell("what the collector finds out")
     attacked = _attacks(people, setting)
+    setting.tell("the other method")
+    both = _side_by_side(people, setting)
     setting.tell("real runs")
     real = _real(people, setting)
     return Findings(
-        tables=(*concealed, kept, attacked, real),
+        tables=(*concealed, kept, attacked, both, real),
         plots=plots,
         claims=_claims(ratios, attacked),
         notes=(
@@ -147,7 +150,8 @@ def _people(setting: Setting) -> People:
 
 def _study(data: Dataset, k: int, options: Document | None = None) -> Study:
     collector: Document = {"collector": {"role": "collector"}}
-    return data.study(k, collector, protocol="collect", partition="respondents", options=options)
+    method: Document = {"method": "curve", **(options or {})}
+    return data.study(k, collector, protocol="collect", partition="respondents", options=method)
 
 
 def _table_2(setting: Setting) -> ResultTable:
@@ -271,6 +275,30 @@ def _attacks(people: People, setting: Setting) -> ResultTable:
         "or ten cells from, someone whose cell it knows."
     )
     return ResultTable("What the collector finds out", head, tuple(rows), note)
+
+
+def _side_by_side(people: People, setting: Setting) -> ResultTable:
+    """The paper's method beside peeling, on the same people: what each loses, and what the collector can guess."""
+    count = min(500 if setting.quick else 1000, people.codes.shape[1])
+    grid = Grid.of(people.trees, 1 << 14)
+    codes = people.first(count)
+    line = CurveOrder(people.trees, codes, grid)
+    commonest = float(np.bincount(line.cells).max() / count)
+    rows: list[tuple[Cell, ...]] = []
+    for k in (5, 10, 20):
+        study = _study(people.data, k, {"method": "peel"})
+        table = load_rows(study, people.data.pooled.slice(0, count))
+        peeled = of_study(study).ideal(study, {RESPONDENTS: table}).figures
+        found = attack.simulate(_parameters(k, (0, 300), 200, grid), people.trees, codes, setting.seed)
+        lost = None if peeled is None else peeled.loss["lm"]
+        curve = line.loss(line.positions(0, 300, setting.seed), k)
+        rows.append((k, count, lost, curve, round(commonest, 3), round(found.all, 3)))
+    head = ("k", "people", "LM, peel", "LM, curve", "cells guessed, peel", "cells guessed, curve")
+    note = (
+        "With peel the collector cannot tell whose row is whose: the best guess is the commonest cell. With the curve "
+        "it guesses from everyone's positions and classes."
+    )
+    return ResultTable("Both methods side by side", head, tuple(rows), note)
 
 
 def _parameters(k: int, rho: tuple[int, int], b: int, grid: Grid) -> Parameters:

@@ -306,6 +306,7 @@ class Collection:
             attendance=Lenient(hub, tuple(started.members)),
             letters=letter_keys(self.keys, Roster.of(self.study)),
             delivered=None if self.receipts is None else self._answers(),
+            unread=lambda: self.receipts is not None and bool(self.journal.gone),
         )
 
         async def approve(proposal: Proposal) -> None:

@@ -60,7 +60,7 @@ def _of_peeling(study: Study, collector: str, where: str) -> str:
         + (f"; your values of {exact} as they are, as one of at least {k} rows of such a group." if exact else "."),
         "What the collector and the trustees learn of you: that you answered, and when, by a handle. Nobody learns "
         "which row or which group is yours.",
-        f"All of this holds unless {needed} of the {len(trustees)} trustees work together: they could read your answers.",
+        f"All of this holds unless {needed} of the {len(trustees)} trustees conspire: they could read your answers.",
     ]
     if study.privacy.l is None and study.sensitive:
         lines.append("If all in your group answer alike, everyone can tell what you answered.")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -121,7 +121,7 @@ def check(
 
     `certificates` are the parties' own; `receives` says who gets the release.
     """
-    a, names = certified.a, {party.name for party in study.parties}
+    a, names = certified.a, study.signers
     wrong = []
     if a.get("study_hash") != study.study_hash:
         wrong.append("the certificate is of another study")
@@ -141,7 +141,7 @@ def check(
 
 
 def _unsigned(
-    name: str, statement: Statement, signatures: Signatures, due: set[str], certificates: Mapping[str, Certificate]
+    name: str, statement: Statement, signatures: Signatures, due: Set[str], certificates: Mapping[str, Certificate]
 ) -> list[str]:
     wrong = [f"statement {name} is not signed by party {party!r}" for party in sorted(due - set(signatures))]
     wrong += [

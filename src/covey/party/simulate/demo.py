@@ -34,7 +34,8 @@ class Demo:
 
 def prepare(protocol: str, out: Path) -> Demo:
     """The sample for that protocol, copied to `out/sample`; an earlier demonstration there is replaced."""
-    known = {each.requirements.partition: each for each in named(protocol)}
+    usual = sorted(named(protocol), key=lambda each: each.requirements.usual)
+    known = {each.requirements.partition: each for each in usual}
     first = next(iter(known.values()))
     shown = first.demonstration
     clear(out)

@@ -40,7 +40,7 @@ PROTOCOL = Protocol(
     receives=lambda study, party: party == hub_of(study),
     foresee=cost.foresee,
     # a smaller index, which 800 respondents are sent
-    demonstration=Demonstration(sample="survey", changes={"protocol": {"grid": 4096}}),
+    demonstration=Demonstration(sample="survey", changes={"protocol": {"method": "curve", "grid": 4096}}),
     ideal=ideal.ideal,
     judge=_judge,
 )

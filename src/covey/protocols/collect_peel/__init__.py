@@ -47,7 +47,8 @@ PROTOCOL = Protocol(
     role_name=_role_name,
     receives=lambda study, party: _role_name(study, party) == "collector",
     foresee=cost.foresee,
-    demonstration=Demonstration(sample="survey"),
+    # fewer visits: the demonstration is meant to be short
+    demonstration=Demonstration(sample="survey", changes={"protocol": {"nodes": 24}}),
     ideal=ideal.ideal,
     judge=_judge,
 )

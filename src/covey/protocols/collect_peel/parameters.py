@@ -43,7 +43,6 @@ COMMITTEE = Whole(
 REQUIREMENTS = Requirements(
     partition="respondents",
     method="peel",
-    usual=False,
     holders=(0, None),
     roles=("collector", "trustee"),
     needs=("collector",),

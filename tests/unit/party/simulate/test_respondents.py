@@ -31,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The survey that ships, with a few of its rows and a grid of a few hundred cells."""
     found = samples.copy("survey", tmp_path_factory.mktemp("survey") / "sample")
     text = (found / "study.toml").read_text()
-    (found / "study.toml").write_text(text + "\n[protocol]\ngrid = 400\ncommittee = 3\n")
+    (found / "study.toml").write_text(text + '\n[protocol]\nmethod = "curve"\ngrid = 400\ncommittee = 3\n')
     few = pyarrow.csv.read_csv(found / "survey.csv").slice(0, ROWS)
     pyarrow.csv.write_csv(few, found / "few.csv")
     return found
