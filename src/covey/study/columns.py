@@ -218,9 +218,10 @@ def _values(section: Section, folder: Folder, kind: Kind) -> tuple[str, ...] | N
     values = tuple(canonical(clean(str(part)), kind) for part in raw)
     if len(set(values)) != len(values):
         section.problem("values lists something twice", "values")
-    if any(value in ("", "*") for value in values):
-        section.problem("values cannot list the empty text or *", "values")
-    return values
+    reserved = ("", "*")
+    if any(value in reserved for value in values):
+        section.problem("values cannot list the empty text or *: they mean a missing and a suppressed value", "values")
+    return tuple(value for value in dict.fromkeys(values) if value not in reserved)
 
 
 def _closed(section: Section, hierarchy: Open, values: tuple[str, ...]) -> Hierarchy | Open:

@@ -235,3 +235,11 @@ def test_a_study_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_an_unknown_party_is_told_the_known_ones(folder: Path) -> None:
     with pytest.raises(InputError, match="it has north, south"):
         load(folder).party("west")
+
+
+@pytest.mark.parametrize("tree", ['"flat"', "{ prefix = [2, 1] }"])
+@pytest.mark.parametrize("value", ["", "*"])
+def test_values_that_mean_missing_or_suppressed_are_refused(tree: str, value: str, tmp_path: Path) -> None:
+    text = f'[study]\nname = "s"\n[privacy]\nk = 2\n[columns.x]\nrole = "quasi"\nhierarchy = {tree}\n'
+    with pytest.raises(StudyError, match=r"line 8: .*cannot list the empty text or \*"):
+        Study.parse(f'{text}values = ["abc", "abd", "{value}"]\n', tmp_path)

@@ -326,7 +326,7 @@ def _real(people: People, setting: Setting) -> ResultTable:
 def _claims(ratios: Mapping[str, float], attacked: ResultTable) -> tuple[Claim, ...]:
     worst = max(float(row[7] or 0) for row in attacked.rows)
     return (
-        Claim("Section 4.2, Tables II and III", "a position conceals its cell with 90% or more",
+        Claim("Sections VI-B and VII-A, Tables II and III", "a position conceals its cell with 90% or more",
               f"the collector's chance is twice the printed one, and up to {worst:.0%} with all positions and classes",
               "no"),
         Claim("Table IV", "positions keep relative distances almost always", "so they do, for any fine grid", "yes"),

@@ -1,6 +1,6 @@
 """The chance to guess a cell from its position: the paper's formula, and the correct one.
 
-Source    Xue and others, section 4.2, Theorem 1 and Tables II, III. A position is a sum of b + c joint numbers. The
+Source    Xue and others, sections VI-B and VII-A, Tables II and III. A position is a sum of b + c joint numbers. The
           paper counts one uniform number for each. But a joint number is the sum of two, so its mean and variance are
           doubled; and the collector, who alone sees positions, knows one of the two. So its chance is about twice as
           high as the paper says.
