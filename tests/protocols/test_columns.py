@@ -149,7 +149,7 @@ def test_the_ledger_says_what_was_met_and_who_got_the_release() -> None:
 
     async def role(seat: Seat) -> Result:
         result = await _role(seat)
-        told[seat.party] = seat.book.lines  # type: ignore[attr-defined]
+        told[seat.party] = seat.ledger.lines  # type: ignore[attr-defined]
         return result
 
     protocol = replace(PROTOCOL, role=lambda study, party: role)

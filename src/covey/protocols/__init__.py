@@ -13,19 +13,30 @@ from importlib import import_module
 
 from covey.errors import InputError
 from covey.option import Value
-from covey.protocols.protocol import Book, Figures, Forecast, Line, Pace, Proposal, Protocol, Result, Role, Seat
+from covey.protocols.protocol import (
+    Figures,
+    Forecast,
+    LedgerWriter,
+    Line,
+    Proposal,
+    Protocol,
+    Result,
+    Role,
+    RoleProgress,
+    Seat,
+)
 from covey.study import Study, requirements
 
 __all__ = [
-    "Book",
     "Figures",
     "Forecast",
+    "LedgerWriter",
     "Line",
-    "Pace",
     "Proposal",
     "Protocol",
     "Result",
     "Role",
+    "RoleProgress",
     "Seat",
     "all_protocols",
     "find",

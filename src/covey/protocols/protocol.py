@@ -21,7 +21,7 @@ from covey.table import Table
 from covey.wire import Channel
 
 
-class Pace(Interface):
+class RoleProgress(Interface):
     """A display of progress, to which a role tells how far it is."""
 
     def phase(self, name: str, of: int = 1) -> None:
@@ -33,7 +33,7 @@ class Pace(Interface):
         ...
 
 
-class Book(Interface):
+class LedgerWriter(Interface):
     """A ledger, in which a role notes before an opening what everyone is about to learn from it."""
 
     def learns(self, leakage: Leakage, **numbers: object) -> None:
@@ -135,8 +135,8 @@ class Seat:
     table: Table | None
     """This party's records; None for a party without data of its own."""
     channel: Channel
-    pace: Pace
-    book: Book
+    progress: RoleProgress
+    ledger: LedgerWriter
     approve: Callable[[Proposal], Awaitable[None]]
     """Asks everyone; returns if all agree. To be awaited right before the step that opens the release."""
     lasting: Secret

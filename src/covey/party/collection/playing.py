@@ -119,7 +119,7 @@ class Player:
         shown = replace(self.study, parties=(*self.study.parties, *more))
         ledger = Ledger(shown, self.protocol, handle)
         ledger.listener = lambda: self._keep_ledger(ledger)
-        book = Noted(ledger)
+        noted = Noted(ledger)
         ledger.met()
         await play_role(
             self.protocol,
@@ -127,13 +127,13 @@ class Player:
             channel,
             table=self.table,
             lasting=lasting_secret(self.keys, self.protocol),
-            pace=Quiet(self.say),
-            book=book,
+            progress=Quiet(self.say),
+            ledger=noted,
             approve=approve,
             letters=self.letters,
         )
         await compare(channel, self.hub, transcript)
-        return "withheld" if book.withheld else "released"
+        return "withheld" if noted.withheld else "released"
 
     def _keep_ledger(self, ledger: Ledger) -> None:
         write_atomically(self.home.path / LEDGER, as_json(ledger.describe("taking part")), PRIVATE)

@@ -32,7 +32,7 @@ from covey.party.session.journal import NO_JOURNAL, Journal, NoJournal
 from covey.party.session.journal_records import Begun
 from covey.party.session.progress import Listener, Progress
 from covey.protocols import Proposal, Protocol, Result, Seat, of_study
-from covey.protocols.protocol import EVERYONE, Attendance, Book, LetterKeys, Pace
+from covey.protocols.protocol import EVERYONE, Attendance, LedgerWriter, LetterKeys, RoleProgress
 from covey.secure import approval
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
@@ -92,8 +92,8 @@ async def play_role(
     *,
     table: Table | None,
     lasting: Secret,
-    pace: Pace,
-    book: Book,
+    progress: RoleProgress,
+    ledger: LedgerWriter,
     approve: Approve,
     attendance: Attendance = EVERYONE,
     letters: LetterKeys | None = None,
@@ -101,7 +101,7 @@ async def play_role(
 ) -> Result:
     """Gives the role of the channel's party its seat, and plays it to its end."""
     seat = Seat(
-        study, channel.me, table, channel, pace, book, approve, lasting, attendance, letters, delivered
+        study, channel.me, table, channel, progress, ledger, approve, lasting, attendance, letters, delivered
     )  # fmt: skip
     return await protocol.role(study, channel.me)(seat)
 
@@ -177,8 +177,8 @@ async def _play(participant: Participant, channel: Channel, agreement: Agreement
         channel,
         table=participant.table,
         lasting=lasting_secret(participant.keys, protocol),
-        pace=participant.progress,
-        book=participant.ledger,
+        progress=participant.progress,
+        ledger=participant.ledger,
         approve=_approval(participant, channel, decisions),
         letters=letter_keys(participant.keys, participant.roster),
     )

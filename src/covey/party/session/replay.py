@@ -102,8 +102,8 @@ async def _collect_again(participant: Participant, journal: Journal, transcript:
         channel,
         table=None,
         lasting=lasting_secret(participant.keys, participant.protocol),
-        pace=participant.progress,
-        book=participant.ledger,
+        progress=participant.progress,
+        ledger=participant.ledger,
         approve=approve,
         attendance=attendance,
     )

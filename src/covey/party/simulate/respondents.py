@@ -195,8 +195,8 @@ class Survey:
             channel,
             table=self.rows.get(name),
             lasting=derive(self.seed, "lasting", name),
-            pace=UNWRITTEN,
-            book=UNWRITTEN,
+            progress=UNWRITTEN,
+            ledger=UNWRITTEN,
             approve=approve,
             letters=self._letters(name),
         )

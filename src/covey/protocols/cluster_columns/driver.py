@@ -9,7 +9,7 @@ from covey.crypto.secret import Secret
 from covey.protocols.cluster_columns import argmin
 from covey.protocols.cluster_columns.parameters import Parameters
 from covey.protocols.cluster_columns.questions import ArgMin, Cuts, Decision, Question, Search
-from covey.protocols.protocol import Pace
+from covey.protocols.protocol import RoleProgress
 from covey.protocols.shared.columns.parts import receive_numbers, send_numbers
 from covey.wire import Channel, gather
 
@@ -18,7 +18,7 @@ PHASES = {"division": 16, "moves": 12, "merging": 16}
 
 
 async def run_search(
-    channel: Channel, parameters: Parameters, search: Search, seed: Secret | None, pace: Pace
+    channel: Channel, parameters: Parameters, search: Search, seed: Secret | None, progress: RoleProgress
 ) -> Longs:
     """Asks the search's questions until it ends. Returns each record's class."""
     phase, step, asked = "", 0, 0
@@ -27,8 +27,8 @@ async def run_search(
         if isinstance(question, ArgMin):
             if question.phase != phase:
                 phase = question.phase
-                pace.phase(phase, PHASES[phase])
-            pace.reach(min(question.done, PHASES[phase]))
+                progress.phase(phase, PHASES[phase])
+            progress.reach(min(question.done, PHASES[phase]))
         where = channel.at("evaluate", asked) if isinstance(question, ArgMin) else channel.at("tell", step)
         with where as at:
             answer = await _answer(at, parameters, question, argmin.seed_of(seed, asked))

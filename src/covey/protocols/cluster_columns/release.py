@@ -57,7 +57,7 @@ async def publish(
     """Asks for approval, shows our part to everyone, if we have one, and puts all parts together."""
     leakage, numbers = of_release(parameters, known.rows)
     await seat.approve(Proposal(leakage, numbers, known))
-    seat.book.learns(leakage, **numbers)
+    seat.ledger.learns(leakage, **numbers)
     everyone = channel.parties
     rows = await parts.exchange(channel, seat.study, parameters.pivot, mine, known.rows, known.classes, to=everyone)
     if rows is None:

@@ -20,7 +20,7 @@ from covey.secure import coin
 async def holder(seat: Seat) -> Result:
     """A holder of columns, the pivot included: searches with the others, and shows its part of the release."""
     parameters, channel = Parameters.of(seat.study), seat.channel.at("cluster")
-    seat.pace.phase("alignment")
+    seat.progress.phase("alignment")
     mine = await columns.meet(seat, channel.at("meet"), *leakage.HOLDERS)
     if mine is None:
         raise TypeError(f"party {seat.party!r} has no columns; its role is another")
@@ -29,13 +29,13 @@ async def holder(seat: Seat) -> Result:
     among = channel.among(*parameters.holders)
     seed = await coin.toss(among.at("coin")) if parameters.evaluator is not None else None
 
-    seat.book.learns(leakage.of_search(parameters), **leakage.numbers(parameters))
+    seat.ledger.learns(leakage.of_search(parameters), **leakage.numbers(parameters))
     searching = search(own, seat.party, public_draws(mine.ids), pivot_draws(own, mine.ids, seat.lasting))
-    label = await run_search(channel, parameters, searching, seed, seat.pace)
+    label = await run_search(channel, parameters, searching, seed, seat.progress)
     await agree(among.at("agree"), hashlib.sha256(label.astype("<i8").tobytes()).digest())
 
-    seat.pace.phase("release")
-    seat.book.learns(leakage.FIGURES)
+    seat.progress.phase("release")
+    seat.ledger.learns(leakage.FIGURES)
     part = parts.contribution_of(label, own.nodes(label), mine.table, leads=own.pivot)
     known = await release.add_up_figures(channel.at("figures"), parameters, own, label)
     return await release.publish(seat, channel.at("rows"), parameters, part, known)
@@ -44,12 +44,12 @@ async def holder(seat: Seat) -> Result:
 async def evaluator(seat: Seat) -> Result:
     """A party without data: finds the least of unnamed sums, and gets the release like everyone."""
     parameters, channel = Parameters.of(seat.study), seat.channel.at("cluster")
-    seat.pace.phase("alignment")
+    seat.progress.phase("alignment")
     await columns.meet(seat, channel.at("meet"), *leakage.HOLDERS)
-    seat.book.learns(leakage.of_search(parameters), **leakage.numbers(parameters))
-    seat.pace.phase("moves")
+    seat.ledger.learns(leakage.of_search(parameters), **leakage.numbers(parameters))
+    seat.progress.phase("moves")
     await argmin.evaluate(channel.at("evaluate"), parameters)
-    seat.pace.phase("release")
-    seat.book.learns(leakage.FIGURES)
+    seat.progress.phase("release")
+    seat.ledger.learns(leakage.FIGURES)
     known = await release.add_up_figures(channel.at("figures"), parameters)
     return await release.publish(seat, channel.at("rows"), parameters, None, known)

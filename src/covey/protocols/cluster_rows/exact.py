@@ -124,15 +124,15 @@ async def search(
 ) -> tuple[Longs, PublicClusters]:
     """Each own record's cluster, and the clusters. If `fitted`, the first ones are halved while they are all alike."""
     parties = party.joint.parties
-    party.pace.phase("division")
+    party.progress.phase("division")
     label, state = await begin(party.at("start"), records, choices, fitted=fitted)
-    party.pace.phase("moves", sweeps.most * len(parties))
+    party.progress.phase("moves", sweeps.most * len(parties))
     for sweep in range(sweeps.most):
         before = state.digest()
         for place, mover in enumerate(parties):
             with party.within("sweep", sweep, "turn", place) as at:
                 state = await sweeps.turn(at, label, state, mover)
-            party.pace.reach(sweep * len(parties) + place + 1)
+            party.progress.reach(sweep * len(parties) + place + 1)
         moved = state.digest() != before
         label, state = compact(label, state)
         large = np.flatnonzero(2 * state.sizes > 3 * party.problem.k)

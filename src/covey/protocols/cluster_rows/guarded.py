@@ -36,23 +36,23 @@ WORK = 1_000_000_000  # records times clusters that a party looks at in a turn
 
 async def search(party: SearchParty, records: int, *, strict: bool = False) -> tuple[Longs, PublicClusters]:
     """Each own record's cluster, and the clusters. If `strict`, after the first division alone, by nested counts."""
-    problem, pace = party.problem, party.pace
-    pace.phase("division")
+    problem, progress = party.problem, party.progress
+    progress.phase("division")
     label = np.zeros(party.rows, dtype=np.int64)
     clusters = PublicClusters(np.array([records]), problem.flat(problem.roots[np.newaxis]))
     clusters = await close_jointly(party.at("close"), label, clusters, np.ones(1, dtype=bool))
     label, clusters, _ = await divide(party.at("divide"), label, clusters, nested=strict)
     if strict:
         return label, clusters
-    pace.phase("regrouping", REGROUPINGS)
+    progress.phase("regrouping", REGROUPINGS)
     for number in range(REGROUPINGS):
         known = clusters.digest()
         with party.within("regroup", number) as at:
             label, clusters = await _divide_anew(at, label, clusters)
         if clusters.digest() == known:
             break
-        pace.reach(number + 1)
-    pace.phase("moves", SWEEPS * len(party.joint.parties))
+        progress.reach(number + 1)
+    progress.phase("moves", SWEEPS * len(party.joint.parties))
     return await move_records(party, label, clusters, NO_LIMIT)
 
 
@@ -87,7 +87,7 @@ async def move_records(
         for place, mover in enumerate(parties):
             with party.within("sweep", sweep, "turn", place) as at:
                 clusters = await take_turn(at, label, clusters, mover, rules, slack, last)
-            party.pace.reach(sweep * len(parties) + place + 1)
+            party.progress.reach(sweep * len(parties) + place + 1)
         with party.within("sweep", sweep, "close") as at:
             clusters = await close_jointly(at, label, clusters, np.ones(len(clusters), dtype=bool))
         if before - problem.total_cost(clusters) < max(1, before // GAIN):

@@ -188,7 +188,7 @@ class TrustedParty:
 
 
 class _Silent:
-    """A pace that nobody follows, and a ledger that nobody keeps."""
+    """Progress that nobody follows, and a ledger that nobody keeps."""
 
     def phase(self, name: str, of: int = 1) -> None: ...
 

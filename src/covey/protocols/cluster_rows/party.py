@@ -22,7 +22,7 @@ from covey.protocols.cluster_rows import ancestor
 from covey.protocols.cluster_rows.problem import ClusterProblem
 from covey.protocols.cluster_rows.range_tests import RangeTests
 from covey.protocols.cluster_rows.state import State, hear, say
-from covey.protocols.protocol import Pace
+from covey.protocols.protocol import RoleProgress
 from covey.protocols.shared.agree import agree
 from covey.secure import conjunction
 from covey.secure import sum as secure_sum
@@ -184,7 +184,7 @@ class SearchParty:
     joint: Joint
     problem: ClusterProblem
     codes: Ints
-    pace: Pace
+    progress: RoleProgress
     disclosed: Disclosures
 
     @property

@@ -17,7 +17,7 @@ from covey.protocols.cluster_rows.diversity import DiversityRule
 from covey.protocols.cluster_rows.parameters import Parameters
 from covey.protocols.cluster_rows.party import Disclosures, Joint, SearchParty, SecureBlocks
 from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
-from covey.protocols.protocol import Book, Figures, Pace, Result, Seat
+from covey.protocols.protocol import Figures, LedgerWriter, Result, RoleProgress, Seat
 from covey.protocols.shared import insiders as insider
 from covey.protocols.shared import publish, rows
 from covey.protocols.shared.agree import agree
@@ -31,9 +31,9 @@ _MOST_RECORDS = 1 << 40
 async def holder(seat: Seat) -> Result:
     """A holder of rows. Raises Unmet for what cannot be kept, Aborted or PeerError where somebody lied."""
     channel = seat.channel.at("cluster")
-    classes = await form_classes(SecureBlocks.over(channel), seat.study, seat.records, seat.pace, seat.book)
+    classes = await form_classes(SecureBlocks.over(channel), seat.study, seat.records, seat.progress, seat.ledger)
     await agree(channel.at("agree"), classes.digest)
-    seat.pace.phase("release")
+    seat.progress.phase("release")
     known = classes.figures(seat.study)
     trees = classes.problem.trees
     preview = publish.preview(seat.study, trees, classes.nodes, classes.sizes)
@@ -83,28 +83,30 @@ class Classes:
         return replace(known, insider_k=self.insider_k)
 
 
-async def form_classes(joint: Joint, study: Study, table: Table, pace: Pace, book: Book) -> Classes:
+async def form_classes(
+    joint: Joint, study: Study, table: Table, progress: RoleProgress, ledger: LedgerWriter
+) -> Classes:
     """The classes of all parties' records; what each step teaches is written down before it."""
     parameters = Parameters.of(study)
     known, two = leakage.numbers(parameters), parameters.two
-    pace.phase("sizes")
-    book.learns(leakage.SETUP_OF_TWO if two else leakage.SETUP, **known)
+    progress.phase("sizes")
+    ledger.learns(leakage.SETUP_OF_TWO if two else leakage.SETUP, **known)
     counts = await JointCounts.add_up(joint.at("meet"), study, table)
     problem = ClusterProblem.of(study, table.trees, counts.leaves)
     if parameters.site_l is not None:
-        book.learns(leakage.SITES, **known)
+        ledger.learns(leakage.SITES, **known)
         problem = await sites.prune(joint, study, problem, table.codes, parameters.site_l)
 
-    book.learns(leakage.of_search(parameters), **known)
-    party = SearchParty(joint, problem, table.codes, pace, Disclosures())
+    ledger.learns(leakage.of_search(parameters), **known)
+    party = SearchParty(joint, problem, table.codes, progress, Disclosures())
     label, clusters = await search(party, parameters, counts.records)
-    label, clusters = await repair(party.at("mend"), study, table, book, label, clusters)
+    label, clusters = await repair(party.at("mend"), study, table, ledger, label, clusters)
 
-    await count_disclosures(party, parameters, book)
+    await count_disclosures(party, parameters, ledger)
     if parameters.site_l is not None:
         clusters = await sites.raise_together(joint, study, problem, table.codes, clusters, parameters.site_l)
     classes = Classes.of(problem, clusters, label, counts.leaves)
-    reached = await insider.learn(book, study, joint.at("insider").conjoin, classes.sizes, classes.own)
+    reached = await insider.learn(ledger, study, joint.at("insider").conjoin, classes.sizes, classes.own)
     return replace(classes, insider_k=reached)
 
 
@@ -119,34 +121,34 @@ async def search(party: SearchParty, parameters: Parameters, records: int) -> tu
 
 
 async def repair(
-    party: SearchParty, study: Study, table: Table, book: Book, label: Longs, clusters: PublicClusters
+    party: SearchParty, study: Study, table: Table, ledger: LedgerWriter, label: Longs, clusters: PublicClusters
 ) -> tuple[Longs, PublicClusters]:
     """Merges classes until all keep l, moves records within l, and merges until all keep k_insider."""
     parameters = Parameters.of(study)
     known = leakage.numbers(parameters)
-    party.pace.phase("repair", guarded.SWEEPS * parameters.parties)
+    party.progress.phase("repair", guarded.SWEEPS * parameters.parties)
     if parameters.l is not None:
-        book.learns(leakage.DIVERSITY_OF_TWO if parameters.two else leakage.DIVERSITY, **known)
+        ledger.learns(leakage.DIVERSITY_OF_TWO if parameters.two else leakage.DIVERSITY, **known)
         rule = DiversityRule.of(parameters.l, sensitive(study, table))
         label, clusters = await diversity.merge_short(party, rule, label, clusters)
         if parameters.moves_within_l:
-            book.learns(leakage.SLACK, **known)
+            ledger.learns(leakage.SLACK, **known)
             label, clusters = await guarded.move_within_l(party.at("within"), label, clusters, rule)
     if parameters.k_insider > 1:
-        book.learns(leakage.MERGED, **known)
+        ledger.learns(leakage.MERGED, **known)
         label, clusters = await insiders.merge_few(party.at("insiders"), label, clusters, parameters.k_insider)
     return label, clusters
 
 
-async def count_disclosures(party: SearchParty, parameters: Parameters, book: Book) -> None:
+async def count_disclosures(party: SearchParty, parameters: Parameters, ledger: LedgerWriter) -> None:
     """Writes down how much was opened; the exact schedule adds up how often that was another's exact record."""
     disclosed = party.disclosed
     if parameters.divides:
-        book.learns(leakage.OPENED, **vars(disclosed))
+        ledger.learns(leakage.OPENED, **vars(disclosed))
         return
     mine = np.array([disclosed.exact, disclosed.single])
     exactly, single = (int(each) for each in await party.joint.at("openings").total(mine))
-    book.learns(leakage.OPENED_EXACTLY, exactly=exactly, single=single, closures=disclosed.closures)
+    ledger.learns(leakage.OPENED_EXACTLY, exactly=exactly, single=single, closures=disclosed.closures)
 
 
 @dataclass(frozen=True)

@@ -62,12 +62,12 @@ async def collector(seat: Seat) -> Result:
     enrolment = replace(found.enrolment, handles=tuple(found.enrolment.handles[place] for place in sound))
     given, positions = [found.given[place] for place in sound], positions[sound]
 
-    seat.pace.phase("classes")
+    seat.progress.phase("classes")
     line, sums = await divide(seat, parameters, layout, tester, positions, given)
-    seat.book.learns(leakage.BOXES)
+    seat.ledger.learns(leakage.BOXES)
     nodes = await bounds.find(tester, layout, trees, sums, line.sizes.tolist())
 
-    seat.pace.phase("release")
+    seat.progress.phase("release")
     release = ReleasePhase(seat, parameters, layout, trees, enrolment, tester, given)
     made = await release.make(line, nodes, respondents)
     await tester.dismiss()
@@ -77,7 +77,7 @@ async def collector(seat: Seat) -> Result:
 async def prepare(seat: Seat, parameters: Parameters, layout: Layout) -> CollectedAnswers:
     """Runs everything up to the answers. Nothing has been opened when this returns, or fails."""
     respondents = len(seat.channel.peers)
-    seat.pace.phase("keys")
+    seat.progress.phase("keys")
     _note(seat, leakage.enrolment(parameters, respondents))
     enrolment = await keys.enrol(
         seat.channel.at("keys"),
@@ -87,13 +87,13 @@ async def prepare(seat: Seat, parameters: Parameters, layout: Layout) -> Collect
         deals=parameters.dealt,
     )
     if parameters.dealt:
-        seat.book.learns(leakage.DEALT)
+        seat.ledger.learns(leakage.DEALT)
     key = await dealt.found(seat.channel.at("dealt"), enrolment) if parameters.dealt else None
 
-    seat.pace.phase("index")
+    seat.progress.phase("index")
     made = await make_index(seat, parameters, enrolment, key)
 
-    seat.pace.phase("positions", respondents)
+    seat.progress.phase("positions", respondents)
     both = await read_answers(seat, parameters, layout, enrolment, made, key)
     if len(both) < parameters.k:
         raise Unmet(f"fewer than k = {parameters.k} respondents answered; nothing can be released")
@@ -133,7 +133,7 @@ async def read_answers(
     async def answer(name: str) -> tuple[Ciphertexts, DealtCiphertexts | None]:
         position = None if key is None else await dealt.receive(channel.at("position"), name, key.public)
         given = await answers.receive(channel, name, layout, enrolment.opening.key)
-        seat.pace.reach(next(done))
+        seat.progress.reach(next(done))
         return given, position
 
     return await fetch.serve(seat.channel.at("fetch"), parameters, made, enrolment, answer, attendance=seat.attendance)
@@ -179,12 +179,12 @@ async def divide(
     group = cut_line(places, parameters.class_size(len(places)), parameters.cut)
     sums = await asyncio.to_thread(answers.add_up, given, answers.members_of(order, group))
     if parameters.watched:
-        seat.book.learns(leakage.DISTINCT if parameters.diversity == "distinct" else leakage.DIVERSE)
+        seat.ledger.learns(leakage.DISTINCT if parameters.diversity == "distinct" else leakage.DIVERSE)
         group, sums, short = await diversity.settle(tester, parameters, layout, places, group, sums)
-        seat.book.learns(leakage.MERGED, short=short)
+        seat.ledger.learns(leakage.MERGED, short=short)
     return RespondentOrder(order, places, group), sums
 
 
 def _note(seat: Seat, line: tuple[Leakage, dict[str, object]]) -> None:
     learned, numbers = line
-    seat.book.learns(learned, **numbers)
+    seat.ledger.learns(learned, **numbers)

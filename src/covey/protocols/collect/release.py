@@ -54,15 +54,15 @@ class ReleasePhase:
         assembly = submit.Assembly(seat.channel.at("release"), self.parameters, study, self.enrolment, seat.attendance)
         known = self._figures(line.sizes.tolist(), nodes, range(len(nodes)), len(line.order))
         learned, numbers = leakage.chance(await asyncio.to_thread(expect, self.parameters, trees, nodes, line.sizes))
-        seat.book.learns(learned, **numbers)
+        seat.ledger.learns(learned, **numbers)
         members = [named(self.enrolment, own) for own in answers.members_of(line.order, line.group)]
         companies = [(number, names, await assembly.join(names)) for number, names in enumerate(members)]
         await seat.approve(Proposal(leakage.ROWS, figures=known[1]))
-        seat.book.learns(leakage.ROWS)
+        seat.ledger.learns(leakage.ROWS)
         rows, withheld = await self._gather(assembly, companies)
         left = respondents - sum(len(part) for part in rows.values()) - withheld
         if left:
-            seat.book.learns(leakage.LEFT, left=left)
+            seat.ledger.learns(leakage.LEFT, left=left)
         if not rows:
             raise Unmet(f"no class has k = {self.parameters.k} members left who handed in; nothing can be released")
         order = sorted(rows)
@@ -103,7 +103,7 @@ class ReleasePhase:
         large = [number for number in sorted(smaller) if len(smaller[number]) >= self.parameters.k]
         if not large or not self.parameters.watched:
             return set(large)
-        self.seat.book.learns(leakage.SMALLER)
+        self.seat.ledger.learns(leakage.SMALLER)
         place = {name: place for place, name in enumerate(self.enrolment.handles)}
         members = [[place[name] for name in smaller[number]] for number in large]
         sums = await asyncio.to_thread(answers.add_up, self.given, members)

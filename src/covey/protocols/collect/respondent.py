@@ -24,24 +24,24 @@ async def respondent(seat: Seat) -> Result:
     if seat.records.rows != 1:
         raise InputError(f"a respondent answers one row; {seat.party!r} has {seat.records.rows}")
     row = submit.spell_row(parameters, seat.study, seat.records)
-    seat.pace.phase("keys")
+    seat.progress.phase("keys")
     membership = await keys.join(channel.at("keys"), hub)
     learned, numbers = leakage.enrolment(parameters, membership.respondents)
-    seat.book.learns(learned, **numbers)
+    seat.ledger.learns(learned, **numbers)
     key = share = None
     if parameters.dealt:
-        seat.book.learns(leakage.DEALT)
+        seat.ledger.learns(leakage.DEALT)
         key, share = await dealt.join(channel.at("dealt"), parameters, hub, membership)
 
-    seat.pace.phase("index")
+    seat.progress.phase("index")
     await contribute(seat, parameters, hub, membership, key)
 
-    seat.pace.phase("positions")
+    seat.progress.phase("positions")
     await answer(seat, parameters, hub, membership, key)
     learned, numbers = leakage.positions(parameters)
-    seat.book.learns(learned, **numbers)
+    seat.ledger.learns(learned, **numbers)
 
-    seat.pace.phase("classes")
+    seat.progress.phase("classes")
     await gather(help_out(seat, parameters, hub, membership, share), hand_in(seat, parameters, hub, membership, row))
     return Result()
 
@@ -104,11 +104,11 @@ async def hand_in(seat: Seat, parameters: Parameters, hub: str, membership: Memb
     """Hands in our row, once we know how many share our class and have approved."""
 
     async def agree(members: int) -> None:
-        seat.book.learns(leakage.BOXES)
+        seat.ledger.learns(leakage.BOXES)
         await seat.approve(Proposal(leakage.ROWS))
-        seat.pace.phase("release")
-        seat.book.learns(leakage.ROWS)
+        seat.progress.phase("release")
+        seat.ledger.learns(leakage.ROWS)
 
     member = submit.Member(seat.channel.at("release"), parameters, hub, membership)
     if not await member.serve(row, agree):
-        seat.book.learns(leakage.WITHHELD)
+        seat.ledger.learns(leakage.WITHHELD)

@@ -43,18 +43,18 @@ _FOREVER = 400 * 86400.0
 async def collector(seat: Seat) -> Result:
     """Takes answers, or has them already, and leads the trustees to the release."""
     parameters, layout = Parameters.of(seat.study), Layout.of(seat.study)
-    seat.pace.phase("answers")
+    seat.progress.phase("answers")
     keys, answers = await gather_answers(seat, parameters)
     if len(answers) < parameters.k:
         raise Unmet(f"fewer than k = {parameters.k} respondents answered; nothing can be released")
     hub = Collecting(seat, parameters, layout, tuple(sorted(keys)))
-    seat.book.learns(leakage.BOARD, respondents=f"{len(answers):,}")
+    seat.ledger.learns(leakage.BOARD, respondents=f"{len(answers):,}")
     if parameters.reference is None:
-        seat.book.learns(leakage.MARGINALS, k=parameters.k)
+        seat.ledger.learns(leakage.MARGINALS, k=parameters.k)
     for learned, numbers in leakage.visits(parameters):
-        seat.book.learns(learned, **numbers)
+        seat.ledger.learns(learned, **numbers)
     await hub.show_board(answers)
-    seat.pace.phase("visits")
+    seat.progress.phase("visits")
     return await hub.lead(len(answers))
 
 
@@ -138,9 +138,9 @@ class Collecting:
         boxes, sizes = _classes(found, len(trees))
         published = PublishedClasses.of(len(trees), list(boxes), sizes)
         figures = published.figures(study, trees, answers)
-        seat.pace.phase("release")
+        seat.progress.phase("release")
         await seat.approve(Proposal(leakage.ROWS, figures=figures))
-        seat.book.learns(leakage.ROWS)
+        seat.ledger.learns(leakage.ROWS)
         told: set[tuple[int, str]] = set()
 
         async def publish() -> Published:
@@ -206,7 +206,7 @@ class Collecting:
                 f"{len(self.present)} trustees are left and {needed} are needed; nothing was released"
             ) from None
         self.era += 1
-        self.seat.book.learns(leakage.GONE)
+        self.seat.ledger.learns(leakage.GONE)
         await gather(
             *(self.seat.channel.at("era").send(name, Era(self.era, list(self.present))) for name in self.present)
         )

@@ -19,7 +19,7 @@ async def respondent(seat: Seat) -> Result:
     if seat.records.rows != 1:
         raise InputError(f"a respondent answers one row; {seat.party!r} has {seat.records.rows}")
     record = Layout.of(seat.study).spell(seat.records)
-    seat.pace.phase("answers")
+    seat.progress.phase("answers")
     own = LetterKey.draw(channel.rng.stream("letter key"))
     if not parameters.trustees:
         await channel.at("enrol").send(hub, Enrolled(own.public))
@@ -29,7 +29,7 @@ async def respondent(seat: Seat) -> Result:
     await at.send(hub, answer)
     if (await at.receive(hub, Receipt)).line != letters.line(channel.me, answer):
         raise PeerError(party=hub, step="answer", reason="its receipt is not for what we sent")
-    seat.book.learns(leakage.BOARD, respondents="all")
+    seat.ledger.learns(leakage.BOARD, respondents="all")
     if channel.me in keys:
         await Serving(seat, hub, own, keys).serve()
     else:

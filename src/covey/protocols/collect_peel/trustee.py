@@ -113,11 +113,11 @@ class Serving:
         elif self.peeling is None or not self.states:
             raise Aborted("a trustee left before the products were made; nothing was opened", resumable=False)
         peeling, state = await self._agreed(private.at("reached"), trustees, era)
-        seat.pace.phase("visits", len(state.nodes))
+        seat.progress.phase("visits", len(state.nodes))
         while not peeling.done(state):
             state = await peeling.visit(private.at("visit", state.visited), state)
             self.states.append(state)
-            seat.pace.reach(state.visited)
+            seat.progress.reach(state.visited)
         await self._publish(private.at("publish"), peeling, state, era)
 
     async def _begin(self, private: Channel, trustees: Trustees) -> None:
@@ -127,18 +127,18 @@ class Serving:
         for name, theirs in (await private.at("board").exchange(Agreed(board))).items():
             if theirs.board != board:
                 raise PeerError(party=self.hub, step="board", reason=f"it gave {name} another board than us")
-        seat.book.learns(leakage.BOARD, respondents=f"{len(handles):,}")
-        seat.pace.phase("shuffle")
+        seat.ledger.learns(leakage.BOARD, respondents=f"{len(handles):,}")
+        seat.progress.phase("shuffle")
         peeling, kept = await Peeling.begin(private.at("begin"), trustees, self.parameters, self.layout, read)
         stay = set(kept)
         self.left_out = [handle for place, handle in enumerate(handles) if place not in stay]
-        seat.pace.phase("marginals")
+        seat.progress.phase("marginals")
         counts: list[Longs] = []
         if self.parameters.reference is None:
-            seat.book.learns(leakage.MARGINALS, k=self.parameters.k)
+            seat.ledger.learns(leakage.MARGINALS, k=self.parameters.k)
             counts = await peeling.count_values(private.at("values"))
         for learned, numbers in leakage.visits(self.parameters):
-            seat.book.learns(learned, **numbers)
+            seat.ledger.learns(learned, **numbers)
         self.peeling = peeling
         self.states = [await peeling.prepare(private.at("list"), counts)]
 
@@ -188,7 +188,7 @@ class Serving:
             raise Aborted("the trustees that stay are not at the same visit", resumable=False)
         supply.take(len(supply) - stock)
         self.states = self.states[: visited + 1]
-        self.seat.book.learns(leakage.GONE)
+        self.seat.ledger.learns(leakage.GONE)
         return peeling, self.states[-1]
 
     async def _publish(self, private: Channel, peeling: Peeling, state: State, era: int) -> None:
@@ -204,9 +204,9 @@ class Serving:
                 Vector(np.array(state.sizes, dtype=np.uint64)),
             ),
         )
-        seat.pace.phase("release")
+        seat.progress.phase("release")
         await seat.approve(Proposal(leakage.ROWS))
         await at.receive(self.hub, Approved, patience=_FOREVER)
-        seat.book.learns(leakage.ROWS)
+        seat.ledger.learns(leakage.ROWS)
         klass, cells = await peeling.open_cells(private.at("cells"), state)
         await at.at("rows").send(self.hub, Published(Vector(klass.astype(np.uint64)), cells))

@@ -95,17 +95,17 @@ async def holder(seat: Seat) -> Result:
     bands = Bands.of(seat.study)
     leakage, numbers = leakage_of(seat.study, bands)
 
-    seat.pace.phase("approval")
+    seat.progress.phase("approval")
     await seat.approve(Proposal(leakage, numbers))
 
-    seat.pace.phase("sum")
-    seat.book.learns(leakage, **numbers)
+    seat.progress.phase("sum")
+    seat.ledger.learns(leakage, **numbers)
     with seat.channel.at("count") as channel:
         totals = await secure_sum.total(channel, bands.count(seat.records))
     if int(totals.max(initial=0)) >= _MOST_RECORDS:
         raise Aborted("the joint counts are impossibly large: a party did not keep to the protocol", resumable=False)
 
-    seat.pace.phase("release")
+    seat.progress.phase("release")
     return release(seat.study, bands, totals)
 
 

@@ -27,7 +27,7 @@ async def divide(seat: Seat, channel: Channel, pair: Pair) -> list[Group]:
     if not feasible:
         raise Unmet(INFEASIBLE)
     for learned in leakage.before(pair.params):
-        seat.book.learns(learned)
+        seat.ledger.learns(learned)
     leaves: list[Group] = []
     below = [everyone]
     while groups := divisible(pair.params, below, leaves):
@@ -38,7 +38,7 @@ async def divide(seat: Seat, channel: Channel, pair: Pair) -> list[Group]:
         leaves += [group for group, halves in zip(groups, cut, strict=True) if halves is None]
         below = [half for halves in cut if halves is not None for half in halves]
         depth += 1
-        seat.pace.reach(depth)
+        seat.progress.reach(depth)
     return sorted(leaves, key=lambda group: group.path)
 
 

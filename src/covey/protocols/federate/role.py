@@ -18,18 +18,18 @@ async def provider(seat: Seat) -> Result:
     channel, peer = seat.channel.at("federate"), params.other(seat.party)
     own = OwnUsers.of(params, seat.records, seat.lasting)
 
-    seat.pace.phase("membership")
-    seat.book.learns(leakage.of_meeting(params))
+    seat.progress.phase("membership")
+    seat.ledger.learns(leakage.of_meeting(params))
     pair = await meeting.meet(channel.at("meet"), own, peer)
     if params.by_level:
         pair = await meeting.enrol(channel.at("enrol"), pair)
 
-    seat.pace.phase("division")
+    seat.progress.phase("division")
     leaves = await divide(seat, channel.at("divide"), pair)
     if params.sensitive and isinstance(pair, CountingPair):
         leaves = await keep_exact_values(channel.at("exact"), pair, leaves)
 
-    seat.pace.phase("release")
+    seat.progress.phase("release")
     await channel.at("ready").send(params.recipient, delivery.ClassCount(len(leaves)))
     await _approve(seat, params)
     if isinstance(pair, CountingPair):
@@ -43,14 +43,14 @@ async def recipient(seat: Seat) -> Result:
     """The party that gets the release; it holds nothing, and says nothing but that it approves."""
     params = Parameters.of(seat.study)
     channel = seat.channel.at("federate")
-    seat.pace.phase("membership")
-    seat.book.learns(leakage.of_meeting(params))
-    seat.pace.phase("division")
+    seat.progress.phase("membership")
+    seat.ledger.learns(leakage.of_meeting(params))
+    seat.progress.phase("division")
     for learned in leakage.before(params):
-        seat.book.learns(learned)
+        seat.ledger.learns(learned)
     classes = await delivery.receive_classes(channel.at("ready"), params)
 
-    seat.pace.phase("release")
+    seat.progress.phase("release")
     await _approve(seat, params)
     at = channel.at("release")
     first = await delivery.receive_boxes(at.at("boxes"), params, params.first, classes)
@@ -59,7 +59,7 @@ async def recipient(seat: Seat) -> Result:
 
 
 async def _approve(seat: Seat, params: Parameters) -> None:
-    seat.book.learns(leakage.READY)
+    seat.ledger.learns(leakage.READY)
     opening = leakage.of_release(params)
     await seat.approve(Proposal(opening))
-    seat.book.learns(opening)
+    seat.ledger.learns(opening)

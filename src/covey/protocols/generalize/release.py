@@ -35,7 +35,7 @@ async def preview(seat: Seat, channel: Channel, local: Generalization) -> None:
     cells = local.codes.shape[1] * len(seat.study.quasi)
     if theirs > cells * UNIT:
         raise channel.refusal(peer, "it says that it loses more than there is")
-    seat.book.learns(PREVIEW, loss=f"{(mine + theirs) / (cells * UNIT):.4f}")
+    seat.ledger.learns(PREVIEW, loss=f"{(mine + theirs) / (cells * UNIT):.4f}")
 
 
 def lost_parts(local: Generalization) -> int:

@@ -15,27 +15,27 @@ async def owner(seat: Seat) -> Result:
     """A party with columns: the observer and the partner alike."""
     channel, parameters = seat.channel, Parameters.of(seat.study)
     among = channel.among(*parameters.owners)
-    seat.pace.phase("alignment")
+    seat.progress.phase("alignment")
     common = await columns.meet(seat, channel.at("meet"), *leakage.OWNERS)
     if common is None:
         raise TypeError("an owner has columns")
 
-    seat.pace.phase("own columns")
+    seat.progress.phase("own columns")
     local = Generalization.of(common.table, parameters)
 
-    seat.pace.phase("rounds", parameters.cap)
+    seat.progress.phase("rounds", parameters.cap)
     for learned, numbers in leakage.before(parameters):
-        seat.book.learns(learned, **numbers)
-    played = await rounds.agree(among, parameters, local, [own.encode() for own in common.ids], seat.pace.reach)
+        seat.ledger.learns(learned, **numbers)
+    played = await rounds.agree(among, parameters, local, [own.encode() for own in common.ids], seat.progress.reach)
     withheld = int(local.pool.sum())
 
-    seat.pace.phase("release")
+    seat.progress.phase("release")
     if parameters.recipient is None:
         learned, numbers = leakage.after(parameters, played, withheld)
-        seat.book.learns(learned, **numbers)
+        seat.ledger.learns(learned, **numbers)
         await release.preview(seat, among.at("lost"), local)
     elif parameters.variant == "finished-cells":
-        seat.book.learns(leakage.LEFT, withheld=withheld)
+        seat.ledger.learns(leakage.LEFT, withheld=withheld)
         await channel.at("left").send(parameters.recipient, release.LeftOver(withheld))
     kept = np.flatnonzero(~local.pool)
     rows = await columns.join_rows(
@@ -52,16 +52,16 @@ async def owner(seat: Seat) -> Result:
 async def recipient(seat: Seat) -> Result:
     """A party without columns, who alone gets the release."""
     channel, parameters = seat.channel, Parameters.of(seat.study)
-    seat.pace.phase("alignment")
+    seat.progress.phase("alignment")
     await columns.meet(seat, channel.at("meet"), *leakage.OWNERS)
-    seat.pace.phase("rounds")
+    seat.progress.phase("rounds")
     for learned, numbers in leakage.before(parameters):
-        seat.book.learns(learned, **numbers)
+        seat.ledger.learns(learned, **numbers)
     withheld = 0
     if parameters.variant == "finished-cells":
         withheld = await release.receive_left(channel.at("left"), parameters)
-        seat.book.learns(leakage.LEFT, withheld=withheld)
-    seat.pace.phase("release")
+        seat.ledger.learns(leakage.LEFT, withheld=withheld)
+    seat.progress.phase("release")
     nothing = np.zeros((0, 0), dtype=np.int32)
     rows = await columns.join_rows(seat, channel.at("rows"), [], nothing, None, recipient=parameters.recipient)
     if rows is None:

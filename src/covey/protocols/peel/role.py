@@ -29,37 +29,37 @@ async def holder(seat: Seat) -> Result:
     study, channel, table = seat.study, seat.channel, seat.records
     params, trees = Parameters.of(study), table.trees
 
-    seat.pace.phase("marginals")
-    seat.book.learns(marginals.LEAKAGE, leaves=sum(tree.codes for tree in trees), k=params.k)
+    seat.progress.phase("marginals")
+    seat.ledger.learns(marginals.LEAKAGE, leaves=sum(tree.codes for tree in trees), k=params.k)
     if params.two:
-        seat.book.learns(leakage.TWO, k=params.k)
+        seat.ledger.learns(leakage.TWO, k=params.k)
         couple = TwoPartyTests(await ObliviousTests.meet(channel.at("meet")), params.k)
     reaches = couple.reaches if params.two else marginals.by_shares(params.k)
     if params.sites is not None:
         column, sites = params.sites
         names = {"nodes": trees[column].nodes, "column": study.quasi[column].name, "sites": sites}
-        seat.book.learns(site.LEAKAGE, **names)
+        seat.ledger.learns(site.LEAKAGE, **names)
         table = await site.lift(channel.at("site"), params, table)
         trees = table.trees
     known = await marginals.learn(channel.at("marginals"), study, table, reaches)
 
-    seat.pace.phase("list")
+    seat.progress.phase("list")
     nodes = list_nodes(study, trees, known, params.nodes)
     await marginals.agree(channel.at("list"), digest(nodes))
     seed = await coin.toss(channel.at("coin"))
 
-    seat.pace.phase("visits", len(nodes))
+    seat.progress.phase("visits", len(nodes))
     for learned, numbers in leakage.before(params, len(nodes)):
-        seat.book.learns(learned, **numbers)
+        seat.ledger.learns(learned, **numbers)
     own = OwnRecords.of(table, params)
     supply = couple if params.two else Supply(channel.at("prepare"), params.k)
     finder = Finder(params, Lattice.of(trees), nodes, own, seed, supply, known.records)
     peeling = Peeling(finder)
-    await gather(peeling.run(channel.at("visit"), seat.pace.reach), *(supply.work() for _ in range(LANES)))
+    await gather(peeling.run(channel.at("visit"), seat.progress.reach), *(supply.work() for _ in range(LANES)))
     for learned, numbers in leakage.after(params, finder.openings, len(peeling.classes.sizes)):
-        seat.book.learns(learned, **numbers)
+        seat.ledger.learns(learned, **numbers)
 
-    seat.pace.phase("release")
+    seat.progress.phase("release")
     published = PublishedClasses.of(len(trees), peeling.classes.boxes, peeling.classes.sizes)
     klass = published.of_records(own.label[own.item_of_row])
     if params.merge and finder.remaining and len(published.sizes):
@@ -71,7 +71,7 @@ async def holder(seat: Seat) -> Result:
         klass = published.of_records(klass)
     figures = published.figures(study, trees, known.records)
     conjoin = partial(conjunction.conjoin, channel.at("insider"))
-    insider_k = await insiders.learn(seat.book, study, conjoin, published.sizes, published.count(klass))
+    insider_k = await insiders.learn(seat.ledger, study, conjoin, published.sizes, published.count(klass))
     figures = replace(figures, insider_k=insider_k)
     preview = publish.preview(study, trees, published.boxes, published.sizes, figures.withheld)
     opened = await rows.release(seat, klass, published.sizes, figures, preview)

@@ -54,11 +54,11 @@ async def publish(
     numbers: dict[str, object] = {
         "visits": told.visits, "people": told.people, "groups": told.groups, "unpublished": told.unpublished,
     }  # fmt: skip
-    seat.book.learns(leakage.COUNTED, k=params.k, **numbers)
-    seat.book.learns(leakage.FIGURES)
+    seat.ledger.learns(leakage.COUNTED, k=params.k, **numbers)
+    seat.ledger.learns(leakage.FIGURES)
     learned, numbers = leakage.of_release(params, told.rows)
     await seat.approve(Proposal(learned, numbers, known if seat.party in params.receivers else None))
-    seat.book.learns(learned, **numbers)
+    seat.ledger.learns(learned, **numbers)
     rows = await parts.exchange(channel, seat.study, params.leader, mine, told.rows, told.classes, to=params.receivers)
     if rows is None:
         return Result()

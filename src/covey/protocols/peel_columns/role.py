@@ -18,27 +18,27 @@ async def holder(seat: Seat) -> Result:
     """A holder of columns. Raises Unmet for fewer than k common people, or where no class keeps what is asked for."""
     study, channel, params = seat.study, seat.channel, Parameters.of(seat.study)
     among = channel.among(*params.holders)
-    seat.pace.phase("alignment")
+    seat.progress.phase("alignment")
     mine = await columns.meet(seat, channel.at("meet"))
     if mine is None:
         raise TypeError(f"party {seat.party!r} has no columns; its role is another")
 
-    seat.pace.phase("list")
+    seat.progress.phase("list")
     for learned, numbers in leakage.before(params):
-        seat.book.learns(learned, **numbers)
+        seat.ledger.learns(learned, **numbers)
     known = await marginals.learn(among.at("marginals"), params, mine.table)
     nodes = list_nodes(study, tuple(column.tree() for column in study.quasi), known, params.nodes)
     await agree(among.at("list"), digest(nodes), "it lists other nodes than we do")
     secret = await coin.toss(among.at("coin"))
 
-    seat.pace.phase("visits", len(nodes))
+    seat.progress.phase("visits", len(nodes))
     own = Secret(channel.at("visit").rng.stream("values").bytes(32))
     levels = np.ascontiguousarray(nodes[:, params.own_places(seat.party)])
     peeling = visits.HolderPeeling(params, mine.table, levels, secret, own)
-    await peeling.run(channel.at("visit"), seat.pace.reach)
+    await peeling.run(channel.at("visit"), seat.progress.reach)
     await agree(among.at("agree"), peeling.digest(), f"{params.evaluator!r} told it other groups than us, or it lies")
 
-    seat.pace.phase("release")
+    seat.progress.phase("release")
     boxes = np.stack(peeling.boxes) if peeling.boxes else np.zeros((0, levels.shape[1]), np.int32)
     trees = mine.table.trees
     found = await classes.unite(channel.at("classes"), params, trees, secret, boxes, peeling.label)
@@ -59,13 +59,13 @@ async def holder(seat: Seat) -> Result:
 async def evaluator(seat: Seat) -> Result:
     """A party without data: tells which unnamed people are alike, and gets no release."""
     channel, params = seat.channel, Parameters.of(seat.study)
-    seat.pace.phase("alignment")
+    seat.progress.phase("alignment")
     people = await columns.hear_common(seat, channel.at("meet"))
     for learned, numbers in leakage.before(params):
-        seat.book.learns(learned, **numbers)
-    seat.pace.phase("visits")
+        seat.ledger.learns(learned, **numbers)
+    seat.progress.phase("visits")
     seen = await visits.evaluate(channel.at("visit"), params, people)
-    seat.pace.phase("release")
+    seat.progress.phase("release")
     await asking.answer_classes(channel.at("classes"), params, people)
     if params.merge and await leftover.judge(channel.at("leftover"), params, people):
         await asking.answer_classes(channel.at("united"), params, people)
@@ -78,11 +78,11 @@ async def evaluator(seat: Seat) -> Result:
 async def recipient(seat: Seat) -> Result:
     """A party without columns, who alone gets the release."""
     channel, params = seat.channel, Parameters.of(seat.study)
-    seat.pace.phase("alignment")
+    seat.progress.phase("alignment")
     await columns.hear_common(seat, channel.at("meet"))
     for learned, numbers in leakage.before(params):
-        seat.book.learns(learned, **numbers)
-    seat.pace.phase("visits")
+        seat.ledger.learns(learned, **numbers)
+    seat.progress.phase("visits")
     told = await release.hear(channel.at("told"), params)
-    seat.pace.phase("release")
+    seat.progress.phase("release")
     return await release.publish(seat, channel.at("rows"), params, told, None, None)

@@ -14,7 +14,7 @@ import numpy as np
 
 from covey.arrays import Bits, Longs
 from covey.errors import Aborted
-from covey.protocols.protocol import Book
+from covey.protocols.protocol import LedgerWriter
 from covey.secure.declare import Leakage
 from covey.study import Study
 from covey.study.insiders import asked
@@ -41,12 +41,12 @@ def before(study: Study) -> tuple[Leakage, ...]:
     return (BEFORE, UNPROTECTED) if asked(study.privacy) == 1 else (BEFORE,)
 
 
-async def learn(book: Book, study: Study, conjoin: Conjoin, sizes: Longs, own: Longs) -> int:
+async def learn(ledger: LedgerWriter, study: Study, conjoin: Conjoin, sizes: Longs, own: Longs) -> int:
     """The insider k of classes of these sizes, in which this party has `own` records; the ledger says so."""
     for known in before(study):
-        book.learns(known)
+        ledger.learns(known)
     reached = await insider_k(conjoin, sizes, own, study.privacy.k, two=len(study.parties) == 2)
-    book.learns(REACHED, insider=reached)
+    ledger.learns(REACHED, insider=reached)
     return reached
 
 

@@ -52,7 +52,7 @@ async def release(seat: Seat, klass: Longs, sizes: Longs, known: Figures, previe
     channel = seat.channel.at("rows")
     if by_counts(seat.study, len(sizes)):
         await seat.approve(Proposal(LEAKAGE, figures=known, preview=preview))
-        seat.book.learns(LEAKAGE)
+        seat.ledger.learns(LEAKAGE)
         rows = await _add_up(channel, seat.study, seat.records, klass, sizes)
     else:
         rows = await _shuffle(seat, channel, klass, len(sizes), known, preview)
@@ -120,7 +120,7 @@ async def _shuffle(seat: Seat, channel: Channel, klass: Longs, classes: int, kno
         "dummies": sum(counts.values()) - known.rows,
     }
     await seat.approve(Proposal(shown, numbers, known, preview))
-    seat.book.learns(shown, **numbers)
+    seat.ledger.learns(shown, **numbers)
     opened = await shuffle.open_rows(channel.at("open"), mixed, approved=True)
     read = [read_row(channel, row, classes, len(names)) for row in opened]
     cells = {name: [texts[place] for _, texts in read] for place, name in enumerate(names)}

@@ -23,7 +23,7 @@ async def answer(run: HolderRun) -> bool:
 async def test(run: HolderRun) -> None:
     """Phase 1: one ciphertext for each of the two lists, which holds zero if it matches ours, count by count."""
     bounds, k = run.bounds, run.parameters.k
-    run.seat.pace.phase("test", 2 * bounds.test_chunks)
+    run.seat.progress.phase("test", 2 * bounds.test_chunks)
     rare = np.flatnonzero((run.own.counts < k) & ~run.named_by_peer)
     numbers = [run.number(run.own.keys[each]) for each in rare.tolist()]
     numbers += [run.filler] * (bounds.tested - len(numbers))
@@ -54,7 +54,7 @@ async def test(run: HolderRun) -> None:
 async def compare(run: HolderRun) -> None:
     """Phase 2: for each entry of the list one ciphertext for each place of its bin, zero where both make k."""
     bounds, layout, k = run.bounds, run.bounds.layout, run.parameters.k
-    run.seat.pace.phase("compare", bounds.compare_chunks)
+    run.seat.progress.phase("compare", bounds.compare_chunks)
     own, channel = run.own, run.channel.at("compare")
     rare = np.flatnonzero(own.counts < k)
     table = layout.fill([own.keys[each] for each in rare.tolist()], channel.session, channel.rng.stream("fill"))
@@ -76,6 +76,6 @@ async def compare(run: HolderRun) -> None:
             answer = await run.do(at, listing.Compare(run.encryption, seed, entries, k, spelled, chosen))
             await channel.at(lane).send(run.peer, CiphertextPart(answer))
         done += 1
-        run.seat.pace.reach(done)
+        run.seat.progress.reach(done)
 
     await in_lanes(run.channel.at("list"), bounds.compare_chunks, read)

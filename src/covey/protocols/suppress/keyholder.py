@@ -33,7 +33,7 @@ async def keep(run: HolderRun, key: bytes, given_up: Bits, remaining: Longs) -> 
 
 async def test(run: HolderRun, key: bytes, remaining: Longs) -> bool:
     """Phase 1: tells whether both tables together are k-anonymous as they stand."""
-    run.seat.pace.phase("test", 2 * run.bounds.test_chunks)
+    run.seat.progress.phase("test", 2 * run.bounds.test_chunks)
     for which, entries in enumerate(lists(run, remaining)):
         await _send_list(run, run.channel.at("test", which), entries, run.bounds.test_chunk)
     with run.channel.at("answer") as channel:
@@ -63,7 +63,7 @@ def _filled(run: HolderRun, tuples: Longs) -> list[Entry]:
 async def compare(run: HolderRun, key: bytes, asked: Longs, remaining: Longs) -> Bits:
     """Phase 2: the tuples among these of which the comparer has enough rows."""
     layout, bounds = run.bounds.layout, run.bounds
-    run.seat.pace.phase("compare", bounds.compare_chunks)
+    run.seat.progress.phase("compare", bounds.compare_chunks)
     if not layout.bins:  # one of the two has no rare rows: nothing can match
         return np.zeros(len(asked), dtype=bool)
     channel = run.channel.at("list")
@@ -84,7 +84,7 @@ async def compare(run: HolderRun, key: bytes, asked: Longs, remaining: Longs) ->
             opened = await run.do(at, listing.FindZeros(run.encryption, run.seed(at, "open", chunk, start), key, items))
             found[first : first + bins] |= np.frombuffer(opened, np.uint8).reshape(bins, places).any(axis=1)
         done += 1
-        run.seat.pace.reach(done)
+        run.seat.progress.reach(done)
 
     await gather(
         _send_list(run, channel, entries, bounds.compare_chunk),

@@ -40,18 +40,18 @@ async def authority(seat: Seat) -> Result:
     The master key follows from the authority's own key file: it is the same in every run, and no file holds it besides.
     """
     parameters = Parameters.of(seat.study)
-    seat.pace.phase("keys")
+    seat.progress.phase("keys")
     master = Master(Rng(seat.lasting).stream("waters master"))
     for part in (leakage.KEYS, leakage.COUNTS, leakage.KEPT):
-        seat.book.learns(part, **leakage.numbers(parameters))
+        seat.ledger.learns(part, **leakage.numbers(parameters))
     with seat.channel.at("issue") as channel:
         for party in parameters.holders:
             name = parameters.name_of(party)
             key = master.issue(name, channel.rng.stream("key", name))
             await channel.send(party, Issued(name, master.parameters, key))
-    seat.pace.phase("release")
+    seat.progress.phase("release")
     await seat.approve(Proposal(leakage.ROWS, leakage.numbers(parameters)))
-    seat.book.learns(leakage.ROWS, **leakage.numbers(parameters))
+    seat.ledger.learns(leakage.ROWS, **leakage.numbers(parameters))
     return Result()
 
 
@@ -61,14 +61,14 @@ async def holder(seat: Seat) -> Result:
     channel = seat.channel.among(*parameters.holders)
     (peer,) = channel.peers
 
-    seat.pace.phase("keys")
+    seat.progress.phase("keys")
     issued = await _issued(seat, parameters) if parameters.encryption == "waters" else None
     rows = await _sizes(seat, channel, own.rows, issued)
     if sum(rows.values()) < parameters.k:
         raise Unmet(f"the parties together have fewer than k = {parameters.k} rows; nothing can be released")
     parts = parameters.parts(rows)
 
-    seat.pace.phase("frequent")
+    seat.progress.phase("frequent")
     holds_key = parts[0] == channel.me
     given_up = own.given_up(parameters.k) if holds_key else np.zeros(own.rows, dtype=bool)
     remaining = own.remaining(given_up)
@@ -78,7 +78,7 @@ async def holder(seat: Seat) -> Result:
     bounds = Bounds.of(parameters, (rows[parts[0]], rows[parts[1]]), (sums[parts[0]], sums[parts[1]]))
     encryption, key = await _encryption(channel, parameters, parts[0], issued)
 
-    seat.book.learns(leakage.KEPT, **leakage.numbers(parameters))
+    seat.ledger.learns(leakage.KEPT, **leakage.numbers(parameters))
     async with Workers(FUNCTION, None if bounds.ciphertexts >= WORTH_WORKERS else 0) as workers:
         run = HolderRun(seat, parameters, channel, peer, own, known, bounds, workers, encryption)
         if holds_key:
@@ -88,13 +88,13 @@ async def holder(seat: Seat) -> Result:
             anonymous = await comparer.answer(run)
             kept, told = await _tell_last(run, anonymous, rows[peer])
 
-    seat.pace.phase("release")
+    seat.progress.phase("release")
     return await _release(seat, channel, parameters, kept, told)
 
 
 async def _issued(seat: Seat, parameters: Parameters) -> Issued:
     """Our key from the authority. Raises PeerError for one that is not ours or does not fit."""
-    seat.book.learns(leakage.KEYS, **leakage.numbers(parameters))
+    seat.ledger.learns(leakage.KEYS, **leakage.numbers(parameters))
     with seat.channel.at("issue") as channel:
         issued = await channel.receive(AUTHORITY, Issued)
     name = parameters.name_of(channel.me)
@@ -115,7 +115,7 @@ async def _sizes(seat: Seat, channel: Channel, own: int, issued: Issued | None) 
     if own > most:
         raise InputError(f"this party has more than {most:,} rows; raise rows_at_most in [study], for both parties")
     digest = bytes(32) if issued is None else issued.parameters.digest
-    seat.book.learns(leakage.COUNTS, **leakage.numbers(Parameters.of(seat.study)))
+    seat.ledger.learns(leakage.COUNTS, **leakage.numbers(Parameters.of(seat.study)))
     theirs = (await channel.at("sizes").exchange(TableSize(own, digest)))[peer]
     if theirs.parameters != digest:
         reason = f"it gave party {peer!r} other parameters than us, or {peer!r} says so"
@@ -194,7 +194,7 @@ async def _release(seat: Seat, channel: Channel, parameters: Parameters, mine: R
     require_sendable(mine)
     figures, preview = classes.figures(seat.study), classes.preview(seat.study)
     await seat.approve(Proposal(leakage.ROWS, leakage.numbers(parameters), figures, preview))
-    seat.book.learns(leakage.ROWS, **leakage.numbers(parameters))
+    seat.ledger.learns(leakage.ROWS, **leakage.numbers(parameters))
     names = [column.name for column in carried(seat.study)]
     with channel.at("rows") as at:
 

@@ -51,7 +51,7 @@ async def join_rows(
     numbers: dict[str, object] = {"rows": len(ids) if recipient is None else "the common", "pairing": pairing(study)}
     leakage = LEAKAGE if recipient is None else LEAKAGE_TO_RECIPIENT
     await seat.approve(Proposal(leakage, numbers, known))
-    seat.book.learns(leakage, **numbers)
+    seat.ledger.learns(leakage, **numbers)
     lanes = []
     for lane, blend in enumerate(blends):
         at = channel.at("open", lane)

@@ -57,11 +57,11 @@ async def meet(seat: Seat, channel: Channel, *roles: str) -> Common | None:
         await hear_common(seat, channel, *roles)
         return None
     leakage, numbers = meeting_leakage(study, roles)
-    seat.book.learns(leakage, **numbers)
+    seat.ledger.learns(leakage, **numbers)
     ids = keys_of(seat.records, f"party {seat.party!r}")
     among = channel.among(*names)
     aligned = await align.align(among.at("align"), ids)
-    seat.book.learns(MET, common=len(aligned))
+    seat.ledger.learns(MET, common=len(aligned))
     for other in channel.peers:
         if other not in names:
             await channel.at("met").send(other, Met(len(aligned)))
@@ -78,9 +78,9 @@ async def meet(seat: Seat, channel: Channel, *roles: str) -> Common | None:
 async def hear_common(seat: Seat, channel: Channel, *roles: str) -> int:
     """The number of common records, at a party without columns: its part of `meet`."""
     leakage, numbers = meeting_leakage(seat.study, roles)
-    seat.book.learns(leakage, **numbers)
+    seat.ledger.learns(leakage, **numbers)
     common = await _receive_common(channel.at("met"), holders(seat.study))
-    seat.book.learns(MET, common=common)
+    seat.ledger.learns(MET, common=common)
     return common
 
 
