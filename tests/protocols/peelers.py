@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from tests.harness.parties import Outcome, run_parties
 
-from covey.arrays import Bits, Ints, Longs, Words
+from covey.arrays import Ints, Longs, Words
 from covey.crypto.secret import Secret
 from covey.party.session.data import load_table
 from covey.protocols.peel import purity
@@ -147,16 +147,16 @@ class Sizes:
 def noted() -> Iterator[dict[str, Sizes]]:
     """Notes by party the sizes of what is exchanged meanwhile."""
     notes: dict[str, Sizes] = defaultdict(Sizes)
-    prepare, reaches, total = threshold_test.prepare, threshold_test.reaches, secure_sum.total
+    prepare, products, total = threshold_test.prepare, threshold_test.open_products, secure_sum.total
     tuples = purity.Examination.tuples
 
     async def noted_prepare(channel: Channel, bound: int, width: int) -> Prepared:
         notes[channel.me].prepared.append((bound, width))
         return await prepare(channel, bound, width)
 
-    async def noted_reaches(channel: Channel, prepared: Prepared, mine: Words) -> Bits:
+    async def noted_products(channel: Channel, prepared: Prepared, mine: Words, *, together: int = 1) -> Words:
         notes[channel.me].tested.append(len(mine))
-        return await reaches(channel, prepared, mine)
+        return await products(channel, prepared, mine, together=together)
 
     async def noted_total(channel: Channel, mine: Words) -> Words:
         notes[channel.me].counted.append(len(mine))
@@ -169,7 +169,7 @@ def noted() -> Iterator[dict[str, Sizes]]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(threshold_test, "prepare", noted_prepare)
-        patch.setattr(threshold_test, "reaches", noted_reaches)
+        patch.setattr(threshold_test, "open_products", noted_products)
         patch.setattr(secure_sum, "total", noted_total)
         patch.setattr(purity.Examination, "tuples", noted_tuples)
         yield notes

@@ -30,6 +30,7 @@ from tests.protocols.peelers import (
 )
 
 import covey
+from covey import samples
 from covey.anonymizers.constraints import limits_of
 from covey.anonymizers.pace import never, silent
 from covey.anonymizers.peel import lattice
@@ -481,30 +482,28 @@ def test_buckets_look_random_and_differ_between_tables() -> None:
     assert len(np.unique(marks(seed_of(1), keys, 1))) == 5000
 
 
-def test_a_plan_foresees_the_order_of_the_cost_and_warns_of_repeated_releases() -> None:
-    people = draw_people(3, 200, 3)
-    for mode in MODES:
-        study = study_of(3, k=3, options=f'mode = "{mode}"')
-        forecast = peel.PROTOCOL.foresee(study, dict.fromkeys(names_of(3), 200))
-        real = simulated(study, people)
-        assert forecast.rounds / 4 < int(str(real.summary["rounds"])) < 4 * forecast.rounds
-        assert forecast.bytes / 4 < int(str(real.summary["bytes"])) < 4 * forecast.bytes
-        assert any("count them" in line for line in forecast.mind)
+def test_a_plan_warns_of_repeated_releases() -> None:
+    forecast = peel.PROTOCOL.foresee(study_of(3, k=3), dict.fromkeys(names_of(3), 200))
+    assert any("count them" in line for line in forecast.mind)
 
 
 def test_a_plan_recommends_waves_on_a_slow_line_and_visits_on_a_fast_one() -> None:
-    rows = dict.fromkeys(names_of(3), 20_000)
-    slow = make_plan(study_of(3, k=10), rows, 2.0, 1e7)
+    text = (samples.path("hospitals") / "study.toml").read_text().replace('"cluster"', '"peel"').replace("l = 2 ", "# ")
+    visits, waves = (
+        Study.parse(f'{text}\n[protocol]\nmode = "{mode}"\n', samples.path("hospitals")) for mode in ("visit", "wave")
+    )
+    rows = dict.fromkeys(("north", "south", "east"), 200)
+    slow = make_plan(visits, rows, 2.0, 1e7)
     assert slow.advice is not None
     assert 'mode = "wave"' in slow.advice
     assert "the ledger says more" in slow.advice
     assert list(slow.choices) == ['mode = "visit"', 'mode = "skip"', 'mode = "wave"']
     assert slow.choices['mode = "wave"'] < slow.choices['mode = "visit"'] == slow.seconds
-    fast = make_plan(study_of(3, k=10, options='mode = "wave"'), rows, 0.0, 1e9)
+    fast = make_plan(waves, rows, 0.0, 1e9)
     assert fast.advice is not None
     assert 'mode = "visit"' in fast.advice
     assert "teaches less" in fast.advice
-    assert make_plan(study_of(3, k=10), rows, 0.0, 1e9).advice is None
+    assert make_plan(visits, rows, 0.0, 1e9).advice is None
     between_two = make_plan(study_of(2, k=10), dict.fromkeys(names_of(2), 100), 0.0, 1e9)
     assert 'mode = "skip"' not in between_two.choices
-    assert between_two.describe()["advice"] is None
+    assert between_two.describe(0)["advice"] is None

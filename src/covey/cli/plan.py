@@ -13,6 +13,7 @@ from covey.errors import InputError
 if TYPE_CHECKING:
     from covey.party.plan import Plan
     from covey.study import Study
+    from covey.table import Table
 
 
 def plan(
@@ -24,6 +25,11 @@ def plan(
         ),
     ] = None,
     more: Annotated[list[str] | None, typer.Argument(hidden=True, metavar="[N…]")] = None,
+    data: Annotated[
+        str | None,
+        typer.Option("--data", metavar="DATA", help="Our own rows: a plan that looks at them is closer to the run."),
+    ] = None,
+    party: Annotated[str | None, typer.Option("--as", metavar="PARTY", help="The party whose rows these are.")] = None,
     latency: Annotated[str, typer.Option("--latency", help="The latency between the parties.")] = "30ms",
     bandwidth: Annotated[str, typer.Option("--bandwidth", help="The bandwidth between the parties.")] = "100mbit",
     as_json: Json = False,
@@ -33,19 +39,32 @@ def plan(
     Example: covey plan study.toml --rows 1000 2000 500, or --rows north=1000 --rows south=2000
     """
     from covey.party.plan import make_plan
+    from covey.party.session.journal import LIMIT
     from covey.study import Study
     from covey.wire.slow import parse_bandwidth, parse_latency
 
     if more and not rows:
         raise InputError(f"{more[0]!r}: write row counts behind --rows")
     agreed = Study.load(study)
-    made = make_plan(
-        agreed, _rows(agreed, [*(rows or []), *(more or [])]), parse_latency(latency), parse_bandwidth(bandwidth)
-    )
+    network = parse_latency(latency), parse_bandwidth(bandwidth)
+    given = _rows(agreed, [*(rows or []), *(more or [])])
+    made = make_plan(agreed, given, *network, own=_own(agreed, party, data))
     if as_json:
-        print_json(made.describe())
+        print_json(made.describe(LIMIT))
     else:
         _render(made, latency, bandwidth)
+
+
+def _own(study: Study, party: str | None, data: str | None) -> Table | None:
+    """A party's own rows, where they are given."""
+    from covey.party.session.data import load_table
+
+    if data is None:
+        return None
+    if party is None:
+        holders = ", ".join(each.name for each in study.holders)
+        raise InputError(f"--data {data}: say whose rows these are, with --as ({holders})")
+    return load_table(study, party, data)
 
 
 def _rows(study: Study, given: list[str]) -> dict[str, int]:
@@ -69,6 +88,7 @@ def _rows(study: Study, given: list[str]) -> dict[str, int]:
 
 
 def _render(made: Plan, latency: str, bandwidth: str) -> None:
+    from covey.party.session.journal import LIMIT
     from covey.sizes import spell
     from covey.study import insiders
 
@@ -78,6 +98,9 @@ def _render(made: Plan, latency: str, bandwidth: str) -> None:
     typer.echo(f"  rows      {counted} (as given, or assumed)")
     typer.echo(f"  rounds    {forecast.rounds:,}")
     typer.echo(f"  traffic   {spell(forecast.bytes)} in {forecast.messages:,} messages, all parties together")
+    kept, all_kept = spell(made.disk(LIMIT)), spell(made.disk(made.read))
+    typer.echo(f"  disk      about {kept} a party; {all_kept} with --journal all, which a replay needs")
+    typer.echo(f"  memory    about {spell(made.memory)} a party")
     typer.echo(f"  time      about {made.seconds:.1f} s at {latency} and {bandwidth}, people's answers not included")
     if forecast.insider_k is not None:
         typer.echo(
@@ -86,6 +109,11 @@ def _render(made: Plan, latency: str, bandwidth: str) -> None:
         )
     for sentence in insiders.warning(made.study):
         typer.echo(f"WARNING: {sentence}")
+    if made.protocol.rehearse is not None:
+        like = (
+            "the others' rows are like ours" if made.looked else "a made-up table; to plan with yours: --as and --data"
+        )
+        typer.echo(f"  assumed   {like}")
     if made.advice is not None:
         typer.echo(f"  advice    {made.advice}")
     alike: dict[tuple[str, ...], list[str]] = {}

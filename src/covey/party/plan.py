@@ -1,4 +1,8 @@
-"""The plan of a run: its cost and what it teaches, from the protocol's declaration and the parties' numbers of rows."""
+"""The plan of a run: its cost and what it teaches, from the protocol's declaration and the parties' numbers of rows.
+
+Disk and memory are those of one party, about: the journal, with as much of what is read as it may keep, the transcript
+and the release; and a process with the libraries, its table, and what a protocol holds for all rows.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,19 @@ from dataclasses import dataclass, field
 
 from covey.protocols import Forecast, Protocol, of_study
 from covey.study import Study, insiders
+from covey.table import Table
 
 _HANDSHAKE_ROUNDS = 9
 """TCP, TLS, the greeting, hello, nonce, confirm, keys; the farewell and the seal."""
 
 BEARABLE_SECONDS = 30.0
 """No choice that takes less is too slow."""
+
+JOURNAL_BYTES, TRANSCRIPT_BYTES = 120, 360
+"""Bytes of a message's hash in the journal, and of its line in the transcript."""
+RELEASE_BYTES = 400
+"""Bytes of a row in the release and in the report."""
+BASE_MEMORY, MEMORY_OF_A_ROW = 500 * 10**6, 1000
 
 
 @dataclass(frozen=True)
@@ -24,8 +35,26 @@ class Plan:
     rows: Mapping[str, int]
     forecast: Forecast
     seconds: float
+    looked: bool = False
+    """True if a party's own rows were looked at."""
     choices: Mapping[str, float] = field(default_factory=dict)
     """Seconds under other options, what teaches least first."""
+
+    @property
+    def read(self) -> int:
+        """Bytes that one party reads, about."""
+        return self.forecast.bytes // max(1, len(self.study.parties))
+
+    def disk(self, journal: int) -> int:
+        """Bytes that one party needs on its disk, if its journal keeps so much of what it reads."""
+        messages = 2 * self.forecast.messages // max(1, len(self.study.parties))
+        files = (JOURNAL_BYTES + TRANSCRIPT_BYTES) * messages + RELEASE_BYTES * sum(self.rows.values())
+        return min(self.read, journal) + files
+
+    @property
+    def memory(self) -> int:
+        """Bytes of memory that one party needs, about."""
+        return memory_of(sum(self.rows.values()))
 
     @property
     def advice(self) -> str | None:
@@ -41,8 +70,8 @@ class Plan:
         took = f"about {self.choices[best]:.0f} s instead of {self.choices[self.forecast.chosen]:.0f} s"
         return f"on this network take {best}: {took}, and {why}"
 
-    def describe(self) -> dict[str, object]:
-        """The plan for programs."""
+    def describe(self, journal: int) -> dict[str, object]:
+        """The plan for programs; the journal keeps so much of what is read."""
         return {
             "study": self.study.name,
             "protocol": self.protocol.name,
@@ -51,6 +80,10 @@ class Plan:
             "rounds": self.forecast.rounds,
             "messages": self.forecast.messages,
             "bytes": self.forecast.bytes,
+            "disk": self.disk(journal),
+            "disk_for_replay": self.disk(self.read),
+            "memory": self.memory,
+            "looked_at_data": self.looked,
             "learns": {name: list(sentences) for name, sentences in self.forecast.learns.items()},
             "insider_k": self.forecast.insider_k,
             "mind": [*insiders.warning(self.study), *self.forecast.mind],
@@ -59,10 +92,24 @@ class Plan:
         }
 
 
-def make_plan(study: Study, rows: Mapping[str, int], latency: float, bandwidth: float) -> Plan:
-    """The plan for these rows on a network with that latency (seconds) and bandwidth (bytes a second)."""
+def memory_of(rows: int) -> int:
+    """Bytes of memory that a party needs, about, in a run over so many rows of all parties together."""
+    return BASE_MEMORY + MEMORY_OF_A_ROW * rows
+
+
+def make_plan(
+    study: Study, rows: Mapping[str, int], latency: float, bandwidth: float, own: Table | None = None
+) -> Plan:
+    """The plan for these rows on a network with that latency (seconds) and bandwidth (bytes a second).
+
+    Where the protocol's cost depends on the data, the others' rows are taken to be like one's own, if these are given.
+    """
     protocol = of_study(study)
-    forecast = protocol.foresee(study, rows)
+    looked = protocol.rehearse is not None and own is not None and own.rows > 0
+    if protocol.rehearse is not None and own is not None and own.rows > 0:
+        forecast = protocol.rehearse(study, rows, own)
+    else:
+        forecast = protocol.foresee(study, rows)
     lines = max(1, len(study.parties) * (len(study.parties) - 1))
 
     def seconds(under: Forecast) -> float:
@@ -70,4 +117,4 @@ def make_plan(study: Study, rows: Mapping[str, int], latency: float, bandwidth: 
         return network + under.seconds
 
     choices = {name: seconds(other) for name, other in forecast.choices.items()}
-    return Plan(study, protocol, rows, forecast, seconds(forecast), choices)
+    return Plan(study, protocol, rows, forecast, seconds(forecast), looked, choices)

@@ -234,6 +234,8 @@ class Protocol:
     """Whether a party gets the release."""
     foresee: Callable[[Study, Mapping[str, int]], Forecast]
     ideal: Callable[[Study, Mapping[str, Table]], Result]
+    rehearse: Callable[[Study, Mapping[str, int], Table], Forecast] | None = None
+    """`foresee` where the others' records are like these of one party; None where numbers of rows tell enough."""
     judge: Callable[[Study], None] = lambda study: None
     """Raises InputError for a study that the protocol cannot run."""
     release: Literal["records", "counts"] = "records"

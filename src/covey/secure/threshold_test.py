@@ -141,12 +141,6 @@ async def reaches(channel: Channel, prepared: Prepared, mine: Words) -> Bits:
     return np.asarray(opened != 0)
 
 
-async def all_below(channel: Channel, prepared: Prepared, mine: Words, *, together: int) -> Bits:
-    """For each `together` numbers in a row whether all of them are below the bound; which are not stays hidden."""
-    opened = await open_products(channel, prepared, mine, together=together)
-    return np.asarray(opened == 0)
-
-
 async def none_below(channel: Channel, prepared: Prepared, mine: Words, *, together: int) -> Bits:
     """For each `together` numbers in a row whether none of them is below the bound; which is stays hidden.
 

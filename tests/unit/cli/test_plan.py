@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 from tests.conftest import Covey
@@ -31,3 +33,23 @@ def test_numbers_without_the_option_are_a_wrong_call(covey: Covey) -> None:
 
 def test_two_numbers_for_three_parties_are_refused(covey: Covey) -> None:
     assert covey("plan", STUDY, "--rows", "1", "2").code == 2
+
+
+def test_a_plan_names_disk_and_memory_and_looks_at_our_rows(covey: Covey, tmp_path: Path) -> None:
+    text = STUDY.read_text().replace('protocol = "cluster"', 'protocol = "peel"').replace("l = 2 ", "# ")
+    shutil.copytree(STUDY.parent, tmp_path / "study")
+    study = tmp_path / "study" / "study.toml"
+    study.write_text(text)
+    data = "".join((STUDY.parent / "north.csv").read_text().splitlines(keepends=True)[:60])
+    (tmp_path / "north.csv").write_text(data)
+    called = covey("plan", study, "--rows", "60", "--as", "north", "--data", tmp_path / "north.csv", "--json")
+    assert called.code == 0, called.err
+    made = json.loads(called.out)
+    assert made["looked_at_data"] is True
+    assert made["bytes"] / 3 < made["disk"] <= made["disk_for_replay"]
+    assert made["memory"] > 5 * 10**8
+    assert json.loads(covey("plan", study, "--rows", "60", "--json").out)["looked_at_data"] is False
+    shown = covey("plan", study, "--rows", "60")
+    assert "disk      about" in shown.out and "memory    about" in shown.out and "a made-up table" in shown.out
+    nobody = covey("plan", study, "--rows", "60", "--data", tmp_path / "north.csv")
+    assert nobody.code == 2 and "say whose rows these are, with --as" in nobody.err

@@ -116,7 +116,7 @@ def test_a_study_that_switches_the_protection_off_is_warned_of_everywhere(protoc
     for study in (loose, kept):
         said = study is loose
         plan = make_plan(study, rows, 0.0, 1e9)
-        assert (UNPROTECTED in str(plan.describe()["mind"])) == said
+        assert (UNPROTECTED in str(plan.describe(0)["mind"])) == said
         assert any("single persons' sensitive values" in each for each in plan.forecast.learns["east"]) == said
         ledger = Ledger(study, of_study(study), "east")
         proposal = Proposal(Leakage(), figures=Figures(rows=9, classes=1, k_reached=9, insider_k=4))

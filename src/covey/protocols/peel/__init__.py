@@ -48,6 +48,7 @@ PROTOCOL = Protocol(
     role_name=lambda study, party: "holder",
     receives=lambda study, party: True,
     foresee=foresee,
+    rehearse=foresee,
     # fewer rounds: the demonstration is meant to be short
     demonstration=Demonstration(changes={"protocol": {"mode": "wave"}}),
     ideal=ideal,

@@ -1,96 +1,106 @@
-"""The cost of a run, estimated on a made-up table (`shared.peeling.estimate`)."""
+"""The cost of a run: the visits are rehearsed on a table like the parties', the rest is added up from the blocks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
+from covey.crypto.rng import derive
 from covey.hierarchy import Hierarchy
 from covey.protocols.peel import choice, leakage, marginals, site
 from covey.protocols.peel.parameters import Parameters
-from covey.protocols.peel.tuples import Lattice
-from covey.protocols.peel.visits import WINDOW
+from covey.protocols.peel.rehearsal import Spent, rehearse
 from covey.protocols.protocol import Forecast
-from covey.protocols.shared import insiders, rows
-from covey.protocols.shared.peeling.estimate import REPEATED, LikelyVisits, estimate
-from covey.secure import shuffle, threshold_test
+from covey.protocols.shared import insiders, model, rows
+from covey.protocols.shared.peeling.estimate import REPEATED
+from covey.protocols.shared.peeling.marginals import ideal, study_seed
+from covey.protocols.shared.peeling.nodes import list_nodes
+from covey.secure import approval, coin, conjunction, shuffle, threshold_test
 from covey.secure import sum as secure_sum
 from covey.study import Study
+from covey.table import Table
 
 SECONDS_PER_TEST = 0.6e-6
 SECONDS_PER_PAD = 0.15e-6
 SECONDS_PER_ROW = 1e-4
 SECONDS_PER_ROUND = 3e-3
-_ROW_BYTES = 64
+ROW_BYTES = 64
 """Bytes of a shuffled row's values, about."""
+REHEARSED, GUESSED = 12_000, 3_000
+"""Records of a rehearsal at most, where one's own are known and where they are not; each stands for several of more."""
 
 
-def foresee(study: Study, rows_of: Mapping[str, int]) -> Forecast:
-    """The estimated cost of a run, and what it teaches before its numbers are known."""
-    params, parties = Parameters.of(study), len(study.parties)
+def foresee(study: Study, rows_of: Mapping[str, int], own: Table | None = None) -> Forecast:
+    """The estimated cost of a run, and what it teaches before its numbers are known.
+
+    The parties' records are taken to be like one's own, or where these are not known, like a made-up table.
+    """
+    params = Parameters.of(study)
     records = max(sum(rows_of.values()), params.k)
-    trees = tuple(column.tree() for column in study.quasi)
-    likely = estimate(study, trees, records, params.nodes)
-    visits = _visits(trees, params, likely)
-    tests, classes = visits.tests, max(1, records // (2 * params.k))
-    rounds = visits.rounds(params)
-    shares = threshold_test.PREPARATION_COST.bytes(parties, params.k, tests) + threshold_test.COST.bytes(parties, tests)
-    learned = [*marginals.LEAKAGE.sentences(leaves=sum(tree.codes for tree in trees), k=params.k)]
+    most = GUESSED if own is None else REHEARSED
+    weight = min(-(-records // most), max(1, params.k // 3))
+    number = min(most, records // weight)
+    seed = derive(study_seed(study), "peel plan")
+    made = model.made_up(study, params.watched, number, seed) if own is None else model.like(own, number, seed)
+    nodes = list_nodes(study, made.trees, ideal(study, [made] * weight), params.nodes)
+    denser = replace(params, buckets=max(1, round(params.buckets * records / (weight * number))))
+    leaves = sum(tree.codes for tree in made.trees)
+    owners = model.dealt(rows_of, number, seed)
+    visits = {mode: rehearse(study, replace(denser, mode=mode), nodes, made, owners, weight) for mode in _modes(params)}
+    costs = {mode: _forecast(study, params, leaves, records, spent) for mode, spent in visits.items()}
+    names = [party.name for party in study.parties]
+    learned = tuple(_learned(study, params, made.trees, len(nodes)))
+    whole = {
+        f'mode = "{mode}"': replace(
+            cost, learns=dict.fromkeys(names, learned), mind=(REPEATED,), insider_k=insiders.foretell(study, rows_of)
+        )
+        for mode, cost in costs.items()
+    }
+    chosen = f'mode = "{params.mode}"'
+    return replace(whole[chosen], choices=whole, chosen=chosen)
+
+
+def _forecast(study: Study, params: Parameters, leaves: int, records: int, spent: Spent) -> Forecast:
+    """The visits, and what comes before and after them."""
+    parties, tests = len(study.parties), spent.tests
+    spent.then(secure_sum.COST, parties, 1)
     if params.two:
-        learned += leakage.TWO.sentences(k=params.k)
+        spent.then(choice.COST, params.k, leaves)
+    else:
+        spent.then(threshold_test.PREPARATION_COST, parties, params.k, leaves)
+        spent.then(threshold_test.COST, parties, leaves)
+    spent.then(secure_sum.COST, parties, leaves)
+    spent.then(coin.COST, parties)
+    if not params.two:
+        spent.then(conjunction.COST, parties, params.k)
+    spent.then(approval.COST, parties)
+    if rows.by_counts(study, spent.classes):
+        domains = [len(rows.domain(column)) for column in rows.carried(study)]
+        spent.then(secure_sum.COST, parties, spent.classes * math.prod(domains))
+    else:
+        spent.then(conjunction.COST, parties, len(rows.LENGTHS))
+        spent.then(shuffle.COST, [min(study.rows_at_most or records, records)] * parties, ROW_BYTES)
+        spent.then(shuffle.OPENING_COST, parties)
+    computing = tests * ((2 + params.k) * SECONDS_PER_PAD if params.two else SECONDS_PER_TEST * parties / 3)
+    seconds = 1 + records * SECONDS_PER_ROW + spent.rounds * SECONDS_PER_ROUND + computing
+    return Forecast(spent.rounds, spent.messages, spent.bytes, seconds, {})
+
+
+def _learned(study: Study, params: Parameters, trees: tuple[Hierarchy, ...], nodes: int) -> Iterator[str]:
+    """Sentences that say what every party will learn."""
+    yield from marginals.LEAKAGE.sentences(leaves=sum(tree.codes for tree in trees), k=params.k)
+    if params.two:
+        yield from leakage.TWO.sentences(k=params.k)
     if params.sites is not None:
         column, sites = params.sites
-        learned += site.LEAKAGE.sentences(nodes=trees[column].nodes, column=study.quasi[column].name, sites=sites)
-    for part, numbers in leakage.before(params, len(likely.nodes)):
-        learned += part.sentences("holder", **numbers)
-    learned += [sentence for part in insiders.before(study) for sentence in part.sentences("holder")]
-    sent = (choice.COST.bytes(params.k, tests) if params.two else shares) + secure_sum.COST.bytes(parties, classes)
-    if not rows.by_counts(study, classes):
-        each = min(study.rows_at_most or records, records)
-        sent += shuffle.COST.bytes([each] * parties, _ROW_BYTES)
-    computing = tests * ((2 + params.k) * SECONDS_PER_PAD if params.two else SECONDS_PER_TEST * parties / 3)
-    forecast = Forecast(
-        rounds=rounds,
-        messages=2 * parties * (parties - 1) * rounds,
-        bytes=sent,
-        seconds=1 + records * SECONDS_PER_ROW + rounds * SECONDS_PER_ROUND + computing,
-        learns={party.name: tuple(learned) for party in study.parties},
-        mind=(REPEATED,),
-        insider_k=insiders.foretell(study, rows_of),
-    )
-    modes = {mode: visits.rounds(replace(params, mode=mode)) for mode in _modes(params)}
-    others = {
-        f'mode = "{mode}"': replace(
-            forecast, rounds=number, seconds=forecast.seconds + (number - rounds) * SECONDS_PER_ROUND
-        )
-        for mode, number in modes.items()
-    }
-    return replace(forecast, choices=others, chosen=f'mode = "{params.mode}"')
+        yield from site.LEAKAGE.sentences(nodes=trees[column].nodes, column=study.quasi[column].name, sites=sites)
+    for part, numbers in leakage.before(params, nodes):
+        yield from part.sentences("holder", **numbers)
+    for part in insiders.before(study):
+        yield from part.sentences("holder")
 
 
 def _modes(params: Parameters) -> tuple[str, ...]:
     """The modes that such a study can run, the one that teaches least first."""
     return ("visit", "wave") if params.two else ("visit", "skip", "wave")
-
-
-@dataclass(frozen=True)
-class _Visits:
-    tests: int
-    number: int
-    publishing: int
-
-    def rounds(self, params: Parameters) -> int:
-        """The number of exchanges that follow each other, about: measured on Adult and on the sample of hospitals."""
-        windows = -(-self.tests // WINDOW)
-        found = {"visit": 2 * self.number + 10 * self.publishing, "skip": 2 * windows + 10 * self.publishing}
-        searched = found.get(params.mode, 24 * windows)
-        more = 0 if params.diverse is None else 4 * self.publishing
-        return 20 + searched + more
-
-
-def _visits(trees: tuple[Hierarchy, ...], params: Parameters, likely: LikelyVisits) -> _Visits:
-    """The tests of a peeling of a made-up table."""
-    lattice = Lattice.of(trees)
-    asked = zip(likely.visited, likely.left.tolist(), strict=True)
-    tests = sum(min(lattice.domain(levels), int(params.buckets * left)) for levels, left in asked)
-    return _Visits(tests, len(likely.visited), likely.publishing)

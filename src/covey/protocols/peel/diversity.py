@@ -15,9 +15,7 @@ import numpy as np
 
 from covey.arrays import Bits, Longs, Words
 from covey.crypto.field import F31
-from covey.protocols.peel.supply import ThresholdTests
-from covey.secure import sum as secure_sum
-from covey.secure import threshold_test
+from covey.protocols.peel.supply import JointNumbers
 from covey.secure.threshold_test import Prepared
 from covey.wire import Channel, gather
 
@@ -61,7 +59,7 @@ class Histograms:
 
 async def diverse(
     channel: Channel,
-    tests: ThresholdTests,
+    tests: JointNumbers,
     ratio: Fraction,
     k: int,
     most: int,
@@ -82,7 +80,7 @@ async def diverse(
         for part in _cut(np.flatnonzero(rung == place), max(1, _TESTS // own.values.shape[1]))
     ]
     if len(huge):
-        answer[huge] = await _open(channel.at("huge"), ratio, own.of(huge))
+        answer[huge] = await _open(channel.at("huge"), tests, ratio, own.of(huge))
     for turn, some in enumerate(_together(pieces, own.values.shape[1])):
         at = channel.at("fit", turn)
         work = [_fit(at.at(place), tests, ratio, bound, own.of(here)) for place, (bound, here) in enumerate(some)]
@@ -108,7 +106,7 @@ def opened_from(k: int, ratio: Fraction) -> int:
 
 
 async def _rungs(
-    channel: Channel, tests: ThresholdTests, bounds: list[int], counts: Longs, seen: DiversityOpenings
+    channel: Channel, tests: JointNumbers, bounds: list[int], counts: Longs, seen: DiversityOpenings
 ) -> Longs:
     """For each tuple how many of the bounds it reaches: at once for those needed before, then one by one."""
     answer = np.zeros(len(counts), dtype=np.int64)
@@ -118,7 +116,7 @@ async def _rungs(
         mine, asked = _elements(counts[waiting]), bounds[first:last]
         ordered = [tests.prepared("size", bound, len(mine)) for bound in asked]
         at = [channel.at(bound) for bound in asked]
-        work = [_reaches(step, own, mine) for step, own in zip(at, ordered, strict=True)]
+        work = [_reaches(step, tests, own, mine) for step, own in zip(at, ordered, strict=True)]
         larger = np.logical_and.accumulate(np.stack(await gather(*work)), axis=0)
         answer[waiting] += larger.sum(axis=0)
         waiting, first = waiting[larger[-1]], last
@@ -126,21 +124,24 @@ async def _rungs(
     return answer
 
 
-async def _reaches(channel: Channel, ordered: Awaitable[Prepared], mine: Words) -> Bits:
-    return await threshold_test.reaches(channel, await ordered, mine)
+async def _reaches(channel: Channel, tests: JointNumbers, ordered: Awaitable[Prepared], mine: Words) -> Bits:
+    return np.asarray(await tests.open_products(channel, await ordered, mine) != 0)
 
 
 def _fit(
-    channel: Channel, tests: ThresholdTests, ratio: Fraction, below: int, own: Histograms
+    channel: Channel, tests: JointNumbers, ratio: Fraction, below: int, own: Histograms
 ) -> Coroutine[object, object, Bits]:
     """The tuples of fewer than `below` records that are diverse. The tests are ordered by the call itself."""
     spare = ratio.denominator * own.counts[:, np.newaxis] - ratio.numerator * own.values
     mine = _elements(spare.ravel())
-    return _all_fit(channel, tests.prepared("fit", below * ratio.denominator, len(mine)), mine, spare.shape[1])
+    ordered = tests.prepared("fit", below * ratio.denominator, len(mine))
+    return _all_fit(channel, tests, ordered, mine, spare.shape[1])
 
 
-async def _all_fit(channel: Channel, ordered: Awaitable[Prepared], mine: Words, width: int) -> Bits:
-    return await threshold_test.all_below(channel, await ordered, mine, together=width)
+async def _all_fit(
+    channel: Channel, tests: JointNumbers, ordered: Awaitable[Prepared], mine: Words, width: int
+) -> Bits:
+    return np.asarray(await tests.open_products(channel, await ordered, mine, together=width) == 0)
 
 
 def _cut(places: Longs, most: int) -> list[Longs]:
@@ -159,9 +160,9 @@ def _together(pieces: list[tuple[int, Longs]], width: int) -> Iterator[list[tupl
         yield some
 
 
-async def _open(channel: Channel, ratio: Fraction, own: Histograms) -> Bits:
+async def _open(channel: Channel, tests: JointNumbers, ratio: Fraction, own: Histograms) -> Bits:
     mine = np.concatenate([own.counts, own.values.ravel()]).astype(np.uint64)
-    total = (await secure_sum.total(channel.at("values"), mine)).astype(np.int64)
+    total = (await tests.total(channel.at("values"), mine)).astype(np.int64)
     number = len(own.counts)
     return Histograms(total[:number], total[number:].reshape(own.values.shape)).diverse(ratio)
 

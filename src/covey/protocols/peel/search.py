@@ -21,7 +21,7 @@ from covey.protocols.peel.diversity import Histograms, diverse
 from covey.protocols.peel.parameters import Parameters
 from covey.protocols.peel.purity import Examination, own_sums
 from covey.protocols.peel.records import OwnRecords
-from covey.protocols.peel.supply import ThresholdTests
+from covey.protocols.peel.supply import JointNumbers
 from covey.protocols.peel.tuples import Lattice, buckets, marks, match
 from covey.protocols.peel.two_party import lowest, name_own, same_tuple
 from covey.wire import Channel
@@ -82,7 +82,7 @@ class Finder:
     nodes: Ints
     own: OwnRecords
     seed: Secret
-    supply: ThresholdTests
+    supply: JointNumbers
     remaining: int
     tables: int = 0
     openings: Openings = field(default_factory=Openings)

@@ -9,12 +9,15 @@ diversity and insiders need now and then, have small stocks of their own, made b
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Generator
 from dataclasses import dataclass
-from typing import Protocol as Interface
+
+import numpy as np
 
 from covey.arrays import Bits, Words
 from covey.crypto.factorial import shape
+from covey.secure import sum as secure_sum
 from covey.secure import threshold_test
 from covey.secure.threshold_test import Prepared
 from covey.wire import Channel, depth
@@ -23,35 +26,43 @@ LANES = 4
 BATCH = 1 << 16
 SMALLEST = 256
 STOCK = 1 << 19
-"""ThresholdTests that are prepared ahead at most; a visit that needs more at once takes them in turn."""
+"""Tests that are prepared ahead at most; a visit that needs more at once takes them in turn."""
 SPARE = 128
 """Tests against another bound that are kept ready once it was used."""
 PRODUCTS = 1 << 19
 """Shared products of a batch at most: tests against a large bound have many each."""
 
 
-class ThresholdTests(Interface):
-    """Tests of joint numbers against one bound."""
+class JointNumbers(ABC):
+    """All that the visits learn of joint numbers; a rehearsal answers from the numbers themselves instead."""
 
+    @abstractmethod
     def foresee(self, tests: int) -> None:
         """That many tests will be needed soon; the number is public."""
-        ...
 
+    @abstractmethod
     async def reaches(self, channel: Channel, mine: Words) -> Bits:
         """The places at which the parties' numbers add up to the bound or more."""
-        ...
 
+    @abstractmethod
     def prepared(self, use: str, bound: int, width: int) -> Awaitable[Prepared]:
         """Tests against another bound; they are ordered at once, in the order of the calls, which must be public."""
-        ...
+
+    async def open_products(self, channel: Channel, prepared: Prepared, mine: Words, *, together: int = 1) -> Words:
+        """A number for each test, or for `together` in a row: 0 where all sums are below the bound, else random."""
+        return await threshold_test.open_products(channel, prepared, mine, together=together)
+
+    async def total(self, channel: Channel, mine: Words) -> Words:
+        """The sums of all parties' numbers, which everyone learns."""
+        return await secure_sum.total(channel, mine)
 
     async def work(self) -> None:
-        """One lane of what goes on beside the visits."""
-        ...
+        """One lane of what goes on beside the visits; nothing, where nothing is prepared."""
+        return
 
     def close(self) -> None:
         """Nothing more will be tested."""
-        ...
+        return
 
 
 _Batch = asyncio.Future[tuple[Prepared, int]]
@@ -69,7 +80,7 @@ class _Order:
 
 @dataclass(frozen=True)
 class _Ordered:
-    """ThresholdTests that were ordered, to be waited for; nothing is lost if nobody does."""
+    """Tests that were ordered, to be waited for; nothing is lost if nobody does."""
 
     supply: Supply
     width: int
@@ -78,14 +89,14 @@ class _Ordered:
         return self.supply.take(self.width).__await__()
 
 
-class Supply:
+class Supply(JointNumbers):
     """Prepared tests against one bound, in the order in which they are taken."""
 
     def __init__(self, channel: Channel, bound: int) -> None:
         self.channel = channel
         self.bound = bound
         self.made = 0
-        """ThresholdTests that were ordered so far."""
+        """Tests that were ordered so far."""
         self._batches_made = 0
         self._taken = 0
         self._foreseen = 0
@@ -102,7 +113,7 @@ class Supply:
 
     async def reaches(self, channel: Channel, mine: Words) -> Bits:
         """The places at which the parties' numbers add up to the bound or more."""
-        return await threshold_test.reaches(channel, await self.take(len(mine)), mine)
+        return np.asarray(await self.open_products(channel, await self.take(len(mine)), mine) != 0)
 
     async def take(self, width: int) -> Prepared:
         """The next tests, which are waited for if need be."""
@@ -125,7 +136,7 @@ class Supply:
     def prepared(self, use: str, bound: int, width: int) -> Awaitable[Prepared]:
         """Tests against another bound, from a stock for each use of each bound."""
         if (use, bound) not in self._others:
-            other = Supply(self.channel.at(use, bound), bound)
+            other = type(self)(self.channel.at(use, bound), bound)
             other._orders = self._orders
             self._others[use, bound] = other
         stock = self._others[use, bound]
@@ -138,8 +149,12 @@ class Supply:
             depth.restart()  # a batch depends on its order, not on what its lane prepared before
             depth.consume(order.read)
             with order.supply.channel.at(order.number) as at:
-                prepared = await threshold_test.prepare(at, order.supply.bound, order.width)
+                prepared = await self.prepare(at, order.supply.bound, order.width)
             order.batch.set_result((prepared, depth.current()))
+
+    async def prepare(self, channel: Channel, bound: int, width: int) -> Prepared:
+        """That many tests against the bound."""
+        return await threshold_test.prepare(channel, bound, width)
 
     def close(self) -> None:
         """Nothing more will be taken; what is ordered is still made, because peers make it too."""

@@ -15,6 +15,7 @@ from covey.arrays import Bits, Longs, Words
 from covey.crypto.field import F61
 from covey.errors import InputError, PeerError
 from covey.protocols.peel.choice import ObliviousTests
+from covey.protocols.peel.supply import JointNumbers
 from covey.secure import match
 from covey.secure.threshold_test import Prepared
 from covey.wire import Channel, Message, Vector, chunks, gather
@@ -32,7 +33,7 @@ class Alone(Message, tag="peel.alone"):
     keys: Vector
 
 
-class TwoPartyTests:
+class TwoPartyTests(JointNumbers):
     """Tests between two, in the place of a `Supply`: nothing is prepared ahead."""
 
     def __init__(self, pair: ObliviousTests, bound: int) -> None:
@@ -49,12 +50,6 @@ class TwoPartyTests:
     def prepared(self, use: str, bound: int, width: int) -> Awaitable[Prepared]:
         """Refused: what needs shares is refused to two parties before a run begins."""
         raise InputError("shares hide nothing between two parties")
-
-    async def work(self) -> None:
-        """Nothing to do beside the visits."""
-
-    def close(self) -> None:
-        """Nothing is left to be made."""
 
 
 async def name_own(channel: Channel, keys: Sequence[Words], counts: Sequence[Longs], k: int) -> list[Words]:

@@ -18,7 +18,6 @@ from covey.crypto.field import F31
 from covey.protocols.peel.classes import FrequentTuples, PeeledClasses
 from covey.protocols.peel.search import BucketTable, Finder, HeavyBuckets, astray
 from covey.secure import conjunction, threshold_test
-from covey.secure import sum as secure_sum
 from covey.wire import Channel
 
 WINDOW = 400_000
@@ -104,7 +103,7 @@ class Peeling:
         if not len(free):
             return free
         mine = self._counts(free).astype(np.uint64)
-        sizes = (await secure_sum.total(channel.at("count"), mine)).astype(np.int64)
+        sizes = (await finder.supply.total(channel.at("count"), mine)).astype(np.int64)
         if sizes.min() < finder.params.k or sizes.max() > finder.remaining or sizes.sum() > finder.remaining:
             raise astray("a class has an impossible number of records")
         items, place = own.in_play(), self._place(free)
@@ -176,5 +175,5 @@ def _by_node(candidates: FrequentTuples) -> Iterator[tuple[int, Longs]]:
     """The places of each node's candidates."""
     nodes, starts = np.unique(candidates.node, return_index=True)
     ends = [*starts[1:].tolist(), len(candidates)]
-    for node, first, last in zip(nodes.tolist(), starts.tolist(), ends, strict=True):
+    for node, first, last in zip(nodes.tolist(), starts.tolist(), ends, strict=False):  # no candidates, no nodes
         yield node, np.arange(first, last)
