@@ -5,17 +5,20 @@ Everything is computed on the owner's machine and shown to the owner only.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from covey import table
+from covey.arrays import Longs
 from covey.cells import spell
 from covey.errors import InputError
 from covey.hierarchy import Interval
 from covey.identifiers import suspected
+from covey.measures import diversity_of
 from covey.schema import Column, Role
 from covey.sources import Source
 from covey.study import Study, insiders
@@ -86,7 +89,7 @@ def check(study: Study, source: Source, party: str | None = None) -> Fitness:
     if not columns:
         raise InputError(f"party {party!r} holds no columns in this study: it has no data to check")
     reading = table.read_source(source, columns)
-    fits = tuple(_column(reading, column, study.privacy.k) for column in columns)
+    fits = tuple(_column(reading, column, study) for column in columns)
     keep = np.ones(reading.rows, dtype=bool)
     for column in columns:
         if column.missing == "drop":
@@ -99,10 +102,17 @@ def check(study: Study, source: Source, party: str | None = None) -> Fitness:
         columns=fits,
         ignored=tuple(name for name in source.columns if name not in named),
         risk=_risk(reading, study.privacy.k, keep),
-        notes=_notes(study, int(keep.sum()), whole=party is None),
-        problem=None if party is None else _too_many(study, int(keep.sum())),
+        notes=(*_notes(study, int(keep.sum()), whole=party is None), *_alone(study, reading)),
+        problem=_too_few(study, int(keep.sum())) if party is None else _too_many(study, int(keep.sum())),
         separating=_separating(reading, keep),
     )
+
+
+def _too_few(study: Study, rows: int) -> str | None:
+    """Says that one owner's rows cannot keep k."""
+    if study.protocol is not None or rows >= study.privacy.k:
+        return None
+    return f"k = {study.privacy.k} cannot be kept by {rows:,} rows: lower k, or add rows"
 
 
 def _too_many(study: Study, rows: int) -> str | None:
@@ -113,7 +123,8 @@ def _too_many(study: Study, rows: int) -> str | None:
     )
 
 
-def _column(reading: table.Reading, column: Column, k: int) -> ColumnFit:
+def _column(reading: table.Reading, column: Column, study: Study) -> ColumnFit:
+    k = study.privacy.k
     table.refuse_not_finite(reading, column)
     counts = np.bincount(reading.codes[column.name], minlength=len(reading.labels[column.name]))
     lacking = table.missing(reading, column)
@@ -129,7 +140,8 @@ def _column(reading: table.Reading, column: Column, k: int) -> ColumnFit:
         unique=unique,
         problem=_problem(column, reading.rows, unknown, int(lacking.sum()), unique, int(present.max(initial=0)))
         or _exact_ends(column, table.exact_ends(reading, column, k), k)
-        or _identifier(column, reading.labels[column.name]),
+        or _identifier(column, reading.labels[column.name])
+        or (None if study.protocol else _too_alike(study, column, counts)),
     )
 
 
@@ -141,6 +153,18 @@ def _identifier(column: Column, labels: Sequence[str]) -> str | None:
     return (
         f"it looks like {kind}, which HIPAA's Safe Harbor counts as identifiers, and is published as it is; "
         "make it an identifier, or say identifies = false"
+    )
+
+
+def _too_alike(study: Study, column: Column, counts: Longs) -> str | None:
+    """Says that the column's l cannot be kept: what the whole table as one class does not keep, no release does."""
+    asked = study.l_of(column) if column.role is Role.SENSITIVE else None
+    reached = diversity_of(counts, study.privacy.diversity)
+    if asked is None or reached >= asked:
+        return None
+    return (
+        f"l = {asked:g} ({study.privacy.diversity}) cannot be kept: the whole table reaches "
+        f"{math.floor(reached * 100) / 100:g}; lower l to that, or merge values"
     )
 
 
@@ -200,11 +224,20 @@ def _separating(reading: table.Reading, keep: np.ndarray[tuple[int], np.dtype[np
     return tuple(sorted(found, key=lambda each: (-each.distinctness, each.columns)))
 
 
+def _alone(study: Study, reading: table.Reading) -> Iterator[str]:
+    """What this party's rows could not keep by themselves; with the others' they may."""
+    for column in reading.columns if study.protocol else ():
+        if column.role is Role.SENSITIVE:
+            codes, labels = reading.codes[column.name], reading.labels[column.name]
+            if problem := _too_alike(study, column, np.bincount(codes, minlength=len(labels))):
+                yield f"alone, column {column.name!r}: {problem}"
+
+
 def _notes(study: Study, rows: int, *, whole: bool) -> tuple[str, ...]:
     notes = [f"WARNING: {sentence}" for sentence in insiders.warning(study)]
     if whole and (problem := _too_many(study, rows)):
         notes.append(f"as one party's data it could not be used: {problem}")
-    if rows < study.privacy.k:
+    if rows < study.privacy.k and study.protocol is not None:
         notes.append(f"{rows:,} rows are fewer than k = {study.privacy.k}: alone, nothing of them could be published")
     open_columns = [column.name for column in study.quasi if not column.closed]
     if open_columns and study.protocol is not None:

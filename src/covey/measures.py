@@ -117,3 +117,16 @@ def discernibility(class_sizes: Longs, withheld: int = 0) -> int:
 def average_class(class_sizes: Longs, k: int) -> float:
     """C_avg: the mean class size over k."""
     return float(class_sizes.mean() / k) if len(class_sizes) else math.inf
+
+
+def diversity_of(counts: Longs, kind: str) -> float:
+    """The l of a class with these counts per sensitive value, by frequency, by distinct values or by entropy."""
+    size = int(counts.sum())
+    if size == 0:
+        return 0.0
+    if kind == "frequency":
+        return size / int(counts.max())
+    if kind == "distinct":
+        return float(np.count_nonzero(counts))
+    shares = counts[counts > 0] / size
+    return math.exp(-float(shares @ np.log(shares)))

@@ -152,13 +152,15 @@ def _summary(
 ) -> Summary:
     """The figures of summary.json."""
     kind = study.privacy.diversity
+    asked = {column.name: limit for column in study.sensitive if (limit := study.l_of(column)) is not None}
+    reached_l = [getattr(each, kind) for each in verdict.diversity if not asked or each.column in asked]
     return Summary(
         study=study.name,
         algorithm=algorithm,
         seed=seed,
         partition=study.partition,
         k=study.privacy.k,
-        l=study.privacy.l,
+        l=min(asked.values(), default=None),
         seconds=round(seconds, 3),
         rounds=0,
         messages=0,
@@ -170,7 +172,7 @@ def _summary(
         withheld=reached.withheld,
         dropped=built.table.dropped,
         k_reached=reached.k_reached,
-        l_reached=min((getattr(each, kind) for each in verdict.diversity), default=None),
+        l_reached=min(reached_l, default=None),
         classes=reached.classes,
         suppressed_cells=reached.suppressed_cells,
         loss=msgspec.to_builtins(reached.loss),

@@ -42,6 +42,8 @@ class Column:
     distance: Distance = "equal"
     format: str | None = None  # how the data spells numbers or dates; a release spells them in our way
     coding: Coding | None = None
+    l: float | None = None  # noqa: E741 - a sensitive column's own, instead of the study's
+    t: float | None = None
 
     @property
     def published(self) -> Column:
@@ -105,6 +107,8 @@ class Column:
             "distance": self.distance,
             **({} if self.format is None else {"format": self.format}),
             **({} if self.coding is None else {"coding": self.coding.describe()}),
+            **({} if self.l is None else {"l": repr(float(self.l))}),
+            **({} if self.t is None else {"t": repr(float(self.t))}),
         }
 
 

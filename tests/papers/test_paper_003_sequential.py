@@ -127,7 +127,7 @@ def test_a_value_of_31_records_is_spread_over_4_clusters_as_7_8_8_8() -> None:
     """Section 6.1.1: from (5, 10, 7, 9) any permutation of (7, 8, 8, 8)."""
     problem = table(80, 40, 0, 1.2)
     places = np.array([[0]] * 31 + [[1]] * 49, dtype=np.int64)
-    label = first_labels(limits_of(problem)._replace(l=1.0), places, 80, np.random.default_rng(3))
+    label = first_labels(limits_of(problem)._replace(l=np.ones(1)), places, 80, np.random.default_rng(3))
     assert sorted(np.bincount(label[:31])) == [7, 8, 8, 8]
 
 

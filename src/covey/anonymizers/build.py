@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import numpy as np
@@ -35,8 +35,9 @@ def build(table: Table, *, k: int | None = None) -> Built:
     study, privacy = table.study, table.study.privacy
     if not table.trees:
         raise InputError("no column has the role quasi: there is nothing to generalize")
-    watched = privacy.l is not None or privacy.t is not None
-    columns = [_sensitive(values) for values in table.carried if values.column in study.sensitive] if watched else []
+    sensitive = [values for values in table.carried if values.column in study.sensitive]
+    watched = any(asked is not None for each in study.sensitive for asked in (study.l_of(each), study.t_of(each)))
+    columns = [_sensitive(values) for values in sensitive] if watched else []
     item_of_row, first = group([*table.codes, *(column.codes for column in columns)], table.rows)
     counts = np.bincount(item_of_row, minlength=len(first)).astype(np.int64)
     leaf_counts = [np.bincount(codes, minlength=t.codes) for codes, t in zip(table.codes, table.trees, strict=True)]
@@ -51,7 +52,7 @@ def build(table: Table, *, k: int | None = None) -> Built:
         costs=costs,
         scale=scale,
         k=privacy.k if k is None else k,
-        sensitive=tuple(Sensitive(c.codes[first], c.values, c.distance, c.tree) for c in columns),
+        sensitive=tuple(replace(column, codes=column.codes[first]) for column in columns),
         l=privacy.l,
         diversity=privacy.diversity,
         c=privacy.c,
@@ -67,10 +68,11 @@ def _sensitive(values: Values) -> Sensitive:
     column = values.column
     if column.distance == "hierarchy" and column.hierarchy is not None:
         tree = column.tree(values.labels).with_missing()
-        return Sensitive(tree.encode(values.labels)[values.codes], tree.codes, "hierarchy", tree)
+        codes = tree.encode(values.labels)[values.codes]
+        return Sensitive(codes, tree.codes, "hierarchy", tree, column.l, column.t, column.name)
     place = np.array(_places(column, values.labels), dtype=np.int32)
     distance: Distance = "ordered" if column.distance == "ordered" else "equal"
-    return Sensitive(place[values.codes], len(place), distance)
+    return Sensitive(place[values.codes], len(place), distance, None, column.l, column.t, column.name)
 
 
 def _places(column: Column, labels: Sequence[str]) -> list[int]:

@@ -24,9 +24,10 @@ from typing import NamedTuple
 import numpy as np
 
 from covey.anonymizers.problem import Problem
-from covey.arrays import Bits, Longs
+from covey.arrays import Bits, Floats, Longs
 from covey.compiled import jit
 from covey.errors import InputError, Unmet
+from covey.measures import diversity_of
 
 NONE, FREQUENCY, DISTINCT, ENTROPY = 0, 1, 2, 3
 EQUAL, ORDERED, HIERARCHY = 0, 1, 2
@@ -40,9 +41,9 @@ class Limits(NamedTuple):
 
     k: int
     kind: int  # NONE, FREQUENCY, DISTINCT or ENTROPY
-    l: float  # noqa: E741 - the field's name for it
-    c: float  # infinite where none is asked
-    t: float  # likewise
+    l: Floats  # noqa: E741 - the field's name for it; per sensitive column, 1 where none is asked
+    c: Floats  # likewise, infinite where none is asked
+    t: Floats  # likewise
     starts: Longs  # where each sensitive column begins in a flat histogram; the last entry is its width
     whole: Longs  # the table's flat histogram
     records: int
@@ -147,16 +148,16 @@ def diverse(limits: Limits, histogram: Longs, size: int) -> bool:
     for column in range(len(limits.starts) - 1):
         start, stop = limits.starts[column], limits.starts[column + 1]
         if limits.kind == FREQUENCY:
-            if not frequency_kept(histogram, start, stop, size, limits.l):
+            if not frequency_kept(histogram, start, stop, size, limits.l[column]):
                 return False
         elif limits.kind == DISTINCT:
-            if not distinct_kept(histogram, start, stop, limits.l):
+            if not distinct_kept(histogram, start, stop, limits.l[column]):
                 return False
-        elif limits.kind == ENTROPY and entropy(histogram, start, stop, size) < np.log(limits.l) - SLACK:
+        elif limits.kind == ENTROPY and entropy(histogram, start, stop, size) < np.log(limits.l[column]) - SLACK:
             return False
-        if limits.c < np.inf and not recursive_kept(histogram, start, stop, limits.l, limits.c):
+        if limits.c[column] < np.inf and not recursive_kept(histogram, start, stop, limits.l[column], limits.c[column]):
             return False
-        if limits.t < np.inf and distance(limits, histogram, column, size) > limits.t + SLACK:
+        if limits.t[column] < np.inf and distance(limits, histogram, column, size) > limits.t[column] + SLACK:
             return False
     return True
 
@@ -178,17 +179,20 @@ def broken(limits: Limits, histograms: Longs, sizes: Longs) -> Bits:
 
 def limits_of(problem: Problem) -> Limits:
     """The problem's constraints as compiled code reads them; without l and t no sensitive column takes part."""
-    columns = problem.sensitive if problem.l is not None or problem.t is not None else ()
+    columns = problem.sensitive if problem.watched else ()
+    asked = [problem.l_of(column) for column in columns]
+    near = [problem.t_of(column) for column in columns]
+    c = math.inf if problem.c is None else float(problem.c)
     starts = np.cumsum([0, *(column.values for column in columns)], dtype=np.int64)
     trees = [column.tree if column.distance == "hierarchy" else None for column in columns]
     parents = [np.empty(0, dtype=np.int64) if tree is None else tree.parent.astype(np.int64) for tree in trees]
     levels = [np.empty(0, dtype=np.int64) if tree is None else tree.level.astype(np.int64) for tree in trees]
     return Limits(
         k=problem.k,
-        kind=NONE if problem.l is None else _KINDS[problem.diversity],
-        l=1.0 if problem.l is None else float(problem.l),
-        c=math.inf if problem.c is None or problem.l is None else float(problem.c),
-        t=math.inf if problem.t is None else float(problem.t),
+        kind=_KINDS[problem.diversity] if any(each is not None for each in asked) else NONE,
+        l=np.array([1.0 if each is None else each for each in asked], dtype=np.float64),
+        c=np.array([math.inf if each is None else c for each in asked], dtype=np.float64),
+        t=np.array([math.inf if each is None else each for each in near], dtype=np.float64),
         starts=starts,
         whole=_flat_histogram(problem, starts),
         records=problem.records,
@@ -229,27 +233,6 @@ def histograms(
     return flat.reshape(classes, width)
 
 
-def most_diverse(problem: Problem) -> float:
-    """The largest l that any partition could keep, that of the whole table, by the problem's own kind."""
-    reached = math.inf
-    for column in problem.sensitive:
-        counts = np.bincount(column.codes, weights=problem.counts, minlength=column.values).astype(np.int64)
-        reached = min(reached, diversity_of(counts, problem.diversity))
-    return reached
-
-
-def diversity_of(counts: Longs, kind: str) -> float:
-    """The l of a class with these counts per sensitive value."""
-    size = int(counts.sum())
-    if size == 0:
-        return 0.0
-    if kind == "frequency":
-        return size / int(counts.max())
-    if kind == "distinct":
-        return float(np.count_nonzero(counts))
-    return math.exp(entropy(counts, 0, len(counts), size))
-
-
 def require_feasible(problem: Problem) -> None:
     """Raise Unmet, saying what would be feasible, if no partition could keep k and l.
 
@@ -257,21 +240,21 @@ def require_feasible(problem: Problem) -> None:
     """
     if problem.records < problem.k:
         raise Unmet(f"k = {problem.k} cannot be kept by {problem.records} records; k can be {problem.records} at most")
-    if (problem.l is not None or problem.t is not None) and not problem.sensitive:
+    if problem.watched and not problem.sensitive:
         raise InputError("l or t is asked for, but no column is sensitive; give one that role, or take l and t out")
-    if problem.l is None:
-        return
-    limits = limits_of(problem)._replace(t=math.inf)
-    if not diverse(limits._replace(c=math.inf), limits.whole, problem.records):
-        raise Unmet(
-            f"l = {problem.l:g} ({problem.diversity}) cannot be kept: the whole table reaches "
-            f"{_floored(most_diverse(problem))}; lower l to that, or merge sensitive values"
-        )
-    if not diverse(limits, limits.whole, problem.records):
-        raise Unmet(
-            f"c = {problem.c:g} with l = {problem.l:g} cannot be kept by the whole table; raise c, lower l, or merge "
-            "sensitive values"
-        )
+    for column in problem.sensitive:
+        asked, named = problem.l_of(column), f" for column {column.name!r}" if column.name else ""
+        counts = np.bincount(column.codes, weights=problem.counts, minlength=column.values).astype(np.int64)
+        if asked is not None and (reached := diversity_of(counts, problem.diversity)) < asked - SLACK:
+            raise Unmet(
+                f"l = {asked:g} ({problem.diversity}) cannot be kept{named}: the whole table reaches "
+                f"{_floored(reached)}; lower l to that, or merge sensitive values"
+            )
+        if asked is not None and problem.c is not None and not recursive_kept(counts, 0, len(counts), asked, problem.c):
+            raise Unmet(
+                f"c = {problem.c:g} with l = {asked:g} cannot be kept{named} by the whole table; raise c, lower l, or "
+                "merge sensitive values"
+            )
 
 
 def _floored(value: float) -> str:

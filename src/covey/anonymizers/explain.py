@@ -6,7 +6,7 @@ start. Losses are the problem's own measure, weights included, per cell; a withh
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import msgspec
@@ -162,16 +162,23 @@ def _requests(problem: Problem, names: Sequence[str]) -> list[tuple[str, Problem
     """Requests that ask for less: a smaller k, no l or t, or one column coarser from the start."""
     smaller = sorted({problem.k - 1, problem.k // 2} - {0, problem.k}, reverse=True)
     found = [(f"k = {k} instead of {problem.k}", replace(problem, k=k)) for k in smaller]
-    if problem.l is not None:
-        found.append((f"no l instead of l = {problem.l:g}", replace(problem, l=None, c=None)))
-    if problem.t is not None:
-        found.append((f"no t instead of t = {problem.t:g}", replace(problem, t=None)))
+    if asked := _asked(map(problem.l_of, problem.sensitive)):
+        without = tuple(replace(column, l=None) for column in problem.sensitive)
+        found.append((f"no l instead of l = {asked}", replace(problem, l=None, c=None, sensitive=without)))
+    if asked := _asked(map(problem.t_of, problem.sensitive)):
+        without = tuple(replace(column, t=None) for column in problem.sensitive)
+        found.append((f"no t instead of t = {asked}", replace(problem, t=None, sensitive=without)))
     for column, tree in enumerate(problem.trees):
         if tree.height > 1:
             found.append((f"column {names[column]!r} without its finest level", _without_finest(problem, column)))
         elif problem.columns > 1:
             found.append((f"column {names[column]!r} suppressed throughout", _without_finest(problem, column)))
     return found
+
+
+def _asked(limits: Iterable[float | None]) -> str:
+    """The different l, or t, that are asked of the sensitive columns."""
+    return ", ".join(f"{each:g}" for each in sorted({each for each in limits if each is not None}))
 
 
 def _without_finest(problem: Problem, column: int) -> Problem:

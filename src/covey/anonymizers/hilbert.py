@@ -39,7 +39,7 @@ def hilbert(
     Raises Unmet if even the whole table breaks a constraint.
     """
     require_feasible(problem)
-    watched = problem.l is not None or problem.t is not None
+    watched = problem.watched
     codes, farthest = problem.spaced()
     place = curve.places(codes, (farthest + 1).tolist()).astype(np.float64)
     # A run of 5k equal records has a class of its own inside it, which takes any number of further ones at no cost.

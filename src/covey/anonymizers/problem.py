@@ -28,6 +28,9 @@ class Sensitive:
     values: int
     distance: Distance = "equal"
     tree: Hierarchy | None = None
+    l: float | None = None  # noqa: E741 - its own l, instead of the problem's
+    t: float | None = None
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,20 @@ class Problem:
     def weights(self) -> tuple[float, ...]:
         """The weight of each column: the cost of its root."""
         return tuple(int(cost[tree.root]) / self.scale for cost, tree in zip(self.costs, self.trees, strict=True))
+
+    def l_of(self, column: Sensitive) -> float | None:
+        """The l that is asked of a sensitive column."""
+        return self.l if column.l is None else column.l
+
+    def t_of(self, column: Sensitive) -> float | None:
+        """The t that is asked of a sensitive column."""
+        return self.t if column.t is None else column.t
+
+    @property
+    def watched(self) -> bool:
+        """True if l or t is asked, so that sensitive values take part."""
+        asked = [self.l, self.t, *(limit for column in self.sensitive for limit in (column.l, column.t))]
+        return any(limit is not None for limit in asked)
 
     @property
     def records(self) -> int:

@@ -106,7 +106,7 @@ def _described(release: Release) -> dict[str, object]:
 def _render(release: Release, out: Path) -> None:
     shown, said = console(), release.summary
     asked = release.study.privacy
-    diverse = f", l = {said['l_reached']:.3g}" if asked.l is not None else ""
+    diverse = f", l = {said['l_reached']:.3g}" if said.get("l") is not None else ""
     shown.print(
         f"{said['rows']:,} rows in {said['classes']:,} classes; the smallest has {said['k_reached']:,} (k = {asked.k})"
         f"{diverse}; {said['withheld']:,} rows withheld, {said['suppressed_cells']:,} cells suppressed",

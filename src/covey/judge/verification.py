@@ -106,7 +106,7 @@ def _requirements(
     if any(isinstance(column.hierarchy, Interval) for column in study.quasi):
         yield _at_most("rows with an interval whose ends are no public steps", off_steps(released), 0)
     for column, found in zip(study.sensitive, diversity, strict=True):
-        yield from _of_sensitive(column, found, privacy)
+        yield from _of_sensitive(column, found, study)
     withheld = 0
     if matched is not None:
         withheld = matched.withheld
@@ -135,16 +135,17 @@ def _one_spelling(released: Released) -> Iterator[Requirement]:
             yield _at_most("further spellings of labels", more, 0, how, cells.column.name)
 
 
-def _of_sensitive(column: Column, found: Diversity, privacy: Privacy) -> Iterator[Requirement]:
-    if privacy.l is not None:
+def _of_sensitive(column: Column, found: Diversity, study: Study) -> Iterator[Requirement]:
+    asked, near, privacy = study.l_of(column), study.t_of(column), study.privacy
+    if asked is not None:
         reached = {"distinct": found.distinct, "frequency": found.frequency, "entropy": found.entropy}
         kind = privacy.diversity
-        yield _at_least(f"l ({kind})", column.name, privacy.l, reached[kind])
+        yield _at_least(f"l ({kind})", column.name, asked, reached[kind])
         if privacy.c is not None:
-            yield _at_least(f"l (recursive, c = {privacy.c:g})", column.name, math.ceil(privacy.l), found.recursive)
-    if privacy.t is not None:
+            yield _at_least(f"l (recursive, c = {privacy.c:g})", column.name, math.ceil(asked), found.recursive)
+    if near is not None:
         far = {"equal": found.t_equal, "ordered": found.t_ordered, "hierarchy": found.t_hierarchy}
-        yield _at_most(f"t ({column.distance})", far[column.distance], privacy.t, column=column.name)
+        yield _at_most(f"t ({column.distance})", far[column.distance], near, column=column.name)
 
 
 def _at_least(name: str, column: str | None, asked: float, reached: float) -> Requirement:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import date
 from decimal import Decimal
 from typing import cast, get_args
@@ -49,7 +50,17 @@ def read_column(name: str, section: Section, folder: Folder) -> Column:
         distance=cast("Distance", section.choice("distance", get_args(Distance)) or "equal"),
         format=_format(section, "date" if coding is not None and coding.age_on is not None else kind),
         coding=coding,
+        l=_of_sensitive(section, role, "l", low=1),
+        t=_of_sensitive(section, role, "t", low=0, high=1),
     )
+
+
+def _of_sensitive(section: Section, role: Role, key: str, *, low: float, high: float = math.inf) -> float | None:
+    """The column's own l or t."""
+    asked = section.number(key, low=low, high=high)
+    if asked is not None and role is not Role.SENSITIVE:
+        section.problem(f"{key} is for sensitive columns", key)
+    return asked
 
 
 def _format(section: Section, kind: Kind) -> str | None:

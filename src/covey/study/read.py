@@ -6,6 +6,7 @@ import math
 import re
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import cast, get_args
 
@@ -73,6 +74,8 @@ def _study(root: Section, folder: Folder, path: Path) -> Study:
     if partition is None and needed is not None:
         partition = needed.partition
     columns = _columns(root, folder)
+    privacy = _privacy(root.section("privacy", rules.PRIVACY_KEYS, required=True))
+    columns, privacy = _same_for_all(columns, privacy)
     options = _options(root, needed, folder)
     authority, parties = _authority(root, folder), _parties(root, folder)
     if needed is not None and needed.authority(options):
@@ -81,7 +84,7 @@ def _study(root: Section, folder: Folder, path: Path) -> Study:
     study = Study(
         name=name,
         columns=columns,
-        privacy=_privacy(root.section("privacy", rules.PRIVACY_KEYS, required=True)),
+        privacy=privacy,
         protocol=protocol,
         partition=cast("Partition | None", partition),
         sizes=cast("Sizes", head.choice("sizes", get_args(Sizes)) or "private"),
@@ -133,6 +136,18 @@ def _columns(root: Section, folder: Folder) -> tuple[Column, ...]:
         own = section.section(name, rules.COLUMN_KEYS)
         columns.append(read_column(name, own, folder))
     return tuple(columns)
+
+
+def _same_for_all(columns: tuple[Column, ...], privacy: Privacy) -> tuple[tuple[Column, ...], Privacy]:
+    """One l, or t, that all sensitive columns ask for is the study's, wherever it is written."""
+    sensitive = [column for column in columns if column.role is Role.SENSITIVE]
+    diverse = {privacy.l if column.l is None else column.l for column in sensitive}
+    near = {privacy.t if column.t is None else column.t for column in sensitive}
+    if len(diverse) == 1:
+        privacy, columns = replace(privacy, l=diverse.pop()), tuple(replace(column, l=None) for column in columns)
+    if len(near) == 1:
+        privacy, columns = replace(privacy, t=near.pop()), tuple(replace(column, t=None) for column in columns)
+    return columns, privacy
 
 
 def _privacy(section: Section) -> Privacy:
@@ -267,6 +282,17 @@ def _judge_protocol(root: Section, study: Study, needed: Requirements) -> None:
     for key in privacy.names():
         if key in rules.PRIVACY_KEYS and key not in needed.privacy:
             privacy.problem(f"protocol {study.protocol!r} cannot enforce {key} with a {study.partition} split", key)
+    for column in study.sensitive:
+        own = root.section("columns", None, again=True).section(column.name, None, again=True)
+        for key in ("l", "t"):
+            if key in own and key not in needed.privacy:
+                own.problem(f"protocol {study.protocol!r} cannot enforce {key} with a {study.partition} split", key)
+            elif getattr(column, key) is not None:
+                own.problem(
+                    f"protocol {study.protocol!r} asks the same {key} of every sensitive column: write it once, in "
+                    f"[privacy]; covey anonymize keeps one for each",
+                    key,
+                )
     _judge_parties(root, study, needed)
 
 

@@ -7,7 +7,7 @@ PRIVACY_KEYS = ("k", "l", "diversity", "c", "t", "site_l", "delta", "k_insider")
 UTILITY_KEYS = ("measure", "suppression")
 COLUMN_KEYS = (
     "role", "hierarchy", "type", "missing", "null", "values", "range", "step", "site", "identifies", "weight",
-    "distance", "format",
+    "distance", "format", "l", "t",
 )  # fmt: skip
 PARTY_KEYS = ("address", "certificate", "columns", "role")
 AUTHORITY_KEYS = ("address", "certificate")

@@ -123,6 +123,14 @@ class Study:
     def sensitive(self) -> tuple[Column, ...]:
         return self.of_role(Role.SENSITIVE)
 
+    def l_of(self, column: Column) -> float | None:
+        """The l that is asked of a sensitive column: its own, or that of [privacy]."""
+        return self.privacy.l if column.l is None else column.l
+
+    def t_of(self, column: Column) -> float | None:
+        """The t that is asked of a sensitive column."""
+        return self.privacy.t if column.t is None else column.t
+
     @property
     def key(self) -> Column | None:
         return next(iter(self.of_role(Role.KEY)), None)

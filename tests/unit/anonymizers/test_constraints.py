@@ -13,7 +13,6 @@ from tests.harness.tiers import examples
 
 from covey.anonymizers.constraints import (
     distance,
-    diversity_of,
     histograms,
     kept,
     limits_of,
@@ -23,6 +22,7 @@ from covey.anonymizers.problem import Distance, Diversity, Partition, Problem, S
 from covey.arrays import Floats, Longs
 from covey.errors import InputError, Unmet
 from covey.hierarchy import Hierarchy
+from covey.measures import diversity_of
 
 TREE = Hierarchy.from_paths(
     [

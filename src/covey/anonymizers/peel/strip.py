@@ -150,7 +150,7 @@ def watch(
 @jit
 def may_trim(limits: Limits) -> bool:
     """True if fewer records of a frequent value can mend a class: l by frequency of one column, and no t."""
-    return limits.kind == FREQUENCY and limits.t == np.inf and len(limits.starts) == 2
+    return limits.kind == FREQUENCY and len(limits.starts) == 2 and limits.t[0] == np.inf
 
 
 @jit
@@ -158,7 +158,7 @@ def trim(histogram: Longs, limits: Limits) -> bool:
     """Lowers the counts to the most that keep l by frequency; says whether k records are left."""
     size = histogram.sum()
     while size >= limits.k:
-        most = int(size / limits.l)
+        most = int(size / limits.l[0])
         for value in range(len(histogram)):
             histogram[value] = min(histogram[value], most)
         if histogram.sum() == size:

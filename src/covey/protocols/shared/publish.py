@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from covey import measures
-from covey.anonymizers.constraints import diversity_of
 from covey.arrays import Bits, Ints, Longs
 from covey.errors import Unmet
 from covey.hierarchy import Hierarchy
+from covey.measures import diversity_of
 from covey.protocols.protocol import Figures, Preview, Result
 from covey.study import Study
 from covey.table import labelled
