@@ -225,7 +225,7 @@ def _separating(reading: table.Reading, keep: np.ndarray[tuple[int], np.dtype[np
 
 
 def _alone(study: Study, reading: table.Reading) -> Iterator[str]:
-    """What this party's rows could not keep by themselves; with the others' they may."""
+    """Notes on what this party's rows cannot keep by themselves; with the others' they may."""
     for column in reading.columns if study.protocol else ():
         if column.role is Role.SENSITIVE:
             codes, labels = reading.codes[column.name], reading.labels[column.name]

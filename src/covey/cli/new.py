@@ -11,7 +11,7 @@ from covey.cli.options import Encoding, Json, encoded
 from covey.cli.output import console, print_json, table
 
 if TYPE_CHECKING:
-    from covey.guess import Guess
+    from covey.guess import Draft
 
 
 def new(
@@ -30,21 +30,24 @@ def new(
     made = write_draft([encoded(each, encoding) for each in data], out, k)
     if as_json:
         guesses = [
-            {"column": g.name, "role": str(g.role), "hierarchy": g.hierarchy, "why": g.why} for g in made.guesses
+            {"column": g.name, "role": str(g.role), "hierarchy": g.hierarchy, "more": list(g.lines), "why": g.why}
+            for g in made.guesses
         ]
-        print_json({"study": str(out), "partition": made.partition, "columns": guesses})
+        print_json({"study": str(out), "partition": made.partition, "columns": guesses, "notes": list(made.notes)})
         return
-    _render(out, made.guesses, bool(made.files))
+    _render(out, made)
 
 
-def _render(out: Path, guesses: tuple[Guess, ...], files: bool) -> None:
+def _render(out: Path, made: Draft) -> None:
     shown = console()
-    rows = [(each.name, str(each.role), (each.hierarchy or "").partition("\n")[0], each.why) for each in guesses]
+    rows = [(each.name, str(each.role), each.hierarchy or "", each.why) for each in made.guesses]
     shown.print(table(("column", "role", "hierarchy", "because"), rows))
+    for note in made.notes:
+        shown.print(f"\nnote: {note}", markup=False)
     shown.print(f"\nwrote {out}: read every guess before you share it", markup=False)
-    if files:
+    if made.files:
         shown.print(
-            "its hierarchies/ list the values of your data, one level below *: put levels in, "
-            "and take out any value that partners must not see"
+            "its hierarchies/ list the values of your data, grouped by how frequent they are: give groups that mean "
+            "something, and take out any value that partners must not see"
         )
     shown.print(f"next: covey check {out} --data …", markup=False)

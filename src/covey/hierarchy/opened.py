@@ -218,9 +218,9 @@ class Interval:
         return {"interval": ends, "step": spell(self.step)}
 
 
-def public_step(low: Decimal, high: Decimal) -> Decimal:
+def public_step(low: Decimal, high: Decimal, parts: int = _STEPS_OF_A_RANGE) -> Decimal:
     """The step of a range whose study gives none: 1, 2 or 5 times a power of ten, nearest to a twentieth of it."""
-    wanted = (high - low) / _STEPS_OF_A_RANGE or Decimal(1)
+    wanted = (high - low) / parts or Decimal(1)
     ten = Decimal(1).scaleb(wanted.adjusted())
     return min((ten * factor for factor in (1, 2, 5, 10)), key=lambda step: max(step / wanted, wanted / step))
 

@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import json
-import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.conftest import Covey
 
+import covey as product
 from covey import samples
+from covey.guess.spelling import spelling
 from covey.study import Study
 
 
@@ -74,19 +76,131 @@ def test_odd_column_names_survive_into_the_study(covey: Covey, tmp_path: Path, n
     assert Study.load(tmp_path / "study.toml").columns[0].name == name
 
 
+def draft(covey: Covey, tmp_path: Path, header: str, rows: Iterable[str], *more: str) -> dict[str, dict[str, object]]:
+    (tmp_path / "data.csv").write_text(header + "\n" + "".join(f"{row}\n" for row in rows))
+    called = covey("new", tmp_path / "data.csv", "--out", tmp_path / "study.toml", "--json", *more)
+    assert called.code == 0, called
+    checked = covey("check", tmp_path / "study.toml", "--data", tmp_path / "data.csv")
+    assert checked.code == 0, checked
+    return {column["column"]: column for column in json.loads(called.out)["columns"]}
+
+
 @pytest.mark.parametrize(("decimals", "top"), [(2, 95), (1, 900), (2, 90_000), (0, 5_000), (0, 60)])
-def test_numbers_are_proposed_in_steps_that_are_nobodys_values(
+def test_numbers_are_proposed_in_steps_with_coded_ends_that_are_nobodys_values(
     covey: Covey, tmp_path: Path, decimals: int, top: int
 ) -> None:
     drawn = np.random.default_rng(top).uniform(top / 20, top, 300)
-    costs = np.round(drawn, decimals).tolist()
-    costs = [cost for cost in costs if cost % 1] or [int(cost) for cost in costs]
-    (tmp_path / "data.csv").write_text("cost,sex\n" + "".join(f"{cost},{'FM'[int(cost) % 2]}\n" for cost in costs))
-    assert covey("new", tmp_path / "data.csv", "--out", tmp_path / "study.toml").code == 0
-    text = (tmp_path / "study.toml").read_text()
-    assert covey("check", tmp_path / "study.toml", "--data", tmp_path / "data.csv").code == 0
-    assert ('"interval"' in text) == (top == 90_000)
-    hierarchy = next(line for line in text.splitlines() if line.startswith(("hierarchy = { min", "range")))
-    ends = [float(found) for found in re.findall(r"[\d.]+", hierarchy)[:2]]
-    assert ends[0] <= min(costs) and max(costs) <= ends[1]
-    assert not decimals or not set(ends) & set(costs)
+    costs = [f"{cost:.{decimals}f}" for cost in drawn]
+    draft(covey, tmp_path, "size,sex", [f"{cost},{'FM'[place % 2]}" for place, cost in enumerate(costs)])
+    column = Study.load(tmp_path / "study.toml").column("size")
+    tree = column.tree()
+    assert 30 < tree.leaves < 200 and tree.height >= 4
+    read = [column.read(cost) for cost in costs]
+    assert sum(label.startswith(">=") for label in read) >= 10, "the top is that of ten people or more"
+    assert not decimals or len(set(read) & set(costs)) < 30, "rounded"
+
+
+def test_the_way_in_which_people_write_is_found_and_told(covey: Covey, tmp_path: Path) -> None:
+    sexes = ["NA" if row % 9 == 0 else "ab"[row % 2] for row in range(200)]
+    rows = [
+        f"{20 + row % 40},5;{row % 28 + 1:02}.{row % 12 + 1:02}.20{row % 5 + 20};1.{100 + row},5;{sexes[row]}"
+        for row in range(200)
+    ]
+    found = draft(covey, tmp_path, "age;visit_date;cost;sex", rows)
+    study = Study.load(tmp_path / "study.toml")
+    assert study.column("visit_date").format == "DD.MM.YYYY" and study.column("visit_date").kind == "date"
+    assert study.column("age").format == study.column("cost").format == "1.234,5"
+    assert study.column("sex").null == {"NA"}
+    assert "NA in 23 rows is read as missing" in str(found["sex"]["why"])
+    assert "dates written as DD.MM.YYYY in 200 rows" in str(found["visit_date"]["why"])
+
+
+@pytest.mark.parametrize(
+    ("cells", "order", "doubt"),
+    [
+        (["12/31/2024", "01/02/2024"], "MM/DD/YYYY", False), (["31/12/2024", "01/02/2024"], "DD/MM/YYYY", False),
+        (["01/02/2024", "03/04/2024"], "DD/MM/YYYY", True), (["31-Dec-2024", "01-Feb-2024"], "DD-MMM-YYYY", False),
+    ],
+)  # fmt: skip
+def test_the_order_of_dates_is_that_of_the_evidence(cells: list[str], order: str, doubt: bool) -> None:
+    found = spelling(dict.fromkeys(cells, 5))
+    assert found.format == order and ("would fit too: check" in found.evidence[0]) == doubt
+
+
+def test_words_for_missing_are_not_found_where_they_are_values() -> None:
+    assert spelling({"NA": 3, "DE": 4, "FR": 2}).null == ()
+    assert spelling({"None": 3, "mild": 4, "severe": 2}).null == ()
+    assert spelling({"None": 3, "1": 4, "2.5": 2, "-": 1}).null == ("-", "None")
+    assert spelling({"1,234": 1, "12,500": 2}).format == "1,234.5"
+    assert spelling({"1,23": 1, "12,5": 2}).format != "1,234.5"
+
+
+def test_prose_is_left_out_and_a_persons_many_rows_make_k_larger(covey: Covey, tmp_path: Path) -> None:
+    draw = np.random.default_rng(1)
+    people = [
+        (4000 + 7 * each, "FM"[each % 2], 20 + each % 50, "abcd"[each % 4], "xyz"[draw.integers(3)])
+        for each in range(150)
+    ]
+    rows = [
+        f"{who},{sex},{age},{site},{kin},{draw.integers(9)},the patient of bed {row % 90} was seen by doctor {row % 60}"
+        for row, (who, sex, age, site, kin) in enumerate(people * 3)
+    ]
+    found = draft(covey, tmp_path, "number,sex,age,site,kin,visits,remark", rows)
+    assert found["remark"]["role"] == "identifier" and "free text" in str(found["remark"]["why"])
+    assert found["number"]["role"] == "identifier" and "names a person" in str(found["number"]["why"])
+    assert Study.load(tmp_path / "study.toml").privacy.k == 30
+
+
+def test_dates_of_birth_become_ages_and_a_column_that_says_the_same_again_is_left_out(
+    covey: Covey, tmp_path: Path
+) -> None:
+    rows = [
+        f"19{40 + row % 55}-0{row % 9 + 1}-1{row % 9},{row % 7},{1.5 * (row % 7)},2024-05-0{row % 9 + 1}"
+        for row in range(400)
+    ]
+    found = draft(covey, tmp_path, "birth_date,rooms,log_rooms,seen", rows)
+    assert str(found["birth_date"]["hierarchy"]).startswith("{ age_on = 2025-01-01")
+    assert "says the same as 'rooms'" in str(found["log_rooms"]["why"])
+    assert Study.load(tmp_path / "study.toml").column("birth_date").read("1980-01-02") == "44"
+
+
+def test_words_are_grouped_by_their_first_word_or_rare_ones_with_rare_ones(covey: Covey, tmp_path: Path) -> None:
+    jobs = [
+        "nurse adult",
+        "nurse child",
+        "nurse night",
+        "clerk bank",
+        "clerk post",
+        "cook",
+        "driver bus",
+        "driver lorry",
+    ]
+    towns = ["Ulm"] * 40 + ["Bonn"] * 20 + ["Jena"] * 5 + ["Gera"] * 3 + ["Hof"] * 2 + ["Zug"] * 2
+    draft(covey, tmp_path, "job,town", [f"{jobs[row % 8]},{towns[row % 72]}" for row in range(720)])
+    study = Study.load(tmp_path / "study.toml")
+    job, town = study.column("job").tree(), study.column("town").tree()
+    assert job.covers("nurse adult | nurse child | nurse night", "nurse child")
+    above = {path[0]: path[1:-1] for path in town.paths()}
+    assert above["Ulm"][-1] == "Ulm", "a frequent value stays as it is as long as can be"
+    assert len({path[1] for path in town.paths() if path[0] in ("Jena", "Gera", "Hof", "Zug")}) < 4
+
+
+def test_a_draft_anonymizes_well_as_it_is(covey: Covey, tmp_path: Path) -> None:
+    data = samples.path("clinic") / "clinic.csv"
+    covey("new", data, "--out", tmp_path / "study.toml", "--k", "5")
+    study = Study.load(tmp_path / "study.toml")
+    release = product.anonymize(str(data), study, budget=1)
+    assert product.verify(release.table, study).answer and release.figures.l_reached is not None
+    assert release.loss.lm is not None and release.loss.lm < 0.35
+
+
+def test_joint_drafts_have_the_protocol_that_is_recommended_and_a_port_for_each(covey: Covey, tmp_path: Path) -> None:
+    rows = [samples.path("hospitals") / f"{name}.csv" for name in ("north", "south", "east")]
+    covey("new", *rows, "--out", tmp_path / "rows.toml")
+    text = (tmp_path / "rows.toml").read_text()
+    assert 'protocol = "peel"' in text and all(f"127.0.0.1:{port}" in text for port in (7701, 7702, 7703))
+    study = Study.load(tmp_path / "rows.toml")
+    assert study.column("diagnosis").values is not None and study.privacy.l is not None
+    folder = samples.path("clinic-billing")
+    covey("new", folder / "clinic.csv", folder / "billing.csv", "--out", tmp_path / "v" / "study.toml")
+    assert Study.load(tmp_path / "v" / "study.toml").protocol == "cluster"

@@ -1,0 +1,101 @@
+"""The values of each column, counted in the engine that has them; columns that name a person or repeat another one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from covey import cells
+from covey.guess.spelling import Spelling, spelling
+from covey.sources import Source
+
+_FEWEST_PEOPLE = 20  # a column with fewer values than this names no people
+_MOST_ROWS_EACH = 50  # rows of one person, on average
+_MOST_ROWS = 5_000_000  # of a table that is searched for columns that determine others
+
+
+@dataclass(frozen=True)
+class ColumnValues:
+    """The values of one column, counted."""
+
+    name: str
+    counts: dict[str, int]  # by clean text, without the empty one
+    missing: int
+
+    @property
+    def rows(self) -> int:
+        return sum(self.counts.values()) + self.missing
+
+    @cached_property
+    def spelling(self) -> Spelling:
+        """The way in which the values are written."""
+        return spelling(self.counts)
+
+    @cached_property
+    def known(self) -> dict[str, int]:
+        """The rows of each value in its one spelling, without missing ones."""
+        found: dict[str, int] = {}
+        for text, count in self.counts.items():
+            if text not in self.spelling.null:
+                value = cells.canonical(text, self.spelling.kind, self.spelling.format)
+                found[value] = found.get(value, 0) + count
+        return found
+
+    @property
+    def share_unique(self) -> float:
+        """The share of rows with a value whose value no other row has."""
+        return sum(count == 1 for count in self.known.values()) / max(sum(self.known.values()), 1)
+
+
+def look(sources: Sequence[Source]) -> list[ColumnValues]:
+    """The columns of all sources, in order; a column that several have is counted over all of them."""
+    counts: dict[str, dict[str, int]] = {}
+    for source in sources:
+        for name in source.columns:
+            total = counts.setdefault(name, {})
+            found, often = source.distinct([name])
+            for cell, count in zip(found.column(0).to_pylist(), often.tolist(), strict=True):
+                text = cells.MISSING if cell is None else cells.clean(cell)
+                total[text] = total.get(text, 0) + count
+    return [ColumnValues(name, total, total.pop(cells.MISSING, 0)) for name, total in counts.items()]
+
+
+def people(source: Source, columns: Sequence[ColumnValues]) -> dict[str, int]:
+    """Columns of codes that name somebody who has several rows, with the most rows of one.
+
+    Rows with the same code agree in what does not change of a person: sex, place, year of birth.
+    """
+    found = {}
+    for column in columns:
+        often = column.known.values()
+        if (
+            source.rows > _MOST_ROWS
+            or not len(often) >= _FEWEST_PEOPLE
+            or not len(often) * 1.5 <= source.rows <= len(often) * _MOST_ROWS_EACH
+            or column.spelling.kind == "date"
+            or any("." in value for value in column.known)
+        ):
+            continue
+        others = [other for other in columns if other is not column and 1 < len(other.known) < len(often) / 2]
+        fixed = sum(_pairs(source, column, other) <= len(column.counts) + bool(column.missing) for other in others)
+        if fixed >= 3 and fixed >= 0.4 * len(others):
+            found[column.name] = max(often)
+    return found
+
+
+def repeated(source: Source, columns: Sequence[ColumnValues]) -> Iterator[tuple[str, str]]:
+    """Columns that say in other words what an earlier one says: a logarithm, a code beside its label."""
+    first: dict[tuple[int, ...], list[ColumnValues]] = {}
+    for column in columns:
+        if len(column.counts) > 2 and source.rows <= _MOST_ROWS:
+            known = first.setdefault(tuple(sorted((*column.counts.values(), column.missing))), [])
+            same = next((other for other in known if _pairs(source, column, other) <= len(column.counts) + 1), None)
+            if same is None:
+                known.append(column)
+            elif len(column.counts) < 0.9 * source.rows:
+                yield column.name, same.name
+
+
+def _pairs(source: Source, one: ColumnValues, other: ColumnValues) -> int:
+    return int(source.distinct([one.name, other.name])[0].num_rows)

@@ -1,0 +1,182 @@
+"""The study file that the guesses make, with its hierarchy files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+
+from covey import cells
+from covey.errors import InputError
+from covey.files import write_atomically
+from covey.guess.columns import ColumnValues, look, people, repeated
+from covey.guess.roles import IN_DOUBT, Guess, decided, guess, latest_year, quoted
+from covey.plain import slug
+from covey.schema import Role
+from covey.sources import Data, Source, connect
+
+_PORT = 7701
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A study file and its hierarchy files, not yet written."""
+
+    text: str
+    guesses: tuple[Guess, ...]
+    partition: str | None
+    parties: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The text of each hierarchy file, by its path below the study's folder."""
+        return dict(guess.file for guess in self.guesses if guess.file is not None)
+
+    def write(self, out: Path) -> None:
+        """Writes the study and its files. Raises InputError rather than overwrite a file."""
+        files = {**{out.parent / path: text for path, text in self.files.items()}, out: self.text}
+        taken = [path for path in (out, *files) if path.exists()]
+        if taken:
+            raise InputError(f"{taken[0]}: is there already; choose another --out, or remove it first")
+        for path, text in files.items():
+            write_atomically(path, text.encode())
+
+
+def write_draft(data: Sequence[str], out: Path, k: int) -> Draft:
+    """Drafts a study over these tables and writes it. Raises InputError rather than overwrite a file."""
+    made = draft_of(data, k)
+    made.write(out)
+    return made
+
+
+def draft_of(data: Sequence[Data], k: int, name: str | None = None) -> Draft:
+    """Drafts a study over these tables; parties have the names of their files."""
+    named = [
+        str(each) if isinstance(each, str | Path) else f"table-{place}" for place, each in enumerate(data, start=1)
+    ]
+    sources = [(_party(path, named), connect(each)) for path, each in zip(named, data, strict=True)]
+    for _, source in sources:
+        source.require(())
+    return draft(name or slug(Path(named[0].split("?", maxsplit=1)[0]).stem, "study"), sources, k)
+
+
+def _party(path: str, every: Sequence[str]) -> str:
+    """A party's name from its file's name; two files of one name are told apart by their place."""
+    stems = [slug(Path(each.split("?", maxsplit=1)[0]).stem, "party") for each in every]
+    place = every.index(path)
+    return stems[place] if stems.count(stems[place]) == 1 else f"{stems[place]}-{place + 1}"
+
+
+def draft(name: str, sources: Sequence[tuple[str, Source]], k: int = 10) -> Draft:
+    """Drafts a study over one table, or several that share their columns (rows split) or only a key (columns split)."""
+    for _, source in sources:
+        _refuse_formulas(source)
+    shared = set(sources[0][1].columns).intersection(*(source.columns for _, source in sources[1:]))
+    alike = all(set(source.columns) == shared for _, source in sources)
+    partition = None if len(sources) == 1 else "horizontal" if alike else "vertical"
+    key = next((column for column in sources[0][1].columns if column in shared), None) if not alike else None
+    seen = look([source for _, source in sources])
+    guesses = [_keyed(each) if each.name == key else each for each in _guesses(seen, k)]
+    several: dict[str, int] = {}
+    if partition is None:
+        several = people(sources[0][1], seen)
+        same = dict(repeated(sources[0][1], [column for column in seen if column.name not in several]))
+        guesses = [_left_out(each, several, same) for each in guesses]
+    guesses = decided(guesses, seen, k)
+    if partition is not None:
+        guesses = [_listed(each, column) for each, column in zip(guesses, seen, strict=True)]
+    notes = tuple(_notes(guesses, several, k))
+    text = _text(name, partition, guesses, sources, key, k * max(several.values(), default=1), notes)
+    return Draft(text, tuple(guesses), partition, tuple(party for party, _ in sources) if partition else (), notes)
+
+
+def _guesses(seen: Sequence[ColumnValues], k: int) -> list[Guess]:
+    ages_on = date(latest_year(seen) + 1, 1, 1)
+    return [guess(column, k, ages_on) for column in seen]
+
+
+def _keyed(found: Guess) -> Guess:
+    return Guess(found.name, Role.KEY, None, "the tables share it, so it joins their rows")
+
+
+def _left_out(found: Guess, several: dict[str, int], same: dict[str, str]) -> Guess:
+    """Leaves out what names a person with several rows, and what says again what another column says."""
+    if found.name in several:
+        return Guess(found.name, Role.IDENTIFIER, None, "rows with one value agree in much else: it names a person")
+    if found.name in same and found.role is not Role.IDENTIFIER:
+        return Guess(found.name, Role.IDENTIFIER, None, f"it says the same as {same[found.name]!r}: left out")
+    return found
+
+
+def _notes(guesses: Sequence[Guess], several: dict[str, int], k: int) -> Iterator[str]:
+    for name, most in several.items():
+        yield (
+            f"{name!r} names people who have up to {most} rows each: k is {k} x {most}, so that a class of k rows has "
+            f"at least {k} people"
+        )
+    open_ones = [each.name for each in guesses if each.role is Role.SENSITIVE and IN_DOUBT in each.why]
+    if open_ones:
+        yield (
+            f"with so many columns these are published, not hidden: {', '.join(open_ones)}; make quasi what people "
+            "outside could know of somebody"
+        )
+
+
+def _refuse_formulas(source: Source) -> None:
+    for column in source.columns:
+        if cells.could_run(column):
+            raise InputError(
+                f"{source.name}: column name {column!r} begins like a formula, which a spreadsheet that opens the "
+                "release might run; rename the column"
+            )
+
+
+def _listed(found: Guess, column: ColumnValues) -> Guess:
+    """Adds a file of the values, one on each line: parties compute jointly only over domains that the study lists."""
+    if found.role is not Role.QUASI or not (found.hierarchy or "").startswith(("{ prefix", '"flat')):
+        return found
+    path = f"hierarchies/{slug(found.name, 'column').lower()}.txt"
+    text = "\n".join(sorted(column.known)) + "\n"
+    return replace(found, lines=(*found.lines, f'values = "{path}"'), file=(path, text))
+
+
+def _text(
+    name: str,
+    partition: str | None,
+    guesses: Sequence[Guess],
+    sources: Sequence[tuple[str, Source]],
+    key: str | None,
+    k: int,
+    notes: Sequence[str],
+) -> str:
+    limits = {line for each in guesses for line in each.lines if line.startswith("l = ")}
+    joint_l = min(limits) if partition is not None and limits else None
+    lines = ["# A first draft by `covey new`. Read every guess; `covey check` tests the file against the data."]
+    lines += [*(f"# {note}" for note in notes), "", "[study]", f"name = {quoted(name)}"]
+    if partition is None:
+        lines += ['# protocol = "peel"           # for a joint release: `covey protocols` compares them']
+    else:
+        protocol = "cluster" if partition == "vertical" or (len(sources) == 2 and joint_l) else "peel"
+        lines += [f'protocol = "{protocol}"', f'partition = "{partition}"']
+    lines += ["", "[privacy]", f"k = {k}".ljust(33) + "# every published record hides among at least k"]
+    if joint_l is not None:
+        lines += [f"{joint_l}".ljust(33) + "# each sensitive value at most 1/l of a class"]
+    lines += ["", "[utility]", 'measure = "lm"']
+    for each in guesses:
+        lines += ["", f"# {each.why}", f"[columns.{quoted_key(each.name)}]", f'role = "{each.role}"']
+        lines += [] if each.hierarchy is None else [f"hierarchy = {each.hierarchy}"]
+        lines += [line for line in each.lines if partition is None or not line.startswith("l = ")]
+    for place, (party, source) in enumerate(sources if partition else ()):
+        lines += ["", f"[parties.{quoted_key(party)}]", f'# address = "127.0.0.1:{_PORT + place}"']
+        lines += [f'# certificate = "certs/{party}.pem"']
+        if partition == "vertical":
+            own = [each.name for each in guesses if each.name in source.columns and each.name != key]
+            lines.append("columns = [" + ", ".join(map(quoted, own)) + "]")
+    return "\n".join(lines) + "\n"
+
+
+def quoted_key(text: str) -> str:
+    return text if re.fullmatch(r"[A-Za-z0-9_-]+", text) else quoted(text)
