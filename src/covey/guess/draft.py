@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -12,8 +11,8 @@ from covey import cells
 from covey.errors import InputError
 from covey.files import write_atomically
 from covey.guess.columns import ColumnValues, look, people, repeated
-from covey.guess.roles import IN_DOUBT, Guess, decided, guess, latest_year, quoted
-from covey.plain import slug
+from covey.guess.roles import IN_DOUBT, Guess, decided, guess, latest_year
+from covey.plain import slug, toml_key, toml_string
 from covey.schema import Role
 from covey.sources import Data, Source, connect
 
@@ -155,7 +154,7 @@ def _text(
     limits = {line for each in guesses for line in each.lines if line.startswith("l = ")}
     joint_l = min(limits) if partition is not None and limits else None
     lines = ["# A first draft by `covey new`. Read every guess; `covey check` tests the file against the data."]
-    lines += [*(f"# {note}" for note in notes), "", "[study]", f"name = {quoted(name)}"]
+    lines += [*(f"# {note}" for note in notes), "", "[study]", f"name = {toml_string(name)}"]
     if partition is None:
         lines += ['# protocol = "peel"           # for a joint release: `covey protocols` compares them']
     else:
@@ -166,17 +165,13 @@ def _text(
         lines += [f"{joint_l}".ljust(33) + "# each sensitive value at most 1/l of a class"]
     lines += ["", "[utility]", 'measure = "lm"']
     for each in guesses:
-        lines += ["", f"# {each.why}", f"[columns.{quoted_key(each.name)}]", f'role = "{each.role}"']
+        lines += ["", f"# {each.why}", f"[columns.{toml_key(each.name)}]", f'role = "{each.role}"']
         lines += [] if each.hierarchy is None else [f"hierarchy = {each.hierarchy}"]
         lines += [line for line in each.lines if partition is None or not line.startswith("l = ")]
     for place, (party, source) in enumerate(sources if partition else ()):
-        lines += ["", f"[parties.{quoted_key(party)}]", f'# address = "127.0.0.1:{_PORT + place}"']
+        lines += ["", f"[parties.{toml_key(party)}]", f'# address = "127.0.0.1:{_PORT + place}"']
         lines += [f'# certificate = "certs/{party}.pem"']
         if partition == "vertical":
             own = [each.name for each in guesses if each.name in source.columns and each.name != key]
-            lines.append("columns = [" + ", ".join(map(quoted, own)) + "]")
+            lines.append("columns = [" + ", ".join(map(toml_string, own)) + "]")
     return "\n".join(lines) + "\n"
-
-
-def quoted_key(text: str) -> str:
-    return text if re.fullmatch(r"[A-Za-z0-9_-]+", text) else quoted(text)

@@ -10,6 +10,8 @@ from datetime import date
 from covey import cells
 from covey.guess import trees
 from covey.guess.columns import ColumnValues
+from covey.identifiers import suspected
+from covey.plain import toml_string
 from covey.schema import Role
 
 _IDENTIFIER = re.compile(
@@ -58,8 +60,8 @@ def guess(column: ColumnValues, k: int, ages_on: date) -> Guess:
     if found.role in (Role.IDENTIFIER, Role.KEY):
         return found
     how = column.spelling
-    lines = [] if not how.null else [f"null = [{', '.join(quoted(text) for text in how.null)}]"]
-    lines += [] if how.format is None else [f"format = {quoted(how.format)}"]
+    lines = [] if not how.null else [f"null = [{', '.join(toml_string(text) for text in how.null)}]"]
+    lines += [] if how.format is None else [f"format = {toml_string(how.format)}"]
     why = "; ".join((found.why, *how.evidence))
     return replace(found, lines=(*lines, *found.lines), why=why)
 
@@ -73,6 +75,8 @@ def _guess(column: ColumnValues, k: int, ages_on: date) -> Guess:
         return Guess(name, Role.IDENTIFIER, None, "almost every row has a value of its own")
     if _IDENTIFIER.search(name):
         return Guess(name, Role.IDENTIFIER, None, "its name is one that identifiers have")
+    if (suspicion := suspected(name, list(known))) is not None:
+        return Guess(name, Role.IDENTIFIER, None, f"it looks like {suspicion}, which HIPAA's Safe Harbor has removed")
     if len(known) == 1:
         return Guess(name, Role.PLAIN, None, "it has one value only")
     if kind == "text" and _is_prose(column):
@@ -98,7 +102,7 @@ def sensitive(column: ColumnValues, k: int, why: str, *, diverse: bool = True) -
         return Guess(column.name, Role.SENSITIVE, rounded, f"{why}; published rounded, both ends coded")
     lines = ['type = "date"'] if kind == "date" else ['type = "number"'] if kind == "number" else []
     if len(known) <= LISTED:
-        lines.append(f"values = [{', '.join(quoted(value) for value in sorted(known))}]")
+        lines.append(f"values = [{', '.join(toml_string(value) for value in sorted(known))}]")
     asked = trees.reachable_l(known)
     if diverse and len(known) <= LISTED and asked >= 1:
         lines.append(f"l = {asked}" if asked > 1 else "# one value is so frequent that no l can be kept")
@@ -128,12 +132,6 @@ def _quasi(column: ColumnValues, k: int, ages_on: date) -> Guess:
     lines = ('type = "number"',) if kind == "number" else ()
     why = f"it has {len(known):,} {'numbers' if kind == 'number' else 'categories'}, {how}"
     return Guess(name, Role.QUASI, f'"{path}"', why, (path, text), lines=lines)
-
-
-def quoted(text: str) -> str:
-    """A TOML basic string."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(c if ord(c) >= 32 and ord(c) != 127 else f"\\u{ord(c):04x}" for c in escaped) + '"'
 
 
 def decided(guesses: Sequence[Guess], columns: Sequence[ColumnValues], k: int) -> list[Guess]:
