@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from covey.report import Ledger, Material
+from covey.report import LedgerFile, Material
 from covey.study import Study
 from covey.summary import Summary
 from covey.table import Table, build, read
@@ -80,7 +80,7 @@ def hostile(columns: int = 200, rows: int = 12, *, parties: Sequence[str] = ()) 
     ledger = None
     if parties:
         others = {name: [f"{name} learned {each}." for each in NASTY] for name in parties[1:]}
-        ledger = Ledger(study=study.name, party=parties[0], learned=list(NASTY), others=others)
+        ledger = LedgerFile(study=study.name, party=parties[0], learned=list(NASTY), others=others)
     return Material(summary, ledger, study, table, records=None if parties else records_of(study, table))
 
 

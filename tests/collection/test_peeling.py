@@ -22,7 +22,7 @@ from covey.party.collection.delivering import Delivery
 from covey.party.collection.eligibility import collected
 from covey.party.collection.questions import table_of
 from covey.party.collection.responding import prepare
-from covey.party.collection.trustee import Trustee
+from covey.party.collection.trustee import NamedTrustee
 from covey.party.collection.trustee import prepare as prepare_trustee
 from covey.party.identity import keys as keyring
 from covey.protocols import of_study
@@ -52,7 +52,7 @@ class PeelingTown(Town):
         text = STUDY.replace('method = "curve"\ngrid = {grid}\ncommittee = {committee}', "nodes = 4")
         self.path.write_text(text.format(k=self.k, privacy=self.privacy, address=self.address) + parties)
 
-    def trustee(self, name: str) -> Trustee:
+    def trustee(self, name: str) -> NamedTrustee:
         """A trustee's machine, as often as it is started."""
         return prepare_trustee(self.path, self.folder / f"keys-{name}", self.folder / name, None, lambda said: None)
 
@@ -102,7 +102,7 @@ async def test_respondents_hand_in_and_go_and_the_release_is_a_trusted_partys(tm
     assert receipts.check(town.study, collector, receipt, board) == "the board is not what the collector signed"
 
 
-def when_told(machine: Trustee, phase: str, then: Callable[[], object]) -> Trustee:
+def when_told(machine: NamedTrustee, phase: str, then: Callable[[], object]) -> NamedTrustee:
     """Lets something happen, once, when that trustee's role reaches a phase."""
     done: list[bool] = []
 

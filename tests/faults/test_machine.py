@@ -17,7 +17,7 @@ from tests.consortium import RELEASE, found, jobs, run_together
 from tests.harness.tiers import few_first
 
 from covey.errors import Aborted, AccessError, CoveyError, InputError
-from covey.party.session.approval import Question
+from covey.party.session.approval import ApprovalQuestion
 from covey.summary import Summary
 
 
@@ -43,7 +43,7 @@ def test_parties_in_three_folders_find_each_other_and_agree(tmp_path: Path) -> N
 def test_a_refusal_is_final_everywhere(tmp_path: Path) -> None:
     sites = found(tmp_path)
 
-    async def no(shown: Question) -> bool:
+    async def no(shown: ApprovalQuestion) -> bool:
         return "(asked: 3)" not in shown.screen(80)
 
     todo = jobs(sites)

@@ -30,7 +30,7 @@ from covey.party.session.approval import approve_always
 from covey.party.session.journal import EVERYTHING, NO_JOURNAL, Journal, NoJournal
 from covey.party.session.playing import Participant, take_part
 from covey.party.session.progress import Progress
-from covey.party.session.resume import Run
+from covey.party.session.resume import ResumableRun
 from covey.wire import Contact, Link, MemoryNetwork, connect
 
 PATIENCE = 600.0
@@ -121,7 +121,7 @@ async def _one(
     stack.callback(journal.close)
     part = part_of(trial, name, seed, journal, RunLog(own / LOG))
     _watch(part, end, stack)
-    own_run = Run(part, RunFolder(own), journal)
+    own_run = ResumableRun(part, RunFolder(own), journal)
     own_run.prepare()
     return await own_run.run(lambda: meet(name))
 

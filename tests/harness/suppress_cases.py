@@ -17,7 +17,7 @@ from covey.protocols.suppress import cost, ideal
 from covey.protocols.suppress.layout import Bounds
 from covey.protocols.suppress.messages import spell_rows, spell_tuples
 from covey.protocols.suppress.parameters import Parameters
-from covey.protocols.suppress.tuples import Classes, Labels, OwnTuples, ReleasedRows, key_of
+from covey.protocols.suppress.tuples import JointClasses, Labels, OwnReleasedRows, OwnTuples, key_of
 from covey.study import Study
 from covey.table import Table
 from covey.wire import FRAME_BYTES, Message
@@ -50,8 +50,8 @@ def cost_of(study: Study, tables: Mapping[str, Table]) -> Spent:
     given_up = first.given_up(parameters.k) if first.rows >= parameters.k else np.zeros(first.rows, dtype=bool)
     named = [_named(first, first.remaining(given_up), parameters.k), _named(second, second.counts, parameters.k)]
     bounds = Bounds.of(parameters, (first.rows, second.rows), (sum(named[0].values()), sum(named[1].values())))
-    halves = [ReleasedRows.of(owns[name], keeps, tables[name]) for name, keeps in zip(parts, kept, strict=True)]
-    classes = Classes.of(study, [half.kept for half in halves])
+    halves = [OwnReleasedRows.of(owns[name], keeps, tables[name]) for name, keeps in zip(parts, kept, strict=True)]
+    classes = JointClasses.of(study, [half.kept for half in halves])
     spoken: list[Message] = [message for own in named for message in _spelled(own)]
     for half in halves:
         spoken += [*_spelled(half.kept.counts), *spell_rows(half, classes)]

@@ -27,7 +27,7 @@ from covey.protocols.suppress.messages import (
     receive_tuples,
 )
 from covey.protocols.suppress.run import HolderRun
-from covey.protocols.suppress.tuples import Classes, Kept
+from covey.protocols.suppress.tuples import JointClasses, KeptTuples
 from covey.study import Study
 from covey.wire import Channel, Message, Vector
 
@@ -195,7 +195,7 @@ def test_a_tuple_that_the_keyholder_made_up_does_not_show_how_often_the_comparer
 
 def test_suppressed_rows_are_k_alike_too_or_nothing_is_published() -> None:
     with pytest.raises(Aborted, match="not k-anonymous together"):
-        Classes.of(study_of("elgamal"), [Kept({("1", "F"): 3}, 4), Kept({("1", "F"): 3}, 4)])
+        JointClasses.of(study_of("elgamal"), [KeptTuples({("1", "F"): 3}, 4), KeptTuples({("1", "F"): 3}, 4)])
 
 
 def test_a_party_names_no_more_frequent_rows_than_are_left_to_it(monkeypatch: pytest.MonkeyPatch) -> None:

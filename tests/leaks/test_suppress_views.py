@@ -47,7 +47,15 @@ from covey.protocols.suppress.messages import (
 from covey.protocols.suppress.parameters import AUTHORITY, Parameters
 from covey.protocols.suppress.role import authority, holder
 from covey.protocols.suppress.run import in_lanes
-from covey.protocols.suppress.tuples import Classes, Kept, Labels, OwnTuples, ReleasedRows, key_of, number_of
+from covey.protocols.suppress.tuples import (
+    JointClasses,
+    KeptTuples,
+    Labels,
+    OwnReleasedRows,
+    OwnTuples,
+    key_of,
+    number_of,
+)
 from covey.secure import listing
 from covey.secure.declare import Leakage
 from covey.secure.listing import Compare, EncryptNumbers, Settle, spell_numbers
@@ -438,7 +446,7 @@ class Simulator:
     """
 
     study: Study
-    shown: ReleasedRows
+    shown: OwnReleasedRows
     anonymous: bool
     key: Point = field(default_factory=lambda: Point(generator_times(Scalar.fresh(rng("M").stream("key"))).data))
 
@@ -480,8 +488,8 @@ class Simulator:
                 in_lanes(among.at("compare"), bounds.compare_chunks, read),
             )
         await send_tuples(among.at("kept"), peer, self.shown.kept.counts)
-        told = Kept(await receive_tuples(among.at("kept"), peer, study, theirs, 1), theirs)
-        classes = Classes.of(study, [self.shown.kept, told])
+        told = KeptTuples(await receive_tuples(among.at("kept"), peer, study, theirs, 1), theirs)
+        classes = JointClasses.of(study, [self.shown.kept, told])
         names = [column.name for column in carried(study)]
         await among.at("rows").stream(peer, spell_rows(self.shown, classes))
         await receive_rows(among.at("rows"), peer, names, told, classes)
@@ -513,7 +521,7 @@ def comparer_s_runs(study: Study, people: dict[str, list[Person]]) -> tuple[dict
     terms = Parameters.of(study)
     owns = [OwnTuples.of(tables[name]) for name in SITES]
     kept = ideal.decide(terms.k, owns[0], owns[1])
-    shown = ReleasedRows.of(owns[0], kept[0], tables[SITES[0]])
+    shown = OwnReleasedRows.of(owns[0], kept[0], tables[SITES[0]])
     simulator = Simulator(study, shown, anonymous=bool(kept[0].all() and kept[1].all()))
 
     def plays(name: str) -> Callable[[Channel], Awaitable[Result]]:

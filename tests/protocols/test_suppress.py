@@ -29,7 +29,7 @@ from covey.party.simulate.processes import SimulationSetting
 from covey.party.simulate.processes import simulate as simulate_processes
 from covey.protocols import find
 from covey.protocols.suppress.ideal import decide
-from covey.protocols.suppress.tuples import Classes, Kept, Labels, OwnTuples
+from covey.protocols.suppress.tuples import JointClasses, KeptTuples, Labels, OwnTuples
 from covey.study import Study
 
 S = "★"
@@ -245,7 +245,7 @@ def test_what_is_not_k_anonymous_together_is_never_exchanged() -> None:
     study = Study.parse(study_text(3, 1, "elgamal"))
     kept: dict[Labels, int] = {("a",): 1}
     with pytest.raises(Aborted, match="not k-anonymous together") as error:
-        Classes.of(study, [Kept(kept, 4), Kept(kept, 5)])
+        JointClasses.of(study, [KeptTuples(kept, 4), KeptTuples(kept, 5)])
     assert not error.value.resumable
 
 

@@ -44,13 +44,13 @@ def run(
     from covey.cli.display import Display
     from covey.cli.outcome import render
     from covey.party.record.names import APPROVAL
-    from covey.party.session.approval import Question, approve_always, asking_on_terminal
+    from covey.party.session.approval import ApprovalQuestion, approve_always, asking_on_terminal
     from covey.party.session.run import Job, run_party
 
     seconds, address, kept = wait_seconds(wait), listen_address(listen), journal_limit(journal)
     with Display() as display:
 
-        async def ask(question: Question) -> bool:
+        async def ask(question: ApprovalQuestion) -> bool:
             with display.paused():
                 return await asking_on_terminal(str(out / APPROVAL))(question)
 

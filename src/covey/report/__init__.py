@@ -9,7 +9,7 @@ opening, pictures, learned, checking   the sections of the page; page   all of i
 markup        HTML through one door, which escapes; charts   inline SVG; spelling, style
 """
 
-from covey.report.material import Ledger, Material, Signatures
+from covey.report.material import LedgerFile, Material, Signatures
 from covey.report.page import FILE, render
 
-__all__ = ["FILE", "Ledger", "Material", "Signatures", "render"]
+__all__ = ["FILE", "LedgerFile", "Material", "Signatures", "render"]

@@ -29,7 +29,7 @@ class Learned(msgspec.Struct, frozen=True):
         return self.facts or facts(({party: self.learned} if party and self.learned else {}) | self.others, {})
 
 
-class Ledger(Learned, frozen=True):
+class LedgerFile(Learned, frozen=True):
     """ledger.json."""
 
     study: str = ""
@@ -59,7 +59,7 @@ class Material:
     """The subject of one page; what is None is not at hand."""
 
     summary: Summary | None
-    ledger: Ledger | None = None
+    ledger: LedgerFile | None = None
     study: Study | None = None
     release: Data | None = None
     is_of_counts: bool = False

@@ -15,7 +15,7 @@ from tests.harness.parties import run_parties
 from covey.arrays import Bits, Longs
 from covey.party.plan import make_plan
 from covey.party.record.ledger import Ledger
-from covey.party.session.approval import Question
+from covey.party.session.approval import ApprovalQuestion
 from covey.protocols import Figures, Proposal, of_study
 from covey.protocols.peel import ideal
 from covey.protocols.shared import insiders
@@ -120,6 +120,6 @@ def test_a_study_that_switches_the_protection_off_is_warned_of_everywhere(protoc
         assert any("single persons' sensitive values" in each for each in plan.forecast.learns["east"]) == said
         ledger = Ledger(study, of_study(study), "east")
         proposal = Proposal(Leakage(), figures=Figures(rows=9, classes=1, k_reached=9, insider_k=4))
-        shown = " ".join(Question.of(study, proposal, ledger).screen(80).split())
+        shown = " ".join(ApprovalQuestion.of(study, proposal, ledger).screen(80).split())
         assert (f"WARNING: {UNPROTECTED}" in shown) == said
         assert "insider k 4: a party sees in a class no record of others, or 4 or more" in shown

@@ -18,7 +18,7 @@ import covey as library
 from covey import samples
 from covey.errors import InputError
 from covey.party.record.reporting import gather, write
-from covey.report import Ledger, Material, render
+from covey.report import LedgerFile, Material, render
 from covey.summary import Summary
 
 
@@ -165,7 +165,7 @@ def test_two_hundred_columns_are_all_there_and_most_behind_a_line_that_opens() -
 
 def test_a_party_without_the_release_has_no_figures_on_its_page() -> None:
     summary = Summary(study="s", protocol="federate", parties=["a", "b", "c"], party="a", k=3, seconds=1.0, rounds=2)
-    page = words(render(Material(summary, Ledger(party="a", others={"b": ["b learned x."]}))))
+    page = words(render(Material(summary, LedgerFile(party="a", others={"b": ["b learned x."]}))))
     assert "the release went to others" in page
     assert "rows released" not in page
     assert "loss" not in page
@@ -189,7 +189,7 @@ def test_a_run_that_ended_early_has_an_honest_page(tmp_path: Path) -> None:
 
 def test_each_fact_stands_once_with_a_column_for_us_and_one_for_the_others() -> None:
     others = {"b": ["b learned the total."], "c": ["c learned the total.", "c learned 1,234,567 answers."]}
-    ledger = Ledger(party="a", learned=["a learned the total."], others=others)
+    ledger = LedgerFile(party="a", learned=["a learned the total."], others=others)
     page = words(render(Material(Summary(parties=["a", "b", "c"], party="a"), ledger)))
     assert "what we learned the others learned" in page
     assert "the total yes all 2 about 1.2 million answers – c" in page

@@ -24,7 +24,7 @@ from covey.party.session.playing import letter_keys
 from covey.party.session.run import INTERRUPTED, cancel_on
 from covey.plain import plain
 from covey.protocols.collect_peel import letters
-from covey.protocols.collect_peel.layout import Layout
+from covey.protocols.collect_peel.layout import RecordLayout
 from covey.protocols.collect_peel.parameters import Parameters
 from covey.study import Study
 from covey.version import __version__
@@ -81,14 +81,14 @@ class Delivery:
         )  # fmt: skip
         return sentence
 
-    def _answer(self, handle: str) -> letters.Answer:
+    def _answer(self, handle: str) -> letters.RespondentLetters:
         """The sealed letters, the same each time."""
         record = self.home.record(self.study)
         if record is None:
             raise InputError(f"{self.home.path}: has no answers yet")
         known = letter_keys(None, Roster.of(self.study)).known
         keys = {name: known[name] for name in Parameters.of(self.study).trustees}
-        spelled = Layout.of(self.study).spell(questions.table_of(self.study, record))
+        spelled = RecordLayout.of(self.study).spell(questions.table_of(self.study, record))
         rng = Rng(derive(self.home.keys().dummy, "collect answer", self.study.study_hash, handle))
         return letters.write(self.study.study_hash, handle, spelled, keys, rng)
 

@@ -33,7 +33,7 @@ DONE = "The release is made. You are done: the folder keeps what you learned, an
 
 
 @dataclass
-class Trustee(Respondent):
+class NamedTrustee(Respondent):
     """A trustee that the study names, known by its certificate."""
 
     files: tuple[Path, Path] | None = None
@@ -66,7 +66,7 @@ class Trustee(Respondent):
 
 def prepare(
     study_file: Path, keys_folder: Path, out: Path, dial: Address | None, say: Callable[[str], None]
-) -> Trustee:
+) -> NamedTrustee:
     """The trustee whose keys these are. Raises InputError or AccessError for what is wrong on this machine."""
     study, hub = collected(study_file)
     keys = keyring.load(keys_folder)
@@ -78,7 +78,7 @@ def prepare(
     where = dial or address_of(study, hub)
     pinned = bytes.fromhex(fingerprint(roster.certificates[hub].der))
     line = Invitation(where, pinned, bytes.fromhex(study.study_hash), 0, bytes(SECRET_BYTES))
-    return Trustee(
+    return NamedTrustee(
         study=study,
         protocol=of_study(study),
         hub=hub,
@@ -92,7 +92,7 @@ def prepare(
     )
 
 
-def serve(trustee: Trustee) -> str:
+def serve(trustee: NamedTrustee) -> str:
     """Serves to the end; returns a sentence. Raises Aborted (resumable) when interrupted."""
     with asyncio.Runner() as runner:
         runner.run(_run(trustee))
@@ -102,7 +102,7 @@ def serve(trustee: Trustee) -> str:
     return DONE
 
 
-async def _run(trustee: Trustee) -> How:
+async def _run(trustee: NamedTrustee) -> How:
     cancel_on(signal.SIGTERM, signal.SIGINT)
     try:
         return await trustee.run()

@@ -13,7 +13,7 @@ from covey.files import PRIVATE, SHARED, read_json, write_atomically
 from covey.party.record.names import LEDGER, STUDY
 from covey.party.record.signatures import release_digest, signatures_in
 from covey.protocols import named, names
-from covey.report import Ledger, Material
+from covey.report import LedgerFile, Material
 from covey.schema import Role
 from covey.secure.declare import Fact, facts
 from covey.sources import Data, connect
@@ -44,7 +44,7 @@ def write(folder: Path, *, data: str | None = None, study: Study | None = None, 
 def gather(folder: Path, *, study: Study | None = None, release: Data | None = None) -> Material:
     """The material of a folder's report. Raises InputError if the folder holds no run, or if a file is damaged."""
     summary = Summary.read(folder / SUMMARY)
-    ledger = read_json(folder / LEDGER, Ledger)
+    ledger = read_json(folder / LEDGER, LedgerFile)
     if summary is None and ledger is None:
         raise InputError(f"{folder}: has neither {SUMMARY} nor {LEDGER}; name the folder of a run or of a release")
     if study is None and (folder / STUDY).is_file():
@@ -73,7 +73,9 @@ def facts_of(folder: Path, summary: Summary | None) -> list[Fact]:
     if summary is None:
         return []
     for name in (".", *summary.parties):
-        found = read_json(folder / name / LEDGER, Ledger) if Path(name).name in (name, "") and name != ".." else None
+        found = (
+            read_json(folder / name / LEDGER, LedgerFile) if Path(name).name in (name, "") and name != ".." else None
+        )
         if found is not None and found.facts:
             return found.facts
     everyone = dict.fromkeys((*summary.parties, *summary.per_party))  # respondents enrol, and are no party of the study

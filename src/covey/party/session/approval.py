@@ -28,7 +28,7 @@ _LABEL = 11
 
 
 @dataclass(frozen=True)
-class Question:
+class ApprovalQuestion:
     """The question whether a study may be released, with all that a person decides by."""
 
     study: Study
@@ -41,7 +41,7 @@ class Question:
     """What the parties have learned until now."""
 
     @classmethod
-    def of(cls, study: Study, proposal: Proposal, ledger: Ledger) -> Question:
+    def of(cls, study: Study, proposal: Proposal, ledger: Ledger) -> ApprovalQuestion:
         """The question to the ledger's party, whose ledger has all that was learned until now."""
         receives = ledger.protocol.receives
         receivers = tuple(party.name for party in study.parties if receives(study, party.name))
@@ -121,7 +121,7 @@ class Question:
         return tell(facts, len(self.study.parties), width, head, spell)
 
 
-Decide = Callable[[Question], Awaitable[bool]]
+Decide = Callable[[ApprovalQuestion], Awaitable[bool]]
 """Shows a question and answers whether the party approves."""
 
 
@@ -130,7 +130,7 @@ def _lines(pairs: Sequence[tuple[str, str]], width: int) -> list[str]:
     return [wrapped(text, width, f"  {name:<{_LABEL}}", " " * (_LABEL + 2)) for name, text in pairs]
 
 
-async def approve_always(question: Question) -> bool:
+async def approve_always(question: ApprovalQuestion) -> bool:
     """The answer of a party that was started with --approve, and of simulations."""
     return True
 
@@ -138,7 +138,7 @@ async def approve_always(question: Question) -> bool:
 def asking_on_terminal(place: str = "") -> Decide:
     """Asks on the terminal; `place` is the file with the full text."""
 
-    async def ask(question: Question) -> bool:
+    async def ask(question: ApprovalQuestion) -> bool:
         """Raises Aborted, resumable, where there is no terminal or where it is closed."""
         if not sys.stdin.isatty():
             raise Aborted("the release must be approved, and there is no terminal to ask on" + LATER, resumable=True)
@@ -177,7 +177,7 @@ async def _read_line(descriptor: int) -> str:
 def within(decide: Decide, seconds: float) -> Decide:
     """The same, with a deadline. Raises Aborted, resumable, when it has passed."""
 
-    async def timed(question: Question) -> bool:
+    async def timed(question: ApprovalQuestion) -> bool:
         try:
             async with asyncio.timeout(seconds):
                 return await decide(question)

@@ -24,7 +24,7 @@ from covey.party.identity.roster import Roster
 from covey.party.record.ledger import Ledger
 from covey.party.record.log import SILENCE, Log
 from covey.party.record.run_record import Agreement, Finished, RunRecord
-from covey.party.session.approval import Decide, Question, approve_always
+from covey.party.session.approval import ApprovalQuestion, Decide, approve_always
 from covey.party.session.binding import bind
 from covey.party.session.closing import Closing
 from covey.party.session.handshake import shake_hands
@@ -209,7 +209,7 @@ def _approval(participant: Participant, channel: Channel, decisions: list[bool])
     receives, journal = participant.protocol.receives, participant.journal
 
     async def approve(proposal: Proposal) -> None:
-        question = Question.of(study, proposal, participant.ledger)
+        question = ApprovalQuestion.of(study, proposal, participant.ledger)
         participant.ledger.learns(approval.LEAKAGE)
 
         async def decide() -> bool:

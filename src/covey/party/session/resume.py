@@ -29,7 +29,7 @@ Meet = Callable[[], AbstractAsyncContextManager[Link]]
 
 
 @dataclass
-class Run:
+class ResumableRun:
     """One party's run in its folder; `participant.journal` is the journal."""
 
     participant: Participant

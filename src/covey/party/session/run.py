@@ -20,12 +20,12 @@ from covey.party.identity.roster import Roster
 from covey.party.record.folder import RunFolder
 from covey.party.record.log import RunLog
 from covey.party.record.names import APPROVAL, JOURNAL, LOG
-from covey.party.session.approval import Decide, Question, within
+from covey.party.session.approval import ApprovalQuestion, Decide, within
 from covey.party.session.data import load_table
 from covey.party.session.journal import LIMIT, Journal
 from covey.party.session.playing import PATIENCE, Participant
 from covey.party.session.progress import Listener
-from covey.party.session.resume import Run, resumable
+from covey.party.session.resume import ResumableRun, resumable
 from covey.protocols import of_study
 from covey.study import Study
 from covey.summary import Summary
@@ -90,7 +90,9 @@ def run_party(job: Job) -> Summary:
             patience=max(PATIENCE, job.wait),
             journal=journal,
         )
-        run = Run(participant, RunFolder(job.out), journal, reproducible=job.seed is not None, notice=job.notice)
+        run = ResumableRun(
+            participant, RunFolder(job.out), journal, reproducible=job.seed is not None, notice=job.notice
+        )
         run.prepare()
         participant.log.note(f"party {job.party!r} begins study {study.name!r} with protocol {protocol.name!r}")
         with asyncio.Runner() as runner:
@@ -101,7 +103,7 @@ def run_party(job: Job) -> Summary:
 def _kept(job: Job) -> Decide:
     """The decision; the whole question is kept in the folder before it is asked."""
 
-    async def decide(question: Question) -> bool:
+    async def decide(question: ApprovalQuestion) -> bool:
         with resumable():
             write_atomically(job.out / APPROVAL, question.full().encode(), PRIVATE)
         return await job.decide(question)
@@ -124,7 +126,7 @@ def cancel_on(*numbers: signal.Signals) -> None:
             asyncio.get_running_loop().add_signal_handler(number, task.cancel)
 
 
-async def _run(job: Job, run: Run) -> None:
+async def _run(job: Job, run: ResumableRun) -> None:
     cancel_on(signal.SIGTERM)
     progress = run.participant.progress
     progress.awaited = tuple(name for name in run.participant.roster.names if name != job.party)

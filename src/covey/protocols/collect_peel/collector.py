@@ -14,18 +14,18 @@ from covey.arrays import Ints, Longs
 from covey.crypto.rng import spell
 from covey.errors import Aborted, InputError, Left, PeerError, Unmet
 from covey.protocols.collect_peel import leakage, letters, post
-from covey.protocols.collect_peel.layout import Layout
-from covey.protocols.collect_peel.letters import Answer, Receipt
+from covey.protocols.collect_peel.layout import RecordLayout
+from covey.protocols.collect_peel.letters import Receipt, RespondentLetters
 from covey.protocols.collect_peel.messages import (
     PER_PAGE,
     Approved,
     Asked,
     BoardHead,
     BoardPage,
-    Enrolled,
     Era,
-    Found,
     Published,
+    TrusteeFindings,
+    TrusteeKey,
 )
 from covey.protocols.collect_peel.parameters import Parameters
 from covey.protocols.protocol import Proposal, Result, Seat
@@ -42,7 +42,7 @@ _FOREVER = 400 * 86400.0
 
 async def collector(seat: Seat) -> Result:
     """Takes answers, or has them already, and leads the trustees to the release."""
-    parameters, layout = Parameters.of(seat.study), Layout.of(seat.study)
+    parameters, layout = Parameters.of(seat.study), RecordLayout.of(seat.study)
     seat.progress.phase("answers")
     keys, answers = await gather_answers(seat, parameters)
     if len(answers) < parameters.k:
@@ -58,7 +58,7 @@ async def collector(seat: Seat) -> Result:
     return await hub.lead(len(answers))
 
 
-async def gather_answers(seat: Seat, parameters: Parameters) -> tuple[dict[str, bytes], dict[str, Answer]]:
+async def gather_answers(seat: Seat, parameters: Parameters) -> tuple[dict[str, bytes], dict[str, RespondentLetters]]:
     """The trustees with their keys, and everyone's answer by handle."""
     channel, named = seat.channel, parameters.trustees
     people = [name for name in channel.peers if name not in named]
@@ -71,7 +71,7 @@ async def gather_answers(seat: Seat, parameters: Parameters) -> tuple[dict[str, 
     else:
         if len(people) < max(parameters.k, parameters.committee):
             raise Unmet(f"fewer than k = {parameters.k} respondents took part; nothing can be released")
-        enrolled = await gather(*(channel.at("enrol").receive(name, Enrolled) for name in people))
+        enrolled = await gather(*(channel.at("enrol").receive(name, TrusteeKey) for name in people))
         keys = drawn(
             channel.session, dict(zip(people, (each.key for each in enrolled), strict=True)), parameters.committee
         )
@@ -81,9 +81,9 @@ async def gather_answers(seat: Seat, parameters: Parameters) -> tuple[dict[str, 
     if seat.delivered is not None:
         return keys, {name: letters.unpack(raw, len(keys)) for name, raw in sorted(seat.delivered.items())}
 
-    async def take(name: str) -> Answer:
+    async def take(name: str) -> RespondentLetters:
         at = channel.at("answer")
-        answer = await at.receive(name, Answer)
+        answer = await at.receive(name, RespondentLetters)
         if len(answer.letters) != len(keys):
             raise PeerError(party=name, step="answer", reason="it did not write to every trustee")
         await at.send(name, Receipt(letters.line(name, answer)))
@@ -111,11 +111,11 @@ class Collecting:
 
     seat: Seat
     parameters: Parameters
-    layout: Layout
+    layout: RecordLayout
     present: tuple[str, ...]
     era: int = 0
 
-    async def show_board(self, answers: Mapping[str, Answer]) -> None:
+    async def show_board(self, answers: Mapping[str, RespondentLetters]) -> None:
         """Gives each trustee the board with the letters to it."""
         handles = sorted(answers)
         digests = {name: [hashlib.sha256(each).digest() for each in answers[name].letters] for name in handles}
@@ -134,7 +134,7 @@ class Collecting:
         """Carries the trustees' letters until they have told what they found; whoever leaves is done without."""
         seat, study = self.seat, self.seat.study
         trees = self.layout.trees
-        found = await self._while_carrying(lambda: self._heard(self._at_found, Found))
+        found = await self._while_carrying(lambda: self._heard(self._at_found, TrusteeFindings))
         boxes, sizes = _classes(found, len(trees))
         published = PublishedClasses.of(len(trees), list(boxes), sizes)
         figures = published.figures(study, trees, answers)
@@ -212,7 +212,7 @@ class Collecting:
         )
 
 
-def _classes(found: Found, columns: int) -> tuple[Ints, list[int]]:
+def _classes(found: TrusteeFindings, columns: int) -> tuple[Ints, list[int]]:
     sizes = [int(size) for size in found.sizes.words]
     boxes = found.boxes.words.astype(np.int32)
     if len(boxes) != len(sizes) * columns:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import comb
 
 from covey.crypto.letter import OVERHEAD
-from covey.protocols.collect_peel.layout import Layout
+from covey.protocols.collect_peel.layout import RecordLayout
 from covey.protocols.collect_peel.leakage import before
 from covey.protocols.collect_peel.parameters import Parameters, hub_of
 from covey.protocols.collect_peel.peeling import RESERVE
@@ -40,7 +40,7 @@ class Work:
     @classmethod
     def of(cls, study: Study, parameters: Parameters, respondents: int) -> Work:
         """The sizes for so many respondents."""
-        layout, trustees = Layout.of(study), parameters.committee
+        layout, trustees = RecordLayout.of(study), parameters.committee
         marginals = 0 if parameters.reference else len(layout.trees)
         watched = len(parameters.watched)
         return cls(

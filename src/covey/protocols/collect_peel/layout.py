@@ -29,14 +29,14 @@ TEXT = PIECE * PIECES
 
 
 @dataclass(frozen=True)
-class Layout:
+class RecordLayout:
     """The places of a record's numbers: the levels of each quasi column, then the columns that are published."""
 
     study: Study
     trees: tuple[Hierarchy, ...]
 
     @classmethod
-    def of(cls, study: Study) -> Layout:
+    def of(cls, study: Study) -> RecordLayout:
         """The layout of a study's records. The last study's is remembered: many respondents ask for the same."""
         if not _LAST or _LAST[0].study is not study:
             _LAST[:] = [cls(study, trees_of(study))]
@@ -120,7 +120,7 @@ class Layout:
             return None
 
 
-_LAST: list[Layout] = []
+_LAST: list[RecordLayout] = []
 
 
 def _pieces(column: str, text: str) -> list[int]:

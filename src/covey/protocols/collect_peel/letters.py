@@ -26,17 +26,19 @@ LARGEST = 1 << 18
 Sealed = Annotated[bytes, Meta(min_length=letter.OVERHEAD, max_length=LARGEST)]
 
 
-class Answer(Message, tag="collect.answer"):
+class RespondentLetters(Message, tag="collect.answer"):
     """A respondent's letters, in the order of the trustees' names."""
 
     letters: Annotated[list[Sealed], Meta(min_length=1, max_length=16)]
 
 
-def write(study_hash: str, handle: str, record: Sequence[int], keys: Mapping[str, bytes], rng: Rng) -> Answer:
+def write(
+    study_hash: str, handle: str, record: Sequence[int], keys: Mapping[str, bytes], rng: Rng
+) -> RespondentLetters:
     """The letters of one record to these trustees."""
     names = sorted(keys)
     shares = sharing.share(numbers(record), sharing.threshold(len(names)), len(names), rng.stream("shares"), FQ)
-    return Answer(
+    return RespondentLetters(
         [
             letter.seal(FQ.pack(own), keys[name], rng.stream("letter", name), *_context(study_hash, handle, name))
             for name, own in zip(names, shares, strict=True)
@@ -53,7 +55,7 @@ def read(study_hash: str, handle: str, me: str, key: LetterKey, sealed: bytes, w
     return found if len(found) == width else None
 
 
-def line(handle: str, answer: Answer) -> bytes:
+def line(handle: str, answer: RespondentLetters) -> bytes:
     """The board's line for an answer: a hash that says nothing of handle or answer to who does not know them."""
     return line_of(handle, [hashlib.sha256(each).digest() for each in answer.letters])
 
@@ -68,12 +70,12 @@ def board(study_hash: str, lines: Sequence[bytes]) -> bytes:
     return hashlib.sha256(spell("collect board/1", bytes.fromhex(study_hash), *sorted(lines))).digest()
 
 
-def pack(answer: Answer) -> bytes:
+def pack(answer: RespondentLetters) -> bytes:
     """An answer as it is kept."""
     return msgspec.msgpack.encode(answer.letters)
 
 
-def unpack(raw: bytes, trustees: int) -> Answer:
+def unpack(raw: bytes, trustees: int) -> RespondentLetters:
     """A kept answer. Raises InputError unless it has a letter for each trustee."""
     try:
         found = msgspec.msgpack.decode(raw, type=Annotated[list[Sealed], Meta(max_length=16)])
@@ -81,7 +83,7 @@ def unpack(raw: bytes, trustees: int) -> Answer:
         found = []
     if len(found) != trustees:
         raise InputError(f"an answer has a sealed letter for each of {trustees} trustees")
-    return Answer(found)
+    return RespondentLetters(found)
 
 
 def _context(study_hash: str, handle: str, trustee: str) -> tuple[Label, ...]:

@@ -14,7 +14,7 @@ PER_PAGE = 4096
 Trustees = Annotated[list[Name], Meta(max_length=MOST_TRUSTEES)]
 
 
-class Enrolled(Message, tag="collect.letter-key"):
+class TrusteeKey(Message, tag="collect.letter-key"):
     """The key for letters of a respondent who may be drawn as a trustee."""
 
     key: Bytes32
@@ -48,7 +48,7 @@ class BoardPage(Message, tag="collect.page"):
     letters: Annotated[list[Sealed], Meta(max_length=PER_PAGE)]
 
 
-class Found(Message, tag="collect.found"):
+class TrusteeFindings(Message, tag="collect.found"):
     """The trustees' findings before any value is opened: who was left out, and the classes' labels and sizes."""
 
     left_out: Annotated[list[Name], Meta(max_length=1 << 24)]

@@ -1,7 +1,8 @@
 """The trustees' computation: from shares of everyone's record to classes, and to the values of published records.
 
 Every step is played by all trustees alike over a channel of their own. From the first shuffle on records have numbers
-and no names. A step's outcome is a `State`; if a trustee leaves, the others go back to the last state that all have.
+and no names. A step's outcome is a `TrusteeState`; if a trustee leaves, the others go back to the last state that all
+have.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from covey.crypto import sharing
 from covey.crypto.rng import Rng
 from covey.crypto.scalar_field import FQ, ScalarElements, numbers
 from covey.errors import Aborted
-from covey.protocols.collect_peel.layout import Layout
+from covey.protocols.collect_peel.layout import RecordLayout
 from covey.protocols.collect_peel.parameters import Parameters
 from covey.protocols.shared.peeling.nodes import list_nodes
 from covey.secure import coin
@@ -33,14 +34,14 @@ BATCH = 100_000
 """Products that are made at once, at most."""
 
 
-class Opened(Chunk[bytes], tag="collect.opened"):
+class OpenedLetters(Chunk[bytes], tag="collect.opened"):
     """For each respondent whether the sender could open its letter."""
 
     bits: bytes
 
 
 @dataclass(frozen=True)
-class State:
+class TrusteeState:
     """The findings of the trustees so far, the same at each."""
 
     nodes: Ints
@@ -53,19 +54,24 @@ class State:
 
 
 @dataclass
-class Peeling:
+class TrusteePeeling:
     """One trustee's part."""
 
     parameters: Parameters
-    layout: Layout
+    layout: RecordLayout
     counter: Counter
     records: Words
     """Our shares of the records (records x numbers), in an order that nobody knows."""
 
     @classmethod
     async def begin(
-        cls, channel: Channel, trustees: Trustees, parameters: Parameters, layout: Layout, read: Sequence[Words | None]
-    ) -> tuple[Peeling, list[int]]:
+        cls,
+        channel: Channel,
+        trustees: Trustees,
+        parameters: Parameters,
+        layout: RecordLayout,
+        read: Sequence[Words | None],
+    ) -> tuple[TrusteePeeling, list[int]]:
         """Leaves out whose letters do not open or whose shares are none, and shuffles the others.
 
         The second answer is the places of those who stay.
@@ -76,7 +82,7 @@ class Peeling:
             channel.at("meet"), trustees, supply, max(layout.width, 2 + len(parameters.watched))
         )
         whole = np.array([each is not None for each in read], dtype=np.bool_)
-        told = await channel.at("letters").exchange_all(Opened, np.packbits(whole).tobytes())
+        told = await channel.at("letters").exchange_all(OpenedLetters, np.packbits(whole).tobytes())
         for bits in told.values():
             whole &= np.unpackbits(np.frombuffer(bits, dtype=np.uint8), count=count).astype(bool)
         kept = [place for place in range(count) if whole[place]]
@@ -107,19 +113,19 @@ class Peeling:
             counts.append(known)
         return counts
 
-    async def prepare(self, channel: Channel, counts: Sequence[Longs]) -> State:
+    async def prepare(self, channel: Channel, counts: Sequence[Longs]) -> TrusteeState:
         """The list of nodes, and products for the visits."""
         marginals = self.parameters.marginals(len(self.records), counts)
         nodes = list_nodes(self.layout.study, self.layout.trees, marginals, self.parameters.nodes)
         count = len(self.records) * min(len(nodes), RESERVE) * (1 + len(self.parameters.watched))
         await _stock(channel, self.counter.trustees, self.counter.supply, count)
-        return State(nodes, klass=np.full(len(self.records), -1, dtype=np.int64))
+        return TrusteeState(nodes, klass=np.full(len(self.records), -1, dtype=np.int64))
 
-    def done(self, state: State) -> bool:
+    def done(self, state: TrusteeState) -> bool:
         """True if nothing is left to visit."""
         return state.visited == len(state.nodes) or int((state.klass == -1).sum()) < self.parameters.k
 
-    async def visit(self, channel: Channel, state: State) -> State:
+    async def visit(self, channel: Channel, state: TrusteeState) -> TrusteeState:
         """The next node: its groups of k or more become classes and leave."""
         levels = [int(level) for level in state.nodes[state.visited]]
         rest = np.flatnonzero(state.klass == -1)
@@ -174,7 +180,7 @@ class Peeling:
                 boxes[number] = self.layout.box(levels, {column: next(shown) for column in places})
         return boxes
 
-    async def open_cells(self, channel: Channel, state: State) -> tuple[Longs, dict[str, list[str]]]:
+    async def open_cells(self, channel: Channel, state: TrusteeState) -> tuple[Longs, dict[str, list[str]]]:
         """The values of all published records; whose values are none is left out, and so is a class that is then small.
 
         The first answer is each row's class.

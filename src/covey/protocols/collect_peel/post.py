@@ -27,13 +27,13 @@ LARGEST = 1 << 21
 _NONCE, _FOREVER = 12, 400 * 86400.0
 
 
-class Parcel(Message, tag="collect.post"):
+class TrusteeParcel(Message, tag="collect.post"):
     """A sealed letter of one trustee to another."""
 
     sealed: Annotated[bytes, Meta(min_length=28, max_length=LARGEST)]
 
 
-class PostLink:
+class TrusteeLink:
     """One trustee's lines to the others, by way of the collector."""
 
     def __init__(self, channel: Channel, hub: str, secrets: Mapping[str, Secret]) -> None:
@@ -45,12 +45,12 @@ class PostLink:
         key = derive(self._secrets[peer], "post", self.me, peer)
         nonce = hmac.digest(derive(key, "nonce").reveal(), frame, hashlib.sha256)[:_NONCE]
         sealed = nonce + AESGCM(key.reveal()).encrypt(nonce, frame, None)
-        await self._channel.at("to", peer).send(self._hub, Parcel(sealed))
+        await self._channel.at("to", peer).send(self._hub, TrusteeParcel(sealed))
 
     async def receive(self, peer: str) -> bytes:
         """The next frame of that peer."""
         at = self._channel.at("from", peer)
-        sealed = (await at.receive(self._hub, Parcel, patience=_FOREVER)).sealed
+        sealed = (await at.receive(self._hub, TrusteeParcel, patience=_FOREVER)).sealed
         key = derive(self._secrets[peer], "post", peer, self.me)
         try:
             return AESGCM(key.reveal()).decrypt(sealed[:_NONCE], sealed[_NONCE:], None)
@@ -77,7 +77,7 @@ def private_channel(channel: Channel, hub: str, own: LetterKey, keys: Mapping[st
         }
     except InputError as error:
         raise PeerError(party=hub, step="trustees", reason=f"it lists a trustee with what is no key: {error}") from None
-    link = PostLink(channel.at("post", era), hub, secrets)
+    link = TrusteeLink(channel.at("post", era), hub, secrets)
     rng = channel.rng.child("private", era)
     session = Session(link, channel.session, rng, Nothing(), secrets, silence=_FOREVER, patience=_FOREVER)
     return Channel(session, "private")
@@ -89,7 +89,7 @@ async def carry(channel: Channel, names: tuple[str, ...], era: int) -> None:
     async def line(sender: str, recipient: str) -> None:
         at = channel.at("post", era)
         while True:
-            parcel = await at.at("to", recipient).receive(sender, Parcel, patience=_FOREVER)
+            parcel = await at.at("to", recipient).receive(sender, TrusteeParcel, patience=_FOREVER)
             await at.at("from", sender).send(recipient, parcel)
 
     await gather(*(line(sender, recipient) for sender in names for recipient in names if sender != recipient))

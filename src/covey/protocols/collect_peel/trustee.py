@@ -13,10 +13,10 @@ from covey.arrays import Longs, Words
 from covey.crypto.letter import LetterKey
 from covey.errors import Aborted, PeerError
 from covey.protocols.collect_peel import leakage, letters, post
-from covey.protocols.collect_peel.layout import Layout
-from covey.protocols.collect_peel.messages import Approved, Asked, BoardHead, BoardPage, Era, Found, Published
+from covey.protocols.collect_peel.layout import RecordLayout
+from covey.protocols.collect_peel.messages import Approved, Asked, BoardHead, BoardPage, Era, Published, TrusteeFindings
 from covey.protocols.collect_peel.parameters import Parameters, hub_of
-from covey.protocols.collect_peel.peeling import Peeling, State
+from covey.protocols.collect_peel.peeling import TrusteePeeling, TrusteeState
 from covey.protocols.protocol import Proposal, Result, Seat
 from covey.secure.equals.trustees import Trustees
 from covey.wire import Bytes32, Channel, Message, Vector
@@ -72,13 +72,13 @@ class Serving:
     hub: str
     own: LetterKey
     keys: Mapping[str, bytes]
-    peeling: Peeling | None = None
+    peeling: TrusteePeeling | None = None
     left_out: list[str] = field(default_factory=list)
-    states: list[State] = field(default_factory=list)
+    states: list[TrusteeState] = field(default_factory=list)
     """The states after each visit, the first before any."""
 
     def __post_init__(self) -> None:
-        self.parameters, self.layout = Parameters.of(self.seat.study), Layout.of(self.seat.study)
+        self.parameters, self.layout = Parameters.of(self.seat.study), RecordLayout.of(self.seat.study)
 
     async def serve(self) -> None:
         """Works to the end. Raises PeerError or Aborted if that cannot be."""
@@ -129,7 +129,7 @@ class Serving:
                 raise PeerError(party=self.hub, step="board", reason=f"it gave {name} another board than us")
         seat.ledger.learns(leakage.BOARD, respondents=f"{len(handles):,}")
         seat.progress.phase("shuffle")
-        peeling, kept = await Peeling.begin(private.at("begin"), trustees, self.parameters, self.layout, read)
+        peeling, kept = await TrusteePeeling.begin(private.at("begin"), trustees, self.parameters, self.layout, read)
         stay = set(kept)
         self.left_out = [handle for place, handle in enumerate(handles) if place not in stay]
         seat.progress.phase("marginals")
@@ -172,7 +172,7 @@ class Serving:
             raise at.refusal(self.hub, "a board with two answers of one handle")
         return handles, read, letters.board(seat.study.study_hash, lines)
 
-    async def _agreed(self, channel: Channel, trustees: Trustees, era: int) -> tuple[Peeling, State]:
+    async def _agreed(self, channel: Channel, trustees: Trustees, era: int) -> tuple[TrusteePeeling, TrusteeState]:
         """The state that all have, with the same products left: in a later era some may be a visit ahead."""
         peeling = self.peeling
         if peeling is None:
@@ -191,13 +191,13 @@ class Serving:
         self.seat.ledger.learns(leakage.GONE)
         return peeling, self.states[-1]
 
-    async def _publish(self, private: Channel, peeling: Peeling, state: State, era: int) -> None:
+    async def _publish(self, private: Channel, peeling: TrusteePeeling, state: TrusteeState, era: int) -> None:
         """Tells the collector the classes and, once it agrees, the rows."""
         seat, at = self.seat, self.seat.channel.at("found", era)
         boxes = np.stack(state.boxes).ravel() if state.boxes else np.zeros(0)
         await at.send(
             self.hub,
-            Found(
+            TrusteeFindings(
                 self.left_out,
                 len(peeling.records),
                 Vector(boxes.astype(np.uint64)),

@@ -32,7 +32,7 @@ _FIXED = 1 << 24
 
 
 @dataclass(frozen=True)
-class Classes:
+class LabelledClasses:
     """The classes that differ: our labels of each, everyone's class or -1, and the number of the one at every root."""
 
     boxes: Ints  # classes x our columns
@@ -52,7 +52,7 @@ class Classes:
 
 async def unite(
     channel: Channel, params: Parameters, trees: Sequence[Hierarchy], secret: Secret, boxes: Ints, label: Longs
-) -> Classes:
+) -> LabelledClasses:
     """Classes with the same labels in everyone's columns become one.
 
     Raises Unmet where there is no class. Each call needs a step of its own.
@@ -73,10 +73,10 @@ async def unite(
     kept, place = np.unique(number[:-1], return_inverse=True)
     at_root = np.flatnonzero(kept == number[-1])
     anew = np.where(label >= 0, place[np.maximum(label, 0)], -1)
-    return Classes(boxes[kept], anew.astype(np.int64), int(at_root[0]) if len(at_root) else None)
+    return LabelledClasses(boxes[kept], anew.astype(np.int64), int(at_root[0]) if len(at_root) else None)
 
 
-async def figures(channel: Channel, study: Study, table: Table, found: Classes) -> Figures:
+async def figures(channel: Channel, study: Study, table: Table, found: LabelledClasses) -> Figures:
     """The figures of the release, of which the holders add up the losses. Raises Unmet as `publish.figures` does."""
     sizes, withheld, rows = found.sizes, found.withheld, int(found.sizes.sum())
     several = any(column.tree().nodes > 1 for column in study.quasi)

@@ -19,7 +19,7 @@ from covey.crypto.secret import Secret
 from covey.measures import integer_costs
 from covey.protocols.peel_columns import tags
 from covey.protocols.peel_columns.asking import Due, MaskedPositions
-from covey.protocols.peel_columns.classes import Classes
+from covey.protocols.peel_columns.classes import LabelledClasses
 from covey.protocols.peel_columns.parameters import Parameters
 from covey.study import Study
 from covey.table import Table
@@ -41,7 +41,7 @@ def fits(study: Study) -> bool:
     return _PRICE_BITS + prod(column.tree().nodes for column in study.quasi).bit_length() + 64 < ORDER.bit_length() - 1
 
 
-async def join(channel: Channel, params: Parameters, table: Table, secret: Secret, found: Classes) -> Longs:
+async def join(channel: Channel, params: Parameters, table: Table, secret: Secret, found: LabelledClasses) -> Longs:
     """A holder's part: the class that each person joins who is in none. Raises PeerError for an answer that is none."""
     people, classes = np.flatnonzero(found.label < 0), len(found.boxes)
     if channel.me == params.leader:
@@ -89,7 +89,7 @@ async def judge(channel: Channel, params: Parameters, people: int) -> bool:
     return True
 
 
-def prices(params: Parameters, holder: str, table: Table, found: Classes, people: Longs) -> list[list[int]]:
+def prices(params: Parameters, holder: str, table: Table, found: LabelledClasses, people: Longs) -> list[list[int]]:
     """Our part of what each person would cost in each class, with our part of the class's place among labels."""
     study, own = params.study, params.own_places(holder)
     trees = [column.tree() for column in study.quasi]
@@ -117,7 +117,7 @@ def widest(table: Table, boxes: Ints, person: int) -> Ints:
     return np.stack(columns, axis=1) if columns else boxes
 
 
-def widened(table: Table, found: Classes, joined: Longs) -> tuple[Ints, Longs]:
+def widened(table: Table, found: LabelledClasses, joined: Longs) -> tuple[Ints, Longs]:
     """Our labels of the classes, and everyone's class, once these people have joined."""
     boxes, label = found.boxes.copy(), found.label.copy()
     for person, klass in zip(np.flatnonzero(found.label < 0).tolist(), joined.tolist(), strict=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from covey.protocols.peel_columns import leakage
-from covey.protocols.peel_columns.classes import Classes
+from covey.protocols.peel_columns.classes import LabelledClasses
 from covey.protocols.peel_columns.parameters import Parameters
 from covey.protocols.protocol import Figures, Proposal, Result, Seat
 from covey.protocols.shared import columns
@@ -67,7 +67,7 @@ async def publish(
     return found
 
 
-def part_of(params: Parameters, party: str, table: Table, found: Classes) -> parts.Contribution:
+def part_of(params: Parameters, party: str, table: Table, found: LabelledClasses) -> parts.Contribution:
     """Our part of the release: of everyone who is in a class."""
     kept = np.flatnonzero(found.label >= 0)
     return parts.contribution_of(found.label[kept], found.boxes, table.select(kept), leads=party == params.leader)

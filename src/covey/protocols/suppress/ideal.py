@@ -15,7 +15,7 @@ from covey.arrays import Bits
 from covey.errors import Unmet
 from covey.protocols.protocol import Result
 from covey.protocols.suppress.parameters import Parameters
-from covey.protocols.suppress.tuples import Classes, OwnTuples, ReleasedRows
+from covey.protocols.suppress.tuples import JointClasses, OwnReleasedRows, OwnTuples
 from covey.study import Study
 from covey.table import Table
 
@@ -26,8 +26,8 @@ def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
     owns = {name: OwnTuples.of(tables[name]) for name in parameters.holders}
     keyholder, comparer = parameters.parts({name: own.rows for name, own in owns.items()})
     kept = dict(zip((keyholder, comparer), decide(parameters.k, owns[keyholder], owns[comparer]), strict=True))
-    released = [ReleasedRows.of(owns[name], kept[name], tables[name]) for name in parameters.holders]
-    return Classes.of(study, [each.kept for each in released]).result(study, released)
+    released = [OwnReleasedRows.of(owns[name], kept[name], tables[name]) for name in parameters.holders]
+    return JointClasses.of(study, [each.kept for each in released]).result(study, released)
 
 
 def decide(k: int, keyholder: OwnTuples, comparer: OwnTuples) -> tuple[Bits, Bits]:

@@ -13,7 +13,7 @@ from covey.cells import SUPPRESSED
 from covey.crypto.group import Point
 from covey.crypto.ibe import AuthorityParameters, IdentityKey
 from covey.errors import InputError, PeerError
-from covey.protocols.suppress.tuples import Classes, Kept, Labels, ReleasedRows, key_of
+from covey.protocols.suppress.tuples import JointClasses, KeptTuples, Labels, OwnReleasedRows, key_of
 from covey.study import Study
 from covey.wire import Bytes32, Channel, Count, Message, Vector
 from covey.wire.message import PAYLOAD_BYTES
@@ -115,7 +115,7 @@ async def receive_tuples(channel: Channel, peer: str, study: Study, rows: int, l
     return found
 
 
-def spell_rows(own: ReleasedRows, classes: Classes) -> list[ReleasedPart]:
+def spell_rows(own: OwnReleasedRows, classes: JointClasses) -> list[ReleasedPart]:
     """A party's rows, in the order of their content, so that their order carries nothing."""
     columns = list(own.cells.values())
     rows = sorted(
@@ -130,7 +130,9 @@ def spell_rows(own: ReleasedRows, classes: Classes) -> list[ReleasedPart]:
     ]
 
 
-async def receive_rows(channel: Channel, peer: str, names: Sequence[str], kept: Kept, classes: Classes) -> ReleasedRows:
+async def receive_rows(
+    channel: Channel, peer: str, names: Sequence[str], kept: KeptTuples, classes: JointClasses
+) -> OwnReleasedRows:
     """The peer's rows, as many of each class as it said. Raises PeerError for others."""
     numbers: list[int] = []
     cells: list[str] = []
@@ -147,10 +149,10 @@ async def receive_rows(channel: Channel, peer: str, names: Sequence[str], kept: 
     shown: list[Labels | None] = [*classes.labels, None]
     width = len(names)
     columns = {name: cells[place::width] for place, name in enumerate(names)}
-    return ReleasedRows(kept, tuple(shown[number] for number in numbers), columns)
+    return OwnReleasedRows(kept, tuple(shown[number] for number in numbers), columns)
 
 
-def require_sendable(own: ReleasedRows) -> None:
+def require_sendable(own: OwnReleasedRows) -> None:
     """Raises InputError for a cell that is too long to be sent, before anyone waits for it."""
     for name, cells in own.cells.items():
         if any(len(cell) > _CELL for cell in cells):

@@ -25,7 +25,7 @@ from covey.protocols.suppress.messages import (
 )
 from covey.protocols.suppress.parameters import AUTHORITY, Parameters
 from covey.protocols.suppress.run import FUNCTION, WORTH_WORKERS, HolderRun
-from covey.protocols.suppress.tuples import Classes, Kept, Labels, OwnTuples, ReleasedRows
+from covey.protocols.suppress.tuples import JointClasses, KeptTuples, Labels, OwnReleasedRows, OwnTuples
 from covey.secure.sealing import ElGamal, Waters
 from covey.secure.workers import Workers
 from covey.wire import Channel, gather
@@ -156,21 +156,21 @@ async def _encryption(
     return ElGamal(public, secret), secret.reveal()
 
 
-async def _tell_first(run: HolderRun, keeps: Bits, rows: int) -> tuple[ReleasedRows, Kept]:
+async def _tell_first(run: HolderRun, keeps: Bits, rows: int) -> tuple[OwnReleasedRows, KeptTuples]:
     """The keyholder names what it keeps, and hears what the comparer keeps."""
-    mine = ReleasedRows.of(run.own, keeps, run.seat.records)
+    mine = OwnReleasedRows.of(run.own, keeps, run.seat.records)
     channel = run.channel.at("kept")
     await send_tuples(channel, run.peer, mine.kept.counts)
-    return mine, Kept(await receive_tuples(channel, run.peer, run.seat.study, rows, 1), rows)
+    return mine, KeptTuples(await receive_tuples(channel, run.peer, run.seat.study, rows, 1), rows)
 
 
-async def _tell_last(run: HolderRun, anonymous: bool, rows: int) -> tuple[ReleasedRows, Kept]:
+async def _tell_last(run: HolderRun, anonymous: bool, rows: int) -> tuple[OwnReleasedRows, KeptTuples]:
     """The comparer keeps what it has k rows of, and what the keyholder keeps too.
 
     It says so only once it has seen that this is k-anonymous: or a verdict that is a lie would bring out every tuple.
     """
     channel, own = run.channel.at("kept"), run.own
-    theirs = Kept(await receive_tuples(channel, run.peer, run.seat.study, rows, 1), rows)
+    theirs = KeptTuples(await receive_tuples(channel, run.peer, run.seat.study, rows, 1), rows)
     if anonymous and theirs.suppressed:
         reason = "it keeps fewer rows than it has, after a verdict that nothing is to be suppressed"
         raise PeerError(party=run.peer, step=channel.step, reason=reason)
@@ -181,16 +181,18 @@ async def _tell_last(run: HolderRun, anonymous: bool, rows: int) -> tuple[Releas
         ],
         dtype=bool,
     )
-    mine = ReleasedRows.of(own, keeps[own.place], run.seat.records)
-    Classes.of(run.seat.study, [mine.kept, theirs])
+    mine = OwnReleasedRows.of(own, keeps[own.place], run.seat.records)
+    JointClasses.of(run.seat.study, [mine.kept, theirs])
     await send_tuples(channel, run.peer, mine.kept.counts)
     return mine, theirs
 
 
-async def _release(seat: Seat, channel: Channel, parameters: Parameters, mine: ReleasedRows, theirs: Kept) -> Result:
+async def _release(
+    seat: Seat, channel: Channel, parameters: Parameters, mine: OwnReleasedRows, theirs: KeptTuples
+) -> Result:
     """Both see that what is kept is k-anonymous, approve, and exchange their rows as they are released."""
     (peer,) = channel.peers
-    classes = Classes.of(seat.study, [mine.kept, theirs])
+    classes = JointClasses.of(seat.study, [mine.kept, theirs])
     require_sendable(mine)
     figures, preview = classes.figures(seat.study), classes.preview(seat.study)
     await seat.approve(Proposal(leakage.ROWS, leakage.numbers(parameters), figures, preview))
@@ -198,7 +200,7 @@ async def _release(seat: Seat, channel: Channel, parameters: Parameters, mine: R
     names = [column.name for column in carried(seat.study)]
     with channel.at("rows") as at:
 
-        async def tell() -> ReleasedRows:
+        async def tell() -> OwnReleasedRows:
             await at.stream(peer, spell_rows(mine, classes))
             return mine
 

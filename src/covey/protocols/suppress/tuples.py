@@ -100,7 +100,7 @@ class OwnTuples:
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptTuples:
     """The tuples that a party keeps, with their numbers of rows, and its rows in all."""
 
     counts: dict[Labels, int]
@@ -113,28 +113,30 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class ReleasedRows:
+class OwnReleasedRows:
     """One party's rows as they are released."""
 
-    kept: Kept
+    kept: KeptTuples
     tuples: tuple[Labels | None, ...]
     """The tuple of each row, or None where it is suppressed."""
     cells: dict[str, list[str]]
     """The values of each row that are published as they are."""
 
     @classmethod
-    def of(cls, own: OwnTuples, keeps: Bits, table: Table) -> ReleasedRows:
+    def of(cls, own: OwnTuples, keeps: Bits, table: Table) -> OwnReleasedRows:
         """A party's rows, of which some keep their tuples."""
         kept = own.frequent(np.bincount(own.place[keeps], minlength=len(own.keys)), 1)
         pairs = zip(own.place.tolist(), keeps.tolist(), strict=True)
         cells = {
             values.column.name: [values.labels[code] for code in values.codes.tolist()] for values in table.carried
         }
-        return cls(Kept(kept, own.rows), tuple(own.labels[place] if keep else None for place, keep in pairs), cells)
+        return cls(
+            KeptTuples(kept, own.rows), tuple(own.labels[place] if keep else None for place, keep in pairs), cells
+        )
 
 
 @dataclass(frozen=True)
-class Classes:
+class JointClasses:
     """The joint classes: every tuple that is kept, in the order of its spelling, and the suppressed rows."""
 
     labels: tuple[Labels, ...]
@@ -142,7 +144,7 @@ class Classes:
     """Each class's rows; last the number of suppressed ones, which may be none."""
 
     @classmethod
-    def of(cls, study: Study, parties: Sequence[Kept]) -> Classes:
+    def of(cls, study: Study, parties: Sequence[KeptTuples]) -> JointClasses:
         """Both parties' tuples together. Raises Aborted where fewer than k rows share what is shown.
 
         The paper then exchanges the original tables; that is never done here.
@@ -186,7 +188,7 @@ class Classes:
         shown = tuple((labels[place], int(self.sizes[place])) for place in publish.spread(self.sizes).tolist())
         return Preview({column.name: lost for column in study.quasi}, shown)
 
-    def result(self, study: Study, parties: Sequence[ReleasedRows]) -> Result:
+    def result(self, study: Study, parties: Sequence[OwnReleasedRows]) -> Result:
         """The released table, rows of one party after those of the other; `suppress` enforces no l, but tells it."""
         tuples = [row for party in parties for row in party.tuples]
         gone = (SUPPRESSED,) * len(study.quasi)

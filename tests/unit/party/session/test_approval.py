@@ -14,7 +14,7 @@ from tests.harness.parties import Outcome, run_parties
 from covey.errors import Aborted, CoveyError, PeerError
 from covey.party.identity import keys
 from covey.party.record.ledger import Ledger
-from covey.party.session.approval import Question, approve_always, asking_on_terminal, within
+from covey.party.session.approval import ApprovalQuestion, approve_always, asking_on_terminal, within
 from covey.protocols import Figures, Proposal, find
 from covey.protocols.protocol import Preview
 from covey.secure.approval import COST, Vote, ideal, statement, vote
@@ -129,7 +129,7 @@ def test_without_a_terminal_the_run_stops_so_that_it_can_go_on(monkeypatch: pyte
 
 
 def test_nobody_answering_in_time_stops_the_run_so_that_it_can_go_on() -> None:
-    async def never(shown: Question) -> bool:
+    async def never(shown: ApprovalQuestion) -> bool:
         await asyncio.sleep(1e6)
         return True
 
@@ -143,11 +143,11 @@ COUNTS = Leakage(everyone=("{n} counts",), roles={"recipient": ("a table",)})
 FIGURES = Figures(rows=12, classes=2, k_reached=5, l_reached=2.0, withheld=1, loss={"lm": 0.25, "em": None})
 
 
-def question(protocol: str = "count", **more: object) -> Question:
+def question(protocol: str = "count", **more: object) -> ApprovalQuestion:
     study = Study.parse(study_text(k=4))
     ledger = Ledger(study, find(protocol), "north")
     ledger.met()
-    return Question.of(study, Proposal(COUNTS, {"n": 1234567}, **more), ledger)  # type: ignore[arg-type]
+    return ApprovalQuestion.of(study, Proposal(COUNTS, {"n": 1234567}, **more), ledger)  # type: ignore[arg-type]
 
 
 def test_a_person_is_shown_one_screen_with_the_decision_first() -> None:
@@ -190,7 +190,7 @@ def test_labels_cannot_steer_the_terminal_of_whoever_decides() -> None:
 def test_a_party_that_gets_no_release_is_told_so_and_sees_no_figures() -> None:
     study = Study.parse(study_text(k=4))
     elsewhere = replace(find("count"), receives=lambda study, party: party == "south")
-    asked = Question.of(study, Proposal(COUNTS, {"n": 3}, FIGURES), Ledger(study, elsewhere, "north"))
+    asked = ApprovalQuestion.of(study, Proposal(COUNTS, {"n": 3}, FIGURES), Ledger(study, elsewhere, "north"))
     shown = asked.screen(80)
     assert "opened to south" in " ".join(shown.split())
     assert "not shown: the release goes to others (asked: 4)" in shown
