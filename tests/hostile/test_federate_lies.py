@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import gmpy2
 import numpy as np
 import pytest
+from gmpy2 import mpz
 from tests.harness.federate_cases import CURIOUS, FEDERATE, GYM, INSURER, draw_users, study_of, trial_of
 from tests.harness.harness import run
 from tests.harness.network import seed_of
@@ -14,6 +16,7 @@ from tests.harness.trial import Trial
 
 from covey.arrays import Words
 from covey.crypto.paillier import PublicKey, SecretKey
+from covey.crypto.primes import prime
 from covey.crypto.residues import Residues
 from covey.crypto.rng import Rng
 from covey.errors import Aborted, PeerError
@@ -35,6 +38,7 @@ class Lying(MemoryNetwork):
     """
 
     key: PublicKey
+    own_key: PublicKey
     above: list[int]
 
     def __init__(self, kind: type[Message], sender: str, recipient: str, lie: Lie) -> None:
@@ -46,6 +50,8 @@ class Lying(MemoryNetwork):
         letter = frames.read(raw)
         if (recipient, sender) == self.pair and letter.header.tag == tag_of(NumberKey):
             self.key = decode(NumberKey, bytes(letter.payload)).key
+        if (sender, recipient) == self.pair and letter.header.tag == tag_of(NumberKey):
+            self.own_key = decode(NumberKey, bytes(letter.payload)).key
         if (sender, recipient) == self.pair and letter.header.tag == tag_of(Candidates):
             self.above = decode(Candidates, bytes(letter.payload)).above.words.tolist()
         if not self.told and (sender, recipient) == self.pair and letter.header.tag == tag_of(self.kind):
@@ -90,7 +96,7 @@ def fewer(numbers: Residues) -> Residues:
 
 
 def other_key(message: Message) -> Message:
-    return NumberKey(SecretKey(TINY + 16, Rng(seed_of(1)).stream("another"), least_bits=TINY).public)
+    return NumberKey(SecretKey(TINY + 16, Rng(seed_of(1)).stream("another"), least_bits=TINY).public, b"")
 
 
 def field(name: str, change: Callable[..., object]) -> Lie:
@@ -304,3 +310,46 @@ def test_numbers_that_leave_a_class_below_k_are_not_released() -> None:
     assert isinstance(ends[CURIOUS].error, Aborted)
     assert "fewer than k" in str(ends[CURIOUS].error)
     assert ends[CURIOUS].finished is None
+
+
+# -- keys and bits that would let a provider read which users the other has
+
+
+def test_a_provider_with_numbers_for_bits_is_refused_by_name() -> None:
+    """Each user weighs a power of two of its own: without a proof a masked sum's high bits name the users in it."""
+
+    def lie(message: Message) -> Message:
+        assert isinstance(message, MembershipBits)
+        count = len(message.numbers.data) // message.numbers.width
+        numbers = [1 << (60 + 5 * place) for place in range(count)]
+        return MembershipBits(network.own_key.encrypt(numbers, Rng(seed_of(1)).stream("lie")).residues())
+
+    network = Lying(MembershipBits, GYM, INSURER, lie)
+    error = run(few(), network=network)[INSURER].error
+    assert network.told
+    assert isinstance(error, PeerError), error
+    assert (error.party, error.reason) == (GYM, "it does not prove that its membership bits are bits")
+
+
+def double_modulus() -> PublicKey:
+    """A modulus p q where p divides q - 1: its ciphertexts have room for a second number modulo p."""
+    stream = Rng(seed_of(1)).stream("double")
+    while True:
+        p = prime(TINY // 2 - 16, stream, residue=3, modulus=4)
+        for factor in range(1 << 31, (1 << 31) + 4000):
+            q = 2 * factor * p + 1
+            if q % 4 == 3 and gmpy2.is_prime(q) and (p * q).bit_length() == TINY:
+                return PublicKey(p * q, mpz(4), least_bits=TINY)
+
+
+@pytest.mark.parametrize("shown", ["its own key's roots", "nothing"])
+def test_a_provider_whose_modulus_is_none_of_paillier_is_refused_by_name(shown: str) -> None:
+    def lie(message: Message) -> Message:
+        assert isinstance(message, NumberKey)
+        return NumberKey(double_modulus(), message.roots if shown != "nothing" else b"")
+
+    network = Lying(NumberKey, GYM, INSURER, lie)
+    error = run(few(), network=network)[INSURER].error
+    assert network.told
+    assert isinstance(error, PeerError), error
+    assert (error.party, error.reason) == (GYM, "it does not prove that its key's modulus is one of Paillier's")

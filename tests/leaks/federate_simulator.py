@@ -15,7 +15,7 @@ import numpy as np
 from tests.harness.network import seed_of
 
 from covey.arrays import Bits, Longs
-from covey.crypto import elgamal
+from covey.crypto import elgamal, paillier_proof
 from covey.crypto.elgamal import Ciphertexts as Pairs
 from covey.crypto.group import Point, Scalars, generator_times
 from covey.crypto.paillier import PublicKey, SecretKey
@@ -45,7 +45,15 @@ from covey.protocols.federate.cutting import (
 from covey.protocols.federate.delivery import ClassCount, ClassOrder, Summed
 from covey.protocols.federate.groups import Group, divisible, joined
 from covey.protocols.federate.ideal import keeps, keeps_exactly, turn
-from covey.protocols.federate.meeting import BitKey, MembershipBits, NumberKey, room_for
+from covey.protocols.federate.meeting import (
+    BitKey,
+    MembershipBits,
+    NumberKey,
+    _check,
+    _context,
+    _prove,
+    room_for,
+)
 from covey.protocols.federate.parameters import Parameters
 from covey.protocols.federate.thresholds import tests_of, width_of
 from covey.protocols.federate.users import OwnUsers
@@ -230,12 +238,16 @@ class Simulator:
         await meet.send(self.to, BitKey(self.reading.public))
         self.their_bits = (await meet.receive(self.to, BitKey)).key
         self.secret = SecretKey(bits, enrol.rng.stream("number key"), least_bits=bits)
-        await enrol.send(self.to, NumberKey(self.secret.public))
+        roots = paillier_proof.prove_modulus(self.secret, *_context(enrol, enrol.me))
+        await enrol.send(self.to, NumberKey(self.secret.public, roots))
         self.their_numbers = (await enrol.receive(self.to, NumberKey)).key
         membership, count = enrol.at("membership"), len(self.params.population)
-        zeros = self.secret.encrypt([0] * count, membership.rng.stream("zeros"))
+        exponents = self.secret.public.exponents(count, membership.rng.stream("zeros"))
+        zeros = self.secret.encrypt_with([0] * count, exponents)
         await ciphers.send(membership, self.to, MembershipBits, zeros)
-        await ciphers.receive(membership, self.to, MembershipBits, self.their_numbers, count)
+        theirs = await ciphers.receive(membership, self.to, MembershipBits, self.their_numbers, count)
+        await _prove(membership, self.to, self.secret, [0] * count, exponents, zeros)
+        await _check(membership, self.to, theirs)
 
     async def _level(self, at: Channel, groups: Sequence[Group], turns: Sequence[Turn]) -> list[Bits | None]:
         mine = np.array([turn.mine for turn in turns])

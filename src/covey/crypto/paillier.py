@@ -8,10 +8,10 @@ Security  decisional composite residuosity, and that h^r with a short r looks li
           was computed on them goes back to it under r^n, which it did not choose, and says the number and nothing else.
           Keys are made for one session. An h that a peer made badly weakens what is encrypted to that peer, nothing
           else.
-Not       anyone can turn a ciphertext into that of a related number: there is no integrity. That a modulus shares no
-          factor with its totient is not tested: a holder that made another can put a second number into a ciphertext,
-          and read its sums beside those of the first. Decryption runs in constant time (GMP's powm_sec); the tables'
-          look-ups do not promise that.
+Not       anyone can turn a ciphertext into that of a related number: there is no integrity. A modulus that shares a
+          factor with its totient, whose holder could put a second number into a ciphertext and read its sums beside
+          those of the first, is not noticed here; `covey.crypto.paillier_proof` has the proofs. Decryption runs in
+          constant time (GMP's powm_sec); the tables' look-ups do not promise that.
 
 Keys have 2,048 or 3,072 bits. A smaller one is made only where `least_bits` is passed, which nothing but tests does.
 """
@@ -119,7 +119,11 @@ class PublicKey:
 
     def encrypt(self, numbers: Sequence[int], stream: Stream) -> Ciphertexts:
         """Each number, taken modulo n, with randomness of its own."""
-        return self._under(numbers, self.masks(self.exponents(len(numbers), stream)))
+        return self.encrypt_with(numbers, self.exponents(len(numbers), stream))
+
+    def encrypt_with(self, numbers: Sequence[int], exponents: Sequence[bytes]) -> Ciphertexts:
+        """Each number with the mask of its exponent, which the encryptor keeps for a proof and never uses again."""
+        return self._under(numbers, self.masks(exponents))
 
     def _under(self, numbers: Sequence[int], masks: Iterable[mpz]) -> Ciphertexts:
         n, square = self.n, self.square
@@ -196,8 +200,17 @@ class SecretKey:
 
     def encrypt(self, numbers: Sequence[int], stream: Stream) -> Ciphertexts:
         """Encrypts as the public key does, to the same bytes for the same stream, in less time."""
-        exponents = self.public.exponents(len(numbers), stream)
+        return self.encrypt_with(numbers, self.public.exponents(len(numbers), stream))
+
+    def encrypt_with(self, numbers: Sequence[int], exponents: Sequence[bytes]) -> Ciphertexts:
+        """Encrypts with the masks of these exponents, as the public key does."""
         return self.public._under(numbers, self._masks(exponents))
+
+    def root(self, value: mpz) -> mpz:
+        """The n-th root of a unit modulo n: there is one for each, if n shares no factor with its totient."""
+        p, q, n = self._p.prime, self._q.prime, self.public.n
+        low, high = (gmpy2.powmod_sec(value, gmpy2.invert(n, each - 1), each) for each in (p, q))
+        return self._joined(low, high)
 
     def decrypt(self, ciphertexts: Ciphertexts) -> list[int]:
         """The numbers, from 0 to n - 1."""

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import hashlib
+from functools import cache
 from itertools import product
+from types import SimpleNamespace
 
+import gmpy2
+import numpy as np
 import pytest
+from gmpy2 import mpz
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.harness.network import seed_of
 from tests.harness.tiers import examples
 from tests.unit.crypto import ristretto
 
-from covey.crypto import proof, range_proof, unit_vector
+from covey.crypto import committed_bits, paillier_proof, proof, range_proof, unit_vector
 from covey.crypto.elgamal import Ciphertexts, KeyShare, encrypt_with
 from covey.crypto.group import GENERATOR, ORDER, Points, Scalar, Scalars, generator_times
+from covey.crypto.paillier import Ciphertexts as PaillierCiphertexts
+from covey.crypto.paillier import SecretKey
 from covey.crypto.range_proof import Issuer
 from covey.crypto.rng import Rng, Stream
 from covey.crypto.unit_vector import Marked
@@ -77,7 +84,7 @@ def test_the_equations_of_a_proof_of_marks_hold_in_plain_integers() -> None:
     start = unit_vector._statement([own.marks], KEY, ("here",))
     y = proof.challenge("covey unit y/1", start, 0, b"".join(words[:6]))
     x = proof.challenge("covey unit x/1", start, 0, b"".join(words[:6]), b"".join(words[6:8]), b"".join(words[8:10]))
-    base, second, key = (ristretto.decode(each.data) for each in (GENERATOR, unit_vector._SECOND, KEY))
+    base, second, key = (ristretto.decode(each.data) for each in (GENERATOR, committed_bits.SECOND, KEY))
     times, plus = ristretto.multiply, ristretto.add
 
     def total(*terms: tuple[int, ristretto.Extended]) -> bytes:
@@ -195,3 +202,99 @@ def test_nonces_follow_from_secret_randomness_and_statement_each() -> None:
         own = proof.hedged(stream(seed), hashlib.sha256(secret.encode()).digest(), statement)
         drawn.add(own.bytes(16))
     assert len(drawn) == 8
+
+
+# -- Paillier keys and bits
+
+TINY = 256
+
+
+@cache
+def paillier_key() -> SecretKey:
+    return SecretKey(TINY, stream("paillier"), least_bits=TINY)
+
+
+def paillier_bits(numbers: list[int], claimed: list[int]) -> tuple[PaillierCiphertexts, bytes]:
+    """Numbers under a Paillier key, and a proof that they are the claimed bits."""
+    key = paillier_key()
+    exponents = key.public.exponents(len(numbers), stream("exponents", *numbers))
+    made = key.encrypt_with(numbers, exponents)
+    return made, paillier_proof.prove_bits(key, claimed, exponents, made, stream("proof", *numbers), "here")
+
+
+@settings(max_examples=examples(6), deadline=None)
+@given(bits=st.lists(st.integers(0, 1), min_size=1, max_size=9))
+def test_bits_under_a_paillier_key_are_proved(bits: list[int]) -> None:
+    made, shown = paillier_bits(bits, bits)
+    assert len(shown) == paillier_proof.proof_bytes(len(bits), TINY)
+    assert paillier_proof.bits_hold(shown, made, "here")
+    assert not paillier_proof.bits_hold(shown, made, "there")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "claimed"),
+    [([1, 0], [0, 0]), ([2, 0], [1, 0]), ([-1, 1], [1, 1]), ([1 << 70, 1], [0, 1]), ([1, 0], [0, 1]), ([2, 1], [2, 1])],
+)
+def test_other_numbers_under_a_paillier_key_are_not_proved(numbers: list[int], claimed: list[int]) -> None:
+    made, shown = paillier_bits(numbers, claimed)
+    assert not paillier_proof.bits_hold(shown, made, "here")
+
+
+def test_a_multiple_of_the_groups_order_more_is_not_proved() -> None:
+    """In the group it is the same number: the response would have to be longer than it may be."""
+    made, shown = paillier_bits([1 + ORDER, 0], [1, 0])
+    assert not paillier_proof.bits_hold(shown, made, "here")
+
+
+def test_no_byte_of_a_proof_of_paillier_bits_may_change() -> None:
+    made, shown = paillier_bits([1, 0, 1], [1, 0, 1])
+    for at in range(0, len(shown), 29):
+        bent = shown[:at] + bytes([shown[at] ^ 1]) + shown[at + 1 :]
+        assert not paillier_proof.bits_hold(bent, made, "here"), at
+    assert not paillier_proof.bits_hold(shown[:-1], made, "here")
+    assert not paillier_proof.bits_hold(shown, made.take([1, 0, 2]), "here")
+
+
+def test_weighted_products_are_those_of_plain_powers() -> None:
+    values = [mpz(each) for each in (3, 5, 7, 11)]
+    exponents = np.array([0, 1, 0xFFFFFFFF, 0x01020300], dtype=np.uint64)
+    expected = 5 * pow(7, 0xFFFFFFFF, 10007) * pow(11, 0x01020300, 10007) % 10007
+    assert paillier_proof.weighted_product(values, exponents, mpz(10007)) == expected
+
+
+def test_a_modulus_that_is_one_is_proved() -> None:
+    key = paillier_key()
+    shown = paillier_proof.prove_modulus(key, "here")
+    assert paillier_proof.modulus_holds(key.public, shown, "here")
+    assert not paillier_proof.modulus_holds(key.public, shown, "there")
+    for at in (0, len(shown) // 2, len(shown) - 1):
+        bent = shown[:at] + bytes([shown[at] ^ 1]) + shown[at + 1 :]
+        assert not paillier_proof.modulus_holds(key.public, bent, "here")
+    for root, target in zip(
+        [int.from_bytes(shown[at : at + 32], "little") for at in range(0, len(shown), 32)],
+        paillier_proof._targets(key.public, ("here",)),
+        strict=True,
+    ):
+        assert pow(root, int(key.public.n), int(key.public.n)) == target  # in plain integers
+
+
+def test_a_modulus_that_shares_a_factor_with_its_totient_has_no_roots_to_show() -> None:
+    """q = 2 a p + 1: then p divides n and its totient, and a ciphertext holds a second number."""
+    p = gmpy2.next_prime(1 << 120)
+    q = next(each for a in range(1, 100_000) if gmpy2.is_prime(each := 2 * a * p + 1))
+    n = p * q
+    assert gmpy2.gcd(n, (p - 1) * (q - 1)) == p
+    key = SimpleNamespace(n=n, bits=int(n.bit_length() + 7) // 8 * 8, pack=lambda: n.to_bytes(64, "little"))
+    targets = paillier_proof._targets(key, ("here",))  # type: ignore[arg-type]
+    order = q - 1
+    rooted = [pow(each % q, order // p, q) == 1 for each in targets]  # those modulo q with an n-th root
+    assert not all(rooted)
+
+
+def test_a_modulus_with_a_small_factor_is_refused() -> None:
+    small, large = gmpy2.next_prime(100_003), gmpy2.next_prime(1 << 239)
+    n, totient = small * large, (small - 1) * (large - 1)
+    key = SimpleNamespace(n=n, bits=256, pack=lambda: b"")
+    targets = paillier_proof._targets(key, ())  # type: ignore[arg-type]
+    shown = b"".join(gmpy2.powmod(each, gmpy2.invert(n, totient), n).to_bytes(32, "little") for each in targets)
+    assert not paillier_proof.modulus_holds(key, shown)  # type: ignore[arg-type]

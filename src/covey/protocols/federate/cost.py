@@ -14,12 +14,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from covey.arrays import Longs
+from covey.crypto import paillier_proof
 from covey.protocols.federate import comparison, largest, leakage
 from covey.protocols.federate.comparison import HIDING
 from covey.protocols.federate.cutting import RANGE_BITS, SCORE_BITS
 from covey.protocols.federate.delivery import CHUNK, READY_BYTES
 from covey.protocols.federate.groups import Division, Group, GroupTurn
-from covey.protocols.federate.meeting import BIT_KEY_BYTES, NUMBER_KEY_BYTES, room_for
+from covey.protocols.federate.meeting import BIT_KEY_BYTES, NUMBER_KEY_BYTES, PROOF_BYTES, room_for
 from covey.protocols.federate.parameters import Parameters
 from covey.protocols.federate.thresholds import tests_of, width_of
 from covey.protocols.protocol import Forecast
@@ -30,7 +31,7 @@ from covey.wire import FRAME_BYTES, chunks
 
 VECTOR_BYTES = FRAME_BYTES + 40
 
-SECONDS_PER_MEMBER = 0.7e-3  # encrypting its bit, which both providers do at the same time
+SECONDS_PER_MEMBER = 1.2e-3  # encrypting and proving its bit, checking the other's; both providers at the same time
 SECONDS_PER_PRODUCT = 5e-6
 SECONDS_PER_CANDIDATE = 0.9e-3  # its score encrypted, its number packed and read
 SECONDS_PER_SIGN = 0.8e-3  # a number to be compared: packed, masked and read
@@ -138,8 +139,12 @@ def of_run(params: Parameters, division: Division, label_bytes: int) -> CostEsti
     both = (params.first, params.second)
     cost, population = CostEstimate(), len(params.population)
     cost.broadcast_each(both, BIT_KEY_BYTES)
-    cost.broadcast_each(both, NUMBER_KEY_BYTES + params.bits // 4)
+    cost.broadcast_each(both, NUMBER_KEY_BYTES + params.bits // 4 + paillier_proof.ROOTS * params.bits // 8)
     cost.broadcast_each(both, ciphers.size(population, params.bits), ciphers.messages(population, params.bits))
+    proofs = [
+        paillier_proof.proof_bytes(last - first, params.bits) for first, last in paillier_proof.blocks(population)
+    ]
+    cost.broadcast_each(both, sum(proofs) + len(proofs) * PROOF_BYTES, len(proofs))
     _tests(cost, params, both, [population], tests_of(params))
     for steps in division.levels:
         _level(cost, params, steps)

@@ -2,19 +2,26 @@
 
 A bit says whether its sender has that user. The keys' holders alone could read them, and nobody asks them to: the other
 side adds up bits of groups that it chooses, and what is opened of the sums is decided by comparisons.
+
+Each proves that its modulus is one of Paillier's and that what it encrypted are bits. With larger numbers, or a modulus
+whose ciphertexts hold a second number, it would read from masked sums which users the other has.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
+
+from msgspec import Meta
 
 from covey.arrays import Longs
-from covey.crypto import packing
+from covey.crypto import packing, paillier_proof
 from covey.crypto.group import Point
 from covey.crypto.paillier import Ciphertexts, PublicKey, SecretKey
 from covey.crypto.reading import ReadingKey
-from covey.crypto.rng import Stream
+from covey.crypto.rng import Label, Stream
 from covey.errors import InputError, PeerError
 from covey.protocols.federate.parameters import Parameters
 from covey.protocols.federate.users import OwnUsers
@@ -23,7 +30,9 @@ from covey.secure.ciphers import Ciphers
 from covey.wire import FRAME_BYTES, Channel, Message, gather
 
 BIT_KEY_BYTES = FRAME_BYTES + 60
-NUMBER_KEY_BYTES = FRAME_BYTES + 30
+NUMBER_KEY_BYTES = FRAME_BYTES + 42
+PROOF_BYTES = FRAME_BYTES + 42
+"""Of the message around a proof of bits."""
 
 
 class BitKey(Message, tag="federate.bit-key"):
@@ -33,13 +42,20 @@ class BitKey(Message, tag="federate.bit-key"):
 
 
 class NumberKey(Message, tag="federate.number-key"):
-    """The key under which the sender reads numbers in this session."""
+    """The key under which the sender reads numbers in this session, and the roots that prove its modulus."""
 
     key: PublicKey
+    roots: Annotated[bytes, Meta(max_length=1 << 14)]
 
 
 class MembershipBits(Ciphers, tag="federate.membership"):
     """A bit for each of the population, encrypted under the sender's key: 1 if the sender has that user."""
+
+
+class BitsProof(Message, tag="federate.bits-proof"):
+    """The proof that some of the sender's membership bits are bits."""
+
+    proof: Annotated[bytes, Meta(max_length=1 << 23)]
 
 
 @dataclass(frozen=True)
@@ -101,21 +117,59 @@ async def meet(channel: Channel, own: OwnUsers, peer: str) -> Pair:
 
 
 async def enrol(channel: Channel, pair: Pair) -> CountingPair:
-    """Exchanges membership bits. Raises PeerError for a key of another size than the study says."""
+    """Exchanges membership bits. Raises PeerError for a bad key, one of another size, and for what are no bits."""
     own, peer, bits = pair.users, pair.peer, pair.params.bits
     secret = SecretKey(bits, channel.rng.stream("number key"))
-    await channel.send(peer, NumberKey(secret.public))
-    key = (await channel.receive(peer, NumberKey)).key
+    await channel.send(
+        peer, NumberKey(secret.public, paillier_proof.prove_modulus(secret, *_context(channel, pair.me)))
+    )
+    shown = await channel.receive(peer, NumberKey)
+    key = shown.key
     if key.bits != bits:
-        raise PeerError(party=peer, step=channel.step, reason=f"a key of {key.bits} bits, the study says {bits}")
-    at, found = channel.at("membership"), []
-    mine = secret.encrypt(own.member.astype(int).tolist(), at.rng.stream("membership"))
+        raise channel.refusal(peer, f"a key of {key.bits} bits, the study says {bits}")
+    if not await asyncio.to_thread(paillier_proof.modulus_holds, key, shown.roots, *_context(channel, peer)):
+        raise channel.refusal(peer, "it does not prove that its key's modulus is one of Paillier's")
+    at, member = channel.at("membership"), own.member.astype(int).tolist()
+    exponents = secret.public.exponents(len(member), at.rng.stream("membership"))
+    mine = secret.encrypt_with(member, exponents)
 
-    async def read() -> None:
-        found.append(await ciphers.receive(at, peer, MembershipBits, key, len(mine)))
+    async def read() -> Ciphertexts:
+        return await ciphers.receive(at, peer, MembershipBits, key, len(mine))
 
-    await gather(ciphers.send(at, peer, MembershipBits, mine), read())
-    return CountingPair(own, pair.me, peer, pair.reading, pair.their_bits, secret, found[0])
+    _, theirs = await gather(ciphers.send(at, peer, MembershipBits, mine), read())
+    await gather(_prove(at, peer, secret, member, exponents, mine), _check(at, peer, theirs))
+    return CountingPair(own, pair.me, peer, pair.reading, pair.their_bits, secret, theirs)
+
+
+async def _prove(
+    channel: Channel, peer: str, secret: SecretKey, bits: list[int], exponents: list[bytes], mine: Ciphertexts
+) -> None:
+    """Proves our membership bits, a part after the other."""
+    for number, (first, last) in enumerate(paillier_proof.blocks(len(bits))):
+        proof = await asyncio.to_thread(
+            paillier_proof.prove_bits,
+            secret,
+            bits[first:last],
+            exponents[first:last],
+            mine.slice(first, last),
+            channel.rng.stream("proof", number),
+            *_context(channel, channel.me),
+            number,
+        )
+        await channel.send(peer, BitsProof(proof))
+
+
+async def _check(channel: Channel, peer: str, theirs: Ciphertexts) -> None:
+    """Checks the other's proofs. Raises PeerError where one does not hold."""
+    for number, (first, last) in enumerate(paillier_proof.blocks(len(theirs))):
+        shown = (await channel.receive(peer, BitsProof)).proof
+        part, context = theirs.slice(first, last), (*_context(channel, peer), number)
+        if not await asyncio.to_thread(paillier_proof.bits_hold, shown, part, *context):
+            raise channel.refusal(peer, "it does not prove that its membership bits are bits")
+
+
+def _context(channel: Channel, prover: str) -> tuple[Label, ...]:
+    return ("federate", channel.session, channel.step, prover)
 
 
 def room_for(sizes: Sequence[int]) -> int:

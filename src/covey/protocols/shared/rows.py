@@ -1,7 +1,9 @@
 """Rows of the release: each class's labels with the records' own values, and nobody's name on a row.
 
 By counts   where the study lists every value that a record may carry: how many records of each class carry what is
-            added up, which opens the release and nothing else.
+            added up, which opens the release and nothing else. A party that takes records of another away from a
+            value is noticed by that one, if fewer are opened than it put in. Among three or more, records of a third
+            party's with the same value in the same class can cover it up.
 By shuffle  otherwise: sealed rows pass through all parties' hands and are opened once everyone has approved. A party
             fills up with dummies, so that nobody learns another's number of rows.
 """
@@ -95,6 +97,14 @@ async def _add_up(channel: Channel, study: Study, table: Table, klass: Longs, si
     total = (await secure_sum.total(channel.at("count"), mine)).astype(np.int64)
     if total.min(initial=0) < 0 or int(total.sum()) != int(sizes.sum()):
         raise Aborted("the classes' values do not add up: a party did not keep to the protocol", resumable=False)
+    if (total < mine.astype(np.int64)).any():
+        shown = " and ".join(f"column {name!r}" for name in domains)
+        raise Aborted(
+            f"another party took records of ours away from {shown} and gave a class other values: fewer are opened than "
+            "we put in. Write nothing, and ask the others for `covey audit --replay`, which shows whose numbers "
+            "do not follow from its records",
+            resumable=False,
+        )
     number, rest = np.divmod(np.repeat(np.arange(len(total)), total), width)
     cells: dict[str, list[str]] = {}
     for name, values in reversed(domains.items()):
