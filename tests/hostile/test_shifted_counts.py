@@ -10,6 +10,7 @@ from tests.harness.parties import run_parties
 from covey.arrays import Words
 from covey.errors import Aborted
 from covey.protocols.shared import rows
+from covey.secure import sum as secure_sum
 from covey.wire import Channel
 
 PEOPLE: dict[str, list[Person]] = {
@@ -29,7 +30,7 @@ def added_up(parties: tuple[str, ...], shift: dict[str, int]) -> dict[str, rows.
         table = tables[channel.me]
         return await rows._add_up(channel, study, table, np.zeros(table.rows, dtype=np.int64), sizes)
 
-    honest = rows.secure_sum.total
+    honest = secure_sum.total
 
     async def lying(channel: Channel, mine: Words) -> Words:
         if channel.me == "east":
@@ -39,7 +40,7 @@ def added_up(parties: tuple[str, ...], shift: dict[str, int]) -> dict[str, rows.
         return await honest(channel, mine)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rows.secure_sum, "total", lying)
+        patch.setattr(secure_sum, "total", lying)
         ends = run_parties(dict.fromkeys(parties, role))
     return {name: end.answer if end.error is None else end.error for name, end in ends.items()}
 

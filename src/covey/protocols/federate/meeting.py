@@ -133,12 +133,14 @@ async def enrol(channel: Channel, pair: Pair) -> CountingPair:
     exponents = secret.public.exponents(len(member), at.rng.stream("membership"))
     mine = secret.encrypt_with(member, exponents)
 
-    async def read() -> Ciphertexts:
-        return await ciphers.receive(at, peer, MembershipBits, key, len(mine))
+    found: list[Ciphertexts] = []
 
-    _, theirs = await gather(ciphers.send(at, peer, MembershipBits, mine), read())
-    await gather(_prove(at, peer, secret, member, exponents, mine), _check(at, peer, theirs))
-    return CountingPair(own, pair.me, peer, pair.reading, pair.their_bits, secret, theirs)
+    async def read() -> None:
+        found.append(await ciphers.receive(at, peer, MembershipBits, key, len(mine)))
+
+    await gather(ciphers.send(at, peer, MembershipBits, mine), read())
+    await gather(_prove(at, peer, secret, member, exponents, mine), _check(at, peer, found[0]))
+    return CountingPair(own, pair.me, peer, pair.reading, pair.their_bits, secret, found[0])
 
 
 async def _prove(

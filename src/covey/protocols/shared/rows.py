@@ -100,8 +100,8 @@ async def _add_up(channel: Channel, study: Study, table: Table, klass: Longs, si
     if (total < mine.astype(np.int64)).any():
         shown = " and ".join(f"column {name!r}" for name in domains)
         raise Aborted(
-            f"another party took records of ours away from {shown} and gave a class other values: fewer are opened than "
-            "we put in. Write nothing, and ask the others for `covey audit --replay`, which shows whose numbers "
+            f"another party took records of ours away from {shown} and gave a class other values: fewer are opened "
+            "than we put in. Write nothing, and ask the others for `covey audit --replay`, which shows whose numbers "
             "do not follow from its records",
             resumable=False,
         )
