@@ -18,6 +18,7 @@ from tests.harness.disk import Disk, failing
 from covey.cli import main
 from covey.crypto.rng import fresh_seed
 from covey.errors import Aborted, InputError, Left
+from covey.party.collection import collecting as collecting_module
 from covey.party.collection import questions, register, times
 from covey.party.collection.deadlines import expel_late
 from covey.party.collection.invitation import Invitation
@@ -299,11 +300,16 @@ def test_a_study_that_cannot_be_collected_is_refused_before_anyone_is_invited(
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [([], "say when to begin"), (["--quorum", "2"], "k = 3"), (["--closes", "yesterday"], "--closes")],
+    [([], "say when to begin"), (["--quorum", "5"], "2 k = 6"), (["--closes", "yesterday"], "--closes")],
 )
-def test_serve_says_what_is_missing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: Sequence[str], words: str
+def test_serve_says_what_is_missing_or_too_little(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    options: Sequence[str],
+    words: str,
 ) -> None:
+    monkeypatch.setattr(collecting_module, "QUORUM_CLASSES", 2)  # as it is outside of tests
     town = Town(tmp_path)
     arguments = ["collect", "serve", str(town.path), "--out", str(town.out), "--keys", str(tmp_path / "keys")]
     assert covey(*arguments, *options) == 2

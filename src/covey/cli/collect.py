@@ -83,7 +83,10 @@ def serve(
     keys: Keys = KEYS,
     listen: Listen = None,
     quorum: Annotated[
-        int | None, typer.Option("--quorum", metavar="N", help="The number of people who must be ready (default: k).")
+        int | None,
+        typer.Option(
+            "--quorum", metavar="N", help="The number of people who must be ready: at least 2k (default: 2k)."
+        ),
     ] = None,
     closes: Annotated[
         str | None,

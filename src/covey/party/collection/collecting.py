@@ -56,6 +56,8 @@ from covey.wire.standing.words import Over
 
 PHASE_SECONDS = 3600.0
 FAREWELL_SECONDS = 10.0
+QUORUM_CLASSES = 2
+"""It begins with so many times k respondents at least."""
 _FOREVER = 10 * 365 * 86400.0
 _FILES = 1 << 16
 AGREED = Leakage(roles={"collector": ("which respondents agree to hand in their rows",)}, about=TAKING_PART)
@@ -144,9 +146,13 @@ class Collection:
         keys = keyring.load(service.keys)
         Roster.of(study).require(keys, party)
         where = service.listen or address_of(study, party)
-        quorum = service.quorum or study.privacy.k
-        if quorum < study.privacy.k:
-            raise InputError(f"--quorum {quorum}: a release needs k = {study.privacy.k} respondents")
+        least = QUORUM_CLASSES * study.privacy.k
+        quorum = service.quorum or least
+        if quorum < least:
+            raise InputError(
+                f"--quorum {quorum}: at least {QUORUM_CLASSES} k = {least} respondents are needed, so that k - 1 who work "
+                "with the organiser do not single out everyone else"
+            )
         opened = Opened(study.study_hash, quorum, service.closes or 0, moment())
         register = Register.open(service.out, opened)
         try:

@@ -1,13 +1,17 @@
 """The gate: how many strangers may stand at the port, from where, and how often they may guess.
 
 Only callers that are not enrolled are held to these limits: those whose TLS handshake is under way, and those that show
-an invitation. So a flood of half-open connections costs its sender sockets, and us a slot each for some seconds.
+an invitation. Who an enrolled caller is shows when its handshake is done; so nobody is turned away at the port. Where it
+is full, the stranger who has stood longest among those of the fullest address makes room, and an enrolled key, which
+needs a moment, gets in. Wrong invitations cost their senders the answer, and nobody else anything: neither enrolled
+callers nor right invitations from the same address. Addresses of IPv6 count by their /64, which one household has.
 """
 
 from __future__ import annotations
 
+import ipaddress
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -18,37 +22,62 @@ GUESSES, GUESS_SECONDS = 10, 60.0
 _ADDRESSES = 10_000
 
 
+def neighbourhood(address: str) -> str:
+    """The address that a caller is counted by: all of an IPv4 address, and the first 64 bits of an IPv6 one."""
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(found, ipaddress.IPv4Address):
+        return str(found)
+    if found.ipv4_mapped is not None:
+        return str(found.ipv4_mapped)
+    return str(ipaddress.ip_network((found, 64), strict=False))
+
+
+@dataclass(eq=False)
+class Stranger:
+    """A caller that has not yet shown an enrolled key; `drop` hangs up on it."""
+
+    address: str
+    drop: Callable[[], object] = lambda: None
+
+
 @dataclass
 class Gate:
     """Counts callers; `clock` tells seconds."""
 
     clock: Callable[[], float] = time.monotonic
-    strangers: int = 0
     connections: int = 0
-    _by_address: Counter[str] = field(default_factory=Counter)
+    _strangers: dict[str, dict[Stranger, None]] = field(default_factory=dict)
+    """By address, the longest there first."""
     _guesses: dict[str, deque[float]] = field(default_factory=dict)
 
-    def admit(self, address: str) -> str | None:
-        """Takes a caller in, or says why not."""
-        if self.connections >= CONNECTIONS:
-            return "too many connections"
-        if self.strangers >= STRANGERS:
-            return "too many callers that have not said who they are"
-        if self._by_address[address] >= STRANGERS_PER_ADDRESS:
-            return "too many such callers from one address"
-        if self._blocked(address):
-            return "too many wrong invitations from one address"
-        self.strangers += 1
-        self.connections += 1
-        self._by_address[address] += 1
-        return None
+    @property
+    def strangers(self) -> int:
+        """The number of callers that have not yet shown an enrolled key."""
+        return sum(map(len, self._strangers.values()))
 
-    def known(self, address: str) -> None:
-        """The caller turned out to be enrolled."""
-        self.strangers -= 1
-        self._by_address[address] -= 1
-        if self._by_address[address] <= 0:
-            del self._by_address[address]
+    def admit(self, address: str) -> Stranger | None:
+        """Takes a caller in, and hangs up on another stranger if there is no room; None where all are enrolled."""
+        if self.connections >= CONNECTIONS:
+            return None
+        stranger = Stranger(neighbourhood(address))
+        here = self._strangers.get(stranger.address, {})
+        if len(here) >= STRANGERS_PER_ADDRESS:
+            self._hang_up(here)
+        elif self.strangers >= STRANGERS:
+            self._hang_up(max(self._strangers.values(), key=len))
+        self._strangers.setdefault(stranger.address, {})[stranger] = None
+        self.connections += 1
+        return stranger
+
+    def known(self, stranger: Stranger) -> None:
+        """The caller turned out to be enrolled, or has gone."""
+        here = self._strangers.get(stranger.address, {})
+        here.pop(stranger, None)
+        if not here:
+            self._strangers.pop(stranger.address, None)
 
     def gone(self) -> None:
         """A connection has ended."""
@@ -58,12 +87,18 @@ class Gate:
         """An invitation that was not accepted came from there."""
         if len(self._guesses) >= _ADDRESSES:
             self._guesses.pop(next(iter(self._guesses)))
-        guesses = self._guesses.setdefault(address, deque(maxlen=GUESSES))
+        guesses = self._guesses.setdefault(neighbourhood(address), deque(maxlen=GUESSES))
         guesses.append(self.clock())
 
-    def _blocked(self, address: str) -> bool:
-        guesses = self._guesses.get(address)
+    def guesses(self, address: str) -> bool:
+        """True if so many wrong invitations came from there lately that another is not answered."""
+        guesses = self._guesses.get(neighbourhood(address))
         return guesses is not None and len(guesses) == GUESSES and self.clock() - guesses[0] < GUESS_SECONDS
+
+    def _hang_up(self, among: dict[Stranger, None]) -> None:
+        longest = next(iter(among))
+        self.known(longest)
+        longest.drop()
 
 
 @dataclass

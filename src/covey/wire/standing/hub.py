@@ -223,6 +223,8 @@ class Hub:
         try:
             handle, new = self._admission.enrol(asked, nonce, closed=self._end is not None)
         except EnrolmentRefused as refusal:
+            if refusal.guess and self._gate.guesses(call.address):
+                raise Garbled("too many wrong invitations from one address") from None
             if refusal.guess:
                 self._gate.wrong_guess(call.address)
             self._log("enrolment", f"an enrolment from {call.address} was refused: {refusal}")

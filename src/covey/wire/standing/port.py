@@ -15,7 +15,7 @@ from covey.errors import CoveyError, InputError
 from covey.wire.contact import Address
 from covey.wire.depth import first_cause
 from covey.wire.standing.connection import PIECE, Connection, Garbled
-from covey.wire.standing.gate import Gate, Sparing
+from covey.wire.standing.gate import Gate, Sparing, Stranger
 from covey.wire.tls import open_port
 from covey.wire.trust import explain
 
@@ -34,13 +34,11 @@ class Call:
     certificate: bytes | None
     address: str
     gate: Gate
-    stranger: bool = True
+    stranger: Stranger
 
     def known(self) -> None:
         """Frees the stranger's place at the gate: the caller turned out to be known, or has gone."""
-        if self.stranger:
-            self.stranger = False
-            self.gate.known(self.address)
+        self.gate.known(self.stranger)
 
 
 class Port:
@@ -85,19 +83,23 @@ class Port:
                 await asyncio.sleep(0.2)
                 continue
             address = str(where[0])
-            refused = self._gate.admit(address)
-            if refused is not None:
+            stranger = self._gate.admit(address)
+            if stranger is None:
                 caller.close()
-                self._log("refused", f"a caller from {address} was refused: {refused}")
+                self._log("refused", f"a caller from {address} was refused: too many connections")
                 continue
-            task = group.create_task(self._take_call(caller, address, serve))
+            task = group.create_task(self._take_call(caller, address, stranger, serve))
+            stranger.drop = task.cancel
+            await asyncio.sleep(0)  # it begins before it can be hung up on, and tidies up after itself
             self._calls.add(task)
             task.add_done_callback(self._calls.discard)
 
-    async def _take_call(self, caller: socket.socket, address: str, serve: Callable[[Call], Awaitable[None]]) -> None:
+    async def _take_call(
+        self, caller: socket.socket, address: str, stranger: Stranger, serve: Callable[[Call], Awaitable[None]]
+    ) -> None:
         call: Call | None = None
         try:
-            call = await self._handshake(caller, address)
+            call = await self._handshake(caller, address, stranger)
             await serve(call)
         except ssl.SSLError as error:
             self._log("tls", f"a caller from {address} was refused: {explain(error)}")
@@ -113,15 +115,12 @@ class Port:
                 raise cause from None
             self._log("error", f"a connection ended by an error of ours ({type(cause).__name__}); please report it")
         finally:
-            if call is None:
-                self._gate.known(address)
-            else:
-                call.known()
+            self._gate.known(stranger)
             self._gate.gone()
             if call is not None:
                 await call.connection.close()
 
-    async def _handshake(self, caller: socket.socket, address: str) -> Call:
+    async def _handshake(self, caller: socket.socket, address: str, stranger: Stranger) -> Call:
         loop = asyncio.get_running_loop()
         caller.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         reader = asyncio.StreamReader(limit=READ_AHEAD)
@@ -135,7 +134,7 @@ class Port:
         writer = asyncio.StreamWriter(transport, protocol, reader, loop)
         writer.transport.set_write_buffer_limits(high=PIECE)
         presented = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
-        return Call(Connection(reader, writer, self._large), presented, address, self._gate)
+        return Call(Connection(reader, writer, self._large), presented, address, self._gate, stranger)
 
 
 def _context(certificate: Path, key: Path) -> ssl.SSLContext:
