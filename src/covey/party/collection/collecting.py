@@ -150,8 +150,8 @@ class Collection:
         quorum = service.quorum or least
         if quorum < least:
             raise InputError(
-                f"--quorum {quorum}: at least {QUORUM_CLASSES} k = {least} respondents are needed, so that k - 1 who work "
-                "with the organiser do not single out everyone else"
+                f"--quorum {quorum}: at least {QUORUM_CLASSES} k = {least} respondents are needed, so that k - 1 who "
+                "work with the organiser do not single out everyone else"
             )
         opened = Opened(study.study_hash, quorum, service.closes or 0, moment())
         register = Register.open(service.out, opened)

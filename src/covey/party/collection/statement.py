@@ -40,8 +40,8 @@ def statement(study: Study, collector: str, where: str) -> str:
     if study.privacy.l is None and study.sensitive:
         lines.append("If all in your group answer alike, everyone can tell what you answered.")
     lines.append(
-        f"The organiser invites the respondents, and you cannot check who they are. If the {k - 1} others of your group "
-        "were its friends, they would know your answers and the group you are in: they take their own rows away, and "
+        f"The organiser invites the respondents, and you cannot check who they are. If the {k - 1} others of your "
+        "group were its friends, they would know your answers and the group you are in: they take their own rows away, and "
         f"yours is left. It begins with {2 * k} respondents or more; that makes such a group harder to arrange, not "
         "impossible."
     )

@@ -1,8 +1,8 @@
 """The gate: how many strangers may stand at the port, from where, and how often they may guess.
 
 Only callers that are not enrolled are held to these limits: those whose TLS handshake is under way, and those that show
-an invitation. Who an enrolled caller is shows when its handshake is done; so nobody is turned away at the port. Where it
-is full, the stranger who has stood longest among those of the fullest address makes room, and an enrolled key, which
+an invitation. Who an enrolled caller is shows when its handshake is done; so nobody is turned away at the port. Where
+it is full, the stranger who has stood longest among those of the fullest address makes room, and an enrolled key, which
 needs a moment, gets in. Wrong invitations cost their senders the answer, and nobody else anything: neither enrolled
 callers nor right invitations from the same address. Addresses of IPv6 count by their /64, which one household has.
 """
