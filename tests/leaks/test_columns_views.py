@@ -103,6 +103,41 @@ def test_the_evaluator_cannot_say_whom_its_prices_are_about(monkeypatch: pytest.
     assert found.recall < 0.05
 
 
+def same_shape(widths: Longs, totals: Shares) -> set[tuple[int, int]]:
+    """Pairs of an evaluator's rows that are alike whatever their scale: sorted, from the least to the greatest."""
+    ends = np.cumsum(widths)
+    rows = [np.sort(totals[end - width : end].astype(np.float64)) for end, width in zip(ends, widths, strict=True)]
+    shapes = [(row - row[0]) / (row[-1] - row[0]) for row in rows]
+    close = [2 * (1 << 31) / 2**21 / (row[-1] - row[0]) for row in rows]  # noise is less than a unit, at either end
+    return {
+        (one, other)
+        for one in range(len(rows))
+        for other in range(one)
+        if len(rows[one]) == len(rows[other])
+        and np.abs(shapes[one] - shapes[other]).max() < max(0.002, min(close[one], close[other]))
+    }
+
+
+def test_the_evaluator_sees_that_two_unnamed_people_cost_the_same_and_the_ledger_says_so() -> None:
+    """Scaling and shuffling keep a row's shape: nineteen pairs with equal prices are found, and nobody's name."""
+    stream = stream_of(1, "shapes")
+    people, clusters, pairs = 60, 24, 19
+    prices = stream.words_below(3000, people * clusters).astype(np.uint32).reshape(people, clusters) + np.uint32(10)
+    prices[1 : 2 * pairs : 2] = prices[0 : 2 * pairs : 2]
+    starts = np.arange(0, people * clusters + 1, clusters)
+    named: list[list[int]] = []
+    for number in range(2):
+        disguise = argmin.Disguise.draw(seed_of(number), starts)
+        found = same_shape(disguise.widths, disguise.wear(prices.ravel(), noisy=True))
+        true = {tuple(sorted((int(disguise.order[one]), int(disguise.order[other])))) for one, other in found}
+        assert true == {(2 * pair, 2 * pair + 1) for pair in range(pairs)}
+        named.append(sorted(place for pair in found for place in pair))
+    assert named[0] != named[1], "where the rows stand says nothing of whom they are about"
+    judged = Parameters.of(study_of(evaluator=True))
+    said = " ".join(leakage.of_search(judged).sentences("evaluator", **leakage.numbers(judged)))
+    assert "which records without names cost every class the same" in said
+
+
 def test_the_pivot_beside_an_evaluator_has_nothing_but_the_choices(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of two people that go to one cluster at the same time it may guess that they are alike, as of any cluster's."""
     spy, trial = spied(True, monkeypatch)

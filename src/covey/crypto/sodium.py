@@ -1,4 +1,4 @@
-"""The door to libsodium, as rbcl brings it: whole arrays at a time, on every core.
+"""The door to libsodium, the system's or rbcl's: whole arrays at a time, on every core.
 
 A call through ctypes lets other threads run, so that threads share a long array evenly. Only this module
 sees addresses; what it is given has been checked for length and content by `covey.crypto.group`.
@@ -10,11 +10,11 @@ import contextlib
 import ctypes
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-import rbcl.rbcl
+from covey.errors import InputError
 
 ELEMENT = 32
 """Bytes of a scalar and of a point."""
@@ -25,13 +25,46 @@ HASH = 64
 _GRAIN = 256
 """Below this many elements a thread costs more than it saves."""
 
-_LIBRARY: ctypes.CDLL = rbcl.rbcl._sodium
+_SYSTEMS = ("libsodium.so.26", "libsodium.so.23")
+"""The system's library, newest first: both have ristretto255."""
 
-_UNPACKED = vars(sys.modules["rbcl._sodium"]).get("lib_path")
-if isinstance(_UNPACKED, str) and os.path.basename(_UNPACKED).startswith("tmp"):  # noqa: PTH119 - no pathlib here
-    # rbcl unpacks its library to a temporary file, loads it, and leaves it behind: megabytes for each process
-    with contextlib.suppress(OSError):
-        os.unlink(_UNPACKED)  # noqa: PTH108
+
+def load(names: Sequence[str] = _SYSTEMS) -> tuple[ctypes.CDLL, str]:
+    """The library, and where it comes from: the system's, which its distributor keeps up to date, or else rbcl's.
+
+    rbcl brings version 1.0.18 and unpacks it to a temporary file. Raises InputError where neither can be loaded.
+    """
+    for name in names:
+        try:
+            library = ctypes.CDLL(name)
+            if library.sodium_init() >= 0 and hasattr(library, "crypto_core_ristretto255_from_hash"):
+                return library, name
+        except (OSError, AttributeError):
+            continue
+    try:
+        import rbcl.rbcl
+
+        brought: ctypes.CDLL = rbcl.rbcl._sodium
+    except (OSError, ImportError):
+        raise InputError(
+            "libsodium cannot be loaded: the system has none, and rbcl cannot unpack its own to the temporary folder "
+            "(mounted noexec?); install libsodium (Debian: libsodium23), or set TMPDIR to another folder"
+        ) from None
+    unpacked = vars(sys.modules["rbcl._sodium"]).get("lib_path")
+    if isinstance(unpacked, str) and os.path.basename(unpacked).startswith("tmp"):  # noqa: PTH119 - no pathlib here
+        # rbcl loads what it unpacked and leaves it behind: megabytes for each process
+        with contextlib.suppress(OSError):
+            os.unlink(unpacked)  # noqa: PTH108
+    return brought, "rbcl"
+
+
+_LIBRARY, _SOURCE = load()
+
+
+def version() -> str:
+    """The library's version, and where it comes from."""
+    _LIBRARY.sodium_version_string.restype = ctypes.c_char_p
+    return f"{_LIBRARY.sodium_version_string().decode()} ({_SOURCE})"
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import ctypes
 import hashlib
 import os
 import pickle  # noqa: TID251 - to show that it is refused
@@ -205,3 +206,21 @@ def test_loading_the_group_leaves_no_file_behind(tmp_path: Path) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "0"
+
+
+def test_the_systems_library_and_the_one_that_rbcl_brings_compute_the_same() -> None:
+    brought, source = sodium.load(("libsodium.so.none",))
+    assert source == "rbcl"
+    scalar, ours, theirs = bytes([7] * 31 + [1]), bytearray(32), bytearray(32)
+    for library, out in ((sodium._LIBRARY, ours), (brought, theirs)):
+        made = (ctypes.c_char * 32).from_buffer(out)
+        assert library["crypto_scalarmult_ristretto255_base"](made, scalar) == 0
+    assert ours == theirs and any(ours)
+    assert sodium.version().startswith("1.")
+
+
+def test_a_machine_without_any_libsodium_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where the temporary folder is mounted noexec and the system has none."""
+    monkeypatch.setitem(sys.modules, "rbcl.rbcl", None)
+    with pytest.raises(InputError, match="install libsodium"):
+        sodium.load(("libsodium.so.none",))

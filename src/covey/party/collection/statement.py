@@ -41,9 +41,9 @@ def statement(study: Study, collector: str, where: str) -> str:
         lines.append("If all in your group answer alike, everyone can tell what you answered.")
     lines.append(
         f"The organiser invites the respondents, and you cannot check who they are. If the {k - 1} others of your "
-        "group were its friends, they would know your answers and the group you are in: they take their own rows away, and "
-        f"yours is left. It begins with {2 * k} respondents or more; that makes such a group harder to arrange, not "
-        "impossible."
+        "group were its friends, they would know your answers and the group you are in: they take their own rows away, "
+        f"and yours is left. It begins with {2 * k} respondents or more; that makes such a group harder to arrange, "
+        "not impossible."
     )
     lines.append(
         "All of this holds for a collector that keeps to the protocol and works with no respondent. Your record, your "

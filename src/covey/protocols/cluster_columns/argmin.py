@@ -10,7 +10,8 @@ Security  semi-honest. A holder sends its shares under pairwise masks modulo 2^3
           answers with a place in each row. Holders learn which candidate that is, and nothing about the others.
 Not       the pivot reads all prices: with two holders, the other's share of each (`covey bench columns` shows what
           that tells). The evaluator sees the numbers of rows and candidates, and in each row the order of unnamed
-          prices and about how far apart they are. An evaluator that colludes with one holder is a pivot.
+          prices and about how far apart they are: rows of one shape are people who cost every cluster the same. An
+          evaluator that colludes with one holder is a pivot.
 """
 
 from __future__ import annotations

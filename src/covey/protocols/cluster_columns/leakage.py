@@ -37,8 +37,9 @@ _CLASSES = (
 )
 _EVALUATOR = (
     "how many records and classes are compared at each step; in each comparison the order of costs without names, and "
-    "about how far apart they are; not which person or class a cost is about, as long as it does not put together what "
-    "it sees with a holder",
+    "about how far apart they are; so also which records without names cost every class the same, and how many people "
+    "are alike in everyone's columns together; not which person or class a cost is about, as long as it does not put "
+    "together what it sees with a holder",
 )
 
 FIGURES = Leakage(
