@@ -24,6 +24,7 @@ from gmpy2 import mpz
 
 from covey.crypto.paillier import SIZES, Ciphertexts, PublicKey, check_bits
 from covey.crypto.primes import safe_prime
+from covey.crypto.proof import hedged
 from covey.crypto.residues import Residues
 from covey.crypto.rng import Label, Stream, spell
 from covey.crypto.threshold_key import check_threshold
@@ -257,7 +258,8 @@ class ShamirTrustee:
         secret = key.factorial * self._share
         values = tuple(gmpy2.powmod_sec(value, 2 * secret, square) for value in ciphertexts.values)
         base, _ = key._combined(self.place, ciphertexts, values, context)
-        nonce = mpz(1 + stream.below((1 << key._response_bits - 1) - 1))
+        fresh = hedged(stream, self.reveal(), "shamir part", *context, self.place, ciphertexts.residues().data)
+        nonce = mpz(1 + fresh.below((1 << key._response_bits - 1) - 1))
         commitments = (gmpy2.powmod_sec(key.base, nonce, square), gmpy2.powmod_sec(base, nonce, square))
         challenge = key._challenge(self.place, ciphertexts, values, commitments, context)
         return ShamirPart(values, commitments, nonce + challenge * secret)

@@ -438,3 +438,11 @@ def test_a_dealers_modulus_is_made_of_safe_primes_and_of_a_size_that_protects() 
         assert gmpy2.is_prime(p) and gmpy2.is_prime((p - 1) // 2)
     with pytest.raises(InputError, match="bits"):
         Primes.draw(TINY, stream("small"), least_bits=2048)
+
+
+def test_one_seed_and_two_statements_give_two_nonces() -> None:
+    """A journal that is put back from a backup draws the same random bytes again; the share stays secret."""
+    trustee = shamir(2, 2)[0]
+    ciphertexts = trustee.key.public.encrypt([5], stream("nonces"))
+    parts = [trustee.unlock(ciphertexts, Rng(seed_of(3)).stream("nonce"), where) for where in ("here", "there")]
+    assert parts[0].commitments != parts[1].commitments
