@@ -127,7 +127,7 @@ def test_the_evaluator_sees_that_two_unnamed_people_cost_the_same_and_the_ledger
     starts = np.arange(0, people * clusters + 1, clusters)
     named: list[list[int]] = []
     for number in range(2):
-        disguise = argmin.Disguise.draw(seed_of(number), starts)
+        disguise = argmin.RowDisguise.draw(seed_of(number), starts)
         found = same_shape(disguise.widths, disguise.wear(prices.ravel(), noisy=True))
         true = {tuple(sorted((int(disguise.order[one]), int(disguise.order[other])))) for one, other in found}
         assert true == {(2 * pair, 2 * pair + 1) for pair in range(pairs)}
