@@ -249,6 +249,7 @@ def test_a_record_file_that_does_not_fit_is_refused_by_file_and_column(
 
 def test_the_statement_says_what_leaves_and_what_could_be_learned_at_worst(tmp_path: Path) -> None:
     told = statement(Town(tmp_path).study, "office", "127.0.0.1:1")
+    assert "If the 2 others of your group were its friends" in told and "6 respondents or more" in told
     for words in ("age, sex", "mood", "at least 3", "simulation of this study", "%", "keeps to the protocol"):
         assert words in told
 

@@ -39,12 +39,7 @@ def statement(study: Study, collector: str, where: str) -> str:
     ]
     if study.privacy.l is None and study.sensitive:
         lines.append("If all in your group answer alike, everyone can tell what you answered.")
-    lines.append(
-        f"The organiser invites the respondents, and you cannot check who they are. If the {k - 1} others of your "
-        "group were its friends, they would know your answers and the group you are in: they take their own rows away, "
-        f"and yours is left. It begins with {2 * k} respondents or more; that makes such a group harder to arrange, "
-        "not impossible."
-    )
+    lines.append(_friends(k))
     lines.append(
         "All of this holds for a collector that keeps to the protocol and works with no respondent. Your record, your "
         "key and your consent stay in a folder on this machine."
@@ -70,8 +65,19 @@ def _of_peeling(study: Study, collector: str, where: str) -> str:
     ]
     if study.privacy.l is None and study.sensitive:
         lines.append("If all in your group answer alike, everyone can tell what you answered.")
+    lines.append(_friends(k))
     lines.append("Your record, your key and your consent stay in a folder on this machine, with the receipt.")
     return "\n".join(lines)
+
+
+def _friends(k: int) -> str:
+    """The part on what respondents who work with the organiser could do."""
+    return (
+        f"The organiser invites the respondents, and you cannot check who they are. If the {k - 1} others of your "
+        "group were its friends, they would know your answers and the group you are in: they take their own rows away, "
+        f"and yours is left. It begins with {2 * k} respondents or more; that makes such a group harder to arrange, "
+        "not impossible."
+    )
 
 
 def worst(study: Study, parameters: Parameters) -> str:
