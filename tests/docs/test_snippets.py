@@ -20,7 +20,10 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
     page for page in (*ROOT.glob("[A-Z]*.md"), *(ROOT / "docs").rglob("*.md")) if page.name != "CHANGELOG.md"
 )
-THOROUGH = ("running.md", "tutorial.md", "python.md", "collecting.md", "report.md", "verify.md", "evaluate.md")
+THOROUGH = (
+    "README.md", "collecting.md", "data.md", "evaluate.md", "python.md", "report.md", "running.md", "tutorial.md",
+    "verify.md",
+)  # fmt: skip
 ONE_WORKER = "the pages' parties listen on the same ports"
 SECONDS = 240
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -33,7 +36,7 @@ def name_of(page: Path) -> str:
 def grouped() -> list[object]:
     """The pages; those that listen on ports are tried by one worker, one after the other.
 
-    `make test` tries README and what takes seconds, `.ci/run` the pages with runs of several processes, and
+    `make test` tries what takes seconds, `.ci/run` README and the pages with runs of several processes, and
     `make test-slow` those with whole runs of each protocol.
     """
     found: list[object] = []

@@ -22,10 +22,12 @@ def findings() -> Findings:
         return find("cluster").run(QUICK)
 
 
+@pytest.mark.thorough
 def test_without_adult_it_runs_on_the_sample_and_says_so(findings: Findings) -> None:
     assert any("the sample hospitals" in note for note in findings.notes)
 
 
+@pytest.mark.thorough
 def test_every_row_of_a_table_has_as_many_cells_as_its_head(findings: Findings) -> None:
     assert len(findings.tables) == 3
     for table in findings.tables:
@@ -33,16 +35,19 @@ def test_every_row_of_a_table_has_as_many_cells_as_its_head(findings: Findings) 
         assert {len(row) for row in table.rows} == {len(table.head)}
 
 
+@pytest.mark.thorough
 def test_curves_have_a_point_for_each_n_or_k(findings: Findings) -> None:
     assert {len(curve.points) for plot in findings.plots for curve in plot.curves} == {2}
 
 
+@pytest.mark.thorough
 def test_each_claim_of_the_paper_is_judged(findings: Findings) -> None:
     judged = {claim.where: claim.holds for claim in findings.claims}
     assert {"Figure 3, section 9.1", "Figure 6", "Figures 7 and 8", "section 8.2.1"} <= set(judged)
     assert judged["section 8.2.1"] == "no"  # the exact schedule shows exact records on any table
 
 
+@pytest.mark.thorough
 def test_the_guarded_schedule_shows_no_exact_record_and_the_exact_one_does(findings: Findings) -> None:
     shown: dict[str, int] = {}
     for row in findings.tables[2].rows:

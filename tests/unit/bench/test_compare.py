@@ -75,6 +75,7 @@ def test_every_row_is_dealt_once(town: Dataset) -> None:
     assert dealt == sorted(town.pooled.column("person").to_pylist())
 
 
+@pytest.mark.thorough
 def test_everyone_stands_in_the_table_at_every_k(findings: Findings) -> None:
     losses = findings.tables[0]
     together = {row[0] for row in losses.rows if row[1] == "nobody"}
@@ -88,6 +89,7 @@ def test_everyone_stands_in_the_table_at_every_k(findings: Findings) -> None:
     }
 
 
+@pytest.mark.thorough
 def test_no_risk_is_above_one_in_k(findings: Findings) -> None:
     every = findings.tables[-1]
     k, highest = every.head.index("k"), every.head.index("highest risk")

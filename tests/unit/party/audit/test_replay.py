@@ -270,6 +270,7 @@ def test_the_commands_say_yes_and_no_with_their_exit_codes(north: Site, covey: C
     assert covey("audit", north.out.parent / "nowhere").code == 2
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("way", ["--in-process", "--json"])
 def test_what_a_simulation_leaves_passes_its_audit(
     way: str, finished: dict[str, Site], tmp_path: Path, covey: Covey
