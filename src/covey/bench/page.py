@@ -20,10 +20,6 @@ _STYLE = """
 svg.plot{max-width:none;height:20rem}
 figure{margin:1rem 0;break-inside:avoid}figcaption{margin:.3rem 0}
 .entries{font-size:.9rem;line-height:1.7}.entry{white-space:nowrap;margin-right:1rem}
-.scroll{overflow-x:auto}
-table.cells{font-size:.88rem;font-variant-numeric:tabular-nums;margin:.4rem 0}
-table.cells th,table.cells td{padding:.12rem .9rem .12rem 0;text-align:left;vertical-align:top;overflow-wrap:normal}
-table.cells thead th{font-weight:400;font-size:.8rem;color:#444;border-bottom:1px solid #bbb;vertical-align:bottom}
 table.cells .number{text-align:right}
 .claim{border-left:4px solid #999;padding:.1rem 0 .1rem .8rem;margin:.6rem 0;break-inside:avoid}
 .claim.no{border-left:8px double #1a1a1a}.claim.yes{border-left-color:#1f4e79}

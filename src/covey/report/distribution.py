@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -24,6 +24,8 @@ from covey.sources import Data, connect
 from covey.table import Table, Values
 
 MOST_BINS = 12
+_FOLLOWED, _AT_ONCE = 2_000, 100
+"""People of a party who are looked for in a joint release, and how many of them at once."""
 _DIGITS = 6
 OTHERS = "all others"
 
@@ -71,18 +73,52 @@ def compare(records: Table, released: Released, release: Data) -> tuple[ColumnCo
     return tuple(found)
 
 
+def compare_own(records: Table, released: Released) -> tuple[tuple[ColumnComparison, ...], int]:
+    """The quasi columns of a party's own people before, and after in the joint release; and how many were followed.
+
+    Nobody knows which rows of a joint release are whose: a person is spread over the classes that fit, by their rows.
+    Whoever fits in none was withheld, and is left out on both sides. At most so many people as one can follow quickly.
+    """
+    mine = {cells.column.name: cells for cells in released.quasi}
+    shown = [(column, tree, mine[column.name]) for column, tree in zip(records.quasi, records.trees, strict=True)]
+    ends = []
+    for column, tree, cells in shown:
+        stretch = _stretches(column, tree, cells.labels) | {SUPPRESSED: (0, tree.codes - 1)}  # nobody is missing in it
+        ends.append(np.array([stretch[label] for label in cells.labels])[cells.codes[released.example]].T)
+    most = min(records.rows, _FOLLOWED)
+    chosen = np.sort(np.random.default_rng(0).choice(records.rows, most, replace=False))
+    parts, fits = np.zeros(released.classes), np.zeros(most, dtype=bool)
+    for start in range(0, most, _AT_ONCE):
+        codes = records.codes[:, chosen[start : start + _AT_ONCE]]
+        inside = np.ones((codes.shape[1], released.classes), dtype=bool)
+        for own, (first, last) in zip(codes, ends, strict=True):
+            inside &= (first <= own[:, None]) & (own[:, None] <= last)
+        rows = inside @ released.sizes
+        fits[start : start + _AT_ONCE] = rows > 0
+        parts += (inside[rows > 0] / rows[rows > 0, None]).sum(axis=0) * released.sizes
+    found = []
+    for place, (column, tree, cells) in enumerate(shown):
+        often = np.bincount(cells.codes[released.example], weights=parts, minlength=len(cells.labels))
+        bins = _quasi(
+            column, tree, records.codes[place][chosen[fits]], dict(zip(cells.labels, often.tolist(), strict=True))
+        )
+        found.append(ColumnComparison(column.name, str(column.role), bins))
+    return tuple(found), int(fits.sum())
+
+
 def _counted(cells: Cells, table: Tuples) -> dict[str, int]:
     """The number of rows with each label of a column."""
     often = np.bincount(cells.codes, weights=table.counts, minlength=len(cells.labels))
     return {label: int(rows) for label, rows in zip(cells.labels, often, strict=True)}
 
 
-def _quasi(column: Column, tree: Hierarchy, codes: Ints, released: dict[str, int]) -> tuple[Bin, ...]:
+def _quasi(column: Column, tree: Hierarchy, codes: Ints, released: Mapping[str, float]) -> tuple[Bin, ...]:
     before = np.bincount(codes, minlength=tree.codes).astype(np.float64)
     change = np.zeros(tree.codes + 1)
     strange = 0.0
+    stretches = _stretches(column, tree, released)
     for label, rows in released.items():
-        first, last = _stretch(column, tree, label)
+        first, last = stretches[label]
         if last < first:
             strange += rows
         else:
@@ -98,12 +134,17 @@ def _quasi(column: Column, tree: Hierarchy, codes: Ints, released: dict[str, int
     )
 
 
-def _stretch(column: Column, tree: Hierarchy, label: str) -> tuple[int, int]:
-    """The leaves that a released label stands for; none if it is a label of values that the records do not have."""
+def _stretches(column: Column, tree: Hierarchy, labels: Iterable[str]) -> dict[str, tuple[int, int]]:
+    """The leaves that each released label stands for; none for a label of values that the records do not have."""
+    is_interval = isinstance(column.hierarchy, Interval)
+    leaves = [number(leaf) or Decimal(0) for leaf in tree.labels[: tree.leaves]] if is_interval else []
+    return {label: _stretch(column, tree, leaves, label) for label in labels}
+
+
+def _stretch(column: Column, tree: Hierarchy, leaves: list[Decimal], label: str) -> tuple[int, int]:
     node = tree.node(label)
     if isinstance(column.hierarchy, Interval) and label not in (SUPPRESSED, MISSING):
         ends = column.hierarchy.ends(label)
-        leaves = [number(leaf) or Decimal(0) for leaf in tree.labels[: tree.leaves]]
         return (0, -1) if ends is None else (bisect_left(leaves, ends[0]), bisect_right(leaves, ends[1]) - 1)
     if node is None:
         return 0, -1

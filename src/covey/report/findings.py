@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from covey.arrays import Longs
+from covey.arrays import Floats, Longs
 from covey.cells import SUPPRESSED
 from covey.judge import Risks, Verdict, verify
+from covey.judge.diversity import histogram
 from covey.judge.released import Released, read_release, shares, with_range
 from covey.judge.risk import judge_risk
 from covey.judge.tuples import Cells
 from covey.sources import Data, connect
 from covey.study import Study
 from covey.table import Table
+
+_SAMPLE, _WORST = 12, 5
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,16 @@ class SizeRange:
 
 
 @dataclass(frozen=True)
+class ClassShown:
+    """A class of the release: its labels in the quasi columns, its rows, and how far its people share a value."""
+
+    labels: tuple[str, ...]
+    rows: int
+    shared: Mapping[str, float]
+    """By sensitive column: the part of the rows that have the most frequent value."""
+
+
+@dataclass(frozen=True)
 class ReleaseFindings:
     """The findings on a release."""
 
@@ -47,6 +61,35 @@ class ReleaseFindings:
     """The costliest first."""
     sizes: tuple[SizeRange, ...]
     """The smallest first."""
+    shared: Mapping[str, Floats]
+    """By sensitive column: for each class the part of its rows that have the most frequent value."""
+
+    def worst(self) -> tuple[ClassShown, ...]:
+        """The classes that tell most about their people: those that share a value most, and then the smallest."""
+        most = np.max([*self.shared.values(), np.zeros(self.released.classes)], axis=0)
+        return tuple(self._shown(place) for place in np.lexsort((self.released.sizes, -most))[:_WORST].tolist())
+
+    def _shown(self, place: int) -> ClassShown:
+        row, released = int(self.released.example[place]), self.released
+        labels = tuple(cells.labels[cells.codes[row]] for cells in released.quasi)
+        shared = {name: float(part[place]) for name, part in self.shared.items()}
+        return ClassShown(labels, int(released.sizes[place]), shared)
+
+    def sample(self) -> list[tuple[str, ...]]:
+        """A dozen rows from all over the release, in its quasi and sensitive columns."""
+        cells = (*self.released.quasi, *self.released.sensitive)
+        rows = sorted(
+            (tuple(own.labels[own.codes[row]] for own in cells), int(count))
+            for row, count in enumerate(self.released.table.counts)
+        )
+        ends = np.cumsum([count for _, count in rows])
+        places = np.linspace(0, ends[-1] - 1, min(_SAMPLE, int(ends[-1])))
+        return [rows[place][0] for place in np.searchsorted(ends, places, side="right").tolist()]
+
+    def unasked(self) -> tuple[str, ...]:
+        """The sensitive columns of which neither l nor t is asked."""
+        asked = {each.column for each in self.verdict.requirements if each.name.startswith(("l (", "t"))}
+        return tuple(name for name in self.shared if name not in asked)
 
 
 def examine(release: Data, study: Study, withheld: int, verdict: Verdict | None = None) -> ReleaseFindings:
@@ -57,7 +100,16 @@ def examine(release: Data, study: Study, withheld: int, verdict: Verdict | None 
     verdict = verdict or verify(release, study)
     released = read_release(connect(release), study, with_plain=False)
     costs = sorted((_cost(cells, released, withheld) for cells in released.quasi), key=lambda each: -each.loss)
-    return ReleaseFindings(verdict, released, tuple(costs), class_sizes(released.sizes, study.privacy.k))
+    shared = {cells.column.name: _shared(cells, released) for cells in released.sensitive}
+    return ReleaseFindings(verdict, released, tuple(costs), class_sizes(released.sizes, study.privacy.k), shared)
+
+
+def _shared(cells: Cells, released: Released) -> Floats:
+    """For each class the part of its rows that have its most frequent value."""
+    found = histogram(released.class_of, cells.codes, released.table.counts, released.sizes)
+    most = np.zeros(released.classes, dtype=np.int64)
+    np.maximum.at(most, found.klass, found.count)
+    return np.asarray(most / released.sizes, dtype=np.float64)
 
 
 def class_sizes(sizes: Longs, k: int) -> tuple[SizeRange, ...]:

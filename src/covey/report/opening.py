@@ -45,8 +45,27 @@ def answer(material: Material, findings: ReleaseFindings | None, unreadable: str
         "yes",
         "Yes",
         "An independent judge has recomputed everything from the release and found all that the study asks.",
-        ("Whether the study asks enough is for you to say: the judge only holds the release to it.",),
+        (
+            *_cautions(findings),
+            "Whether the study asks enough is for you to say: the judge only holds the release to it.",
+        ),
     )
+
+
+def _cautions(findings: ReleaseFindings) -> Iterator[str]:
+    """A caution for each sensitive column that the study protects by nothing but k."""
+    for name in findings.unasked():
+        part, sizes = findings.shared[name], findings.released.sizes
+        whole = part == 1
+        if whole.any():
+            classes = spelling.plural(int(whole.sum()), "class", "classes")
+            found = f"in {classes} with {spelling.plural(int(sizes[whole].sum()), 'row')} all people share one value"
+        else:
+            found = f"in one class {spelling.share(float(part.max()))} of the people share one value"
+        yield (
+            f"Caution: the study asks no l and no t of the sensitive column {name}, so that a class may tell the value "
+            f"of everyone in it: {found}."
+        )
 
 
 def _wrong(material: Material, findings: ReleaseFindings | None, unreadable: str | None) -> Iterator[str]:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from covey.errors import InputError
 from covey.judge import Verdict
-from covey.report import pictures
+from covey.report import pictures, spelling
 from covey.report.charts import PATTERNS, CurvePoint
 from covey.report.checking import checking
-from covey.report.distribution import compare
+from covey.report.distribution import compare, compare_own
 from covey.report.evaluated import evaluated
 from covey.report.findings import ReleaseFindings, examine, risk_before
 from covey.report.learned import learned
@@ -74,18 +74,36 @@ def _pictures(material: Material, summary: Summary, findings: ReleaseFindings) -
     k = summary.k or 1
     records = material.records
     points: tuple[CurvePoint, ...] = ()
+    sample: int | None = None
+    quasi = [cells.column.name for cells in findings.released.quasi]
+    heads = [*quasi, *(cells.column.name for cells in findings.released.sensitive)]
     before = None if records is None or not records.trees else risk_before(records)
     parts = [
+        pictures.rows(heads, findings.sample(), findings.released.rows),
         pictures.losses(findings.columns),
         pictures.classes(findings.sizes, k),
+        pictures.worst(quasi, findings.worst()),
         pictures.risks(findings.verdict.risk, before, k),
     ]
     if records is not None and material.release is not None:
-        mine, after = ("our own rows", "the joint release") if summary.parties else ("the original", "the release")
-        parts.append(pictures.changes(compare(records, findings.released, material.release), mine, after))
-        if not summary.parties:
-            points = loss_by_k(records, k, summary.algorithm or "")
-            parts.append(pictures.by_k(points, summary))
+        if summary.parties:
+            columns, followed = compare_own(records, findings.released)
+            note = (
+                f"{spelling.plural(followed, 'person', 'people')} of the {spelling.count(records.rows)} in our rows, "
+                "each as the classes of the release show the person that it fits in; columns that are published as "
+                "they are do not change."
+            )
+            parts.append(pictures.changes(columns, "our own people", "the same people in the release", note))
+        else:
+            left = (
+                f"{spelling.plural(summary.withheld, 'withheld row')} stand in the original only."
+                if summary.withheld
+                else ""
+            )
+            columns = compare(records, findings.released, material.release)
+            parts.append(pictures.changes(columns, "the original", "the release", left))
+            points, sample = loss_by_k(records, k, summary.algorithm or "")
+            parts.append(pictures.by_k(points, summary, sample))
     left_out = [prose(sentence) for sentence in _left_out(material, summary, bool(points))]
     return [*parts, join([tag("h2", "What this page leaves out"), listed(left_out)])] if left_out else parts
 
@@ -102,7 +120,7 @@ def _left_out(material: Material, summary: Summary, has_other_k: bool) -> Iterat
     elif material.records is None:
         yield "What another k would cost: it takes the original data to find out."
     elif not has_other_k:
-        yield "What another k would cost: it takes long to find out here; `covey anonymize` with another k says it."
+        yield "What another k would cost: no other k is feasible here."
 
 
 _WITHOUT = {

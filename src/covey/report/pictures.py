@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from covey.cells import NO_VALUE
 from covey.judge import Risks
 from covey.report import spelling
 from covey.report.charts import Bar, CurvePoint, bars, curve, folded, legend
 from covey.report.distribution import ColumnComparison
-from covey.report.findings import ColumnLoss, SizeRange
+from covey.report.findings import ClassShown, ColumnLoss, SizeRange
 from covey.report.markup import Markup, join, named, tag
 from covey.summary import Phase, Summary
 
@@ -49,12 +50,40 @@ def _in_classes(sizes: SizeRange) -> str:
     return f"{spelling.count(sizes.classes)}; {spelling.count(sizes.rows)}"
 
 
-def changes(columns: Sequence[ColumnComparison], whose: str, after: str) -> Markup:
-    """Each column before and after; the longest bar of a column fills its width."""
+def rows(heads: Sequence[str], sample: Sequence[Sequence[str]], of: int) -> Markup:
+    """Some rows of the release as a reader sees them; long ones can be moved aside."""
+    said = f"{len(sample)} of {spelling.plural(of, 'row')}, from all over the release, without plain columns."
+    return join([tag("h2", "Rows of the release"), tag("p", said, class_="note"), _cells(heads, sample)])
+
+
+def worst(heads: Sequence[str], classes: Sequence[ClassShown]) -> Markup:
+    """The classes that tell most about their people."""
+    sensitive = list(classes[0].shared) if classes else []
+    shown = [
+        (spelling.count(each.rows), *(spelling.share(each.shared[name]) for name in sensitive), *each.labels)
+        for each in classes
+    ]
+    share = "the part of the people who share the most frequent value of a sensitive column; then " if sensitive else ""
+    return join([
+        tag("h2", "The classes to look at first"),
+        tag("p", f"Those that tell most about their people, by {share}the number of rows.", class_="note"),
+        _cells(("rows", *(f"share one {name}" for name in sensitive), *heads), shown),
+    ])  # fmt: skip
+
+
+def _cells(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> Markup:
+    head = tag("tr", *(tag("th", named(name)) for name in heads))
+    body = (tag("tr", *(tag("td", named(cell or NO_VALUE)) for cell in line)) for line in lines)
+    return tag("div", tag("table", tag("thead", head), tag("tbody", *body), class_="cells"), class_="scroll")
+
+
+def changes(columns: Sequence[ColumnComparison], whose: str, after: str, note: str) -> Markup:
+    """Each column before and after, of the same people; the longest bar of a column fills its width."""
+    said = f"{note} A released label that stands for several values is spread evenly over them."
     return join([
         tag("h2", "Each column before and after"),
         legend(whose, after),
-        tag("p", "A released label that stands for several values is spread evenly over them.", class_="note"),
+        tag("p", said, class_="note"),
         tag("div", *map(_change, columns[:_SHOWN]), class_="cards"),
         tag(
             "details",
@@ -103,8 +132,8 @@ def _both(then: float | None, now: float) -> str:
     return spelling.share(now) if then is None else f"{spelling.share(then)} → {spelling.share(now)}"
 
 
-def by_k(points: Sequence[CurvePoint], summary: Summary) -> Markup:
-    """The loss at other k."""
+def by_k(points: Sequence[CurvePoint], summary: Summary, sample: int | None) -> Markup:
+    """The loss at other k; on a sample of so many rows, unless it is None."""
     lm = summary.loss.get("lm")
     if not points or lm is None or summary.k is None:
         return Markup("")
@@ -113,6 +142,11 @@ def by_k(points: Sequence[CurvePoint], summary: Summary) -> Markup:
         f"The curve is what {summary.algorithm} loses on the same table at other k with little effort; the dot is this "
         "release. It shows what a smaller or larger k would change."
     )
+    if sample is not None:
+        note += (
+            f" The curve is of a random sample of {spelling.plural(sample, 'row')}, because all of them would take "
+            "long: fewer rows lose more, so compare its points with each other, not with the dot."
+        )
     return join([
         tag("h2", "What another k would cost"),
         tag("p", note, class_="note"),

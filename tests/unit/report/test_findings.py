@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from covey.cells import NO_VALUE
-from covey.report.distribution import OTHERS, compare
+from covey.cells import NO_VALUE, number
+from covey.report import distribution, sweep
+from covey.report.distribution import OTHERS, compare, compare_own
 from covey.report.findings import class_sizes, examine, risk_before
 from covey.study import Study
 from covey.table import Table, build, read
@@ -118,3 +119,57 @@ def test_many_numbers_are_binned_by_size() -> None:
     found = {each.name: each for each in compare(records(nights), examine(release, STUDY, 0).released, release)}
     assert [each.label for each in found["nights"].bins][:2] == ["0 to 3", "4 to 7"]
     assert found["nights"].bins[0].before == pytest.approx(4 / 32)
+
+
+def test_a_party_compares_its_own_people_with_themselves_and_not_with_the_others() -> None:
+    """The joint release has as many people of others: they do not move our figures."""
+    others = {"age": ["[30, 39]"] * 8, "sex": ["M"] * 8, "weight": ["[80, 90]"] * 8}
+    release = pa.table({name: [*cells, *others.get(name, cells)] for name, cells in RELEASE.items()})
+    columns, followed = compare_own(records(), examine(release, STUDY, 0).released)
+    assert followed == 8
+    assert [each.name for each in columns] == ["age", "sex", "weight"]
+    ages = {each.label: (each.before, each.after) for each in columns[0].bins}
+    assert ages["[0, 9]"][0] == 2 / 8
+    assert sum(after for _, after in ages.values()) == pytest.approx(1)
+    assert ages["[30, 39]"][1] < 0.3  # a comparison with the whole release says two thirds
+
+
+def test_who_fits_in_no_class_was_withheld_and_is_left_out_on_both_sides() -> None:
+    release = pa.table({name: cells[:4] for name, cells in RELEASE.items()})
+    columns, followed = compare_own(records(), examine(release, STUDY, 4).released)
+    assert followed == 4
+    assert {each.label for each in columns[0].bins if each.before} == {"[0, 9]", "[10, 19]"}
+
+
+def test_an_interval_columns_values_are_read_once_and_not_once_for_every_label(monkeypatch: pytest.MonkeyPatch) -> None:
+    read_numbers: list[str] = []
+
+    def noted(text: str) -> Decimal | None:
+        read_numbers.append(text)
+        return number(text)
+
+    monkeypatch.setattr(distribution, "number", noted)
+    release = pa.table(RELEASE).select(["age", "sex", "weight", "illness", "nights"])
+    compare(records(), examine(release, STUDY, 0).released, release)
+    leaves = 4  # of weight
+    assert len([text for text in read_numbers if text in ROWS["weight"]]) <= leaves + 8
+
+
+def test_another_ks_cost_is_found_on_a_sample_where_the_table_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = records({name: cells * 100 for name, cells in ROWS.items()})
+    points, sample = sweep.loss_by_k(many, 2, "mondrian")
+    assert sample is None and len(points) > 2
+    monkeypatch.setattr(sweep, "_SECONDS", -1.0)
+    points, sample = sweep.loss_by_k(many, 2, "mondrian")
+    assert sample == 500 and len(points) > 2
+
+
+def test_the_worst_classes_are_those_that_share_a_value_and_then_the_smallest() -> None:
+    found = examine(pa.table(RELEASE), STUDY, 0)
+    assert found.unasked() == ("illness",)
+    worst = found.worst()
+    assert [each.shared["illness"] for each in worst] == [1.0] * 4
+    mixed = examine(pa.table({**RELEASE, "illness": ["flu", "cold"] * 3 + ["flu"] * 2}), STUDY, 0)
+    assert mixed.worst()[0].labels == ("*", "*", "*")
+    assert [each.shared["illness"] for each in mixed.worst()] == [1.0, 0.5, 0.5, 0.5]
+    assert len(found.sample()) == 8

@@ -95,8 +95,11 @@ def _runs(setting: Setting, data: Dataset, rows: int) -> Iterator[ModeRun]:
         setting.tell(f"a run in mode {mode}, n = {rows:,}, k = 10")
         done = data.split_rows(PEEL, 10, data.deal_rows(PARTIES, rows), {"mode": mode}).run(setting.seed)
         numbers = next(line for line in next(iter(done.release.ledger.values())) if "in numbers" in line)
-        impure = int(re.findall(r"of which (\d+) held several", numbers)[0])
-        yield ModeRun(mode, done, impure, int(re.findall(r"of which (\d+) were not published", numbers)[0]))
+        impure, unpublished = (
+            int(re.findall(rf"of which ([\d,]+) {said}", numbers)[0].replace(",", ""))
+            for said in ("held several", "are not in the release")
+        )
+        yield ModeRun(mode, done, impure, unpublished)
 
 
 def _loss_table(losses: Losses) -> ResultTable:
