@@ -103,12 +103,40 @@ def processors() -> Finding:
 
 def memory() -> Finding:
     """Checks the memory that this process may use: the machine's, or its container's if that is less."""
-    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    limit = Path("/sys/fs/cgroup/memory.max")
-    if limit.is_file() and (text := limit.read_text().strip()).isdigit():
-        total = min(total, int(text))
+    total = _limited(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     fit = total >= LEAST_MEMORY
     return Finding("memory", fit, spell(total), "" if fit else f"give it {spell(LEAST_MEMORY)} or more")
+
+
+def available_memory() -> int:
+    """Bytes of memory that this process could still take, without what other programs hold."""
+    found = re.search(r"^MemAvailable:\s+(\d+) kB", _text(Path("/proc/meminfo")), re.MULTILINE)
+    free = int(found[1]) * 1024 if found else os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    used = _text(Path("/sys/fs/cgroup/memory.current")).strip()
+    room = _limited(1 << 62) - (int(used) if used.isdigit() else 0)
+    return max(0, min(free, room))
+
+
+def _limited(total: int) -> int:
+    """No more than what the container may have."""
+    limit = _text(Path("/sys/fs/cgroup/memory.max")).strip()
+    return min(total, int(limit)) if limit.isdigit() else total
+
+
+def _text(path: Path) -> str:
+    """The text of a file of the system; empty where there is none."""
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
+
+
+def existing(out: Path) -> Path:
+    """The folder, or what it would be made in."""
+    place = out.absolute()
+    while not place.exists():
+        place = place.parent
+    return place
 
 
 def tls() -> Finding:
@@ -145,9 +173,7 @@ def time_zone() -> Finding:
 
 def folder(out: Path) -> Iterator[Finding]:
     """Checks that the folder of a run can be written, has room, and has this machine's time."""
-    place = out.absolute()
-    while not place.exists():
-        place = place.parent
+    place = existing(out)
     try:
         with tempfile.NamedTemporaryFile(dir=place, prefix=".covey-doctor-") as probe:
             before = time.time()

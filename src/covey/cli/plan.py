@@ -47,7 +47,7 @@ def plan(
         raise InputError(f"{more[0]!r}: write row counts behind --rows")
     agreed = Study.load(study)
     network = parse_latency(latency), parse_bandwidth(bandwidth)
-    given = _rows(agreed, [*(rows or []), *(more or [])])
+    given = read_rows(agreed, [*(rows or []), *(more or [])])
     made = make_plan(agreed, given, *network, own=_own(agreed, party, data))
     if as_json:
         print_json(made.describe(LIMIT))
@@ -67,7 +67,7 @@ def _own(study: Study, party: str | None, data: str | None) -> Table | None:
     return load_table(study, party, data)
 
 
-def _rows(study: Study, given: list[str]) -> dict[str, int]:
+def read_rows(study: Study, given: list[str]) -> dict[str, int]:
     """Reads each holder's rows: one number for all, one for each in the study's order, or PARTY=N."""
     holders = [party.name for party in study.holders]
     if study.partition == "respondents" and not holders:

@@ -37,12 +37,12 @@ async def call(
         raise AccessError(f"party {name!r} answers at the address of party {peer!r}: correct the study's addresses")
     async with asyncio.timeout(GREETING_SECONDS):
         try:
-            claimed = await _read(reader)
+            claimed = await read_name(reader)
         except (EOFError, ConnectionError):
             raise HungUp from None
         if claimed != peer:
             raise AccessError(f"party {peer!r} was refused: it calls itself by a name that is not its certificate's")
-        _write(writer, me)
+        introduce(writer, me)
         reply = await reader.readexactly(len(_WELCOME))
     if reply == _ALREADY:
         raise ConnectionRefusedError("an earlier connection of ours is still open there")
@@ -56,8 +56,8 @@ async def answer(
     """The answering side: the caller's name. Raises `AccessError` for a stranger."""
     name = identify(_tls(writer), contacts)
     async with asyncio.timeout(GREETING_SECONDS):
-        _write(writer, me)
-        claimed = await _read(reader)
+        introduce(writer, me)
+        claimed = await read_name(reader)
     if claimed != name:
         raise AccessError(f"party {name!r} was refused: it calls itself by a name that is not its certificate's")
     return name
@@ -73,12 +73,14 @@ def turn_away(writer: asyncio.StreamWriter) -> None:
     writer.write(_ALREADY)
 
 
-def _write(writer: asyncio.StreamWriter, name: str) -> None:
+def introduce(writer: asyncio.StreamWriter, name: str) -> None:
+    """Says who we are."""
     spelled = name.encode()
     writer.write(_HELLO + len(spelled).to_bytes(2, "big") + spelled)
 
 
-async def _read(reader: asyncio.StreamReader) -> str:
+async def read_name(reader: asyncio.StreamReader) -> str:
+    """The name that the other side gives. Raises `AccessError` for what is no greeting."""
     hello = await reader.readexactly(len(_HELLO) + 2)
     length = int.from_bytes(hello[-2:], "big")
     if not hello.startswith(_HELLO) or length > _NAME_BYTES:

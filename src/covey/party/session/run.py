@@ -26,6 +26,7 @@ from covey.party.session.journal import LIMIT, Journal
 from covey.party.session.playing import PATIENCE, Participant
 from covey.party.session.progress import Listener
 from covey.party.session.resume import ResumableRun, resumable
+from covey.party.session.room import room_for_journal, warn_of_memory
 from covey.protocols import of_study
 from covey.study import Study
 from covey.summary import Summary
@@ -75,7 +76,9 @@ def run_party(job: Job) -> Summary:
     keys = keyring.load(job.keys)
     roster.require(keys, job.party)
     table = load_table(study, job.party, job.data)
-    kept = Journal.resume(job.out / JOURNAL, keys.journal, source_of(job.data), job.journal)
+    limit = room_for_journal(job.out, job.journal, job.notice)
+    warn_of_memory(0 if table is None else table.rows * len(study.holders), job.notice)
+    kept = Journal.resume(job.out / JOURNAL, keys.journal, source_of(job.data), limit)
     with contextlib.closing(kept) as journal:
         participant = Participant.of(
             study,

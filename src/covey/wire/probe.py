@@ -1,0 +1,133 @@
+"""Probes: before the day of a run, a party looks whether its peers can be reached and are who the roster says.
+
+A probe is a call that ends before the caller gives its name: TLS, both certificates, the other's name. A party that
+waits in a run takes it for a line that broke, and goes on waiting. One that is examined at the same time answers
+probes at its port, and adds the time of its clock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from covey.errors import AccessError
+from covey.wire.contact import Address, Contact, by_fingerprint
+from covey.wire.greet import GREETING_SECONDS, introduce, read_name
+from covey.wire.tls import open_port
+from covey.wire.trust import contexts, explain, identify
+
+_CLOCK_SECONDS = 2.0
+_PAUSE = 1.0
+_COMPARE = "compare fingerprints by telephone: covey keys show"
+
+
+@dataclass(frozen=True)
+class Probed:
+    """The outcome of a probe: reached or not, in words, and the seconds that the peer's clock is ahead if it told."""
+
+    reached: bool
+    found: str
+    advice: str = ""
+    ahead: float | None = None
+
+
+class Prober:
+    """One party's means to probe its peers and to answer their probes."""
+
+    def __init__(self, me: str, contacts: Mapping[str, Contact], certificate: Path, key: Path) -> None:
+        self._me = me
+        self._peers = {name: contact for name, contact in contacts.items() if name != me}
+        self._known = by_fingerprint(self._peers.values())
+        self._dialing, self._answering = contexts(certificate, key, self._peers.values())
+
+    async def probe(self, peer: Contact, where: Address, wait: float) -> Probed:
+        """Calls a peer until it answers or the time is up; what is wrong for good ends the wait."""
+        deadline = time.monotonic() + wait
+        while True:
+            probed, final = await self._call(peer, where)
+            if probed.reached or final or time.monotonic() >= deadline:
+                return probed
+            await asyncio.sleep(_PAUSE)
+
+    async def _call(self, peer: Contact, where: Address) -> tuple[Probed, bool]:
+        try:
+            async with asyncio.timeout(GREETING_SECONDS):
+                reader, writer = await asyncio.open_connection(
+                    where.host, where.port, ssl=self._dialing, server_hostname=""
+                )
+        except ssl.SSLError as error:
+            return Probed(False, f"{where} answers, but {explain(error)}", _COMPARE), True
+        except TimeoutError:
+            return Probed(False, f"{where} does not answer", "ask for the port to be opened, on both sides"), False
+        except socket.gaierror:
+            return Probed(False, f"{where}: there is no such host", "correct the address in the study"), True
+        except ConnectionRefusedError:
+            advice = f"party {peer.name!r} is to run covey doctor --wait at the same time"
+            return Probed(False, f"{where} can be reached, but nobody listens there now", advice), False
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            return Probed(False, f"{where} cannot be reached ({reason})", "look at the network and the address"), False
+        try:
+            return await self._look(peer, reader, writer)
+        finally:
+            writer.close()
+
+    async def _look(
+        self, peer: Contact, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> tuple[Probed, bool]:
+        try:
+            name = identify(writer.get_extra_info("ssl_object"), self._known)
+            if name != peer.name:
+                return Probed(False, f"party {name!r} answers there", "correct the addresses in the study"), True
+            async with asyncio.timeout(GREETING_SECONDS):
+                await read_name(reader)
+        except AccessError as error:
+            return Probed(False, str(error), _COMPARE), True
+        except (OSError, EOFError, TimeoutError):
+            advice = "see that its study has our certificate, and that both clocks are right"
+            return Probed(False, "it answers with its certificate, but does not accept ours", advice), True
+        ahead = None
+        try:
+            async with asyncio.timeout(_CLOCK_SECONDS):
+                ahead = int.from_bytes(await reader.readexactly(8), "big") / 1000 - time.time()
+        except (OSError, EOFError, TimeoutError):
+            ahead = None  # a run does not tell its time before the handshake
+        return Probed(True, "it answers, with the certificate of the study, and accepts ours", ahead=ahead), False
+
+    async def answer(self, where: Address, came: Callable[[str], None]) -> None:
+        """Answers probes at this address until it is cancelled. Raises InputError if the port cannot be opened."""
+        with open_port(where) as server:
+            loop = asyncio.get_running_loop()
+            async with asyncio.TaskGroup() as group:
+                while True:
+                    connection, _ = await loop.sock_accept(server)
+                    group.create_task(self._take(connection, came))
+
+    async def _take(self, connection: socket.socket, came: Callable[[str], None]) -> None:
+        try:
+            loop = asyncio.get_running_loop()
+            reader = asyncio.StreamReader()
+            transport, protocol = await loop.connect_accepted_socket(
+                lambda: asyncio.StreamReaderProtocol(reader),
+                connection,
+                ssl=self._answering,
+                ssl_handshake_timeout=GREETING_SECONDS,
+            )
+            writer = asyncio.StreamWriter(transport, protocol, reader, loop)
+            try:
+                name = identify(writer.get_extra_info("ssl_object"), self._known)
+                introduce(writer, self._me)
+                writer.write(int(1000 * time.time()).to_bytes(8, "big"))
+                await writer.drain()
+                came(name)
+                async with asyncio.timeout(GREETING_SECONDS):
+                    await reader.read(1)
+            finally:
+                writer.close()
+        except (OSError, EOFError, TimeoutError, AccessError):
+            return
