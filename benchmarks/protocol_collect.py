@@ -99,6 +99,40 @@ def one(respondents: int, cells: int, k: int) -> Row:
     }
 
 
+def peeled(respondents: int, trustees: int, nodes: int, k: int) -> Row:
+    """One run by peeling, in this process, with so many named trustees: eight columns of Adult."""
+    named = "".join(f'[parties.trustee{place}]\nrole = "trustee"\n' for place in range(trustees))
+    columns = _adult.quasi_columns(_adult.QUASI, 'missing = "error"\n') + _adult.SALARY
+    head = _adult.head("collect", "respondents", k, f"nodes = {nodes}")
+    study = Study.parse(head + columns + COLLECTOR + named, _adult.FOLDER)
+    table = rows_of(study, respondents)
+    begun, computed = time.monotonic(), time.process_time()
+    release = simulate(study, table, seed=1)
+    seconds, computed = time.monotonic() - begun, time.process_time() - computed
+    per_party = release.summary["per_party"]
+    assert isinstance(per_party, dict)
+    return {
+        "respondents": respondents,
+        "trustees": trustees,
+        "nodes": nodes,
+        "k": k,
+        "seconds": round(seconds, 1),
+        "cpu_seconds": round(computed, 1),
+        "peak_megabytes": peak_megabytes(),
+        "sent_by_respondent": round(per_party["respondents"]["bytes"] / respondents),
+        "sent_by_trustee": round(per_party["trustee0"]["bytes"]),
+        "sent_by_collector": round(per_party["collector"]["bytes"]),
+        "rounds": release.summary["rounds"],
+        "lm": round(release.loss.lm or 0.0, 5),
+    }
+
+
+def measure_peeling(asked: list[str]) -> Iterator[Row]:
+    """Runs by peeling: respondents, trustees, nodes and k, as in `2000:3:128:10`."""
+    for text in asked or ["500:3:128:10", "2000:3:128:10", "2000:5:128:10"]:
+        yield apart(peeled, *map(int, text.split(":")))
+
+
 def central_loss(study: Study, table: pa.Table, k: int) -> float:
     """The loss of the centralized cut of the same records on the same grid, closed on leaves."""
     rows = load_rows(study, table)
@@ -138,10 +172,11 @@ PARTS = {
     "retrieval": measure("2000:432000:10"),
     "growth": measure("500:16384:10", "1000:16384:10", "5000:16384:10", "10000:16384:10"),
     "loss": measure_loss,
+    "peel": measure_peeling,
 }
 
 
 def run(arguments: list[str]) -> None:
     """Measures a part, or some points of it, or all; results/collect.json keeps the rows."""
     if _adult.is_here():
-        run_parts("collect", PARTS, ("respondents", "cells", "k"), arguments)
+        run_parts("collect", PARTS, ("respondents", "cells", "trustees", "nodes", "k"), arguments)

@@ -34,7 +34,7 @@ missing = "error"
 _NOTE = '[columns.note]\nrole = "plain"\n'
 
 
-def study_of(
+def study_text(
     respondents: int,
     *,
     k: int = 3,
@@ -42,13 +42,18 @@ def study_of(
     protocol: str = "nodes = 3",
     note: bool = False,
     trustees: Sequence[str] = TRUSTEES,
-) -> Study:
-    """A small study with respondents as parties; none of the trustees where none are named."""
+) -> str:
+    """A small study with respondents as parties; without trustees where they are to be drawn."""
     head = f'[study]\nname = "mood"\nprotocol = "collect"\npartition = "respondents"\n[privacy]\nk = {k}\n'
     parties = f'[parties.{HUB}]\nrole = "collector"\n'
     parties += "".join(f'[parties.{name}]\nrole = "trustee"\n' for name in trustees)
     parties += "".join(f"[parties.{name}]\n" for name in names_of(respondents))
-    return Study.parse(f"{head}{privacy}\n[protocol]\n{protocol}\n{_COLUMNS}{_NOTE if note else ''}{parties}")
+    return f"{head}{privacy}\n[protocol]\n{protocol}\n{_COLUMNS}{_NOTE if note else ''}{parties}"
+
+
+def study_of(respondents: int, **options: object) -> Study:
+    """The study of that text."""
+    return Study.parse(study_text(respondents, **options))  # type: ignore[arg-type]
 
 
 def trial_of(study: Study, people: Sequence[Person], notes: Sequence[str] | None = None) -> Trial:

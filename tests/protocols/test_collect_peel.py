@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
+from tests.harness.collect_cases import HUB, Person
 from tests.harness.harness import answers, run
-from tests.harness.peel_survey_cases import draw_people, study_of, trial_of
+from tests.harness.peel_survey_cases import draw_people, study_of, study_text, trial_of
+from tests.harness.trial import Trial
+
+from covey.crypto.rng import Rng
+from covey.errors import InputError
+from covey.protocols.collect_peel import letters
+from covey.protocols.collect_peel.parameters import Parameters
+from covey.sources.release import arrange, canonical_csv
+from covey.study import Study
 
 
 @pytest.mark.parametrize(
@@ -19,5 +31,69 @@ from tests.harness.peel_survey_cases import draw_people, study_of, trial_of
 def test_the_collector_gets_what_a_trusted_party_would_release(
     seed: int, people: int, options: dict[str, object]
 ) -> None:
-    trial = trial_of(study_of(people, **options), draw_people(seed, people))  # type: ignore[arg-type]
+    trial = trial_of(study_of(people, **options), draw_people(seed, people))
     assert answers(trial, run(trial)) == trial.ideal
+
+
+def lying(monkeypatch: pytest.MonkeyPatch, liar: str, how: Callable[[list[int]], list[int]], trustees: int = 3) -> None:
+    """One respondent writes something else to the first trustees than its record; to so many of them."""
+    honest = letters.write
+
+    def write(study_hash: str, handle: str, record: list[int], keys: dict[str, bytes], rng: Rng) -> letters.Answer:
+        true = honest(study_hash, handle, record, keys, rng)
+        if handle != liar:
+            return true
+        false = honest(study_hash, handle, how(list(record)), keys, rng.child("false"))
+        return letters.Answer([*false.letters[:trustees], *true.letters[trustees:]])
+
+    monkeypatch.setattr(letters, "write", write)
+
+
+def released(trial: Trial) -> list[str]:
+    """The rows of the release."""
+    content = answers(trial, run(trial))[HUB]
+    assert isinstance(content, bytes)
+    return content.decode().splitlines()[1:]
+
+
+def without(trial: Trial, name: str) -> list[str]:
+    """The rows that a trusted party would release without one respondent."""
+    tables = {own: table for own, table in trial.tables.items() if table is not None and own != name}
+    release = trial.protocol.ideal(trial.study, tables).release
+    assert release is not None
+    return canonical_csv(arrange(release)).decode().splitlines()[1:]
+
+
+def test_shares_that_lie_on_no_polynomial_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    trial = trial_of(study_of(10), draw_people(5, 10))
+    lying(monkeypatch, "r00", lambda record: [number + 1 for number in record], trustees=1)
+    assert released(trial) == without(trial, "r00")
+
+
+def test_an_answer_that_is_none_is_left_out_with_its_class_if_that_becomes_too_small(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    crowd: list[Person] = [(1, "F", "good")] * 4 + [(20, "M", "bad")] * 3
+    lying(monkeypatch, "r00", lambda record: [*record[:-1], 7])
+    assert released(trial_of(study_of(7), crowd)) == ["1,F,good"] * 3 + ["20,M,bad"] * 3
+    lying(monkeypatch, "r04", lambda record: [*record[:-1], 7])
+    assert released(trial_of(study_of(7), crowd)) == ["1,F,good"] * 3
+
+
+def test_numbers_that_only_add_up_like_a_tuples_do_not_keep_its_group_from_being_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    people: list[Person] = [(1, "F", "good")] * 4 + [(20, "M", "bad")] * 3
+    lying(monkeypatch, "r00", lambda record: [record[0] + 5, *record[1:2], record[2] - 5, *record[3:]])
+    assert released(trial_of(study_of(7), people)) == ["1,F,good"] * 4 + ["20,M,bad"] * 3
+
+
+def test_a_reference_takes_the_place_of_counting_and_a_wrong_one_is_refused_with_its_line(tmp_path: Path) -> None:
+    rows = "".join(f"age,{age},3\n" for age in range(32)) + "sex,F,50\nsex,M,46\n"
+    (tmp_path / "census.csv").write_text("column,value,count\n" + rows)
+    text = study_text(9, protocol='nodes = 3\nreference = "census.csv"')
+    trial = trial_of(Study.parse(text, tmp_path), draw_people(6, 9))
+    assert answers(trial, run(trial)) == trial.ideal
+    (tmp_path / "census.csv").write_text("column,value,count\n" + rows + "age,99,1\n")
+    with pytest.raises(InputError, match="census.csv, line 36: must be column,value,count"):
+        Parameters.of(Study.parse(text, tmp_path))

@@ -10,8 +10,11 @@ status       the state of a collection, for `covey collect status`
 questions    a record, asked for or read, held to the study's columns
 statement    what leaves the machine, and what the collector could learn at worst
 home         a respondent's folder
-playing      a respondent's role in one session
-responding   a respondent's machine: enrols, takes part, reconnects, goes on
+playing      a respondent's or a trustee's role in one session
+responding   a respondent's machine that stays: enrols, takes part, reconnects, goes on
+delivering   a respondent's machine that hands in a sealed answer and is done
+receipts     receipts for answers, and the board
+trustee      a trustee's machine
 
 The lines between them are `covey.wire.standing`.
 """
