@@ -95,5 +95,5 @@ def test_a_reference_takes_the_place_of_counting_and_a_wrong_one_is_refused_with
     trial = trial_of(Study.parse(text, tmp_path), draw_people(6, 9))
     assert answers(trial, run(trial)) == trial.ideal
     (tmp_path / "census.csv").write_text("column,value,count\n" + rows + "age,99,1\n")
-    with pytest.raises(InputError, match="census.csv, line 36: must be column,value,count"):
+    with pytest.raises(InputError, match=r"census\.csv, line 36: must be column,value,count"):
         Parameters.of(Study.parse(text, tmp_path))
