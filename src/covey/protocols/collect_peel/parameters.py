@@ -27,7 +27,7 @@ METHOD = Choice(
     '"peel": trustees peel the answers unseen, and nobody learns where anybody stands; "curve": the paper\'s method',
     ("peel", "curve"),
 )
-NODES = Whole("nodes", 128, "generalizations that are visited at most (default 128); more lose less", 1, 5000)
+NODES = Whole("nodes", 128, "generalizations that are visited at most (default 128); more lose less", 1, 400)
 REFERENCE = File(
     "reference",
     "",
