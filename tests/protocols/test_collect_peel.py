@@ -39,12 +39,14 @@ def lying(monkeypatch: pytest.MonkeyPatch, liar: str, how: Callable[[list[int]],
     """One respondent writes something else to the first trustees than its record; to so many of them."""
     honest = letters.write
 
-    def write(study_hash: str, handle: str, record: list[int], keys: dict[str, bytes], rng: Rng) -> letters.Answer:
+    def write(
+        study_hash: str, handle: str, record: list[int], keys: dict[str, bytes], rng: Rng
+    ) -> letters.RespondentLetters:
         true = honest(study_hash, handle, record, keys, rng)
         if handle != liar:
             return true
         false = honest(study_hash, handle, how(list(record)), keys, rng.child("false"))
-        return letters.Answer([*false.letters[:trustees], *true.letters[trustees:]])
+        return letters.RespondentLetters([*false.letters[:trustees], *true.letters[trustees:]])
 
     monkeypatch.setattr(letters, "write", write)
 
