@@ -26,9 +26,10 @@ def is_here() -> bool:
 
 
 def head(protocol: str, partition: str, k: int, options: str = "") -> str:
-    """The sections of a study file before its columns."""
+    """The sections of a study file before its columns; nothing is asked against insiders, where something could be."""
+    insider = "k_insider = 1\n" if partition == "horizontal" and protocol in ("peel", "cluster") else ""
     return (
-        f'[study]\nname = "adult"\nprotocol = "{protocol}"\npartition = "{partition}"\n[privacy]\nk = {k}\n'
+        f'[study]\nname = "adult"\nprotocol = "{protocol}"\npartition = "{partition}"\n[privacy]\nk = {k}\n{insider}'
         f"[protocol]\n{options}\n"
     )
 

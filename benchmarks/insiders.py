@@ -1,9 +1,8 @@
 """The price of `k_insider` on Adult: loss by LM of `peel` and `cluster`, off, as `none-or-many` and as `clip`.
 
-Rows are dealt to three equal parties, to three of 10:1:1, to two equal ones, and to two of 10:1. Releases are those of
-the trusted party (`ideal`), which every run's release equals. Beside each loss stands the insider k that is reached,
-and the classes that show some party exactly one record of others. `python -m benchmarks insiders` measures all points,
-`… insiders 5:10-1-1:withhold` one: k, the parties' parts, what becomes of the leftover.
+Rows are dealt to three equal parties, to three of 10:1:1, and to two equal ones. Releases are those of the trusted party
+(`ideal`), which every run's release equals. Beside each loss stands the insider k that is reached. `python -m benchmarks
+insiders` measures all points, `… insiders 5:10-1-1:withhold` one: k, the parties' parts, what becomes of the leftover.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from covey.table import Table
 
 POINTS = tuple(
     f"{k}:{parts}:{leftover}"
-    for parts in ("1-1-1", "10-1-1", "1-1", "10-1")
+    for parts in ("1-1-1", "10-1-1", "1-1")
     for leftover in ("withhold", "merge")
     for k in (5, 10, 50)
 )
@@ -36,7 +35,7 @@ ASKED = {
 
 def study_of(protocol: str, k: int, parties: int, insider: int, options: str) -> Study:
     """Adult among so many parties."""
-    head = _adult.head(protocol, "horizontal", k, options).replace("[protocol]", f"k_insider = {insider}\n[protocol]")
+    head = _adult.head(protocol, "horizontal", k, options).replace("k_insider = 1", f"k_insider = {insider}")
     return Study.parse(head + _adult.quasi_columns() + _adult.SALARY + _adult.parties(parties), _adult.FOLDER)
 
 

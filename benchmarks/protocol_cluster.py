@@ -63,6 +63,7 @@ class Run:
         quasi = [name for name in _adult.QUASI if not (diverse and name == "occupation")]
         asked = self.extra.replace("=", " = ") if self.extra and self.rows is None else ""
         head = _adult.head("cluster", "horizontal", self.k, f'schedule = "{self.schedule}"')
+        head = head.replace("k_insider = 1\n", "") if "k_insider" in asked else head
         head = head.replace("[protocol]", f"{asked}\n[protocol]")
         sensitive = self.occupation() if diverse else _adult.SALARY
         return _adult.save_study(head + _adult.quasi_columns(quasi) + sensitive + _adult.parties(self.parties), folder)
@@ -86,7 +87,7 @@ class Run:
         return {
             "schedule": self.schedule, "k": self.k, "parties": self.parties, "extra": self.extra, "latency": latency,
             "lm": done.lm, "alone": None if self.extra else ALONE.get((self.parties, self.k)),
-            "opened": done.ledger_line("in all: "),
+            "opened": done.ledger_line("all of this in numbers: "),
             "MB of memory": peak_megabytes(resource.RUSAGE_CHILDREN),
             "hops : rounds": PAPERS_CALLS * 2 * self.parties // int(str(done.summary["rounds"])),
             **done.figures("rows", "k_reached", "l_reached", "classes", "seconds", "rounds", "messages", "bytes"),

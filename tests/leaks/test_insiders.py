@@ -12,10 +12,13 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.harness.hospitals import SITES, Person, draw_people, stream_of, study_of
+from tests.harness.hospitals import SITES, Person, draw_people, stream_of, study_of, tables_of
 
 import covey
-from covey.arrays import Longs
+from covey.arrays import Bits, Ints, Longs
+from covey.protocols.cluster_rows import divide, guarded
+from covey.protocols.cluster_rows.party import SearchParty
+from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
 from covey.protocols.protocol import Figures, Preview, Seat
 from covey.protocols.shared import rows
 from covey.study import Study
@@ -116,3 +119,47 @@ def test_planted_copies_of_a_persons_tuple_do_not_isolate_the_person(
     kept = played(study_of(protocol, k=K), people, monkeypatch).of["east"]
     assert not kept.singled_out()
     assert kept.beside_own() >= 2
+
+
+def lone_records(problem: ClusterProblem, clusters: PublicClusters, own: Longs, codes: Ints) -> set[tuple[int, ...]]:
+    """The tuples of others that fit what a party is shown, where one fits and the closure alone does not tell it."""
+    found = set()
+    for number in range(len(clusters)):
+        mine = codes[:, own == number]
+        nodes = problem.local(clusters.boxes[number : number + 1])[0]
+        if clusters.sizes[number] - mine.shape[1] != 1 or not mine.shape[1]:
+            continue
+        fitting = []
+        for column, (tree, node) in enumerate(zip(problem.trees, nodes.tolist(), strict=True)):
+            everyone = [set(mine[column].tolist()) | {leaf} for leaf in range(tree.first[node], tree.last[node] + 1)]
+            ends = [(tree.up[0, min(each)], tree.up[0, max(each)]) for each in everyone]
+            closed = [int(tree.common_ancestor(np.array([low]), np.array([high]))[0]) == node for low, high in ends]
+            fitting.append([tree.first[node] + place for place in np.flatnonzero(closed)])
+        shown = all(tree.first[node] == tree.last[node] for tree, node in zip(problem.trees, nodes, strict=True))
+        if not shown and all(len(leaves) == 1 for leaves in fitting):
+            found.add(tuple(int(leaf) for (leaf,) in fitting))
+    return found
+
+
+def test_the_ledger_counts_the_records_that_follow_from_closures_of_k_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each closure is of k records or more; a party that has all but one of a group's reads some of the others'."""
+    study = study_of("cluster", k=2, privacy=OFF)
+    people = {name: own[: 40 if name == "east" else 12] for name, own in crowd().items()}
+    tables = tables_of(study, people)
+    problem = ClusterProblem.of(study, tables["east"].trees, None)
+    read: dict[str, set[tuple[int, ...]]] = {name: set() for name in SITES}
+    close = divide.close_jointly
+
+    async def watched(party: SearchParty, label: Longs, clusters: PublicClusters, which: Bits) -> PublicClusters:
+        closed = await close(party, label, clusters, which)
+        read[party.joint.me] |= lone_records(problem, closed, label, party.codes)
+        return closed
+
+    monkeypatch.setattr(divide, "close_jointly", watched)
+    monkeypatch.setattr(guarded, "close_jointly", watched)
+    release = covey.simulate(study, {name: frame_of(own) for name, own in people.items()}, seed=1)
+    others = {tuple(record) for name in SITES[1:] for record in tables[name].codes.T.tolist()}
+    assert len(read["east"]) > 1
+    assert read["east"] <= others
+    (said,) = [line for line in release.ledger["east"] if "can read some" in line]
+    assert f"at least {sum(map(len, read.values()))} times, all parties together" in said

@@ -156,7 +156,7 @@ def adult_hands(adult: Path, study: Study, rows: int | None) -> dict[str, pa.Tab
 def adult_tables(
     adult: Path, parties: int, k: int, rows: int | None, schedule: str = "guarded"
 ) -> tuple[Study, dict[str, Table]]:
-    text = (adult / "study.toml").read_text().replace("k = 10", f"k = {k}")
+    text = (adult / "study.toml").read_text().replace("k = 10", f"k = {k}\nk_insider = 1")
     text = text.replace('name = "adult"', 'name = "adult"\nprotocol = "cluster"\npartition = "horizontal"')
     text += 'values = ["<=50K", ">50K"]\n'
     text += f'[protocol]\nschedule = "{schedule}"\n' + "".join(f"[parties.p{number}]\n" for number in range(parties))

@@ -214,7 +214,7 @@ def _columns(table: Table) -> dict[str, list[str]]:
 
 def test_classes_that_do_not_keep_l_are_never_written(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parties that do not merge what falls short: it shows when the classes are opened, and everyone stops."""
-    study = study_of("cluster", k=4, privacy="l = 2")
+    study = study_of("cluster", k=4, privacy="l = 2\nk_insider = 1")
     trial = trial_of(study, draw_people(stream_of(4, "within l"), SITES, 30, 40))
 
     async def lazy(

@@ -112,7 +112,7 @@ def test_the_ledger_counts_what_was_opened_and_nothing_of_fewer_than_k() -> None
     table = {name: _frame(trial, name) for name in trial.names}
     ledger = simulate(study, table, seed=3).ledger["north"]
     (sentence,) = [line for line in ledger if "all of this in numbers" in line]
-    smallest = re.search(r"each of (\d+) records or more; no other party's exact record", sentence)
+    smallest = re.search(r"each of (\d+) records or more; none is of a single record", sentence)
     assert smallest is not None
     assert int(smallest[1]) >= study.privacy.k
     assert any("as long as no more than 1 of the 3 parties put together" in line for line in ledger)

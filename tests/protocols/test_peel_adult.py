@@ -23,7 +23,7 @@ MOST_IMPURE = {10: 1200, 50: 120}
 def text_in(folder: Path, k: int, parties: int, mode: str) -> str:
     text = (folder / "study.toml").read_text()
     text = text.replace('name = "adult"', 'name = "adult"\nprotocol = "peel"\npartition = "horizontal"')
-    text = text.replace("k = 10", f'k = {k}\n[protocol]\nmode = "{mode}"\n')
+    text = text.replace("k = 10", f'k = {k}\nk_insider = 1\n[protocol]\nmode = "{mode}"\n')
     text = text.replace('role = "sensitive"\n', 'role = "sensitive"\nvalues = ["<=50K", ">50K"]\n')
     return text + "".join(f"[parties.p{place}]\n" for place in range(parties))
 

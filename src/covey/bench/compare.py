@@ -217,7 +217,8 @@ def _findings(data: Dataset, entries: Sequence[ContenderResult], allowance: floa
         "not every contender can enforce more.",
         "Each alone: every site anonymizes its rows by itself with peel, and the releases are put together.",
         f"Rows split: {sizes}. Two-party protocols get halves dealt at random; columns split: half of the "
-        "quasi-identifiers each. Each protocol gets the options that are its defaults.",
+        "quasi-identifiers each. Each protocol gets the options that are its defaults, but k_insider = 1: the others "
+        "keep nothing of the kind.",
         "A withheld row counts as fully lost. Risks are the prosecutor's: one over the class's size, at worst and "
         "on average over the released rows.",
         f"A protocol ran for real for about {allowance:g} s, all parties in one process; where the remark says so, "

@@ -29,7 +29,7 @@ from covey.protocols import Protocol, of_study
 from covey.protocols.protocol import Result
 from covey.release import Release
 from covey.sources.source import connect
-from covey.study import Study
+from covey.study import Study, insiders, requirements
 from covey.table import Table
 
 KEY = "record"
@@ -129,11 +129,18 @@ class Dataset:
         self, k: int, parties: Document | None = None, *, protocol: str | None = None, partition: str = "horizontal",
         columns: Document | None = None, options: Document | None = None, files: Mapping[str, bytes] | None = None,
     ) -> Study:  # fmt: skip
-        """Makes a study of these columns; without a protocol it is the study of somebody who holds everything."""
+        """Makes a study of these columns; without a protocol it is the study of somebody who holds everything.
+
+        Nothing is asked against insiders: no other contender keeps anything of the kind.
+        """
         head: Document = {"name": self.name, "partition": partition}
+        privacy: Document = {"k": k}
         if protocol is not None:
             head["protocol"] = protocol
-        content: Document = {"study": head, "privacy": {"k": k}, "protocol": options or {}}
+            declared = requirements.of_protocol(protocol)
+            if any(insiders.KEY in each.privacy for each in declared if each.partition == partition):
+                privacy[insiders.KEY] = 1
+        content: Document = {"study": head, "privacy": privacy, "protocol": options or {}}
         content |= {"columns": columns or self.released(), "parties": parties or {}}
         return save_study(content, {**self.files, **(files or {})})
 

@@ -238,7 +238,9 @@ async def close_jointly(party: SearchParty, label: Longs, clusters: PublicCluste
     boxes = clusters.boxes.copy()
     found = await party.joint.ancestors(problem.trees, problem.local(own.boxes[marked]), bounds)
     boxes[marked] = problem.flat(found)
-    return PublicClusters(clusters.sizes, boxes)
+    closed = PublicClusters(clusters.sizes, boxes)
+    party.disclosed.infer(problem.forest, closed, own.counts, own.boxes)
+    return closed
 
 
 @jit

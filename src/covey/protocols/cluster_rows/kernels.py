@@ -125,6 +125,30 @@ def joined_box(trees: Forest, box: Ints, other: Ints) -> Ints:
 
 
 @jit
+def lone_records(trees: Forest, boxes: Ints, own: Ints) -> Ints:
+    """The codes of the one record of others in each group, -1 where they do not follow.
+
+    A group's box closes that record and a party's own ones, whose closure is `own`. In a column where the two closures
+    differ, the record lies below another child of the box's node than the own ones: sometimes one leaf is left.
+    """
+    found = np.full(boxes.shape, -1, np.int32)
+    for group in range(len(boxes)):
+        for column in range(boxes.shape[1]):
+            node, child = boxes[group, column], own[group, column]
+            low, high = trees.first[node], trees.last[node]
+            if child != node:
+                while trees.parent[child] != node:
+                    child = trees.parent[child]
+                if trees.first[child] == low:
+                    low = trees.last[child] + 1
+                elif trees.last[child] == high:
+                    high = trees.first[child] - 1
+            if low == high:
+                found[group, column] = low
+    return found
+
+
+@jit
 def growth(trees: Forest, sizes: Longs, boxes: Ints, price: Longs, one: int, other: int) -> int:
     """The growth of the total cost if two clusters are merged."""
     joint = 0

@@ -123,7 +123,9 @@ MERGED = Leakage(everyone=("in which classes some party sees fewer than {fewest}
 OPENED = Leakage(
     everyone=(
         "all of this in numbers: {tests} answers whether a count reaches k, {counts} counts, and the labels of "
-        "{closures} groups, each of {smallest} records or more; no other party's exact record",
+        "{closures} groups, each of {smallest} records or more; none is of a single record, but a party that takes its "
+        "own records away can read some: at least {inferred} times, all parties together, the exact quasi values of "
+        "the one record of others in a group followed from the group's labels",
     )
 )
 

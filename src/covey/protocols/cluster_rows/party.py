@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol as Interface
 from typing import TypeVar
 
 import numpy as np
 
+from covey.anonymizers.kernels import Forest
 from covey.arrays import Bits, Ints, Longs
 from covey.crypto.rng import Rng
 from covey.hierarchy import Hierarchy
 from covey.protocols.cluster_rows import ancestor
-from covey.protocols.cluster_rows.problem import ClusterProblem
+from covey.protocols.cluster_rows.kernels import lone_records
+from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
 from covey.protocols.cluster_rows.range_tests import RangeTests
 from covey.protocols.cluster_rows.state import State, hear, say
 from covey.protocols.protocol import RoleProgress
@@ -33,7 +35,7 @@ T = TypeVar("T")
 
 @dataclass
 class Disclosures:
-    """Counts what was opened so far. Every party counts the same, but for `exact` and `single`."""
+    """Counts what was opened so far. Every party counts the same, but for `exact`, `single` and `inferred`."""
 
     tests: int = 0
     counts: int = 0
@@ -42,6 +44,16 @@ class Disclosures:
     calls: int = 0  # of the paper's AND
     exact: int = 0  # closures of a single record of others that this party asked for
     single: int = 0  # clusters of a single record, not its own, that this party was shown with everyone
+    inferred: set[tuple[int, ...]] = field(default_factory=set)
+    """Exact values of others' records that followed from closures of groups with one of them, and were not in these."""
+
+    def infer(self, trees: Forest, clusters: PublicClusters, counts: Longs, own: Ints) -> None:
+        """Notes others' records that follow from groups in which this party has all but one, and the closure `own`."""
+        lone = np.flatnonzero(clusters.sizes - counts == 1)
+        boxes = clusters.boxes[lone]
+        wide = (trees.first[boxes] < trees.last[boxes]).any(axis=1)
+        found = lone_records(trees, boxes[wide], own[lone[wide]])
+        self.inferred |= {tuple(codes) for codes in found[(found >= 0).all(axis=1)].tolist()}
 
     def open_groups(self, sizes: Longs) -> None:
         """Counts closures or counts of groups of these sizes as opened."""

@@ -141,13 +141,14 @@ async def repair(
 
 
 async def count_disclosures(party: SearchParty, parameters: Parameters, ledger: LedgerWriter) -> None:
-    """Writes down how much was opened; the exact schedule adds up how often that was another's exact record."""
+    """Writes down how much was opened, and how often that showed, or gave away, another's exact record."""
     disclosed = party.disclosed
+    mine = np.array([len(disclosed.inferred)] if parameters.divides else [disclosed.exact, disclosed.single])
+    exactly, *others = (int(each) for each in await party.joint.at("openings").total(mine))
     if parameters.divides:
-        ledger.learns(leakage.OPENED, **vars(disclosed))
+        ledger.learns(leakage.OPENED, **vars(disclosed) | {"inferred": exactly})
         return
-    mine = np.array([disclosed.exact, disclosed.single])
-    exactly, single = (int(each) for each in await party.joint.at("openings").total(mine))
+    (single,) = others
     ledger.learns(leakage.OPENED_EXACTLY, exactly=exactly, single=single, closures=disclosed.closures)
 
 
