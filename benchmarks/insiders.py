@@ -1,8 +1,9 @@
 """The price of `k_insider` on Adult: loss by LM of `peel` and `cluster`, off, as `none-or-many` and as `clip`.
 
-Rows are dealt to three equal parties, to three of 10:1:1, and to two equal ones. Releases are those of the trusted party
-(`ideal`), which every run's release equals. Beside each loss stands the insider k that is reached. `python -m benchmarks
-insiders` measures all points, `… insiders 5:10-1-1:withhold` one: k, the parties' parts, what becomes of the leftover.
+Rows are dealt to three equal parties, to three of 10:1:1, and to two equal ones. Releases are those of the trusted
+party (`ideal`), which every run's release equals. Beside each loss stands the insider k that is reached.
+`python -m benchmarks insiders` measures all points, `… insiders 5:10-1-1:withhold` one: k, the parties' parts, what
+becomes of the leftover.
 """
 
 from __future__ import annotations
