@@ -203,26 +203,28 @@ def _version(case: Case) -> object:
 
 
 def _ledger(case: Case) -> list[str]:
-    """The ledger has what the messages have taught: who met, who approved, and what the protocol declares."""
+    """The ledger has what the messages have taught, in the words of this version; another one's words it knows not."""
     ledger = json_object(case.folder / LEDGER)
-    due = Ledger(case.study, case.protocol, case.party)
-    due.met()
-    if any(row.type == "approval.vote" for row in case.read.said):
-        due.learns(approval.LEAKAGE)
     sentences = {_without_numbers(sentence) for sentence in sentences_of(ledger, case.party)}
-    everything = set(due.own)
-    if _version(case) == __version__:  # another one may have declared other sentences
-        rows = {party.name: 1 for party in case.study.holders}
-        for fragment in case.protocol.foresee(case.study, rows).learns.get(case.party, ()):
-            everything.add(f"{case.party} learned {fragment}.")
     wrong = [
         f"{LEDGER}: lacks a sentence that follows from the messages: {sentence}"
-        for sentence in sorted(everything)
+        for sentence in sorted(_due(case) if _version(case) == __version__ else ())
         if _without_numbers(sentence) not in sentences
     ]
     if json_object(case.folder / SUMMARY).get("ledger") != ledger.get("learned"):
         wrong.append(f"{SUMMARY}: its ledger is not that of {LEDGER}")
     return wrong
+
+
+def _due(case: Case) -> set[str]:
+    """The sentences that follow from the messages: who met, who approved, and what the protocol declares."""
+    due = Ledger(case.study, case.protocol, case.party)
+    due.met()
+    if any(row.type == "approval.vote" for row in case.read.said):
+        due.learns(approval.LEAKAGE)
+    rows = {party.name: 1 for party in case.study.holders}
+    learned = case.protocol.foresee(case.study, rows).learns.get(case.party, ())
+    return {*due.own, *(f"{case.party} learned {fragment}." for fragment in learned)}
 
 
 def _certificate(case: Case) -> list[str]:
