@@ -1,7 +1,7 @@
-"""Each released column beside the original's: its values stand in a row, and a label covers a stretch of them.
+"""Axes: a column's values in a line, a place each, so that a released label covers neighbouring places.
 
-A released cell is read as uniform over the values below its label, as papers on generalization do: over the leaves of
-its hierarchy, or over the values that occur where a column is published in intervals.
+A released cell is read as uniform over the places of its label, as papers on generalization do: over the leaves of its
+hierarchy or, in a column that is published in intervals, over the values that occur in the original.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from covey.schema import Column, Role
 
 @dataclass(frozen=True)
 class Axis:
-    """One column of both tables; codes are per distinct row, `first` and `last` per released label."""
+    """One column of both tables. Codes are per distinct row, whose number of rows is kept elsewhere; `first` and `last`
+    are per released label."""
 
     column: Column
     released: Ints
@@ -42,7 +43,7 @@ class Axis:
         return self.column.kind != "text"
 
     def shares(self, chosen: Floats) -> Floats:
-        """For each released label the mean over its places of `chosen`; a label without places has none."""
+        """For each released label the mean over its places of `chosen`; a label without places gets 0."""
         total = np.concatenate([[0.0], np.cumsum(chosen)])
         size = np.maximum(self.last - self.first + 1, 0)
         found: Floats = (total[self.first + size] - total[self.first]) / np.maximum(size, 1)
@@ -57,7 +58,7 @@ class Axis:
         return None if np.isnan(found).all() else found
 
     def midpoints(self) -> tuple[Floats, Floats] | None:
-        """Numbers per released label (the middle of its places) and per place; missing ones are NaN."""
+        """Numbers per released label (the mean of its places) and per place; missing ones are NaN."""
         numbers = self.numbers()
         if numbers is None:
             return None
@@ -65,14 +66,14 @@ class Axis:
         with np.errstate(invalid="ignore", divide="ignore"):
             return self.shares(np.nan_to_num(numbers)) / self.shares(known), numbers
 
-    def runs(self, most: int) -> Longs:
-        """Places gathered into runs of neighbours that about as many rows have, where there are more places.
+    def runs(self, most: int, counts: Longs) -> Longs:
+        """Runs of neighbouring places that about as many original rows have, at most `most` of them.
 
         Finer steps than the rows can fill would compare chance, not distributions.
         """
         if self.width <= most:
             return np.arange(self.width)
-        counted = np.bincount(self.original, minlength=self.width)
+        counted = np.bincount(self.original, weights=counts, minlength=self.width)
         below = np.cumsum(counted) - counted / 2
         run: Longs = np.minimum((below / max(counted.sum(), 1) * most).astype(np.int64), most - 1)
         return run

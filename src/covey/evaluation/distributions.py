@@ -20,7 +20,7 @@ def single_distances(axes: Sequence[Axis], released: Longs, original: Longs) -> 
     """Each column's distance, the worst first."""
     found = []
     for axis in axes:
-        run = axis.runs(_RUNS)
+        run = axis.runs(_RUNS, original)
         before: Floats = np.bincount(
             run[axis.original], weights=original.astype(float), minlength=int(run.max()) + 1
         ).astype(float)
@@ -31,7 +31,7 @@ def single_distances(axes: Sequence[Axis], released: Longs, original: Longs) -> 
 
 def pair_distances(axes: Sequence[Axis], released: Longs, original: Longs) -> tuple[Distance, ...]:
     """The distance of each pair of columns, the worst first."""
-    runs = [axis.runs(_RUNS_OF_PAIRS) for axis in axes]
+    runs = [axis.runs(_RUNS_OF_PAIRS, original) for axis in axes]
     spread = [axis.spread(run) for axis, run in zip(axes, runs, strict=True)]
     found = []
     for one, two in combinations(range(len(axes)), 2):

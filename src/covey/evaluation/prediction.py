@@ -42,7 +42,7 @@ def predict(axes: Sequence[Axis], target: str, released: Longs, original: Longs,
     held, before = _hold_back(original, draws)
     after = _without(axes, held, released)
     given = [axis for axis in axes if axis is not outcome]
-    table = _Table(given)
+    table = _Table(given, original)
     answers = outcome.first[outcome.released], outcome.original
     common = np.intersect1d(answers[0][after > 0], answers[1][before > 0])
     if not 2 <= len(common) <= _MOST_VALUES:
@@ -170,8 +170,8 @@ def _sample(counts: Longs, draws: np.random.Generator) -> Longs:
 class _Table:
     """The other columns of both tables as numbers: per column one block for labels and one for places."""
 
-    def __init__(self, axes: Sequence[Axis]) -> None:
-        self.blocks = [(axis, *_numbers(axis)) for axis in axes]
+    def __init__(self, axes: Sequence[Axis], counts: Longs) -> None:
+        self.blocks = [(axis, *_numbers(axis, counts)) for axis in axes]
 
     def released(self, rows: Longs) -> Floats:
         return np.concatenate([block[axis.released[rows]] for axis, block, _ in self.blocks], axis=1)
@@ -180,12 +180,12 @@ class _Table:
         return np.concatenate([block[axis.original[rows]] for axis, _, block in self.blocks], axis=1)
 
 
-def _numbers(axis: Axis) -> tuple[Floats, Floats]:
+def _numbers(axis: Axis, counts: Longs) -> tuple[Floats, Floats]:
     """Per label and per place: a column's numbers."""
     middle = axis.midpoints()
     if middle is not None:
         return middle[0][:, None], middle[1][:, None]
-    columns = [(np.arange(axis.width) == place).astype(float) for place in _frequent(axis)]
+    columns = [(np.arange(axis.width) == place).astype(float) for place in _frequent(axis, counts)]
     tree = axis.column.hierarchy
     if isinstance(tree, Hierarchy) and axis.width in (tree.leaves, tree.codes, tree.codes + 1):
         for node in range(tree.codes, tree.nodes - 1):
@@ -196,6 +196,6 @@ def _numbers(axis: Axis) -> tuple[Floats, Floats]:
     return np.stack([axis.shares(each) for each in chosen], axis=1), np.stack(chosen, axis=1)
 
 
-def _frequent(axis: Axis) -> list[int]:
-    counted = np.bincount(axis.original, minlength=axis.width)
+def _frequent(axis: Axis, counts: Longs) -> list[int]:
+    counted = np.bincount(axis.original, weights=counts, minlength=axis.width)
     return [int(place) for place in np.argsort(-counted, kind="stable")[:_MOST_VALUES]]

@@ -28,7 +28,7 @@ class Feature:
     original: Floats
 
 
-def features(axes: Sequence[Axis]) -> list[Feature]:
+def features(axes: Sequence[Axis], original: Longs) -> list[Feature]:
     """Every column as a number: numbers and dates as they are, text as having its most frequent value or not."""
     found = []
     for axis in axes:
@@ -36,7 +36,7 @@ def features(axes: Sequence[Axis]) -> list[Feature]:
         if middle is not None:
             found.append(Feature(axis.name, middle[0][axis.released], middle[1][axis.original]))
             continue
-        frequent = int(np.argmax(np.bincount(axis.original, minlength=axis.width)))
+        frequent = int(np.argmax(np.bincount(axis.original, weights=original, minlength=axis.width)))
         chosen = (np.arange(axis.width) == frequent).astype(float)
         name = f"{axis.name} is {axis.values[frequent] or 'missing'}"
         found.append(Feature(name, axis.shares(chosen)[axis.released], chosen[axis.original]))
@@ -48,7 +48,7 @@ def means(axes: Sequence[Axis], released: Longs, original: Longs) -> tuple[Estim
     numeric = {axis.name for axis in axes if axis.column.kind == "number"}
     return tuple(
         compare(each.name, _mean(each.original, original), _mean(each.released, released))
-        for each in features(axes)
+        for each in features(axes, original)
         if each.name in numeric
     )
 
@@ -58,7 +58,7 @@ def regression(axes: Sequence[Axis], outcome: str, released: Longs, original: Lo
 
     None where nothing is left to explain, or columns say each other.
     """
-    given = features(axes)
+    given = features(axes, original)
     target = [axis.name for axis in axes].index(outcome)
     others = [place for place in range(len(given)) if place != target and np.nanstd(given[place].original) > 0]
     if not others or not np.nanstd(given[target].original):

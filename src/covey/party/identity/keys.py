@@ -1,4 +1,4 @@
-"""A party's keys: made once, kept in a folder that nobody else can read, shown by a fingerprint.
+"""A party's keys: made once, kept in files that nobody else can read, shown by a fingerprint.
 
     PARTY.pem    the certificate, to be given to the other parties; the public half of the signing key stands in it
     tls.key      the private half of the certificate's own key (ed25519)
@@ -108,6 +108,9 @@ def save(keys: Keys, folder: Path) -> Path:
         raise InputError(f"{folder}: has {taken[0]} already; keys are never replaced: choose another folder")
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be made a folder ({error.strerror}); choose another one") from None
+    try:
         for name, content in private.items():
             create(folder / name, content, PRIVATE)
         create(public, keys.certificate.pem, 0o644)

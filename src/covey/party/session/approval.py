@@ -92,13 +92,13 @@ class ApprovalQuestion:
         asked, figures = self.study.privacy, self.proposal.figures
         unknown = "known once it is opened" if self.party in self.receivers else "not shown: the release goes to others"
         found = dict.fromkeys(("k", "l", "insider k", "rows", "loss (LM)"), unknown)
-        found["insider k"] = (
-            "not measured by this protocol"
-            if figures is None or figures.insider_k is None
-            else (
-                f"{figures.insider_k:,}: a party sees in a class no record of others, or {figures.insider_k:,} or more"
+        if figures is not None:
+            found["insider k"] = (
+                "not measured by this protocol"
+                if figures.insider_k is None
+                else f"{figures.insider_k:,}: a party that subtracts its own rows from a class sees none of the "
+                f"others' or {figures.insider_k:,} or more"
             )
-        )
         if asked.l is not None:
             found["l"] = f"{asked.l:g} or more in every class"
         elif self.study.sensitive:
@@ -108,7 +108,7 @@ class ApprovalQuestion:
             found["rows"] = f"{figures.rows:,} in {figures.classes:,} classes"
             found["rows"] += f"; {figures.withheld:,} more are withheld" if figures.withheld else "; none is withheld"
             if figures.l_reached is not None:
-                found["l"] = f"{figures.l_reached:g}"
+                found["l"] = f"{figures.l_reached:g}{_meaning(asked.diversity)}"
             if (lm := figures.loss.get("lm")) is not None:
                 found["loss (LM)"] = f"{lm:.3f} (0: nothing is lost, 1: everything)"
         for name, wanted in (("k", asked.k), ("l", asked.l), ("insider k", insiders.k_insider(self.study))):
@@ -123,6 +123,13 @@ class ApprovalQuestion:
 
 Decide = Callable[[ApprovalQuestion], Awaitable[bool]]
 """Shows a question and answers whether the party approves."""
+
+
+def _meaning(diversity: str) -> str:
+    """The meaning of l: what it says of a class, by the kind of diversity that the study asks for."""
+    if diversity == "frequency":
+        return ": no sensitive value has a larger part of a class than 1 over this"
+    return ": as many different sensitive values are in every class" if diversity == "distinct" else ""
 
 
 def _lines(pairs: Sequence[tuple[str, str]], width: int) -> list[str]:

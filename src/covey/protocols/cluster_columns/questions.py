@@ -20,7 +20,9 @@ Totals = Words32
 
 @dataclass(frozen=True)
 class ArgMin:
-    """Asks for the cheapest candidate of each row, all shares added up. Answer: its place, the first of ties."""
+    """Asks for the cheapest candidate of each row, all shares added up. Answer: its place.
+
+    A record stays where it is on equal terms; ties among other candidates are drawn where an evaluator answers."""
 
     starts: Longs
     shares: Shares

@@ -1,9 +1,9 @@
-"""Post: respondents write to each other through the collector, who carries sealed letters and sees only their sizes.
+"""Post: respondents write to each other through the collector, who sees who writes to whom, when and how much.
 
 Respondents reach nobody but the collector. Each has a key for letters, which the collector hands on; a letter is sealed
-to its reader and bound to session, step, writer and reader. A `PostLink` is a link like any other, so that a block of
-`covey.secure` runs over it unchanged. A collector that lies about keys could read letters: it is taken to be curious,
-not to cheat (docs/protocols/collect.md).
+to its reader and bound to session, writer, reader and its number. A `PostLink` is a link like any other, so that
+a block of `covey.secure` runs over it unchanged. A collector that lies about keys could read letters: it is taken to be
+curious, not to cheat (docs/protocols/collect.md).
 """
 
 from __future__ import annotations

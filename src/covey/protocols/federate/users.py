@@ -50,7 +50,7 @@ class PlacedColumn:
             if low is None or high is None:
                 raise InputError(f"column {column.name!r}: intervals need a public range")
             span = float(high - low) or 1.0
-            place = np.array([float((value or low) - low) / span for value in values])
+            place = np.array([float((low if value is None else value) - low) / span for value in values])
         else:
             place = np.arange(tree.codes) / max(tree.codes - 1, 1)
         return cls(column, tree, place)
