@@ -27,6 +27,11 @@ def plain_lines(text: str) -> str:
     return "\n".join(plain(line.expandtabs(4)) for line in text.split("\n"))
 
 
+def plural(number: int, one: str, many: str | None = None) -> str:
+    """`1 row`, `3,000 rows`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 def listed(names: Sequence[str]) -> str:
     """Names as a sentence has them: north, south and east."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

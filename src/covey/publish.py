@@ -6,11 +6,12 @@ The release is judged before anyone sees it, by a judge that knows nothing of th
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
@@ -45,6 +46,8 @@ class OwnerRun:
 
     records: Table
     verdict: Verdict
+    study_text: str | None = None
+    """The study file with another k, l or t, where one was asked for."""
 
     def save(self, release: Release, folder: Path) -> None:
         """Writes release.csv, summary.json, report.html, study.toml and the study's files: all of them, or none.
@@ -53,6 +56,8 @@ class OwnerRun:
         one without.
         """
         files = {"release.csv": release.content, **_study_files(release.study)}
+        if self.study_text is not None:
+            files["study.toml"] = self.study_text.encode()
         files["summary.json"] = as_json(release.summary)
         why = release.explanation
         if why is not None:
@@ -82,12 +87,17 @@ def anonymize(
     options: Mapping[str, Value] | None = None,
     progress: Progress = silent,
     cancel: Cancel = never,
+    k: int | None = None,
+    l: float | None = None,  # noqa: E741 - the field's name for it
+    t: float | None = None,
 ) -> Release:
     """The table that the study's k, l and t allow to be published, by a centralized algorithm.
 
-    `data` is a path, a URL or a frame. Raises InputError for data that does not fit, Unmet with what would be feasible.
+    `data` is a path, a URL or a frame; k, l and t stand for the study's, for a quick look. Raises InputError for
+    data that does not fit, Unmet with what would be feasible.
     """
     find(algorithm)
+    study, text = _asking(study, {"k": k, "l": l, "t": t})
     source = connect(data)
     columns = study.of_role(*_CARRIED)
     report("reading the data", 0.0, progress, cancel)
@@ -123,9 +133,28 @@ def anonymize(
         figures=_summary(study, built, found, reached, verdict, algorithm, seed, seconds, content),
         ledger={},
         arranged=arranged,
-        writer=OwnerRun(built.table, verdict),
+        writer=OwnerRun(built.table, verdict, text),
         explanation=why,
     )
+
+
+def _asking(study: Study, asked: Mapping[str, float | None]) -> tuple[Study, str | None]:
+    """The study with another k, l or t, and its file's text. Raises InputError for what no study may ask."""
+    changes = {name: value for name, value in asked.items() if value is not None}
+    if not changes:
+        return study, None
+    if study.path is None or not study.path.is_file():
+        return replace(study, privacy=replace(study.privacy, **changes)), None  # type: ignore[arg-type]
+    lines = study.path.read_text("utf-8-sig").splitlines()
+    heads = [place for place, line in enumerate(lines) if line.strip().startswith("[")] + [len(lines)]
+    first = next((place for place in heads[:-1] if lines[place].partition("#")[0].strip() == "[privacy]"), None)
+    if first is None:
+        raise InputError(f"{study.path}: has no line [privacy], so that k, l and t cannot be changed; edit the study")
+    last = min(place for place in heads if place > first)
+    kept = [line for line in lines[first + 1 : last] if line.partition("=")[0].strip() not in changes]
+    said = [f"{name} = {value:g}" for name, value in changes.items()]
+    text = "\n".join([*lines[: first + 1], *said, *kept, *lines[last:], ""])
+    return Study.parse(text, study.path.parent), text
 
 
 def _judged(arranged: pa.Table, study: Study) -> Verdict:
@@ -193,6 +222,17 @@ def _study_files(study: Study) -> dict[str, bytes]:
     if study.path is None or not study.path.is_file():
         return dict(study.files)
     return {"study.toml": study.path.read_bytes(), **study.files}
+
+
+def require_room(folder: Path, *, force: bool = False) -> None:
+    """Raises InputError where a release cannot be written into the folder, or would replace one without `force`."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: is a file; name a folder for the release")
+    if (folder / "summary.json").exists() and not force:
+        raise InputError(f"{folder}: holds a release already; choose another folder with --out, or replace it: --force")
+    above = next(each for each in (folder, *folder.absolute().parents) if each.is_dir())
+    if not os.access(above, os.W_OK):
+        raise InputError(f"{folder}: cannot be written; check the permissions of {above}")
 
 
 def _refuse_to_replace(folder: Path, files: Mapping[str, bytes]) -> None:

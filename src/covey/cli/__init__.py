@@ -79,8 +79,13 @@ def main(arguments: list[str] | None = None) -> None:
     except CoveyError as error:
         _say(str(error))
         sys.exit(error.exit_code)
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # `covey … | head`: the reader has seen enough
+            _hush()
+            sys.exit(0)
+        raise
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _hush()
         sys.exit(0)
     except Exception as error:
         frame = traceback.extract_tb(error.__traceback__)[-1]
@@ -90,6 +95,12 @@ def main(arguments: list[str] | None = None) -> None:
         else:
             _say("set COVEY_DEBUG=1 to see the details; they may quote cells of your data")
         sys.exit(_OURS)
+
+
+def _hush() -> None:
+    """What is still to be written to a closed pipe goes nowhere, so that nothing complains at the end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
 
 
 def _say(sentence: str) -> None:

@@ -11,6 +11,7 @@ from covey.cli import complete
 from covey.cli.options import Data, Encoding, Json, StudyFile, encoded
 from covey.cli.output import console, print_json, table
 from covey.errors import Aborted, InputError
+from covey.plain import plural
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -33,6 +34,10 @@ def anonymize(
             autocompletion=complete.algorithms,
         ),
     ] = "peel",
+    k: Annotated[int | None, typer.Option("--k", min=1, help="Another k than the study's, for a quick look.")] = None,
+    l: Annotated[float | None, typer.Option("--l", min=1, help="Another l than the study's.")] = None,  # noqa: E741
+    t: Annotated[float | None, typer.Option("--t", min=0, max=1, help="Another t than the study's.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier release in DIR.")] = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show what cost most, and what a weaker request would save.")
     ] = False,
@@ -57,17 +62,20 @@ def anonymize(
     """
     from covey.cli.waiting import ProgressDisplay
     from covey.publish import anonymize as publish
+    from covey.publish import require_room
     from covey.study import Study
 
     agreed = Study.load(study)
+    require_room(out, force=force)
     options = read_options(algorithm, option or [])
     try:
         with ProgressDisplay() as progress:
             release = publish(
                 encoded(data, encoding), agreed, algorithm, seed=seed, budget=budget, threads=threads, explain=explain,
-                options=options, progress=progress,
+                options=options, progress=progress, k=k, l=l, t=t,
             )  # fmt: skip
-        release.save(out)
+            progress("writing the release and its report", 0.95)
+            release.save(out)
     except KeyboardInterrupt:
         raise Aborted("cancelled; nothing was written", resumable=False) from None
     if as_json:
@@ -105,11 +113,14 @@ def _described(release: Release) -> dict[str, object]:
 
 def _render(release: Release, out: Path) -> None:
     shown, said = console(), release.summary
+    rows, classes, withheld, cells = (
+        int(str(said[name])) for name in ("rows", "classes", "withheld", "suppressed_cells")
+    )
     asked = release.study.privacy
     diverse = f", l = {said['l_reached']:.3g}" if said.get("l") is not None else ""
     shown.print(
-        f"{said['rows']:,} rows in {said['classes']:,} classes; the smallest has {said['k_reached']:,} (k = {asked.k})"
-        f"{diverse}; {said['withheld']:,} rows withheld, {said['suppressed_cells']:,} cells suppressed",
+        f"{plural(rows, 'row')} in {plural(classes, 'class', 'classes')}; the smallest has {said['k_reached']:,} "
+        f"(k = {asked.k}){diverse}; {plural(withheld, 'row')} withheld, {plural(cells, 'cell')} suppressed",
         soft_wrap=True,
     )
     loss = release.loss

@@ -10,6 +10,7 @@ import typer
 from covey.cli.options import Data, Encoding, Json, StudyFile, encoded
 from covey.cli.output import console, print_json, table, verdict
 from covey.errors import Unmet
+from covey.plain import plural
 
 if TYPE_CHECKING:
     from covey.check import Fitness
@@ -53,7 +54,7 @@ def _render(fitness: Fitness, k: int) -> None:
          verdict(not column.problem))
         for column in fitness.columns
     ]  # fmt: skip
-    shown.print(f"{fitness.source}: {fitness.rows:,} rows", markup=False)
+    shown.print(f"{fitness.source}: {plural(fitness.rows, 'row')}", markup=False)
     shown.print(table(("column", "role", *numbers, ""), rows, right=numbers))
     if fitness.problem:
         shown.print(f"\n{fitness.problem}", markup=False, style="red")
@@ -61,16 +62,17 @@ def _render(fitness: Fitness, k: int) -> None:
         if column.problem:
             shown.print(f"\n{column.name}: {column.problem}", markup=False, style="red")
             for value, found in list(column.unknown.items())[:_SHOWN]:
-                shown.print(f"  {value!r} in {found:,} rows", markup=False)
+                shown.print(f"  {value!r} in {plural(found, 'row')}", markup=False)
             if len(column.unknown) > _SHOWN:
                 shown.print(f"  and {len(column.unknown) - _SHOWN:,} more; --json lists them all")
     if fitness.dropped:
-        shown.print(f'\n{fitness.dropped:,} rows are dropped: a column with missing = "drop" has no value there')
+        dropped = plural(fitness.dropped, "row is", "rows are")
+        shown.print(f'\n{dropped} dropped: a column with missing = "drop" has no value there')
     if fitness.risk is not None:
-        risk = fitness.risk
+        risk, unique = fitness.risk, plural(fitness.risk.unique, "record is", "records are")
         shown.print(
-            f"\nbefore anonymization {risk.unique:,} records are unique in their quasi columns and {risk.below_k:,} "
-            f"share them with fewer than {k}; the most exposed one is singled out with probability {risk.highest:.2g}"
+            f"\nbefore anonymization {unique} unique in the quasi columns and {risk.below_k:,} "
+            f"share these with fewer than {k}; the most exposed one is singled out with probability {risk.highest:.2g}"
         )
     if fitness.separating:
         rows_ = [

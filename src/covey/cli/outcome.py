@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from covey.cli import output
+from covey.plain import plural
 from covey.sizes import spell
 from covey.summary import Summary
 
@@ -23,8 +24,7 @@ def render(summary: Summary, out: Path, *, as_json: bool = False, with_ledger: b
         typer.echo(_released(summary))
     else:
         typer.echo("The run is finished; the release went to others.")
-    rounds = "1 round" if summary.rounds == 1 else f"{summary.rounds or 0:,} rounds"
-    cost = f"{summary.seconds or 0:.1f} s, {rounds} and {spell(summary.bytes or 0)}"
+    cost = f"{summary.seconds or 0:.1f} s, {plural(summary.rounds or 0, 'round')} and {spell(summary.bytes or 0)}"
     typer.echo(f"It took {cost} among all parties.")
     if with_ledger:
         typer.echo("")
@@ -35,12 +35,13 @@ def render(summary: Summary, out: Path, *, as_json: bool = False, with_ledger: b
 
 
 def _released(summary: Summary) -> str:
+    classes = plural(summary.classes or 0, "class", "classes")
     left_out = f", {summary.withheld:,} withheld" if summary.withheld else ""
     diversity = f", l = {summary.l_reached:.3g}" if summary.l_reached is not None else ""
     insider = f", insider k = {summary.insider_k}" if summary.insider_k is not None else ""
     lm = summary.loss.get("lm")
     cost = f"; loss (lm) {lm:.4f}" if lm is not None else ""
     return (
-        f"Released: {summary.rows:,} rows in {summary.classes:,} classes{left_out}; the smallest has "
+        f"Released: {plural(summary.rows or 0, 'row')} in {classes}{left_out}; the smallest has "
         f"{summary.k_reached:,} (k = {summary.k}){insider}{diversity}{cost}."
     )

@@ -1,4 +1,4 @@
-"""A display for whoever waits: nothing for two seconds, then a bar on a terminal, or a line now and then elsewhere."""
+"""A display for whoever waits: nothing for two seconds, then a bar on a terminal, or a line for each step elsewhere."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ class ProgressDisplay:
     def __init__(self) -> None:
         self._began = time.monotonic()
         self._said = -_BETWEEN_LINES
+        self._step = ""
         self._bar: Progress | None = None
 
     def __enter__(self) -> ProgressDisplay:
@@ -36,8 +37,8 @@ class ProgressDisplay:
             return
         if sys.stderr.isatty():
             self._draw(step, done)
-        elif elapsed - self._said >= _BETWEEN_LINES:
-            self._said = elapsed
+        elif step != self._step or elapsed - self._said >= _BETWEEN_LINES:
+            self._said, self._step = elapsed, step
             print(f"covey: {step}, {done:.0%} done after {elapsed:.0f} s", file=sys.stderr, flush=True)
 
     def _draw(self, step: str, done: float) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from covey.plain import plural
+
+__all__ = ["count", "duration", "level", "loss", "plural", "share", "size"]
+
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
@@ -43,8 +47,3 @@ def duration(seconds: float) -> str:
         return f"{seconds:.1f} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
-
-
-def plural(number: int, one: str, many: str | None = None) -> str:
-    """`1 row`, `3,000 rows`."""
-    return f"{count(number)} {one if number == 1 else many or one + 's'}"

@@ -33,6 +33,49 @@ def test_a_release_is_written_with_all_that_verifying_it_needs(covey: Covey, cli
     assert verified.code == 0, verified.err
 
 
+def test_another_k_for_a_quick_look_leaves_a_folder_that_fits_together(
+    covey: Covey, clinic: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    call = (
+        "anonymize",
+        clinic / "study.toml",
+        "--data",
+        clinic / "clinic.csv",
+        "--out",
+        out,
+        "--algorithm",
+        "mondrian",
+    )
+    called = covey(*call, "--k", "11")
+    assert called.code == 0, called.err
+    assert json.loads((out / "summary.json").read_text())["k_reached"] >= 11
+    assert covey("verify", out / "release.csv", "--study", out / "study.toml").code == 0
+    assert "Do not publish this" not in (out / "report.html").read_text()
+    again = covey(*call)
+    assert (again.code, "holds a release already" in again.err) == (2, True)
+    assert covey(*call, "--force").code == 0
+    assert json.loads((out / "summary.json").read_text())["k"] == 5
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_the_data_are_read(
+    covey: Covey, clinic: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    called = covey("anonymize", clinic / "study.toml", "--data", tmp_path / "nothing.csv", "--out", tmp_path / "file")
+    assert called.code == 2
+    assert "is a file; name a folder" in called.err
+
+
+def test_a_reader_who_has_seen_enough_ends_a_command_quietly() -> None:
+    covey = "from covey.cli import main; main(['protocols', '--json'])"
+    ended = subprocess.run(
+        ["bash", "-c", '"$0" -c "$1" | true; echo ${PIPESTATUS[0]}', sys.executable, covey],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert (ended.stdout.strip(), ended.stderr) == ("0", "")
+
+
 def test_json_is_the_summary(covey: Covey, clinic: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     called = covey(
