@@ -184,7 +184,7 @@ async def _index(folder: Path) -> dict[str, object]:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     lines = [StandingLine(f"r{place}", journal, session, shelf) for place in range(CONNECTIONS)]
     for line in lines:
-        header = Header(1, session, "office", line.peer, "fetch", "collect.index", 0, 1)
+        header = Header(2, session, "office", line.peer, "fetch", "collect.index", 0, 1)
         await line.send(frames.place(0, frames.write(header, bytes(16), index).raw))
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     journal.close()

@@ -212,7 +212,7 @@ async def test_a_certificate_that_is_not_enrolled_gets_no_word(tmp_path: Path) -
 
 
 def forged(person: object, session: bytes, step: str, payload: bytes, *, sender: str, number: int = 0) -> bytes:
-    header = Header(1, session[:16], sender, "office", step, "collect.answers", number, 1)
+    header = Header(2, session[:16], sender, "office", step, "collect.answers", number, 1)
     return bytes(frames.write(header, bytes(16), payload).raw)
 
 

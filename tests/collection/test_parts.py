@@ -81,7 +81,7 @@ def journal_in(folder: Path) -> Journal:
 
 
 def letter(sender: str, recipient: str, content: bytes, *, number: int = 0, session: bytes = SESSION) -> bytes:
-    header = Header(1, session, sender, recipient, "step", "tag", number, 1)
+    header = Header(2, session, sender, recipient, "step", "tag", number, 1)
     return bytes(frames.write(header, bytes(16), content).raw)
 
 

@@ -19,6 +19,7 @@ from tests.harness.trial import Trial
 from covey.crypto.rng import derive
 from covey.errors import CoveyError
 from covey.party.identity import keys as keyring
+from covey.party.identity.keys import Keys
 from covey.party.identity.roster import Roster
 from covey.party.record.folder import RunFolder
 from covey.party.record.ledger import Ledger
@@ -32,6 +33,7 @@ from covey.party.session.playing import Participant, take_part
 from covey.party.session.progress import Progress
 from covey.party.session.resume import ResumableRun
 from covey.wire import Contact, Link, MemoryNetwork, connect
+from covey.wire import frame as frames
 
 PATIENCE = 600.0
 Meet = Callable[[str], AbstractAsyncContextManager[Link]]
@@ -135,12 +137,39 @@ def _watch(part: Participant, end: End, stack: contextlib.ExitStack) -> None:
     stack.callback(note_phase)
 
 
-def over_memory(network: MemoryNetwork, doom: Doom | None = None) -> Meet:
-    """Parties that meet on a network in memory; the victim's lines go down when it dies."""
+class SigningLink:
+    """A link on which every frame is signed anew in its sender's name: a network that lies plays a party that does."""
+
+    def __init__(self, link: Link, keys: Mapping[str, Keys]) -> None:
+        self.me, self.peers, self._link, self._keys = link.me, link.peers, link, keys
+
+    async def send(self, peer: str, frame: bytes) -> None:
+        await self._link.send(peer, frame)
+
+    async def receive(self, peer: str) -> bytes:
+        frame = await self._link.receive(peer)
+        if len(frame) <= frames.SEQUENCE_BYTES + frames.SIGNATURE_BYTES:
+            return frame
+        sequence, letter = frames.split(frame)
+        signed = self._keys[peer].sign(frames.statement(frames.digest(letter)))
+        return frames.place(sequence, signed + bytes(letter[frames.SIGNATURE_BYTES :]))
+
+    def heard(self, peer: str) -> float:
+        return self._link.heard(peer)
+
+    async def close(self) -> None:
+        await self._link.close()
+
+
+def over_memory(network: MemoryNetwork, doom: Doom | None = None, keys: Mapping[str, Keys] | None = None) -> Meet:
+    """Parties that meet on a network in memory; the victim's lines go down when it dies.
+
+    With keys, what the network says in a party's name is signed by that party.
+    """
 
     @asynccontextmanager
     async def meet(name: str) -> AsyncIterator[Link]:
-        link: Link = network.link(name)
+        link: Link = network.link(name) if keys is None else SigningLink(network.link(name), keys)
         if doom is not None and doom.victim == name:
             link = DoomedLink(link, doom, lambda: network.leave(name, "was cut off"))
         try:
@@ -162,7 +191,8 @@ def run(
 ) -> dict[str, End]:
     """One run over memory, on a clock that jumps."""
     lines = network or MemoryNetwork(trial.names)
-    return run_jumping(play(trial, over_memory(lines, doom), seed, folder, limit))
+    lying = None if network is None or type(network) is MemoryNetwork else trial.keys
+    return run_jumping(play(trial, over_memory(lines, doom, lying), seed, folder, limit))
 
 
 def over_tls(trial: Trial, folder: Path) -> Meet:

@@ -31,7 +31,7 @@ GOOD = encode(Question([1, 2, 3]))
 def forge(payload: bytes = GOOD, sequence: int = 0, **changes: object) -> bytes:
     """A frame as the peer should send it, with some of its header changed."""
     fields: dict[str, object] = {
-        "version": 1,
+        "version": frame.VERSION,
         "session": SESSION,
         "sender": "mallory",
         "recipient": "alice",
@@ -71,7 +71,7 @@ ATTACKS = {
     "a wrong type in the payload": [forge(b"\x82\xa4type\xabtest.answer\xa6values\x90")],
     "a field of the wrong type": [forge(b"\x82\xa4type\xadtest.question\xa6values\xa1x")],
     "another session": [forge(session=b"t" * 16)],
-    "another version": [forge(version=2)],
+    "another version": [forge(version=1)],
     "a claimed name": [forge(sender="bob")],
     "addressed to another": [forge(recipient="bob")],
     "addressed to itself": [forge(sender="alice", recipient="mallory")],

@@ -41,7 +41,7 @@ def journal_of(folder: Path, sent: int) -> Journal:
         source="", seed=b"seed" * 8, session=SESSION, commitments={}, nonces={}, confirmed={},
     ))  # fmt: skip
     for number in range(sent):
-        header = Header(1, SESSION[:16], "north", "south", "step", "a.tag", number, 1)
+        header = Header(2, SESSION[:16], "north", "south", "step", "a.tag", number, 1)
         asyncio.run(journal.sent(write(header, b"salt" * 4, b"payload")))
     return journal
 

@@ -12,7 +12,7 @@ Waiting ends: a peer that gives no sign of life for `silence` seconds, or that l
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Literal, TypeVar
@@ -49,6 +49,10 @@ class Session:
     silence: float = SILENCE
     patience: float = PATIENCE
     tally: Tally = field(default_factory=Tally)
+    sign: Callable[[bytes], bytes] | None = None
+    """Signs what this party says; None where it has nothing to sign with."""
+    verify: Callable[[str, bytes, bytes], bool] | None = None
+    """Tells of a peer, a signature and a content whether the peer signed it; None where peers do not sign."""
 
     def __post_init__(self) -> None:
         peers = self.link.peers
@@ -149,7 +153,9 @@ class Channel(LongLists):
         """
         self._known(sender)
         letter = await self._await(sender, kind, self._session.patience if patience is None else patience)
-        header = letter.header
+        header, verify = letter.header, self._session.verify
+        if verify is not None and not verify(sender, letter.signature, frame.statement(letter.digest)):
+            raise PeerError(party=sender, step=self._where, reason="it has not signed its message")
         if header.tag != tag_of(kind):
             reason = f"it sent {header.tag[:64]!r} where {tag_of(kind)!r} was due"
             raise PeerError(party=sender, step=self._where, reason=reason)
@@ -246,7 +252,7 @@ class Channel(LongLists):
         if len(payload) > PAYLOAD_BYTES:
             reason = f"a message of {len(payload)} bytes at {self._where}"
             raise InputError(f"{reason}; at most {PAYLOAD_BYTES} fit: send it as a stream of chunks")
-        letter = frame.write(header, session.rng.salt("message", to, step, number), payload)
+        letter = frame.write(header, session.rng.salt("message", to, step, number), payload, session.sign)
         try:
             async with asyncio.timeout(session.patience), session.outgoing[to]:
                 await session.recorder.sent(letter)

@@ -1,7 +1,9 @@
 """A frame is one message with its address, and reads the same for everyone who holds its bytes.
 
     sequence   8 bytes   position among the frames that this sender put on this line: the line's order
-    letter     the rest; what is hashed, journaled and, after a cut, sent again byte for byte:
+    letter     the rest; what is journaled and, after a cut, sent again byte for byte:
+      signed  64 bytes   the sender's signature on the hash of all that follows, so that it cannot deny having said it,
+                         also where the run ends early; zeros where a party has nothing to sign with
       length   2 bytes   of the header
       header             msgpack array, see `Header`; then zeros, so that most frames have the same overhead
       salt    16 bytes   from the sender's rng, so that nobody can guess a message from its hash
@@ -15,6 +17,7 @@ length add multiples of 64.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -23,11 +26,13 @@ from msgspec import Meta
 
 from covey.wire.message import PAYLOAD_BYTES, Bytes16, Name
 
-VERSION = 1
+VERSION = 2
 FRAME_BYTES = 256
 LENGTH_BYTES = 4
 SEQUENCE_BYTES = 8
 SALT_BYTES = 16
+SIGNATURE_BYTES = 64
+UNSIGNED = bytes(SIGNATURE_BYTES)
 STEP_LENGTH = 160
 _GRAIN = 64
 _PREAMBLE = LENGTH_BYTES + SEQUENCE_BYTES
@@ -69,14 +74,26 @@ class Letter:
         """Bytes on the wire, with the frame's overhead."""
         return self.raw.nbytes + _PREAMBLE
 
+    @property
+    def signature(self) -> bytes:
+        """The sender's signature on `statement(digest)`."""
+        return bytes(self.raw[:SIGNATURE_BYTES])
 
-def write(header: Header, salt: bytes, payload: bytes) -> Letter:
-    """Seals a message into a letter."""
+
+def write(header: Header, salt: bytes, payload: bytes, sign: Callable[[bytes], bytes] | None = None) -> Letter:
+    """Seals a message into a letter, and signs it."""
     head = _HEADER_ENCODER.encode(header)
     body = _body_at(len(head))
-    padding = bytes(body - SALT_BYTES - 2 - len(head))
-    raw = b"".join((len(head).to_bytes(2, "big"), head, padding, salt, payload))
-    return Letter(header, memoryview(raw), memoryview(raw)[body:], digest(raw))
+    padding = bytes(body - SIGNATURE_BYTES - SALT_BYTES - 2 - len(head))
+    said = b"".join((len(head).to_bytes(2, "big"), head, padding, salt, payload))
+    own = hashlib.sha256(said).digest()
+    raw = (UNSIGNED if sign is None else sign(statement(own))) + said
+    return Letter(header, memoryview(raw), memoryview(raw)[body:], own)
+
+
+def statement(hashed: bytes) -> bytes:
+    """The bytes that a sender signs for a letter of this hash; the header in it names session, sender and recipient."""
+    return b"covey message/1 " + hashed
 
 
 def read(raw: bytes | memoryview) -> Letter:
@@ -84,28 +101,29 @@ def read(raw: bytes | memoryview) -> Letter:
     view = memoryview(raw)
     if not FRAME_BYTES - _PREAMBLE <= view.nbytes <= MAX_FRAME:
         raise ValueError(f"a frame of {view.nbytes} bytes")
-    head = int.from_bytes(view[:2], "big")
+    start = SIGNATURE_BYTES + 2
+    head = int.from_bytes(view[SIGNATURE_BYTES:start], "big")
     body = _body_at(head)
     if view.nbytes < body:
         raise ValueError("a frame cut short in its header")
     try:
-        header = _HEADER_DECODER.decode(view[2 : 2 + head])
+        header = _HEADER_DECODER.decode(view[start : start + head])
     except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
         raise ValueError("a frame whose header is malformed") from None
-    if any(view[2 + head : body - SALT_BYTES]):
+    if any(view[start + head : body - SALT_BYTES]):
         raise ValueError("a frame whose header has something behind it")
     return Letter(header, view, view[body:], digest(view))
 
 
 def _body_at(head: int) -> int:
     """The place of the payload in a letter whose header takes that many bytes."""
-    filled = 2 + head + SALT_BYTES + _PREAMBLE
+    filled = SIGNATURE_BYTES + 2 + head + SALT_BYTES + _PREAMBLE
     return max(FRAME_BYTES, filled + -filled % _GRAIN) - _PREAMBLE
 
 
 def digest(raw: bytes | memoryview) -> bytes:
-    """SHA-256 of a letter's bytes, which stands for it in transcripts."""
-    return hashlib.sha256(raw).digest()
+    """SHA-256 of a letter's bytes without the signature, which stands for it in transcripts."""
+    return hashlib.sha256(memoryview(raw)[SIGNATURE_BYTES:]).digest()
 
 
 def place(sequence: int, letter: bytes | memoryview) -> bytes:

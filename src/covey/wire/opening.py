@@ -6,6 +6,8 @@ what it asks for is taken off the lines, so that the session's channel goes on w
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from covey.crypto.agreement import AgreementKey
 from covey.crypto.rng import Rng
 from covey.crypto.secret import Secret
@@ -48,14 +50,17 @@ async def open_channel(
     recorder: Recorder,
     silence: float = SILENCE,
     patience: float = PATIENCE,
+    sign: Callable[[bytes], bytes] | None = None,
+    verify: Callable[[str, bytes, bytes], bool] | None = None,
 ) -> Channel:
     """The channel of a session, on which roles run: keys are agreed on, depth and tally stand at zero.
 
     The exchange of keys is recorded like any other message, so that a resumed session has the same secrets.
     Over a `ResumedLink`, this and the role go on where they were interrupted.
+    With `sign` and `verify` every message is signed by its sender, and one that is not is refused.
     Raises `PeerError` for a public key that is of small order or a copy of ours.
     """
-    parts = Session(link, session, rng, recorder, silence=silence, patience=patience)
+    parts = Session(link, session, rng, recorder, silence=silence, patience=patience, sign=sign, verify=verify)
     own = AgreementKey(rng.stream("agreement"))
     shared: dict[str, Secret] = {}
     for peer, public in (await Channel(parts).at(_KEY_STEP).exchange(SessionPublicKey(own.public))).items():

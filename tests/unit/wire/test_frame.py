@@ -11,7 +11,7 @@ from covey.wire.frame import FRAME_BYTES, MAX_FRAME, Header
 
 
 def _header(step: str = "turn/3", sender: str = "north") -> Header:
-    return Header(1, b"s" * 16, sender, "south", step, "test.hello", 4, 2)
+    return Header(2, b"s" * 16, sender, "south", step, "test.hello", 4, 2)
 
 
 @given(st.text(max_size=40), st.text(min_size=1, max_size=16), st.binary(max_size=300))
@@ -22,7 +22,7 @@ def test_a_letter_comes_back_as_it_was(step: str, sender: str, payload: bytes) -
     assert letter.size == written.size
 
 
-@pytest.mark.parametrize(("step", "overhead"), [("", 256), ("x" * 120, 256), ("é" * 120, 320)])
+@pytest.mark.parametrize(("step", "overhead"), [("", 256), ("x" * 80, 256), ("é" * 120, 384)])
 def test_the_overhead_of_a_frame_is_known(step: str, overhead: int) -> None:
     letter = frame.write(_header(step), bytes(16), b"12345")
     assert letter.size == overhead + 5
@@ -33,6 +33,19 @@ def test_the_overhead_of_a_frame_is_known(step: str, overhead: int) -> None:
 def test_the_salt_alone_changes_the_hash() -> None:
     one, other = (frame.write(_header(), salt * 16, b"yes") for salt in (b"a", b"b"))
     assert one.digest != other.digest
+
+
+def test_a_signature_is_on_the_hash_and_changes_neither_it_nor_the_size() -> None:
+    signed: list[bytes] = []
+
+    def sign(content: bytes) -> bytes:
+        signed.append(content)
+        return b"S" * 64
+
+    one, other = frame.write(_header(), bytes(16), b"yes"), frame.write(_header(), bytes(16), b"yes", sign)
+    assert one.digest == other.digest == frame.digest(other.raw) and one.size == other.size
+    assert signed == [frame.statement(other.digest)]
+    assert frame.read(bytes(other.raw)).signature == b"S" * 64 and not any(one.signature)
 
 
 def test_the_place_on_the_line_does_not_change_the_letter() -> None:
@@ -52,9 +65,9 @@ GOOD = bytes(frame.write(_header(), b"x" * 16, b"payload").raw)
         pytest.param(b"", id="nothing"),
         pytest.param(GOOD[:100], id="cut short"),
         pytest.param(LONG[:-17], id="cut short in its salt"),
-        pytest.param(b"\xff\xff" + GOOD[2:], id="a header longer than the frame"),
-        pytest.param(b"\x00\x00" + GOOD[2:], id="no header"),
-        pytest.param(GOOD[:2] + b"\x91" * 200 + GOOD[202:], id="a nested header"),
+        pytest.param(GOOD[:64] + b"\xff\xff" + GOOD[66:], id="a header longer than the frame"),
+        pytest.param(GOOD[:64] + b"\x00\x00" + GOOD[66:], id="no header"),
+        pytest.param(GOOD[:66] + b"\x91" * 150 + GOOD[216:], id="a nested header"),
         pytest.param(GOOD[:220] + b"!" + GOOD[221:], id="something between header and salt"),
         pytest.param(bytes(MAX_FRAME + 1), id="too long"),
     ],

@@ -25,6 +25,7 @@ from covey.protocols import Protocol, of_study
 from covey.secure import approval
 from covey.study import Study
 from covey.version import __version__
+from covey.wire import frame
 
 _FINISHED = "finished"
 _SIGNED = frozenset({LEDGER, SUMMARY, CERTIFICATE, RELEASE})
@@ -130,6 +131,7 @@ def _chains(case: Case) -> list[str]:
         due = [value.hex() for value in chain(case.session, pair, transcript.ordered(pair))]
         if [row.chain for row in rows] != due:
             wrong.append(f"{where}: the chain of messages is broken")
+        wrong += [f"{where}: {sentence}" for sentence in _unsigned(case, pair[0], rows)]
         true = transcript.head(case.session, pair)
         if (head.messages, head.bytes, head.head) != (true.messages, true.size, true.digest.hex()):
             wrong.append(f"{where}: the head is not that of the messages")
@@ -142,6 +144,17 @@ def _chains(case: Case) -> list[str]:
         if sender is None or not sender.verifies(bytes.fromhex(head.signature), content):
             wrong.append(f"{where}: the sender has not signed these messages")
     return wrong
+
+
+def _unsigned(case: Case, sender: str, rows: list[transcript_file.Said]) -> list[str]:
+    """The messages of a run that ended early whose signature is not their sender's."""
+    own = case.certificates.get(sender)
+    return [
+        f"message {row.number} at {row.step or 'the start'} is not signed by its sender"
+        for row in rows
+        if row.signature is not None
+        and (own is None or not own.verifies(bytes.fromhex(row.signature), frame.statement(bytes.fromhex(row.sha256))))
+    ]
 
 
 def _is_respondent(case: Case, name: str) -> bool:

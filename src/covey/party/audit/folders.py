@@ -82,7 +82,25 @@ def _disagreements(cases: Sequence[Case]) -> list[tuple[Case, str]]:
             if case.finished and other.finished and theirs.ordered(pair) != case.read.transcript.ordered(pair):
                 sentence = f"{other.party!r} and {case.party!r} do not tell the same of what {pair[0]!r} sent"
                 found.append((case, f"{TRANSCRIPT}: {sentence}"))
-    return found + _ledgers_apart(cases)
+    return found + _denials(cases) + _ledgers_apart(cases)
+
+
+def _denials(cases: Sequence[Case]) -> list[tuple[Case, str]]:
+    """The messages that a party does not list although another holds its signature on them."""
+    found = []
+    by_party = {case.party: case for case in cases}
+    for case in cases:
+        for row in case.read.said:
+            sender = by_party.get(row.sender)
+            if row.signature is None or sender is None or sender.read.session.session != case.read.session.session:
+                continue
+            listed = {entry.digest.hex() for entry in sender.read.transcript.entries.get((row.sender, row.to), ())}
+            if row.sha256 not in listed:
+                where = (
+                    f"message {row.number} at {row.step or 'the start'}, which {case.party!r} holds with its signature"
+                )
+                found.append((sender, f"{TRANSCRIPT}: {row.sender!r} denies {where}"))
+    return found
 
 
 def _ledgers_apart(cases: Sequence[Case]) -> list[tuple[Case, str]]:

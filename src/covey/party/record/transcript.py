@@ -36,6 +36,8 @@ class Entry:
     depth: int
     size: int
     digest: bytes
+    signature: bytes = field(default=b"", compare=False)
+    """The sender's, on `covey.wire.frame.statement(digest)`; empty or zeros where it has none."""
 
     @property
     def order(self) -> tuple[int, tuple[tuple[bool, int, str], ...], int]:
@@ -91,6 +93,7 @@ class Transcript:
                 header.depth,
                 letter.size,
                 letter.digest,
+                letter.signature,
             )
         )
 

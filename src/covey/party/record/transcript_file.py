@@ -1,7 +1,8 @@
 """transcript.jsonl: one line per message, its pair's chain beside it, signed as a whole by the party whose it is.
 
     session     what the session follows from, and everyone's signature on it
-    message     from, to, step, type, number, depth, size, hash, and the chain up to here
+    message     from, to, step, type, number, depth, size, hash, and the chain up to here; where the run ended before
+                the closing, also the sender's signature on what we read
     head        a directed pair's chain, signed by the sender; unsigned where the run ended before the closing
     files       the hashes of what else the run left in the folder
     signature   this party's, on everything above
@@ -47,7 +48,7 @@ class SessionLine(_Row, frozen=True, tag="session"):
     confirmed: dict[str, Hex64]
 
 
-class Said(_Row, frozen=True, tag="message"):
+class Said(_Row, frozen=True, tag="message", omit_defaults=True):
     """One message."""
 
     sender: str = msgspec.field(name="from")
@@ -59,12 +60,13 @@ class Said(_Row, frozen=True, tag="message"):
     size: int
     sha256: Hex32
     chain: Hex32
+    signature: Hex64 | None = None
 
     @property
     def entry(self) -> Entry:
         """The message as a transcript has it."""
-        digest = bytes.fromhex(self.sha256)
-        return Entry(self.sender, self.to, self.step, self.type, self.number, self.depth, self.size, digest)
+        digest, signature = bytes.fromhex(self.sha256), bytes.fromhex(self.signature or "")
+        return Entry(self.sender, self.to, self.step, self.type, self.number, self.depth, self.size, digest, signature)
 
 
 class PairHead(_Row, frozen=True, tag="head"):
@@ -145,7 +147,7 @@ def spell(
     peers = sorted({*agreement.nonces, *(name for pair in record.transcript.entries for name in pair)} - {party})
     pairs = [pair for peer in peers for pair in ((party, peer), (peer, party))]
     for pair in pairs:
-        rows += _messages(record.transcript, agreement.session, pair)
+        rows += _messages(record.transcript, agreement.session, pair, signed=record.closed is None and pair[1] == party)
     for pair in pairs:
         rows.append(_head(study, record, agreement.session, pair, party, sign))
     rows.append(Files(outcome, {name: hashlib.sha256(content).hexdigest() for name, content in sorted(files.items())}))
@@ -186,7 +188,7 @@ def read(path: Path) -> ReadTranscript:
     return ReadTranscript(first, said, heads, files, last, content[: -len(lines[-2]) - 1])
 
 
-def _messages(transcript: Transcript, session: bytes, pair: Pair) -> list[Row]:
+def _messages(transcript: Transcript, session: bytes, pair: Pair, *, signed: bool) -> list[Row]:
     lines = transcript.ordered(pair)
     return [
         Said(
@@ -199,6 +201,7 @@ def _messages(transcript: Transcript, session: bytes, pair: Pair) -> list[Row]:
             size=line.size,
             sha256=line.digest.hex(),
             chain=value.hex(),
+            signature=line.signature.hex() if signed and any(line.signature) else None,
         )
         for line, value in zip(lines, chain(session, pair, lines), strict=True)
     ]

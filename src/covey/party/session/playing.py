@@ -145,12 +145,15 @@ async def play(participant: Participant, link: Link, agreement: Agreement) -> Fi
     """Plays the session that was agreed on."""
     participant.record.agreement = agreement
     participant.ledger.met()
+    certificates = participant.roster.certificates
     channel = await open_channel(
         link,
         agreement.rng,
         session=agreement.session,
         recorder=Several(participant.journal, participant.record.transcript),
         patience=participant.patience,
+        sign=participant.keys.sign,
+        verify=lambda peer, signature, content: certificates[peer].verifies(signature, content),
     )
     participant.progress.channel = channel
     decisions: list[bool] = []

@@ -39,7 +39,7 @@ def begun(session: bytes = b"s" * 32) -> Begun:
 
 
 def letter(payload: bytes, *, sender: str = "south", recipient: str = "north", number: int = 0) -> Letter:
-    header = Header(1, b"s" * 16, sender, recipient, "step", "a.tag", number, 1)
+    header = Header(2, b"s" * 16, sender, recipient, "step", "a.tag", number, 1)
     return write(header, b"salt" * 4, payload)
 
 
