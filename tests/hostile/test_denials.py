@@ -13,14 +13,15 @@ from tests.consortium import Site, found, jobs, run_together
 from covey.errors import CoveyError
 from covey.party.audit.folders import audit
 from covey.party.record.transcript import Transcript
-from covey.wire import channel as channels
+from covey.party.session.approval import ApprovalQuestion
+from covey.wire import frame
 from covey.wire.frame import Letter
 
 NAMES = ("north", "south")
 pytestmark = pytest.mark.xdist_group("denials")
 
 
-async def refuse(text: str) -> bool:
+async def refuse(question: ApprovalQuestion) -> bool:
     """North says no to the release, so that the run ends before its closing."""
     return False
 
@@ -55,25 +56,25 @@ def test_a_party_that_denies_what_it_sent_is_found_out(sites: dict[str, Site], m
     honest = Transcript.sent
 
     async def forgetful(self: Transcript, letter: Letter) -> None:
-        if letter.header.sender != "south" or not letter.header.step.startswith("approval"):
+        if letter.header.sender != "south" or letter.header.step != "keys":
             await honest(self, letter)
 
     monkeypatch.setattr(Transcript, "sent", forgetful)
     ended_early(sites)
     found_out = wrong(sites)
     assert not found_out["north"]
-    assert any("'south' denies message 0 at approval" in sentence for sentence in found_out["south"])
+    assert any("'south' denies message 0 at keys" in sentence for sentence in found_out["south"])
 
 
 def test_a_message_without_its_senders_signature_is_refused(
     sites: dict[str, Site], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    honest = channels.frame.write
+    honest = frame.write
 
     def unsigned(header, salt, payload, sign=None):  # type: ignore[no-untyped-def]
-        mute = header.sender == "south" and header.step == "approval"
+        mute = header.sender == "south" and header.step == "keys"
         return honest(header, salt, payload, (lambda content: bytes(64)) if mute else sign)
 
-    monkeypatch.setattr(channels.frame, "write", unsigned)
+    monkeypatch.setattr(frame, "write", unsigned)
     ends = run_together(jobs(sites))
     assert "has not signed its message" in str(ends["north"]) and "south" in str(ends["north"])
