@@ -148,7 +148,7 @@ class SigningLink:
 
     async def receive(self, peer: str) -> bytes:
         frame = await self._link.receive(peer)
-        if len(frame) <= frames.SEQUENCE_BYTES + frames.SIGNATURE_BYTES:
+        if not frames.SEQUENCE_BYTES + frames.SIGNATURE_BYTES < len(frame) <= frames.MAX_FRAME:
             return frame
         sequence, letter = frames.split(frame)
         signed = self._keys[peer].sign(frames.statement(frames.digest(letter)))
