@@ -2,6 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+USER := .venvs/user
+# what a developer has installed serves a user too
+DEMO := $(if $(wildcard $(STAMP)),.venv,$(USER))
 COMPILED := .venv/.kernels
 KERNELS := $(shell grep -rlE --include='*.py' 'numba|compiled' src/covey)
 # tests/conftest.py says which tests go to one worker; three workers on two cores, because some tests wait.
@@ -10,7 +13,7 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadscope
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install kernels demo test test-thorough test-slow lint format bench lock clean
+.PHONY: help install kernels user demo dist test test-thorough test-slow lint format bench lock clean
 
 help:  ## list these targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' Makefile | while IFS='|' read -r name about; do printf '  make %-14s %s\n' "$$name" "$$about"; done
@@ -23,6 +26,14 @@ $(STAMP): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
+user: $(USER)/.installed  ## make .venvs/user with Covey and what its users need
+
+$(USER)/.installed: requirements-user.lock pyproject.toml
+	$(PYTHON) -m venv $(USER)
+	$(USER)/bin/python -m pip install --quiet --require-hashes -r requirements-user.lock
+	$(USER)/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
 kernels: $(COMPILED)  ## compile the numba kernels once, ahead of the tests
 
 # numba does not notice an edit in a function that a kernel calls from another file: all are compiled anew.
@@ -31,8 +42,13 @@ $(COMPILED): $(STAMP) $(KERNELS)
 	$(BIN)/python scripts/warm.py
 	@touch $@
 
-demo: install  ## three hospitals on this machine: a release and a report for each, in demo-out
-	$(BIN)/covey demo --out demo-out
+demo: $(DEMO)/.installed  ## three hospitals on this machine: a release and a report for each, in demo-out
+	$(DEMO)/bin/covey demo --out demo-out
+
+dist: install  ## a wheel and an sdist in dist/, each tried in an empty environment with the demo
+	rm -rf dist
+	$(BIN)/python -m hatchling build
+	$(PYTHON) scripts/try_dist.py dist
 
 test: install kernels  ## the main path of every behaviour, in minutes
 	$(PYTEST) -m "not slow and not thorough" $(PYTEST_ARGS)
@@ -56,10 +72,11 @@ bench: install  ## our own measuring: speed, memory, utility, traffic
 	$(BIN)/python -m benchmarks
 
 # Needs uv; the result names no index and no host.
+LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --quiet
 lock:  ## resolve the dependencies anew
-	uv pip compile pyproject.toml --group dev --extra polars --extra postgres --extra files --extra evaluate --universal --python-version 3.11 \
-	  --generate-hashes --no-annotate --no-header --quiet --upgrade -o requirements.lock
+	$(LOCK) --group dev --extra polars --extra postgres --extra files --extra evaluate --upgrade -o requirements.lock
+	$(LOCK) --group build -c requirements.lock -o requirements-user.lock
 
 clean:  ## remove .venv, compiled kernels and the demo
-	rm -rf .venv demo-out
+	rm -rf .venv .venvs/user demo-out dist
 	find src -name '*.nb[ci]' -delete

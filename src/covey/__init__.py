@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from covey.party.simulate.in_process import simulate
     from covey.publish import anonymize
     from covey.release import Release
+    from covey.steward import audit, check, make_report, new, plan, run
     from covey.study import Study
 
 __all__ = [
@@ -39,7 +40,13 @@ __all__ = [
     "Verdict",
     "__version__",
     "anonymize",
+    "audit",
+    "check",
     "evaluate",
+    "make_report",
+    "new",
+    "plan",
+    "run",
     "simulate",
     "verify",
 ]
@@ -50,6 +57,7 @@ _HOMES = {
     "Study": "covey.study",
     "Verdict": "covey.judge",
     "anonymize": "covey.publish",
+    **dict.fromkeys(("audit", "check", "make_report", "new", "plan", "run"), "covey.steward"),
     "evaluate": "covey.evaluation",
     "simulate": "covey.party.simulate.in_process",
     "verify": "covey.judge",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import stat
+import sys
 import tempfile
 from pathlib import Path
 from typing import TypeVar
@@ -15,7 +15,15 @@ import msgspec
 
 from covey.errors import InputError
 
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks
+    fcntl = None  # type: ignore[assignment]
+
 T = TypeVar("T")
+
+NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+"""Opens no link, where the system can be asked for that."""
 
 PRIVATE = 0o600
 """The mode of a file that only its owner may read."""
@@ -69,9 +77,10 @@ def append(path: Path, content: bytes) -> None:
 
 
 def _write_durably(path: Path, flags: int, content: bytes, mode: int) -> None:
-    handle = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | flags, mode)
+    handle = os.open(path, os.O_WRONLY | NO_LINK | flags, mode)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)  # two processes that append do so one after the other
+        if fcntl is not None:
+            fcntl.flock(handle, fcntl.LOCK_EX)  # two processes that append do so one after the other
         write_all(handle, content)
         os.fsync(handle)
     finally:
@@ -80,6 +89,8 @@ def _write_durably(path: Path, flags: int, content: bytes, mode: int) -> None:
 
 def sync_folder(folder: Path) -> None:
     """Puts new names in a folder on the disk. Raises OSError where the file system cannot do that."""
+    if sys.platform == "win32":  # a folder cannot be opened there; its journal keeps names
+        return
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -136,7 +147,7 @@ def erase(path: Path) -> None:
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
             raise InputError(f"{path}: is a link or not a file, and is left as it is; remove it yourself")
-        handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
+        handle = os.open(path, os.O_RDWR | NO_LINK)
         with os.fdopen(handle, "r+b", buffering=0) as stream:
             size = stream.seek(0, 2)
             stream.seek(0)

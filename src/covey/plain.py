@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from html import escape
 
 STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Characters that move a terminal's cursor, turn a line around, or cannot be written at all."""
@@ -71,3 +72,21 @@ def toml_string(text: str) -> str:
 def toml_key(name: str) -> str:
     """A TOML key, in quotes where it needs them."""
     return toml_string(name) if not name or _UNFIT.search(name) else name
+
+
+class Shown:
+    """A result that shows its figures in one line, and in a notebook as a small table."""
+
+    __slots__ = ()
+
+    def _shown(self) -> Iterator[tuple[str, str]]:
+        """The figures, each with its name."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name} {value}' for name, value in self._shown())})"
+
+    def _repr_html_(self) -> str:
+        """A notebook's view; texts are escaped."""
+        figures = "".join(f"<td><b>{escape(name)}</b> {escape(value)}</td>" for name, value in self._shown())
+        return f"<table><tr>{figures}</tr></table>"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
+from covey.plain import Shown
 from covey.sources import Frame, canonical_csv
 from covey.study import Study
 from covey.summary import Summary
@@ -42,7 +43,7 @@ class Writer(Protocol):
 
 
 @dataclass(frozen=True, repr=False)
-class Release:
+class Release(Shown):
     """A k-anonymous table, with its figures, its loss and what each party learned."""
 
     study: Study
@@ -77,9 +78,6 @@ class Release:
         """Writes release.csv, summary.json, report.html and the study into a folder; a run's folders too."""
         self.writer.save(self, Path(folder))
 
-    def __repr__(self) -> str:
-        return f"Release({', '.join(f'{name} {value}' for name, value in self._shown())})"
-
     def _shown(self) -> Iterator[tuple[str, str]]:
         found = self.figures
         yield "study", repr(self.study.name)
@@ -97,7 +95,6 @@ class Release:
 
     def _repr_html_(self) -> str:
         """A notebook's view: the figures, the first rows, and the ledger to unfold. Cells are escaped."""
-        figures = "".join(f"<td><b>{escape(name)}</b> {escape(value)}</td>" for name, value in self._shown())
         head = self.arranged.slice(0, _SHOWN)
         names = "".join(f"<th>{escape(name)}</th>" for name in head.column_names)
         cells = zip(*(column.cast(pa.string()).to_pylist() for column in head.columns), strict=True)
@@ -105,7 +102,7 @@ class Release:
         more = self.arranged.num_rows - head.num_rows
         rest = f"<p>and {more:,} more rows, in order of their content</p>" if more > 0 else ""
         return (
-            f"<table><tr>{figures}</tr></table><table><thead><tr>{names}</tr></thead><tbody>{rows}</tbody></table>"
+            f"{super()._repr_html_()}<table><thead><tr>{names}</tr></thead><tbody>{rows}</tbody></table>"
             f"{rest}{''.join(self._ledgers())}"
         )
 

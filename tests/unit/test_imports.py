@@ -29,10 +29,10 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"measures", "schema", "sources", "summary", "wire"}),
     frozenset({"guess", "secure", "study"}),
     frozenset({"judge", "table"}),
-    frozenset({"anonymizers", "check", "evaluation"}),
+    frozenset({"anonymizers", "evaluation", "fitness"}),
     frozenset({"protocols", "release", "report"}),
     frozenset({"party", "publish"}),
-    frozenset({"bench"}),
+    frozenset({"bench", "steward"}),
     frozenset({"cli"}),
     frozenset({"__main__"}),
 )

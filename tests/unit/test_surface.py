@@ -9,13 +9,16 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+import pandas
 import pytest
 
 import covey
+from covey import samples
 
 PUBLIC = {
     "Aborted", "AccessError", "CoveyError", "Evaluation", "InputError", "PeerError", "Release", "Study", "Unmet",
-    "Verdict", "__version__", "anonymize", "evaluate", "simulate", "verify",
+    "Verdict", "__version__", "anonymize", "audit", "check", "evaluate", "make_report", "new", "plan", "run",
+    "simulate", "verify",
 }  # fmt: skip
 
 
@@ -47,3 +50,34 @@ def test_the_version_is_written_once() -> None:
     assert "version" not in project["project"]
     assert project["tool"]["hatch"]["version"]["path"] == "src/covey/version.py"
     assert covey.__version__.count(".") == 2
+
+
+def test_the_steward_can_do_from_python_what_the_commands_do(tmp_path: Path) -> None:
+    data = str(samples.path("clinic") / "clinic.csv")
+    draft = covey.new(data, k=5, out=tmp_path / "draft" / "study.toml")
+    study = covey.Study.load(tmp_path / "draft" / "study.toml")
+    fit = covey.check(data, study)
+    assert fit.fit and study.privacy.k == 5 and "diagnosis" in repr(study)
+    assert repr(fit).startswith("Fitness(fit yes, rows ") and "<td>" in fit._repr_html_()
+    assert repr(draft).startswith("Draft(patient_id identifier")
+    covey.anonymize(data, study, budget=1).save(tmp_path / "out")
+    assert covey.make_report(tmp_path / "out").is_file()
+    verdict = covey.verify(str(tmp_path / "out" / "release.csv"), study)
+    assert repr(verdict).startswith("Verdict(answer yes") and len(repr(verdict)) < 200
+    hospitals = covey.Study.load(samples.path("hospitals") / "study.toml")
+    made = covey.plan(hospitals, rows={"north": 100, "south": 200, "east": 50})
+    assert made.rows["south"] == 200 and repr(made).startswith("Plan(study 'hospitals'")
+    assert covey.plan(hospitals, rows=100).rows["east"] == 100
+    with pytest.raises(covey.InputError, match="no party 'west'"):
+        covey.plan(hospitals, rows={"west": 3})
+
+
+@pytest.mark.thorough
+def test_a_party_runs_and_its_folder_is_audited_from_python(tmp_path: Path) -> None:
+    folder = samples.path("hospitals")
+    study = covey.Study.load(folder / "study.toml")
+    tables = {name: pandas.read_csv(folder / f"{name}.csv", dtype=str).head(40) for name in ("north", "south", "east")}
+    covey.simulate(study, tables, seed=1).save(tmp_path / "joint")
+    assert [found.wrong for found in covey.audit(tmp_path / "joint")] == [(), (), ()]
+    with pytest.raises((covey.InputError, covey.AccessError), match="has no certificate"):
+        covey.run(folder / "study.toml", "north", tmp_path / "out", data=None, approve=True, keys=tmp_path / "none")

@@ -13,7 +13,7 @@ from covey.errors import Unmet
 from covey.plain import plural
 
 if TYPE_CHECKING:
-    from covey.check import Fitness
+    from covey.fitness import Fitness
 
 _SHOWN = 20
 _SEPARATING_SHOWN = 3
@@ -30,7 +30,7 @@ def check(
 
     Example: covey check study.toml --as north --data north.csv
     """
-    from covey.check import check as examine
+    from covey.fitness import check as examine
     from covey.sources import connect
     from covey.study import Study
 

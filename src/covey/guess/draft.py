@@ -12,15 +12,15 @@ from covey.errors import InputError
 from covey.files import write_atomically
 from covey.guess.columns import ColumnValues, look, people, repeated
 from covey.guess.roles import IN_DOUBT, Guess, decided, guess, latest_year
-from covey.plain import slug, toml_key, toml_string
+from covey.plain import Shown, slug, toml_key, toml_string
 from covey.schema import Role
 from covey.sources import Data, Source, connect
 
 _PORT = 7701
 
 
-@dataclass(frozen=True)
-class Draft:
+@dataclass(frozen=True, repr=False)
+class Draft(Shown):
     """A study file and its hierarchy files, not yet written."""
 
     text: str
@@ -28,6 +28,10 @@ class Draft:
     partition: str | None
     parties: tuple[str, ...]
     notes: tuple[str, ...] = ()
+
+    def _shown(self) -> Iterator[tuple[str, str]]:
+        for each in self.guesses:
+            yield each.name, f"{each.role} ({each.why})"
 
     @property
     def files(self) -> dict[str, str]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 import msgspec
+
+from covey.plain import Shown
 
 
 class Requirement(msgspec.Struct, frozen=True):
@@ -81,7 +84,7 @@ class Matched(msgspec.Struct, frozen=True):
     withheld: int  # originals that no released row stands for
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class Verdict(Shown, msgspec.Struct, frozen=True):
     """The judge's answer: every requirement and the figure reached; `answer` is yes only if all are met."""
 
     release: str
@@ -100,6 +103,14 @@ class Verdict(msgspec.Struct, frozen=True):
     original: Matched | None
     absent: dict[str, str]  # figures that could not be computed, and why
     notes: tuple[str, ...]
+
+    def _shown(self) -> Iterator[tuple[str, str]]:
+        yield "answer", "yes" if self.answer else f"no: {self.sentence()}"
+        yield "rows", f"{self.rows:,}"
+        yield "classes", f"{self.classes:,}"
+        yield "k", f"{self.k:,}"
+        yield "highest risk", f"{self.risk.prosecutor.highest:.3g}"
+        yield "loss", f"{self.loss.lm:.4f}"
 
     @property
     def unmet(self) -> tuple[Requirement, ...]:

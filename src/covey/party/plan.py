@@ -6,9 +6,10 @@ and the release; and a process with the libraries, its table, and what a protoco
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from covey.plain import Shown
 from covey.protocols import Forecast, Protocol, of_study
 from covey.study import Study, insiders
 from covey.table import Table
@@ -26,8 +27,8 @@ RELEASE_BYTES = 400
 BASE_MEMORY, MEMORY_OF_A_ROW = 500 * 10**6, 1000
 
 
-@dataclass(frozen=True)
-class Plan:
+@dataclass(frozen=True, repr=False)
+class Plan(Shown):
     """A forecast, and the time that it stands for on a given network."""
 
     study: Study
@@ -39,6 +40,13 @@ class Plan:
     """True if a party's own rows were looked at."""
     choices: Mapping[str, float] = field(default_factory=dict)
     """Seconds under other options, what teaches least first."""
+
+    def _shown(self) -> Iterator[tuple[str, str]]:
+        yield "study", repr(self.study.name)
+        yield "protocol", self.protocol.name
+        yield "rounds", f"{self.forecast.rounds:,}"
+        yield "traffic", f"{self.forecast.bytes:,} bytes"
+        yield "time", f"about {self.seconds:.1f} s"
 
     @property
     def read(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Literal
 
 from covey.errors import InputError
 from covey.option import Value
+from covey.plain import Shown
 from covey.schema import Column, Role
 
 Partition = Literal["horizontal", "vertical", "respondents"]
@@ -56,8 +57,8 @@ class Authority:
     certificate: Path | None = None
 
 
-@dataclass(frozen=True)
-class Study:
+@dataclass(frozen=True, repr=False)
+class Study(Shown):
     """One joint release: its columns, its parameters, its parties."""
 
     name: str
@@ -89,6 +90,16 @@ class Study:
         from covey.study.read import parse
 
         return parse(text, Path(folder), Path(folder) / "study.toml")
+
+    def _shown(self) -> Iterator[tuple[str, str]]:
+        yield "name", repr(self.name)
+        for role in Role:
+            if names := [column.name for column in self.of_role(role)]:
+                yield str(role), ", ".join(names)
+        yield "k", f"{self.privacy.k}"
+        if self.protocol is not None:
+            yield "protocol", self.protocol
+            yield "parties", ", ".join(party.name for party in self.parties)
 
     def column(self, name: str) -> Column:
         for column in self.columns:

@@ -19,6 +19,7 @@ from covey.errors import InputError
 from covey.hierarchy import Interval
 from covey.identifiers import suspected
 from covey.measures import diversity_of
+from covey.plain import Shown
 from covey.schema import Column, Role
 from covey.sources import Source
 from covey.study import Study, insiders
@@ -59,8 +60,8 @@ class Separation:
     separation: float  # pairs of records that differ, as a part of all pairs
 
 
-@dataclass(frozen=True)
-class Fitness:
+@dataclass(frozen=True, repr=False)
+class Fitness(Shown):
     """The result of a check."""
 
     source: str
@@ -72,6 +73,15 @@ class Fitness:
     notes: tuple[str, ...]
     problem: str | None = None  # of the table as a whole
     separating: tuple[Separation, ...] = ()  # columns and pairs that a stranger may know, the most distinct first
+
+    def _shown(self) -> Iterator[tuple[str, str]]:
+        yield "fit", "yes" if self.fit else "no"
+        yield "rows", f"{self.rows:,}"
+        for name, problem in [("table", self.problem), *((each.name, each.problem) for each in self.columns)]:
+            if problem:
+                yield name, problem
+        if self.risk is not None:
+            yield "unique records", f"{self.risk.unique:,}"
 
     @property
     def fit(self) -> bool:

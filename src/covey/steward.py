@@ -1,0 +1,96 @@
+"""The steward's commands as functions: draft a study, check data, plan, run a party, audit and report.
+
+`covey.anonymize`, `covey.simulate`, `covey.verify` and `covey.evaluate` have homes of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from covey.fitness import Fitness
+from covey.fitness import check as examine
+from covey.guess import Draft, draft_of
+from covey.party.audit.folders import Audited
+from covey.party.audit.folders import audit as look
+from covey.party.audit.replay import replay as play_again
+from covey.party.plan import Plan, make_plan
+from covey.party.record import reporting
+from covey.party.session.approval import Question
+from covey.party.session.data import load_table
+from covey.party.session.run import Job, run_party
+from covey.sources import Data, connect
+from covey.study import Study
+from covey.summary import Summary
+
+_ROWS = 1000
+
+
+def new(*tables: Data, k: int = 10, name: str | None = None, out: str | Path | None = None) -> Draft:
+    """Drafts a study over one table, or over one for each party; with `out` it is written. Read every guess."""
+    made = draft_of(tables, k, name)
+    if out is not None:
+        made.write(Path(out))
+    return made
+
+
+def check(data: Data, study: Study, party: str | None = None) -> Fitness:
+    """Compares data with the study: what does not fit, what identifies, what cannot be kept, local risk."""
+    return examine(study, connect(data), party)
+
+
+def plan(
+    study: Study,
+    rows: Mapping[str, int] | int = _ROWS,
+    *,
+    latency: float = 0.03,
+    bandwidth: float = 12.5e6,
+    party: str | None = None,
+    data: Data | None = None,
+) -> Plan:
+    """Foretells time, rounds, bytes and what each party will learn. Seconds, and bytes a second.
+
+    `rows` is one number for all holders, or one for each by name; with `party` and its `data` the plan looks at them.
+    """
+    holders = [each.name for each in study.holders] or ["respondents"]
+    if isinstance(rows, Mapping):
+        for name in rows:
+            study.party(name)
+    given = {name: rows if isinstance(rows, int) else rows.get(name, 0) for name in holders}
+    own = None if party is None else load_table(study, party, data)
+    return make_plan(study, given, latency, bandwidth, own=own)
+
+
+def run(
+    study: str | Path,
+    party: str,
+    out: str | Path,
+    *,
+    approve: Callable[[Question], bool] | bool,
+    data: str | None = None,
+    keys: str | Path = "keys",
+    wait: float = 3600.0,
+) -> Summary:
+    """Runs one party against the real others, as `covey run` does, and blocks until the end; a second call resumes.
+
+    `approve` is asked before anything is published, and shown all that `covey run` shows; True approves unseen.
+    """
+
+    async def decide(question: Question) -> bool:
+        return approve if isinstance(approve, bool) else bool(approve(question))
+
+    return run_party(Job(Path(study), party, Path(out), Path(keys), decide, data, wait=wait))
+
+
+def audit(*folders: str | Path, replay: bool = False) -> list[Audited]:
+    """Checks the folders of runs, or of a simulation; with `replay` each party is run again from its journal."""
+    audited = look([Path(folder) for folder in folders])
+    if not replay:
+        return audited
+    return [each if each.wrong else replace(each, wrong=tuple(play_again(each.folder))) for each in audited]
+
+
+def make_report(folder: str | Path, data: str | None = None) -> Path:
+    """Makes report.html again from the files in a folder; with `data` it shows columns before and after."""
+    return reporting.write(Path(folder), data=data)
