@@ -17,7 +17,7 @@ from covey.party.audit.folders import audit as look
 from covey.party.audit.replay import replay as play_again
 from covey.party.plan import Plan, make_plan
 from covey.party.record import reporting
-from covey.party.session.approval import Question
+from covey.party.session.approval import ApprovalQuestion
 from covey.party.session.data import load_table
 from covey.party.session.run import Job, run_party
 from covey.sources import Data, connect
@@ -67,7 +67,7 @@ def run(
     party: str,
     out: str | Path,
     *,
-    approve: Callable[[Question], bool] | bool,
+    approve: Callable[[ApprovalQuestion], bool] | bool,
     data: str | None = None,
     keys: str | Path = "keys",
     wait: float = 3600.0,
@@ -77,7 +77,7 @@ def run(
     `approve` is asked before anything is published, and shown all that `covey run` shows; True approves unseen.
     """
 
-    async def decide(question: Question) -> bool:
+    async def decide(question: ApprovalQuestion) -> bool:
         return approve if isinstance(approve, bool) else bool(approve(question))
 
     return run_party(Job(Path(study), party, Path(out), Path(keys), decide, data, wait=wait))
