@@ -151,6 +151,7 @@ class Evaluation(msgspec.Struct, frozen=True):
     useful: str
     exposed: str
     absent: dict[str, str]  # figures that could not be computed, and why
+    release_sha256: str | None = None  # of a released file
 
     def to_json(self) -> str:
         """The evaluation for programs."""

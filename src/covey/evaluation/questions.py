@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+from pathlib import Path
+
 import numpy as np
 
 from covey.errors import InputError
@@ -50,6 +53,7 @@ def evaluate(
         absent["use"] = "it is measured against original rows: give --original"
         absent["risk.before"] = absent["risk.linkage"] = absent["use"]
     risk = _risk(columns, released, against, study, population, seed, absent)
+    path = Path(release) if isinstance(release, str | Path) else None
     return Evaluation(
         release=source.name,
         study=study.name,
@@ -61,6 +65,7 @@ def evaluate(
         useful=_useful(use),
         exposed=_exposed(risk, int(released.sizes.min())),
         absent=absent,
+        release_sha256=sha256(path.read_bytes()).hexdigest() if path is not None and path.is_file() else None,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 from covey import report
@@ -62,10 +63,10 @@ def gather(folder: Path, *, study: Study | None = None, release: Data | None = N
 def _evaluation(folder: Path, material: Material) -> Evaluation | None:
     """The evaluation in the folder, if it is of this release."""
     found = read_json(folder / EVALUATION, Evaluation)
-    if found is None or material.study is None or material.summary is None:
+    if found is None or material.study is None or not isinstance(material.release, Path):
         return None
-    is_of_this = found.study_hash == material.study.study_hash and found.rows == material.summary.rows
-    return found if is_of_this else None
+    own = material.study.study_hash, sha256(material.release.read_bytes()).hexdigest()
+    return found if (found.study_hash, found.release_sha256) == own else None
 
 
 def facts_of(folder: Path, summary: Summary | None) -> list[Fact]:
