@@ -35,8 +35,9 @@ def rows_split(people: Sequence[Person], k: int, privacy: str = "", options: str
     text = '[study]\nname = "rows"\nprotocol = "peel"\npartition = "horizontal"\n'
     columns = study_of(k=k).columns
     study = Study.parse(
-        f"{text}[privacy]\nk = {k}\n{privacy}\n[protocol]\n{options}\n"
+        f"{text}[privacy]\nk = {k}\nk_insider = 1\n{privacy}\n[protocol]\n{options}\n"
         '[columns.age]\nrole = "quasi"\nhierarchy = { min = 0, max = 15, steps = [2, 8] }\n'
+        '[columns.ill]\nrole = "sensitive"\nvalues = ["flu", "none"]\n'
         + "".join(f"[parties.{name}]\n" for name in ("x", "y", "z"))
     )
     study = replace(study, columns=tuple(column for column in columns if column.name != "id"))
