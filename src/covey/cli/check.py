@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from covey.cli.options import Data, Encoding, Json, StudyFile, encoded
 from covey.cli.output import console, print_json, table, verdict
-from covey.errors import Unmet
+from covey.errors import InputError, Unmet
 from covey.plain import plural
 
 if TYPE_CHECKING:
     from covey.fitness import Fitness
+    from covey.study import Study
 
 _SHOWN = 20
 _SEPARATING_SHOWN = 3
@@ -36,6 +37,8 @@ def check(
 
     agreed = Study.load(study)
     fitness = examine(agreed, connect(encoded(data, encoding)), party)
+    if fitness.fit and party is not None and agreed.protocol is not None:
+        fitness = replace(fitness, problem=_refused(agreed, party, encoded(data, encoding)))
     if as_json:
         print_json({"fit": fitness.fit, **asdict(fitness)})
     else:
@@ -44,6 +47,17 @@ def check(
         named = [fitness.problem] if fitness.problem else []
         named += [f"column {column.name!r}: {column.problem}" for column in fitness.columns if column.problem]
         raise Unmet(f"{fitness.source} is not fit for the study: {'; '.join(named)}")
+
+
+def _refused(study: Study, party: str, data: str) -> str | None:
+    """The reason why a run would refuse the data before it begins, if it would."""
+    from covey.party.session.data import load_table
+
+    try:
+        load_table(study, party, data)
+    except InputError as error:
+        return str(error)
+    return None
 
 
 def _render(fitness: Fitness, k: int) -> None:

@@ -236,6 +236,8 @@ class Protocol:
     ideal: Callable[[Study, Mapping[str, Table]], Result]
     rehearse: Callable[[Study, Mapping[str, int], Table], Forecast] | None = None
     """`foresee` where the others' records are like these of one party; None where numbers of rows tell enough."""
+    accepts: Callable[[Study, Table], None] = lambda study, own: None
+    """Raises InputError, before anyone is met, for a party's own records with which a role would end later."""
     judge: Callable[[Study], None] = lambda study: None
     """Raises InputError for a study that the protocol cannot run."""
     release: Literal["records", "counts"] = "records"

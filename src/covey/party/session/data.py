@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from covey.errors import InputError
+from covey.protocols import of_study
 from covey.protocols.shared.columns import keys_of
 from covey.study import Study
 from covey.table import Table, build, read_source
@@ -34,4 +35,8 @@ def load_table(study: Study, party: str, data: Data | None) -> Table | None:
         )
     if study.partition == "vertical":
         keys_of(table, source.name)
+    try:
+        of_study(study).accepts(study, table)
+    except InputError as error:
+        raise InputError(f"{source.name}: {error}") from None
     return table

@@ -22,6 +22,7 @@ from __future__ import annotations
 from covey.protocols.cluster_rows import cost, ideal, leakage, role
 from covey.protocols.cluster_rows.parameters import REQUIREMENTS, Parameters
 from covey.protocols.protocol import Protocol
+from covey.protocols.shared import rows
 from covey.protocols.shared.script import recorded
 from covey.study import Study
 
@@ -45,6 +46,7 @@ PROTOCOL = Protocol(
     role_name=lambda study, party: "holder",
     receives=lambda study, party: True,
     foresee=cost.foresee,
+    accepts=rows.accepts,
     ideal=ideal.ideal,
     judge=_judge,
     script=recorded(__name__),

@@ -20,9 +20,11 @@ from covey.protocols.federate.cost import foresee
 from covey.protocols.federate.ideal import ideal
 from covey.protocols.federate.parameters import REQUIREMENTS, Parameters
 from covey.protocols.federate.role import provider, recipient
+from covey.protocols.federate.users import members
 from covey.protocols.protocol import Demonstration, Protocol, Role
 from covey.protocols.shared.script import recorded
 from covey.study import Study
+from covey.table import Table
 
 LEAKAGE = leakage.LEAKAGE
 
@@ -31,6 +33,10 @@ __all__ = ["LEAKAGE", "PROTOCOL", "ideal", "provider", "recipient"]
 
 def _judge(study: Study) -> None:
     Parameters.of(study)
+
+
+def _accepts(study: Study, own: Table) -> None:
+    members(Parameters.of(study), own)
 
 
 def role_name(study: Study, party: str) -> str:
@@ -59,6 +65,7 @@ PROTOCOL = Protocol(
     role_name=role_name,
     receives=lambda study, party: role_name(study, party) == leakage.RECIPIENT,
     foresee=foresee,
+    accepts=_accepts,
     demonstration=Demonstration(sample="providers"),
     ideal=ideal,
     judge=_judge,

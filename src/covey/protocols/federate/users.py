@@ -65,6 +65,24 @@ class PlacedColumn:
         return self.tree.labels[int(node[0])]
 
 
+def members(params: Parameters, table: Table) -> Longs:
+    """Each row's place in the population. Raises InputError for rows of strangers to it, or of one user twice."""
+    keys = table.key
+    if keys is None:
+        raise InputError("the table has no key column; a provider's rows are found by their ids")
+    place = {label: position for position, label in enumerate(params.population)}
+    codes = np.array([place.get(label, -1) for label in keys.labels] or [-1], dtype=np.int64)[keys.codes]
+    column = keys.column.name
+    if (codes < 0).any():
+        raise InputError(
+            f"column {column!r}: {int((codes < 0).sum()):,} rows have an id that the population does not list; "
+            "list everyone who could be a user, or leave these rows out"
+        )
+    if len(np.unique(codes)) != len(codes):
+        raise InputError(f"column {column!r}: {len(codes) - len(np.unique(codes)):,} rows repeat an id")
+    return codes
+
+
 @dataclass(frozen=True)
 class OwnUsers:
     """All that a provider knows by itself."""
@@ -83,19 +101,7 @@ class OwnUsers:
     @classmethod
     def of(cls, params: Parameters, table: Table, key: Secret) -> OwnUsers:
         """Raises InputError for rows of nobody, of strangers to the population, or of one user twice."""
-        ids, keys = params.population, table.key
-        if keys is None:
-            raise InputError("the table has no key column; a provider's rows are found by their ids")
-        place = {label: position for position, label in enumerate(ids)}
-        codes = np.array([place.get(label, -1) for label in keys.labels] or [-1], dtype=np.int64)[keys.codes]
-        column = keys.column.name
-        if (codes < 0).any():
-            raise InputError(
-                f"column {column!r}: {int((codes < 0).sum()):,} rows have an id that the population does not list; "
-                "list everyone who could be a user, or leave these rows out"
-            )
-        if len(np.unique(codes)) != len(codes):
-            raise InputError(f"column {column!r}: {len(codes) - len(np.unique(codes)):,} rows repeat an id")
+        ids, codes = params.population, members(params, table)
         row = np.full(len(ids), -1, dtype=np.int64)
         row[codes] = np.arange(table.rows)
         own = derive(key, "dummy users")  # not the study's hash: other parameters must not make other dummies

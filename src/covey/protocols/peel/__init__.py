@@ -21,6 +21,7 @@ from covey.protocols.peel.leakage import LEAKAGE
 from covey.protocols.peel.parameters import REQUIREMENTS, Parameters
 from covey.protocols.peel.role import holder
 from covey.protocols.protocol import Demonstration, Protocol
+from covey.protocols.shared import rows
 from covey.protocols.shared.script import recorded
 from covey.study import Study
 
@@ -49,6 +50,7 @@ PROTOCOL = Protocol(
     receives=lambda study, party: True,
     foresee=foresee,
     rehearse=foresee,
+    accepts=rows.accepts,
     # fewer rounds: the demonstration is meant to be short
     demonstration=Demonstration(changes={"protocol": {"mode": "wave"}}),
     ideal=ideal,

@@ -31,6 +31,8 @@ from covey.wire import Channel, Count, Message
 MOST_PLACES = 1 << 21
 """Numbers that are added up at most; beyond that rows are shuffled."""
 LENGTHS = tuple(1 << power for power in range(4, 15))
+_NUMBER_BYTES = 16
+"""Bytes of a row's class and of its lists, at most; each cell has at most 5 besides its text."""
 
 LEAKAGE = Leakage(everyone=("the release: for each class, how many records have which values",), about=RELEASE)
 
@@ -146,6 +148,20 @@ def read_row(channel: Channel, raw: bytes, classes: int, columns: int) -> tuple[
     if not 0 <= number < classes or len(texts) != columns:
         raise PeerError(party=" or ".join(channel.peers), step=channel.step, reason="it submitted what is no row")
     return number, texts
+
+
+def accepts(study: Study, own: Table) -> None:
+    """Raises InputError for a record whose carried cells are too long to be released."""
+    names = [column.name for column in carried(study)]
+    columns = [own.values(name) for name in names]
+    longest = np.zeros(own.rows, dtype=np.int64)
+    for values in columns:
+        longest += np.array([len(label.encode()) + 5 for label in values.labels] or [0], dtype=np.int64)[values.codes]
+    if longest.max(initial=0) + _NUMBER_BYTES > LENGTHS[-1]:
+        raise InputError(
+            f"{int((longest + _NUMBER_BYTES > LENGTHS[-1]).sum()):,} rows have more than {LENGTHS[-1]:,} bytes in the "
+            f"columns {', '.join(names)}, more than a released row may have; leave out or shorten long ones"
+        )
 
 
 async def _agree_on_length(channel: Channel, longest: int) -> int:

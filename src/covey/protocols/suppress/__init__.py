@@ -22,7 +22,7 @@ from dataclasses import replace
 
 from covey.protocols.protocol import Demonstration, Line, Protocol
 from covey.protocols.shared.script import recorded
-from covey.protocols.suppress import cost, ideal, leakage, role
+from covey.protocols.suppress import cost, ideal, leakage, messages, role
 from covey.protocols.suppress.parameters import AUTHORITY, REQUIREMENTS, Parameters
 from covey.study import Study
 
@@ -53,6 +53,7 @@ PROTOCOL = Protocol(
     role_name=lambda study, party: "authority" if party == AUTHORITY else "holder",
     receives=lambda study, party: party != AUTHORITY,
     foresee=cost.foresee,
+    accepts=messages.accepts,
     # tuples of five exact columns are all different, and would all be suppressed
     demonstration=Demonstration(
         changes={"columns": {name: {"role": "identifier"} for name in ("age", "occupation", "admission")}},

@@ -15,6 +15,7 @@ from covey.crypto.ibe import AuthorityParameters, IdentityKey
 from covey.errors import InputError, PeerError
 from covey.protocols.suppress.tuples import JointClasses, KeptTuples, Labels, OwnReleasedRows, key_of
 from covey.study import Study
+from covey.table import Table
 from covey.wire import Bytes32, Channel, Count, Message, Vector
 from covey.wire.message import PAYLOAD_BYTES
 
@@ -155,5 +156,15 @@ async def receive_rows(
 def require_sendable(own: OwnReleasedRows) -> None:
     """Raises InputError for a cell that is too long to be sent, before anyone waits for it."""
     for name, cells in own.cells.items():
-        if any(len(cell) > _CELL for cell in cells):
-            raise InputError(f"column {name!r} has cells of more than {_CELL:,} characters; leave it out of the study")
+        _refuse_long(name, cells)
+
+
+def accepts(study: Study, own: Table) -> None:
+    """Raises InputError for a value that is too long to be sent, before anyone is met."""
+    for values in own.carried:
+        _refuse_long(values.column.name, values.labels)
+
+
+def _refuse_long(name: str, texts: Sequence[str]) -> None:
+    if any(len(text) > _CELL for text in texts):
+        raise InputError(f"column {name!r} has cells of more than {_CELL:,} characters; leave it out of the study")

@@ -1,0 +1,59 @@
+"""What a party's own data tell is refused when they are read, before anyone is met; `covey check` finds it too."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.conftest import Covey
+
+from covey import samples
+from covey.errors import InputError
+from covey.party.session.data import load_table
+from covey.study import Study
+
+HOSPITALS, PROVIDERS = samples.path("hospitals"), samples.path("providers")
+
+
+def hospitals(protocol: str, folder: Path) -> Study:
+    shutil.copytree(HOSPITALS, folder / "hospitals")
+    path = folder / "hospitals" / "study.toml"
+    text = path.read_text().replace('protocol = "cluster"', f'protocol = "{protocol}"')
+    if protocol == "suppress":
+        text = text.replace("l = 2 ", "# ").replace("[parties.east]", "[authority]")
+    path.write_text(text)
+    return Study.load(path)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "says"),
+    [("peel", "1 rows have more than 16,384"), ("cluster", "16,384"), ("suppress", "cells of more")],
+)
+def test_a_row_that_is_too_long_to_be_released_is_refused(
+    protocol: str, says: str, covey: Covey, tmp_path: Path
+) -> None:
+    study = hospitals(protocol, tmp_path)
+    head, first, *rest = (HOSPITALS / "north.csv").read_text().splitlines()[:30]
+    cells = dict(zip(head.split(","), first.split(","), strict=True)) | {"stay": "9" * 100_000}
+    data = tmp_path / "north.csv"
+    data.write_text("\n".join([head, ",".join(cells.values()), *rest]) + "\n")
+    with pytest.raises(InputError, match=says):
+        load_table(study, "north", str(data))
+    checked = covey("check", tmp_path / "hospitals" / "study.toml", "--as", "north", "--data", data, "--json")
+    assert checked.code == 1
+    assert says in json.loads(checked.out)["problem"]
+    data.write_text("\n".join([head, first, *rest]) + "\n")
+    assert load_table(study, "north", str(data)) is not None
+
+
+def test_an_id_that_the_population_lacks_is_refused(tmp_path: Path) -> None:
+    study = Study.load(PROVIDERS / "study.toml")
+    lines = (PROVIDERS / "gym.csv").read_text().splitlines()
+    key = lines[0].split(",").index(next(column.name for column in study.columns if column.role == "key"))
+    cells = lines[1].split(",")
+    cells[key] = "a stranger"
+    (tmp_path / "gym.csv").write_text("\n".join([lines[0], ",".join(cells), *lines[2:20]]) + "\n")
+    with pytest.raises(InputError, match=r"gym.csv: column .* 1 rows have an id that the population does not list"):
+        load_table(study, "gym", str(tmp_path / "gym.csv"))
