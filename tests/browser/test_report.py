@@ -119,8 +119,10 @@ def test_the_main_parts_are_on_the_page_and_the_answer_on_the_first_screen(page:
     page.show(folder / "owner.html", 1280, 900)
     heads = page.ask("[...document.querySelectorAll('h2')].map(each => each.textContent)")
     assert heads == [
+        "Rows of the release",
         "What each column lost",
         "How large the classes are",
+        "The classes to look at first",
         "How likely a stranger is to find a person",
         "Each column before and after",
         "What another k would cost",

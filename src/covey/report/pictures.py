@@ -14,6 +14,7 @@ from covey.report.markup import Markup, join, named, tag
 from covey.summary import Phase, Summary
 
 _SHOWN = 24
+_COLUMNS = 9
 
 
 def losses(columns: Sequence[ColumnLoss]) -> Markup:
@@ -72,9 +73,12 @@ def worst(heads: Sequence[str], classes: Sequence[ClassShown]) -> Markup:
 
 
 def _cells(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> Markup:
-    head = tag("tr", *(tag("th", named(name)) for name in heads))
-    body = (tag("tr", *(tag("td", named(cell or NO_VALUE)) for cell in line)) for line in lines)
-    return tag("div", tag("table", tag("thead", head), tag("tbody", *body), class_="cells"), class_="scroll")
+    """A table of labels, of which the first columns are shown."""
+    head = tag("tr", *(tag("th", named(name)) for name in heads[:_COLUMNS]))
+    body = (tag("tr", *(tag("td", named(cell or NO_VALUE)) for cell in line[:_COLUMNS])) for line in lines)
+    shown = tag("table", tag("thead", head), tag("tbody", *body), class_="cells")
+    more = len(heads) - _COLUMNS
+    return join([shown, tag("p", f"and {spelling.plural(more, 'more column')}", class_="note")]) if more > 0 else shown
 
 
 def changes(columns: Sequence[ColumnComparison], whose: str, after: str, note: str) -> Markup:

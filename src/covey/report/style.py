@@ -43,7 +43,6 @@ svg.curve .dot{fill:#fff;stroke:#333;stroke-width:2}
 svg.curve .here{fill:#1f4e79;stroke:#fff;stroke-width:2}svg.curve .said{font-weight:700}
 ul{margin:.3rem 0;padding-left:1.3rem}li{margin:.2rem 0}
 summary{cursor:pointer;margin:.5rem 0}
-.scroll{overflow-x:auto}
 table.cells{font-size:.88rem;font-variant-numeric:tabular-nums;margin:.4rem 0}
 table.cells th,table.cells td{padding:.12rem .9rem .12rem 0;text-align:left;vertical-align:top;overflow-wrap:normal}
 table.cells thead th{font-weight:400;font-size:.8rem;color:#444;border-bottom:1px solid #bbb;vertical-align:bottom}
