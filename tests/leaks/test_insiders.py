@@ -101,9 +101,12 @@ def test_a_large_party_reads_no_persons_value_by_subtracting_its_own_rows(
     loose = played(study_of(protocol, names, k=K, privacy=OFF), people, monkeypatch)
     assert len(loose.of["east"].singled_out()) > 3
     assert loose.release.summary["insider_k"] == 1
+    assert "k_insider = 1 switches" in str(loose.release.summary["warnings"])
+    assert any("single persons' sensitive values" in line for line in loose.release.ledger["east"])
     kept = played(study_of(protocol, names, k=K), people, monkeypatch)
     assert not any(view.singled_out() for view in kept.of.values())
     assert int(str(kept.release.summary["insider_k"])) >= 2
+    assert not kept.release.summary["warnings"]
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

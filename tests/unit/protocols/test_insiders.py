@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from tests.harness.hospitals import SITES, study_of, tables_of
 from tests.harness.parties import run_parties
 
 from covey.arrays import Bits, Longs
+from covey.check import check
 from covey.party.plan import make_plan
 from covey.party.record.ledger import Ledger
 from covey.party.session.approval import ApprovalQuestion
@@ -21,6 +23,7 @@ from covey.protocols.peel import ideal
 from covey.protocols.shared import insiders
 from covey.secure import conjunction
 from covey.secure.declare import Leakage
+from covey.sources import connect
 from covey.study.insiders import UNPROTECTED, k_insider, warning
 from covey.wire import Channel
 
@@ -118,6 +121,8 @@ def test_a_study_that_switches_the_protection_off_is_warned_of_everywhere(protoc
         plan = make_plan(study, rows, 0.0, 1e9)
         assert (UNPROTECTED in str(plan.describe(0)["mind"])) == said
         assert any("single persons' sensitive values" in each for each in plan.forecast.learns["east"]) == said
+        table = pa.table({column.name: ["1", "2"] if column.name == "age" else ["F", "F"] for column in study.columns})
+        assert (UNPROTECTED in str(check(study, connect(table), "east").notes)) == said
         ledger = Ledger(study, of_study(study), "east")
         proposal = Proposal(Leakage(), figures=Figures(rows=9, classes=1, k_reached=9, insider_k=4))
         shown = " ".join(ApprovalQuestion.of(study, proposal, ledger).screen(80).split())
