@@ -14,7 +14,7 @@ from tests.harness.hospitals import SITES, study_of, tables_of
 from tests.harness.parties import run_parties
 
 from covey.arrays import Bits, Longs
-from covey.check import check
+from covey.fitness import check
 from covey.party.plan import make_plan
 from covey.party.record.ledger import Ledger
 from covey.party.session.approval import ApprovalQuestion
