@@ -36,7 +36,7 @@ def prepare(protocol: str, out: Path) -> Demo:
     """The sample for that protocol, copied to `out/sample`; an earlier demonstration there is replaced."""
     usual = sorted(named(protocol), key=lambda each: each.requirements.usual)
     known = {each.requirements.partition: each for each in usual}
-    first = next(iter(known.values()))
+    first = known.get("horizontal") or next(iter(known.values()))  # rows split is what most people have
     shown = first.demonstration
     clear(out)
     folder = samples.copy(shown.sample, out / "sample")
