@@ -24,7 +24,7 @@ from covey.secure.equals import supply
 from covey.secure.equals.counting import Counter, GroupSizes, ideal
 from covey.secure.equals.shuffling import Shuffler
 from covey.secure.equals.supply import TripleSupply
-from covey.secure.equals.trustees import Trustees
+from covey.secure.equals.trustees import OpenedShares, Trustees
 from covey.wire import Channel, Chunk
 
 E = TypeVar("E", bound=FieldElements)
@@ -175,6 +175,32 @@ def test_a_false_shuffle_is_noticed_before_anything_is_opened(how: type[FalsePas
 
     error = failures(play(ROWS, 3, 3, bent=Bent("b", bend)), "a")
     assert "not those before it" in str(error)
+
+
+def test_a_trustee_that_waits_for_the_others_cannot_make_the_check_of_its_false_shuffle_read_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    honest = Channel.exchange_all
+
+    async def wait(self: Channel, kind: type[Chunk[E]], items: E) -> dict[str, E]:
+        if self.me != "b" or not self.step.endswith("check/open"):
+            return await honest(self, kind, items)
+        theirs = await self.collect_all(kind, len(items))
+        if kind is OpenedShares:  # on a line through nothing and the first one's share
+            said = np.asarray(sharing.extend({0: numbers([0]), 1: theirs["a"].words}, [2], FQ)[0])
+        else:
+            said = FQ.subtract(numbers([0]), secret_shares.total([each.words for each in theirs.values()], FQ))
+        await self.broadcast_all(kind, type(items)(said))
+        shift = FQ.subtract(said, items.words)  # so that it goes on itself where it adds up
+        return theirs | {"a": type(items)(FQ.add(theirs["a"].words, shift))}
+
+    def bend(counter: Counter) -> None:
+        counter.shuffler = Shifts(counter.shuffler.seeds, counter.shuffler.weights)
+
+    monkeypatch.setattr(Channel, "exchange_all", wait)
+    outcomes = play(ROWS, 3, 3, bent=Bent("b", bend))
+    for name in "ac":
+        assert "do not fit each other" in str(failures(outcomes, name))
 
 
 def test_a_false_product_is_noticed_before_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:

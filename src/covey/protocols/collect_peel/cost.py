@@ -19,7 +19,7 @@ RESPONDENTS = "respondents"
 _NUMBER, _FRAME = 32, FRAME_BYTES + 50
 IN_PLAY = 0.35
 """The part of the records that is still in play at a visit, on average."""
-HOPS = 12
+HOPS = 13
 """Messages in a row that a visit takes, but for the shuffle's passes."""
 
 

@@ -2,7 +2,7 @@
 
 The permutation of a pass is known to its group; any t trustees miss a group, so they do not know the order at the end.
 While everyone is there each row carries a checksum under secret weights, which are the same all along; at the end a
-random combination of what the checksums are wrong by is opened, which must be nothing.
+random combination of what the checksums are wrong by is shared anew and opened, which must be nothing.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Shuffler:
         dealing = trustees.dealing(channel.at("sum"), "checksum")
         checksum = await shares.reduce(channel.at("sum"), TripleShares, ScalarElements, dealing, local)
         mixed = await self._pass_all(channel, trustees, np.column_stack([rows, checksum]))
-        await self._check(channel.at("check"), mixed, width)
+        await self._check(channel.at("check"), trustees, mixed, width)
         return mixed[:, :width]
 
     def _checksum(self, rows: Words, width: int) -> Words:
@@ -111,14 +111,17 @@ class Shuffler:
         total = shares.total([*own, *(part for each in parts for part in each)], FQ)
         return total.reshape(rows.shape)
 
-    async def _check(self, channel: Channel, mixed: Words, width: int) -> None:
-        """Opens a random combination of what the checksums are wrong by: nothing, if nobody altered a row."""
+    async def _check(self, channel: Channel, trustees: Trustees, mixed: Words, width: int) -> None:
+        """Opens a random combination of what the checksums are wrong by: nothing, if nobody altered a row.
+
+        It is shared anew before it is opened: a plain sum could be made nothing by whoever speaks last.
+        """
         drawn = FQ.draw(Rng(await coin.toss(channel.at("coin"))).stream("weights"), len(mixed))
         wrong = FQ.subtract(self._checksum(mixed, width), np.ascontiguousarray(mixed[:, width]))
         total = numbers([int((drawn * wrong).sum()) % FQ.prime])
-        streams = {peer: Rng(seed).stream("mask") for peer, seed in channel.pairwise_seeds().items()}
-        mine = shares.summand(channel, total, streams, FQ)
-        if (await shares.open_total(channel.at("open"), TripleShares, ScalarElements, mine))[0]:
+        dealing = trustees.dealing(channel.at("total"), "total")
+        shared = await shares.reduce(channel.at("total"), TripleShares, ScalarElements, dealing, total)
+        if (await trustees.open(channel.at("open"), shared))[0]:
             raise Aborted(
                 "the rows after a shuffle are not those before it: a trustee did not keep to the protocol; nothing "
                 "more is opened",
