@@ -98,7 +98,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _hush() -> None:
-    """What is still to be written to a closed pipe goes nowhere, so that nothing complains at the end."""
+    """Sends what is still to be written to a closed pipe nowhere, so that nothing complains at the end."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
 
