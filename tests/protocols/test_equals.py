@@ -92,9 +92,9 @@ def deal(rows: list[tuple[int, int]], parties: int, seed: int) -> list[Words]:
 
 
 def play(
-    rows: list[tuple[int, int]], parties: int, least: int, *, seed: int = 1, bent: Bent | None = None, gone: str = ""
+    rows: list[tuple[int, int]], parties: int, least: int, *, seed: int = 1, bent: Bent | None = None
 ) -> Mapping[str, Outcome[GroupSizes]]:
-    """Everyone's answer; with `gone`, that trustee leaves once the products are made."""
+    """Everyone's answer."""
     names = NAMES[:parties]
     shares = dict(zip(names, deal(rows, parties, seed), strict=True))
 
@@ -102,11 +102,6 @@ def play(
         trustees, stock = Trustees.of(channel.parties, channel.me), TripleSupply()
         await stock.make(channel.at("supply"), trustees, 40)
         shuffler = await Shuffler.meet(channel.at("meet"), trustees, stock, 2)
-        if channel.me == gone:
-            return GroupSizes((), [], [])
-        if gone:
-            trustees = trustees.without(gone)
-            channel = channel.among(*trustees.present)
         counter = Counter(trustees, stock, shuffler)
         if bent is not None and channel.me == bent.name:
             bent.counter(counter)
@@ -140,23 +135,15 @@ def test_the_rows_of_small_groups_stay_closed_and_the_order_is_another() -> None
     assert sorted(found.opened[0]) == [0, 1, 3]
 
 
-@pytest.mark.parametrize("parties", [3, 5])
-def test_those_who_stay_go_on_when_a_trustee_is_gone(parties: int) -> None:
-    outcomes = play(ROWS, parties, 2, gone="b")
-    assert sorted(sorted(group) for group in outcomes["a"].unwrap().opened) == [[0, 1, 3], [2, 5]]
-
-
-def test_two_or_four_trustees_are_refused_and_too_few_that_stay() -> None:
+def test_two_or_four_trustees_are_refused() -> None:
     for count in (2, 4):
         with pytest.raises(InputError, match="there must be 3 or 5"):
             Trustees.of(NAMES[:count], "a")
-    with pytest.raises(Aborted, match="1 trustees are left, 2 are needed"):
-        Trustees.of(NAMES[:3], "a").without("b").without("c")
 
 
 def _gives_false_shares(counter: Counter) -> None:
     known = counter.trustees
-    counter.trustees = FalseShare(known.names, known.me, known.present)
+    counter.trustees = FalseShare(known.names, known.me)
 
 
 def test_of_five_trustees_who_gave_a_false_share_is_named_and_of_three_it_is_noticed() -> None:

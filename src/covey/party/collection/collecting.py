@@ -252,9 +252,14 @@ class Collection:
             except Left as gone:
                 left = {**self.journal.gone, gone.party: gone.why}
                 self.register.add(Dropped(started.attempt, left, moment()))
+                if self.receipts is not None:
+                    raise Unmet(
+                        f"trustee {gone.party!r} {gone.why}, and cannot be done without: with fewer shares a false one "
+                        "would not be noticed; nothing was released"
+                    ) from None
                 names = ", ".join(sorted(left))
                 self._note(f"attempt {started.attempt} is given up before anything was opened, because {names} left")
-                if self.receipts is not None or len(set(started.members) - set(held.left)) < self.study.privacy.k:
+                if len(set(started.members) - set(held.left)) < self.study.privacy.k:
                     raise Unmet(
                         f"fewer than k = {self.study.privacy.k} respondents are left; nothing was opened or released"
                     ) from None
@@ -312,7 +317,6 @@ class Collection:
             attendance=Lenient(hub, tuple(started.members)),
             letters=letter_keys(self.keys, Roster.of(self.study)),
             delivered=None if self.receipts is None else self._answers(),
-            unread=lambda: self.receipts is not None and bool(self.journal.gone),
         )
 
         async def approve(proposal: Proposal) -> None:

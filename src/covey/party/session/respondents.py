@@ -7,7 +7,7 @@ collector, and at the end compares with it what was said and read. The collector
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from covey.crypto.rng import derive
@@ -80,8 +80,6 @@ class Collector:
     letters: LetterKeys | None = None
     delivered: Mapping[str, bytes] | None = None
     """The answers that respondents handed in before the session; None where they take part in it."""
-    unread: Callable[[], bool] = lambda: False
-    """True once letters may have been sent that nobody read, because somebody left: then heads need not agree."""
 
     async def play(self, channel: Channel, approve: Approve) -> Finished:
         """Plays the collector's role to its end, compares with every respondent that is there, and signs alone."""
@@ -125,8 +123,6 @@ class Collector:
 
         async def check(name: str) -> None:
             theirs = await at.receive(name, Compared)
-            if self.unread():
-                return
             if (theirs.sent, theirs.read) != (heads[name, hub].digest, heads[hub, name].digest):
                 raise PeerError(party=name, step="farewell", reason="it saw another run than we did")
 

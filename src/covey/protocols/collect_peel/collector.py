@@ -12,7 +12,7 @@ import numpy as np
 
 from covey.arrays import Ints, Longs
 from covey.crypto.rng import spell
-from covey.errors import Aborted, InputError, Left, PeerError, Unmet
+from covey.errors import Aborted, InputError, PeerError, Unmet
 from covey.protocols.collect_peel import leakage, letters, post
 from covey.protocols.collect_peel.layout import RecordLayout
 from covey.protocols.collect_peel.letters import Receipt, RespondentLetters
@@ -22,7 +22,6 @@ from covey.protocols.collect_peel.messages import (
     Asked,
     BoardHead,
     BoardPage,
-    Era,
     Published,
     TrusteeFindings,
     TrusteeKey,
@@ -113,7 +112,6 @@ class Collecting:
     parameters: Parameters
     layout: RecordLayout
     present: tuple[str, ...]
-    era: int = 0
 
     async def show_board(self, answers: Mapping[str, RespondentLetters]) -> None:
         """Gives each trustee the board with the letters to it."""
@@ -131,26 +129,23 @@ class Collecting:
         await gather(*(show(place, name) for place, name in enumerate(self.present)))
 
     async def lead(self, answers: int) -> Result:
-        """Carries the trustees' letters until they have told what they found; whoever leaves is done without."""
+        """Carries the trustees' letters until they have told what they found."""
         seat, study = self.seat, self.seat.study
-        trees = self.layout.trees
-        found = await self._while_carrying(lambda: self._heard(self._at_found, TrusteeFindings))
+        trees, at = self.layout.trees, seat.channel.at("found")
+        found = await self._while_carrying(lambda: self._heard(at, TrusteeFindings))
         boxes, sizes = _classes(found, len(trees))
         published = PublishedClasses.of(len(trees), list(boxes), sizes)
         figures = published.figures(study, trees, answers)
         seat.progress.phase("release")
         await seat.approve(Proposal(leakage.ROWS, figures=figures))
         seat.ledger.learns(leakage.ROWS)
-        told: set[tuple[int, str]] = set()
 
         async def publish() -> Published:
-            for name in self.present:
-                if (self.era, name) not in told:
-                    told.add((self.era, name))
-                    await self._at_found.send(name, Approved())
-            return await self._heard(self._at_found.at("rows"), Published)
+            await gather(*(at.send(name, Approved()) for name in self.present))
+            return await self._heard(at.at("rows"), Published)
 
         opened = await self._while_carrying(publish)
+        await gather(*(at.at("rows").send(name, Approved()) for name in self.present))
         rows = self._rows(opened, published, sizes)
         if len(rows.klass) < sum(sizes):  # somebody's answers were none
             kept = np.bincount(rows.klass, minlength=len(published.sizes))
@@ -164,11 +159,6 @@ class Collecting:
         result = published.result(study, trees, figures, rows)
         require_diverse(study, result.figures)
         return result
-
-    @property
-    def _at_found(self) -> Channel:
-        """The step at which the trustees tell in this era what they found."""
-        return self.seat.channel.at("found", self.era)
 
     def _rows(self, opened: Published, published: PublishedClasses, sizes: list[int]) -> Rows:
         klass: Longs = opened.klass.words.astype(np.int64)
@@ -190,26 +180,9 @@ class Collecting:
         return said[spelled.index(usual)]
 
     async def _while_carrying(self, work: Callable[[], Awaitable[M]]) -> M:
-        """The answer of work while letters are carried; if a trustee leaves, a new era begins without it."""
-        while True:
-            try:
-                async with beside(post.carry(self.seat.channel, self.present, self.era)):
-                    return await work()
-            except Left as gone:
-                await self._lose(gone)
-
-    async def _lose(self, gone: Left) -> None:
-        needed = self.parameters.committee // 2 + 1
-        self.present = tuple(name for name in self.present if name != gone.party)
-        if len(self.present) < needed:
-            raise Unmet(
-                f"{len(self.present)} trustees are left and {needed} are needed; nothing was released"
-            ) from None
-        self.era += 1
-        self.seat.ledger.learns(leakage.GONE)
-        await gather(
-            *(self.seat.channel.at("era").send(name, Era(self.era, list(self.present))) for name in self.present)
-        )
+        """The answer of work while letters are carried."""
+        async with beside(post.carry(self.seat.channel, self.present)):
+            return await work()
 
 
 def _classes(found: TrusteeFindings, columns: int) -> tuple[Ints, list[int]]:

@@ -106,7 +106,7 @@ def warnings(study: Study, parameters: Parameters, work: Work, respondents: int)
         else f"a respondent enrols, and sends one message of {sent:.1f} kB when the trustees are drawn; the "
         f"{work.trustees} who are drawn have to stay to the end. Name trustees in the study to spare them that",
         f"{needed} of the {work.trustees} trustees together could read all answers: choose them so that this is absurd",
-        f"all trustees have to be there when the answers are closed; after that {work.trustees - needed} may vanish",
+        "all trustees have to be there to the end: while one is away the others wait for it, and nothing is released",
     ]
     if study.privacy.l is None and study.sensitive:
         found.append("a class whose members all answer alike gives the answer away; ask for l")

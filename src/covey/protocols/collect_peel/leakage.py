@@ -31,10 +31,6 @@ DIVERSE = _trustee(
 )
 _ROWS = ("the release; not which of its rows, or of its classes, is whose",)
 ROWS = Leakage(roles={"collector": _ROWS, "trustee": _ROWS}, about=RELEASE)
-GONE = _trustee(
-    "from the moment at which a trustee left: which records, without a name, share a combination of values, from one "
-    "level of generalization to the next",
-)
 MAJORITY = _trustee(
     "nothing more, unless more than half of the trustees put their letters together: they would read everything",
 )

@@ -27,13 +27,6 @@ class Asked(Message, tag="collect.asked"):
     keys: Annotated[list[Bytes32], Meta(max_length=MOST_TRUSTEES)]
 
 
-class Era(Message, tag="collect.era"):
-    """The trustees that are there from now on."""
-
-    number: Count
-    present: Trustees
-
-
 class BoardHead(Message, tag="collect.board"):
     """The number of answers on the board."""
 
@@ -58,7 +51,7 @@ class TrusteeFindings(Message, tag="collect.found"):
 
 
 class Approved(Message, tag="collect.approved"):
-    """The collector agrees to the release: the values may be opened."""
+    """The collector agrees to the release: the values may be opened. Said again once it has the rows of everyone."""
 
 
 class Published(Message, tag="collect.published"):

@@ -1,8 +1,7 @@
 """The trustees' computation: from shares of everyone's record to classes, and to the values of published records.
 
 Every step is played by all trustees alike over a channel of their own. From the first shuffle on records have numbers
-and no names. A step's outcome is a `TrusteeState`; if a trustee leaves, the others go back to the last state that all
-have.
+and no names. A step's outcome is a `TrusteeState`.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from covey.secure.equals.trustees import OpenedShares, Trustees
 from covey.wire import Channel, Chunk
 
 RESERVE = 64
-"""For each record, the products that are made before the visits, while all trustees are there."""
+"""For each record, the products that are made before the visits."""
 BATCH = 100_000
 """Products that are made at once, at most."""
 

@@ -1,8 +1,7 @@
 """Post among trustees: the collector carries their letters, sealed, and sees only how large they are.
 
 Each pair has a secret from its keys for letters; a letter is encrypted under it with a nonce that follows from its
-content, so that a trustee that plays its role again after a crash never encrypts two things under one nonce. Whenever a
-trustee leaves for good, the others go on in a new era, with lines of its own.
+content, so that a trustee that plays its role again after a crash never encrypts two things under one nonce.
 """
 
 from __future__ import annotations
@@ -65,29 +64,27 @@ class TrusteeLink:
         """Does nothing: the lines stay."""
 
 
-def private_channel(channel: Channel, hub: str, own: LetterKey, keys: Mapping[str, bytes], era: int) -> Channel:
+def private_channel(channel: Channel, hub: str, own: LetterKey, keys: Mapping[str, bytes]) -> Channel:
     """A channel among these trustees; `keys` has the public key of each, ours included."""
     if keys.get(channel.me) != own.public:
         raise PeerError(party=hub, step="trustees", reason="it lists us with another key than ours")
     try:
         secrets = {
-            name: own.shared(key, "collect post", channel.session, era)
-            for name, key in keys.items()
-            if name != channel.me
+            name: own.shared(key, "collect post", channel.session) for name, key in keys.items() if name != channel.me
         }
     except InputError as error:
         raise PeerError(party=hub, step="trustees", reason=f"it lists a trustee with what is no key: {error}") from None
-    link = TrusteeLink(channel.at("post", era), hub, secrets)
-    rng = channel.rng.child("private", era)
+    link = TrusteeLink(channel.at("post"), hub, secrets)
+    rng = channel.rng.child("private")
     session = Session(link, channel.session, rng, Nothing(), secrets, silence=_FOREVER, patience=_FOREVER)
     return Channel(session, "private")
 
 
-async def carry(channel: Channel, names: tuple[str, ...], era: int) -> None:
+async def carry(channel: Channel, names: tuple[str, ...]) -> None:
     """The collector's part: carries letters between these trustees for as long as it is let."""
 
     async def line(sender: str, recipient: str) -> None:
-        at = channel.at("post", era)
+        at = channel.at("post")
         while True:
             parcel = await at.at("to", recipient).receive(sender, TrusteeParcel, patience=_FOREVER)
             await at.at("from", sender).send(recipient, parcel)

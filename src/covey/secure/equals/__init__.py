@@ -8,12 +8,12 @@ Security  fewer than half of the trustees conspire, and those may deviate: an op
           and a shuffle by a secret checksum of every row. A respondent who conspires chose its number before the secret
           was drawn, so that no choice of it says anything of another's. That the tags of unequal numbers look unrelated
           rests on the inversion assumption (q-DDHI, for numbers that were chosen before) in a group without a pairing.
-Not       a trustee can stop everything. With three trustees a false share is noticed, and not whose it is. Once a
-          trustee has left there is nothing to check with, and the trustees that stay know the order of what they
-          shuffle, so that they can follow rows (which have no names) from one call to the next.
+Not       a trustee can stop everything, by leaving too: without it there would be too few shares to check with, and
+          one liar could make unequal numbers look equal. With three trustees a false share is noticed, and not whose
+          it is.
 
-trustees   who is there, at which place; openings, and whose share is false
-supply     products of random numbers, made while everyone is there
+trustees   who they are, at which place; openings, and whose share is false
+supply     products of random numbers
 shuffling  rows in an order that no t trustees know
 counting   tags, groups, and what is opened of large ones
 """

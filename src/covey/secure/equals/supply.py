@@ -1,8 +1,8 @@
-"""Supply: random numbers and their products, shared, which nobody knows; made while all trustees are there.
+"""Supply: random numbers and their products, shared, which nobody knows; made in advance.
 
 A product of two shared numbers takes all trustees (Ben-Or, Goldwasser and Wigderson 1988). With a product of random
-numbers in stock it takes two openings of the low degree (Beaver 1991), which those who stay can do. Each product is
-held against another one, which is thrown away, in a random combination that nobody could foresee.
+numbers in stock it takes two openings of the low degree (Beaver 1991), which can be checked. Each product is held
+against another one, which is thrown away, in a random combination that nobody could foresee.
 """
 
 from __future__ import annotations
@@ -58,12 +58,7 @@ class TripleSupply:
         return len(self._stock)
 
     async def make(self, channel: Channel, trustees: Trustees, count: int) -> None:
-        """Adds that many to the stock. Raises Aborted if somebody has left, or a product is false."""
-        if not trustees.complete:
-            raise Aborted(
-                "a trustee has left and the products that were made before are used up; nothing more can be found out",
-                resumable=False,
-            )
+        """Adds that many to the stock. Raises Aborted if a product is false."""
         made = await _multiply(channel.at("make"), trustees, 2 * count)
         kept, spent = made.slice(0, count), made.slice(count)
         await _compare(channel.at("check"), trustees, kept, spent)

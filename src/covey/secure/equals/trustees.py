@@ -1,4 +1,4 @@
-"""Trustees: who is there, at which place, and how they open what they share."""
+"""Trustees: who they are, at which place, and how they open what they share."""
 
 from __future__ import annotations
 
@@ -30,27 +30,19 @@ class OpenedShares(Chunk[ScalarElements], tag="equals.shares"):
 
 @dataclass(frozen=True)
 class Trustees:
-    """The trustees of a run: their places never change, and some may have left."""
+    """The trustees of a run. All of them take part in everything: only then has every opening shares to check with."""
 
     names: tuple[str, ...]
-    """All of them, sorted: the first has place 1."""
+    """Sorted: the first has place 1."""
     me: str
-    present: tuple[str, ...]
 
     @classmethod
     def of(cls, names: Iterable[str], me: str) -> Trustees:
-        """Trustees that are all there. Raises InputError for a number that cannot be."""
+        """Trustees of these names. Raises InputError for a number that cannot be."""
         listed = tuple(sorted(names))
         if len(listed) not in (FEWEST, MOST):
             raise InputError(f"{len(listed)} trustees: there must be {FEWEST} or {MOST}")
-        return cls(listed, me, listed)
-
-    def without(self, gone: str) -> Trustees:
-        """Those that stay. Raises Aborted if they are too few to open anything."""
-        stay = tuple(name for name in self.present if name != gone)
-        if len(stay) <= self.degree:
-            raise Aborted(f"{len(stay)} trustees are left, {self.degree + 1} are needed", resumable=False)
-        return Trustees(self.names, self.me, stay)
+        return cls(listed, me)
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -62,18 +54,13 @@ class Trustees:
         """The number that may conspire."""
         return sharing.threshold(len(self.names))
 
-    @property
-    def complete(self) -> bool:
-        """True if nobody has left: only then are there products and checks."""
-        return self.present == self.names
-
     @cached_property
     def groups(self) -> tuple[tuple[str, ...], ...]:
-        """Every group of those present that can open together: while all are there, any t trustees miss one group."""
-        return tuple(combinations(self.present, self.degree + 1))
+        """Every group that can open together: any t trustees miss one group."""
+        return tuple(combinations(self.names, self.degree + 1))
 
     def dealing(self, channel: Channel, label: str, *, last: bool = False) -> Dealing:
-        """A round of dealing at this step, among those present."""
+        """A round of dealing at this step."""
         seeds = channel.pairwise_seeds()
         return Dealing(self.me, seeds, label, last=last, field=FQ, places=self.places, degree=self.degree)
 
@@ -110,18 +97,18 @@ class Trustees:
 
         Where that cannot be told, or it would be us, raises Aborted.
         """
-        everyone = tuple(self.places[name] for name in self.present)
+        everyone = tuple(self.places.values())
         if fit(everyone):
             return
         suspects = [
             name
-            for name in self.present
+            for name in self.names
             if len(everyone) > self.degree + 2 and fit(tuple(p for p in everyone if p != self.places[name]))
         ]
         if len(suspects) == 1 and suspects[0] != self.me:
             raise PeerError(party=suspects[0], step=channel.step, reason="its share does not fit the others'")
         raise Aborted(
-            f"the trustees' shares at {channel.step} do not fit each other: one of {', '.join(self.present)} did not "
+            f"the trustees' shares at {channel.step} do not fit each other: one of {', '.join(self.names)} did not "
             "keep to the protocol; nothing more is opened",
             resumable=False,
         )
