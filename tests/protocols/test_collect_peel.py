@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.harness.collect_cases import HUB, Person
@@ -11,12 +12,15 @@ from tests.harness.harness import answers, run
 from tests.harness.peel_survey_cases import draw_people, study_of, study_text, trial_of
 from tests.harness.trial import Trial
 
+from covey.arrays import Words
 from covey.crypto.rng import Rng
+from covey.crypto.scalar_field import FQ, ScalarElements, numbers
 from covey.errors import InputError
 from covey.protocols.collect_peel import letters
 from covey.protocols.collect_peel.parameters import Parameters
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
+from covey.wire import Channel, Chunk
 
 
 @pytest.mark.parametrize(
@@ -70,6 +74,31 @@ def test_shares_that_lie_on_no_polynomial_are_left_out(monkeypatch: pytest.Monke
     trial = trial_of(study_of(10), draw_people(5, 10))
     lying(monkeypatch, "r00", lambda record: [number + 1 for number in record], trustees=1)
     assert released(trial) == without(trial, "r00")
+
+
+@pytest.mark.parametrize("lie", ["letters", "shares"])
+def test_a_trustee_cannot_choose_who_stays_by_leaving_the_others_out(monkeypatch: pytest.MonkeyPatch, lie: str) -> None:
+    honest, read = Channel.exchange_all, letters.read
+    shift = numbers(int(place not in (3, 4, 5)) for place in range(12))  # those stay: somebody, and k - 1 friends
+
+    def unread(study_hash: str, handle: str, me: str, *rest: Any) -> Words | None:
+        return None if me == "board" and shift[int(handle[1:])] else read(study_hash, handle, me, *rest)
+
+    async def false(
+        self: Channel, kind: type[Chunk[ScalarElements]], items: ScalarElements
+    ) -> dict[str, ScalarElements]:
+        if self.me != "board" or not self.step.endswith("degree/open"):
+            return await honest(self, kind, items)
+        theirs = await honest(self, kind, ScalarElements(FQ.add(items.words, shift)))
+        return theirs | {"patients": ScalarElements(FQ.add(theirs["patients"].words, shift))}
+
+    if lie == "letters":
+        monkeypatch.setattr(letters, "read", unread)
+    else:
+        monkeypatch.setattr(Channel, "exchange_all", false)
+    ends = run(trial_of(study_of(12), draw_people(1, 12)))
+    assert ends[HUB].finished is None
+    assert "9 of 12 answers would be left out" in str(ends["patients"].error)
 
 
 def test_an_answer_that_is_none_is_left_out_with_its_class_if_that_becomes_too_small(

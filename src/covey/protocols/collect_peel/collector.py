@@ -133,6 +133,10 @@ class Collecting:
         seat, study = self.seat, self.seat.study
         trees, at = self.layout.trees, seat.channel.at("found")
         found = await self._while_carrying(lambda: self._heard(at, TrusteeFindings))
+        self.parameters.require_most(answers, found.records)
+        if found.records < answers:
+            left_out = answers - found.records
+            seat.ledger.learns(leakage.LEFT_OUT, left_out=left_out, respondents=f"{answers:,}")
         boxes, sizes = _classes(found, len(trees))
         published = PublishedClasses.of(len(trees), list(boxes), sizes)
         figures = published.figures(study, trees, answers)

@@ -18,6 +18,8 @@ BOARD = Leakage(
     },
     about=TAKING_PART,
 )
+_LEFT_OUT = ("whose letters were no answer, by handle: {left_out} of {respondents} answers were left out",)
+LEFT_OUT = Leakage(roles={"collector": _LEFT_OUT, "trustee": _LEFT_OUT}, about=TAKING_PART)
 MARGINALS = _trustee(
     "for each column that is generalized: the values that {k} or more respondents have, and how many have each; and "
     "how many respondents have each rarer value, without telling which value (where only one is left, that is it)",

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from covey.arrays import Longs
-from covey.errors import InputError
+from covey.errors import Aborted, InputError
 from covey.hierarchy import Hierarchy
 from covey.option import Choice, File, Whole
 from covey.protocols.shared.domains import require_listed
@@ -89,6 +89,19 @@ class Parameters:
             watched=() if study.privacy.l is None else study.sensitive,
             reference=_reference(study, trees_of(study)) if REFERENCE.of(study.options) else None,
         )
+
+    def require_most(self, answers: int, kept: int) -> None:
+        """Raises Aborted if so many answers are left out that those who stay could be chosen.
+
+        One is allowed, or one of twenty, where 2k stay: a single trustee can have an answer left out.
+        """
+        if kept < answers and kept < max(2 * self.k, answers - max(1, answers // 20)):
+            raise Aborted(
+                f"{answers - kept} of {answers} answers would be left out, because their letters do not open or their "
+                "shares do not fit: whoever brings that about could choose who stays. Nothing was opened; find out "
+                "which trustee cannot read its letters, or who handed in what is no answer",
+                resumable=False,
+            )
 
     def marginals(self, records: int, counts: Sequence[Longs]) -> Marginals:
         """The public frequencies of these counts: those below k are rare, and nothing else is struck out."""

@@ -73,7 +73,7 @@ class TrusteePeeling:
     ) -> tuple[TrusteePeeling, list[int]]:
         """Leaves out whose letters do not open or whose shares are none, and shuffles the others.
 
-        The second answer is the places of those who stay.
+        The second answer is the places of those who stay. Raises Aborted if they are too few of those who answered.
         """
         supply, count = TripleSupply(), len(read)
         await _stock(channel.at("supply"), trustees, supply, count + layout.width + 2 + len(layout.trees) * (count + 1))
@@ -89,6 +89,7 @@ class TrusteePeeling:
         rows = np.stack([each for place in kept if (each := read[place]) is not None]) if kept else _none(width)
         sound = await _on_polynomials(channel.at("degree"), trustees, rows, supply.take(len(rows)).first)
         rows, kept = rows[sound], [place for place, fits in zip(kept, sound.tolist(), strict=True) if fits]
+        parameters.require_most(count, len(kept))
         counter = Counter(trustees, supply, shuffler)
         if len(rows):
             rows = await shuffler.shuffle(channel.at("first"), trustees, rows)

@@ -92,6 +92,8 @@ class Serving:
         peeling, kept = await TrusteePeeling.begin(private.at("begin"), trustees, self.parameters, self.layout, read)
         stay = set(kept)
         self.left_out = [handle for place, handle in enumerate(handles) if place not in stay]
+        if self.left_out:
+            seat.ledger.learns(leakage.LEFT_OUT, left_out=len(self.left_out), respondents=f"{len(handles):,}")
         seat.progress.phase("marginals")
         counts: list[Longs] = []
         if self.parameters.reference is None:
