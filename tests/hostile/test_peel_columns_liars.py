@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from msgspec.structs import replace as changed
-from tests.harness.columns_cases import THREE, draw_people, stream_of
+from tests.harness.columns_cases import THREE, TWO, draw_people, stream_of
 from tests.harness.harness import answers, run
 from tests.harness.parties import run_parties
 from tests.harness.peel_columns_cases import study_of, trial_of
@@ -16,6 +16,7 @@ from tests.harness.trial import Trial
 
 from covey.arrays import Ints, Longs
 from covey.crypto.group import ORDER, Points, Scalars, generator_times
+from covey.crypto.rng import derive
 from covey.crypto.secret import Secret
 from covey.errors import CoveyError, PeerError, Unmet
 from covey.judge import verify
@@ -135,7 +136,9 @@ def test_classes_that_differ_are_not_united(monkeypatch: pytest.MonkeyPatch) -> 
             return None
         own = boxes[:, :2]
         trees = [column.tree() for column in params.study.quasi[:2]]
-        return await classes.unite(channel.at("classes"), params, trees, Secret(bytes(32)), own, np.arange(5))
+        return await classes.unite(
+            channel.at("classes"), params, trees, (Secret(bytes(32)), Secret(bytes(32))), own, np.arange(5)
+        )
 
     outcomes = run_parties(dict.fromkeys((*params.holders, params.evaluator), role))
     assert all("differ in our columns" in str(outcomes[name].error) for name in params.holders)
@@ -169,6 +172,38 @@ def test_a_holder_that_swaps_its_own_people_is_believed_as_if_it_had_such_a_tabl
     ends = run(tried)
     assert all(end.error is None for end in ends.values())
     assert answers(tried, ends) != dict(tried.ideal)
+
+
+def test_a_holder_that_aims_at_anothers_values_learns_nobody_it_guessed_right() -> None:
+    """The leader sends T less the office's hash of a guess: with that hash, whoever it guessed right would be alike."""
+    params = Parameters.of(study_of(TWO))
+    people, draws = 80, np.random.default_rng(3)
+    truth, guess = (draws.integers(0, 4, people).astype(np.int32) for _ in range(2))
+    seed, own = Secret(b"s" * 32), Secret(b"o" * 32)
+
+    async def aim(at: Channel) -> Groups:
+        disguise = tags.Disguise(seed, 2, people)
+        hashes = tags.pseudorandom(derive(seed, "worth", 0, 1), [guess], people)
+        await at.send(params.evaluator, Due(people, 1))
+        sent = disguise.masked(0, 0, [1000 - each for each in hashes], disguise.order())
+        await at.send_all(params.evaluator, asking.MaskedPositions, sent)
+        await at.send_all(params.evaluator, asking.Blinds, disguise.points(0))
+        [found] = groups.unpack(await at.receive_all(params.evaluator, asking.Alike, None), 1, people, 3)
+        return [disguise.order()[members] for members in found]
+
+    async def role(channel: Channel) -> object:
+        at = channel.at("visit")
+        if channel.me == params.evaluator:
+            await asking.answer(at, params, await asking.receive_due(at, params, Due(people, 1)), 3, 0)
+            return None
+        if channel.me == params.leader:
+            return await aim(at)
+        return await asking.ask(at, params, [asking.HolderVisit(seed, own, [[truth]])], people, 3, 0)
+
+    ends = run_parties(dict.fromkeys((*params.holders, params.evaluator), role))
+    found = ends[params.leader].unwrap()
+    assert isinstance(found, list) and found
+    assert all(len(set(guess[members].tolist())) == 1 for members in found)  # as if its guesses were its values
 
 
 @pytest.mark.parametrize(

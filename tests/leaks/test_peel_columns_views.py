@@ -18,7 +18,7 @@ from tests.harness.trial import Trial
 from covey.arrays import Ints, Longs
 from covey.bench.papers import columns_attack as attack
 from covey.crypto.group import ORDER, POINT_BYTES, Points, Scalars, generator_times
-from covey.crypto.rng import Rng
+from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import Secret
 from covey.protocols.peel_columns import asking, groups, tags, visits
 from covey.protocols.peel_columns.asking import Due, HolderVisit
@@ -50,6 +50,8 @@ class Spy:
     evaluator: list[Seen] = field(default_factory=list)
     holder: list[tuple[Longs, list[Groups]]] = field(default_factory=list)
     """The order of people at each visit, and the groups that it was told."""
+    asked: dict[str, list[HolderVisit]] = field(default_factory=dict)
+    """What each holder brought to each visit."""
     peeling: visits.HolderPeeling | None = None
 
     def listen(self, patch: pytest.MonkeyPatch, me: str = "office") -> None:
@@ -70,6 +72,7 @@ class Spy:
         async def heard_answers(
             channel: Channel, params: Parameters, asked: Sequence[HolderVisit], people: int, least: int, turn: int
         ) -> list[Groups]:
+            self.asked.setdefault(channel.me, []).append(asked[0])
             found = await ask(channel, params, asked, people, least, turn)
             if channel.me == me and channel.step.startswith("visit"):
                 order = tags.Disguise(asked[0].seed, len(params.holders), people).order()
@@ -120,7 +123,10 @@ def test_differences_of_sums_tell_who_shares_a_holders_values_and_differences_of
     """Sums T = a + b have T(a, b) - T(a, b') = T(a', b) - T(a', b'). Their inverses in the exponent have not."""
     first, second = np.arange(36) // 6, np.arange(36) % 6
     disguise = tags.Disguise(Secret(hashlib.sha256(b"differences").digest()), 2, 36)
-    own = [disguise.worth(0, holder, [part.astype(np.int32)]) for holder, part in enumerate((first, second))]
+    own = [
+        tags.pseudorandom(Secret(bytes([holder]) * 32), [part.astype(np.int32)], 36)
+        for holder, part in enumerate((first, second))
+    ]
     sums = [(a + b) % ORDER for a, b in zip(*own, strict=True)]
     order, blinds = disguise.order(), disguise.blinds(0)
     parts = [tags.read(disguise.masked(0, holder, own[holder], order)) for holder in range(2)]
@@ -191,6 +197,25 @@ def test_the_evaluator_cannot_say_whom_its_tags_are_about(monkeypatch: pytest.Mo
     found = attack.score(claimed, compared, truth)
     assert found.claims > 1000
     assert found.precision < 1.15 * found.base
+
+
+def test_the_evaluator_and_a_holder_see_who_is_alike_elsewhere_and_cannot_try_guesses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They take masks and blinds off: what is left are hashes under a key that the other holder has alone."""
+    spy, _ = spied(monkeypatch, 60, options="nodes = 5")
+    assert len(spy.asked["office"]) > 2
+    for seen, ours, theirs in zip(spy.evaluator, spy.asked["clinic"], spy.asked["office"], strict=True):
+        disguise, parts = tags.Disguise(ours.seed, 2, seen.due.people), theirs.layers[0]
+        bare = zip(seen.parts[1], disguise.masks(0, 1), tags.inverses(disguise.blinds(0)), strict=True)
+        hashes = np.array([(number - mask) * inverse % ORDER for number, mask, inverse in bare], dtype=object)
+        hashes = hashes[np.argsort(disguise.order())]  # by person
+        alike = group([*parts], seen.due.people)[0]
+        assert ((hashes[:, np.newaxis] == hashes) == (alike[:, np.newaxis] == alike)).all()
+        for key in (ours.seed, ours.own):
+            for labels in ((0,), (0, 0), (0, 1)):
+                guessed = tags.pseudorandom(derive(key, "worth", *labels), parts, seen.due.people)
+                assert not set(guessed) & set(hashes.tolist())
 
 
 # -- linking visits

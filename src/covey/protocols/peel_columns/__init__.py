@@ -8,7 +8,7 @@ Roles     holders of columns, two or more; an evaluator without data; optionally
 Security  semi-honest. Holders learn the classes with their members, and which single values of the others k or more
           people have. The evaluator learns the sizes of groups at each visit, unnamed. Two holders together learn
           nothing about a third's values but what the release and its classes say.
-Not       an evaluator that colludes with one holder learns the other holders' values of everyone, by guessing. Where
+Not       an evaluator that colludes with one holder learns who has equal values in each other holder's columns. Where
           one group is much larger than all others, sizes tell the evaluator that two visits speak of it. An evaluator
           that leaves people out of its answers goes unnoticed; other wrong answers end the run, where a holder's own
           columns tell. k holds toward readers of the release: each holder learns the class of its own people.

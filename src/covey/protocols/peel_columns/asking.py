@@ -13,6 +13,7 @@ import numpy as np
 
 from covey.arrays import Ints
 from covey.crypto.group import SCALAR_BYTES, Points
+from covey.crypto.rng import derive
 from covey.crypto.secret import Secret
 from covey.protocols.peel_columns import groups, tags
 from covey.protocols.peel_columns.groups import Groups
@@ -46,20 +47,15 @@ class Alike(Announced[bytes], tag="peel.alike"):
 
 
 @dataclass(frozen=True)
-class Layer:
-    """A holder's part of every tuple in one layer (columns x people)."""
-
-    parts: Sequence[Ints]
-    values: tuple[Secret, Ints] | None = None
-    """Sensitive values, at their owner, and the secret of its own with which it hashes them."""
-
-
-@dataclass(frozen=True)
 class HolderVisit:
-    """One visit as a holder brings it: the seed that all holders have, and its layers."""
+    """One visit as a holder brings it."""
 
     seed: Secret
-    layers: Sequence[Layer]
+    """All holders have it."""
+    own: Secret
+    """This holder's alone: with it, it hashes its part of every tuple."""
+    layers: Sequence[Sequence[Ints]]
+    """Its part of every tuple in each layer (columns x people), with sensitive values at their owner."""
 
 
 async def ask(
@@ -75,11 +71,8 @@ async def ask(
     for visit in visits:
         disguise = tags.Disguise(visit.seed, len(params.holders), people)
         orders.append(disguise.order())
-        for number, layer in enumerate(visit.layers):
-            worth = disguise.worth(number, me, layer.parts)
-            if layer.values is not None:
-                key, values = layer.values
-                worth = [a + b for a, b in zip(worth, tags.pseudorandom(key, [values], people), strict=True)]
+        for number, parts in enumerate(visit.layers):
+            worth = tags.pseudorandom(derive(visit.own, "worth", number), parts, people)
             sent.append(disguise.masked(number, me, worth, orders[-1]))
             if speaks:
                 points.append(disguise.points(number))

@@ -16,7 +16,7 @@ from covey.crypto.secret import Secret
 from covey.errors import Aborted, Unmet
 from covey.hierarchy import Hierarchy
 from covey.protocols.peel_columns import asking
-from covey.protocols.peel_columns.asking import HolderVisit, Layer
+from covey.protocols.peel_columns.asking import HolderVisit
 from covey.protocols.peel_columns.parameters import Parameters
 from covey.protocols.peel_columns.tags import visit_seed
 from covey.protocols.protocol import Figures
@@ -51,9 +51,14 @@ class LabelledClasses:
 
 
 async def unite(
-    channel: Channel, params: Parameters, trees: Sequence[Hierarchy], secret: Secret, boxes: Ints, label: Longs
+    channel: Channel,
+    params: Parameters,
+    trees: Sequence[Hierarchy],
+    secrets: tuple[Secret, Secret],
+    boxes: Ints,
+    label: Longs,
 ) -> LabelledClasses:
-    """Classes with the same labels in everyone's columns become one.
+    """Classes with the same labels in everyone's columns become one; `secrets` are all holders' and our own.
 
     Raises Unmet where there is no class. Each call needs a step of its own.
     """
@@ -61,9 +66,9 @@ async def unite(
         raise Unmet("no class keeps what the study asks for, not even the whole table; lower k or l")
     roots = np.array([[tree.root for tree in trees]], dtype=np.int32).reshape(1, -1)
     items = np.concatenate([boxes, roots])
-    seed = visit_seed(secret, "classes", channel.step)
-    layer = Layer([np.ascontiguousarray(column) for column in items.T])
-    [same] = await asking.ask(channel, params, [HolderVisit(seed, [layer])], len(items), 2, 0)
+    seed, key = (visit_seed(each, "classes", channel.step) for each in secrets)
+    ours = [np.ascontiguousarray(column) for column in items.T]
+    [same] = await asking.ask(channel, params, [HolderVisit(seed, key, [ours])], len(items), 2, 0)
     number = np.arange(len(items))
     for members in same:
         if (items[members] != items[members[0]]).any():

@@ -87,9 +87,9 @@ def of_release(params: Parameters, rows: int) -> tuple[Leakage, dict[str, object
 def mind(params: Parameters) -> tuple[str, ...]:
     """Things to think of before a run."""
     return (
-        f"{params.evaluator} must not put together what it sees with any holder: the two could compare it with "
-        "guesses, and learn the other holders' values of everyone. Agree on that in writing, and choose a party that "
-        "none of the holders controls",
+        f"{params.evaluator} must not put together what it sees with any holder: the two would learn who has equal "
+        "values in each other holder's columns, and from how frequent these are often the values themselves. Agree on "
+        "that in writing, and choose a party that none of the holders controls",
     )
 
 

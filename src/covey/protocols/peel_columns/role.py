@@ -32,7 +32,7 @@ async def holder(seat: Seat) -> Result:
     secret = await coin.toss(among.at("coin"))
 
     seat.progress.phase("visits", len(nodes))
-    own = Secret(channel.at("visit").rng.stream("values").bytes(32))
+    own = Secret(channel.at("visit").rng.stream("own").bytes(32))
     levels = np.ascontiguousarray(nodes[:, params.own_places(seat.party)])
     peeling = visits.HolderPeeling(params, mine.table, levels, secret, own)
     await peeling.run(channel.at("visit"), seat.progress.reach)
@@ -41,12 +41,12 @@ async def holder(seat: Seat) -> Result:
     seat.progress.phase("release")
     boxes = np.stack(peeling.boxes) if peeling.boxes else np.zeros((0, levels.shape[1]), np.int32)
     trees = mine.table.trees
-    found = await classes.unite(channel.at("classes"), params, trees, secret, boxes, peeling.label)
+    found = await classes.unite(channel.at("classes"), params, trees, (secret, own), boxes, peeling.label)
     if params.merge:
         joined = await leftover.join(channel.at("leftover"), params, mine.table, secret, found)
         if len(joined):
             boxes, label = leftover.widened(mine.table, found, joined)
-            found = await classes.unite(channel.at("united"), params, trees, secret, boxes, label)
+            found = await classes.unite(channel.at("united"), params, trees, (secret, own), boxes, label)
     figures = await classes.figures(among.at("figures"), study, mine.table, found)
     told = release.Told(
         figures.rows, figures.classes, figures.withheld, peeling.visits, peeling.people, len(boxes), peeling.unpublished

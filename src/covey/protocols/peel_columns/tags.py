@@ -1,17 +1,20 @@
 """Tags: one party sees which people are alike in all holders' columns together, and nothing else about them.
 
 Source    ours. Inverses in the exponent as in the pseudorandom function of Dodis & Yampolskiy.
-Roles     the holders, who have a secret S in common; and the evaluator, who has no data and does not know S.
-Course    a person's tuple is worth T, the sum over holders j of a pseudorandom number of j's part of the tuple. With a
-          fresh random r for each person, holder j sends r t_j + mask_j, where all masks add up to nothing, and one
-          holder sends the point R = r G. The evaluator adds up to w = r T, and has the tag (1/w) R = (1/T) G: equal
+Roles     the holders, who have a secret S in common, and each a secret of its own; and the evaluator, who has no data
+          and knows none of these.
+Course    a person's tuple is worth T, the sum over holders j of a pseudorandom number t_j of j's part of the tuple,
+          under a key of j's own that is new at each visit. With a fresh random r for each person, holder j sends
+          r t_j + mask_j, where all masks add up to nothing, and one holder sends the point R = r G; r, masks and order
+          follow from S. The evaluator adds up to w = r T, and has the tag (1/w) R = (1/T) G: equal
           where whole tuples are equal. People come in a fresh random order.
 Security  semi-honest. A holder's numbers are uniform but for their sum. The pair (w, R) follows from the tag alone: w
           is uniform, R = w times the tag. Tags of different tuples look random if inverses of sums of secrets do, in
           a group without a pairing. Not the sums T themselves: sums keep differences, and equal differences tell who
           shares which holder's values (`tests/leaks` carries the attack out).
-Not       the evaluator sees the sizes of all groups. Together with one holder it knows S, and compares tags with
-          guesses of other holders' values.
+          A holder that lies cannot aim at another's t_j, which it cannot compute.
+Not       the evaluator sees the sizes of all groups. Together with one holder it knows S, and takes masks and r off:
+          it sees t_j, so who has equal values at holder j. It cannot compute t_j of a guess.
 """
 
 from __future__ import annotations
@@ -38,7 +41,7 @@ class Disguise:
     """The randomness of one visit, which all holders draw alike and the evaluator does not know.
 
     A visit has layers: tags of tuples, and tags of tuples with each sensitive value. People are in one order in all of
-    them; numbers, masks and functions are of each layer's own.
+    them; numbers and masks are of each layer's own.
     """
 
     seed: Secret
@@ -58,10 +61,6 @@ class Disguise:
         ring = [derive(self.seed, "masks", layer, (holder + step) % self.holders) for step in (0, 1)]
         plus, minus = (draw(Rng(seed).stream("masks"), self.people) for seed in ring)
         return [a - b for a, b in zip(plus, minus, strict=True)]
-
-    def worth(self, layer: int, holder: int, parts: Sequence[Ints]) -> list[int]:
-        """The pseudorandom number of each person's part of the tuple (columns x people) at a holder."""
-        return pseudorandom(derive(self.seed, "worth", layer, holder), parts, self.people)
 
     def masked(self, layer: int, holder: int, worth: Sequence[int], order: Longs) -> bytes:
         """The numbers that a holder sends: in this order, blinded and masked."""

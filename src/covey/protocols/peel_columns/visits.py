@@ -16,7 +16,7 @@ import numpy as np
 from covey.arrays import Ints, Longs
 from covey.crypto.secret import Secret
 from covey.protocols.peel_columns import asking
-from covey.protocols.peel_columns.asking import Due, HolderVisit, Layer
+from covey.protocols.peel_columns.asking import Due, HolderVisit
 from covey.protocols.peel_columns.parameters import Parameters
 from covey.protocols.peel_columns.tags import visit_seed
 from covey.table import Table, group
@@ -34,7 +34,7 @@ class HolderPeeling:
     secret: Secret
     """The secret of all holders, which the evaluator does not know."""
     own: Secret
-    """A secret of this holder alone, for its sensitive values."""
+    """A secret of this holder alone, with which it hashes its columns."""
     label: Longs = field(init=False)
     """Each person's class, or -1 while it is in play."""
     boxes: list[Ints] = field(default_factory=list)
@@ -69,7 +69,9 @@ class HolderPeeling:
             parts = [self._parts(levels, people) for levels in window]
             visits = [
                 HolderVisit(
-                    visit_seed(self.secret, "node", position + place), self._layers(own, people, position + place)
+                    seed=visit_seed(self.secret, "node", position + place),
+                    own=visit_seed(self.own, "node", position + place),
+                    layers=self._layers(own, people),
                 )
                 for place, own in enumerate(parts)
             ]
@@ -90,14 +92,10 @@ class HolderPeeling:
         columns = zip(self.table.trees, levels.tolist(), self.table.codes, strict=True)
         return [tree.up[level][codes[people]] for tree, level, codes in columns]
 
-    def _layers(self, parts: Sequence[Ints], people: Longs, position: int) -> list[Layer]:
-        """The tuples, and the tuples with each sensitive value; values are hashed by their owner alone."""
-        layers = [Layer(parts)]
-        for column in self.params.watched:
-            codes = self._values(column, people)
-            secret = visit_seed(self.own, column, position)
-            layers.append(Layer(parts, None if codes is None else (secret, codes)))
-        return layers
+    def _layers(self, parts: Sequence[Ints], people: Longs) -> list[Sequence[Ints]]:
+        """The tuples, and the tuples with each sensitive value, which its owner takes for one more column."""
+        values = (self._values(column, people) for column in self.params.watched)
+        return [parts, *([*parts, codes] if codes is not None else parts for codes in values)]
 
     def _values(self, column: str, people: Longs) -> Ints | None:
         """The sensitive values of these people; None where they are another holder's."""
