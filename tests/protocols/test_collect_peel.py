@@ -111,6 +111,15 @@ def test_an_answer_that_is_none_is_left_out_with_its_class_if_that_becomes_too_s
     assert released(trial_of(study_of(7), crowd)) == ["1,F,good"] * 3
 
 
+def test_a_class_that_is_diverse_only_by_an_answer_that_is_none_is_withheld_and_the_others_are_released(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    crowd: list[Person] = [(1, "F", "good")] * 4 + [(20, "M", "bad"), (20, "M", "good"), (20, "M", "fair")]
+    lying(monkeypatch, "r00", lambda record: [*record[:-1], 7])
+    trial = trial_of(study_of(7, privacy='l = 2\ndiversity = "distinct"'), crowd)
+    assert released(trial) == ["20,M,bad", "20,M,fair", "20,M,good"]
+
+
 def test_numbers_that_only_add_up_like_a_tuples_do_not_keep_its_group_from_being_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

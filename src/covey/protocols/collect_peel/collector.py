@@ -152,6 +152,7 @@ class Collecting:
         await gather(*(at.at("rows").send(name, Approved()) for name in self.present))
         rows = self._rows(opened, published, sizes)
         if len(rows.klass) < sum(sizes):  # somebody's answers were none
+            seat.ledger.learns(leakage.BROKEN, withheld=sum(sizes) - len(rows.klass))
             kept = np.bincount(rows.klass, minlength=len(published.sizes))
             smaller = PublishedClasses.of(
                 len(trees), [box for box, size in zip(published.boxes, kept, strict=True) if size],

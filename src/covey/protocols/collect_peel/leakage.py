@@ -33,6 +33,18 @@ DIVERSE = _trustee(
 )
 _ROWS = ("the release; not which of its rows, or of its classes, is whose",)
 ROWS = Leakage(roles={"collector": _ROWS, "trustee": _ROWS}, about=RELEASE)
+BROKEN = Leakage(
+    roles={
+        "collector": (
+            "the labels and the size of classes of which records, or all, were then withheld, because an answer in "
+            "them was no value that the study lists",
+        ),
+        "trustee": (
+            "the values of {withheld} records that were then withheld, in classes with an answer that was no value "
+            "that the study lists; not whose they are",
+        ),
+    }
+)
 MAJORITY = _trustee(
     "nothing more, unless more than half of the trustees put their letters together: they would read everything",
 )

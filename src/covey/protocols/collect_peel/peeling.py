@@ -7,7 +7,7 @@ and no names. A step's outcome is a `TrusteeState`.
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -181,9 +181,9 @@ class TrusteePeeling:
         return boxes
 
     async def open_cells(self, channel: Channel, state: TrusteeState) -> tuple[Longs, dict[str, list[str]]]:
-        """The values of all published records; whose values are none is left out, and so is a class that is then small.
+        """The values of all published records; whose values are none is left out.
 
-        The first answer is each row's class.
+        So is a class that is then too small, or not diverse any more. The first answer is each row's class.
         """
         out = np.flatnonzero(state.klass >= 0)
         first = sum(tree.height for tree in self.layout.trees)
@@ -198,14 +198,21 @@ class TrusteePeeling:
         klass, sound = state.klass[out], np.ones(len(out), dtype=np.bool_)
         for column in cells.values():
             sound &= np.array([cell is not None for cell in column], dtype=np.bool_)
-        left = Tally(klass[sound].tolist())
-        broken = {own for own in set(klass[~sound].tolist()) if left[own] < self.parameters.k}
+        touched = {own: np.flatnonzero(sound & (klass == own)) for own in set(klass[~sound].tolist())}
+        broken = {own for own, rows in touched.items() if not self._keeps(cells, rows)}
         sound &= np.array([own not in broken for own in klass.tolist()], dtype=np.bool_)
         kept = {
             name: [cell for cell, fits in zip(column, sound.tolist(), strict=True) if fits and cell is not None]
             for name, column in cells.items()
         }
         return klass[sound], kept
+
+    def _keeps(self, cells: Mapping[str, Sequence[str | None]], rows: Longs) -> bool:
+        """True if a class of these rows is large and diverse enough."""
+        return len(rows) >= self.parameters.k and all(
+            self.parameters.is_diverse([*Tally(cells[column.name][row] for row in rows.tolist()).values()])
+            for column in self.parameters.watched
+        )
 
 
 async def _stock(channel: Channel, trustees: Trustees, supply: TripleSupply, count: int) -> None:

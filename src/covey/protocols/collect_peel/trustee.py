@@ -151,5 +151,7 @@ class Serving:
         await at.receive(self.hub, Approved, patience=_FOREVER)
         seat.ledger.learns(leakage.ROWS)
         klass, cells = await peeling.open_cells(private.at("cells"), state)
+        if (withheld := sum(state.sizes) - len(klass)) > 0:
+            seat.ledger.learns(leakage.BROKEN, withheld=withheld)
         await at.at("rows").send(self.hub, Published(Vector(klass.astype(np.uint64)), cells))
         await at.at("rows").receive(self.hub, Approved, patience=_FOREVER)  # it carries letters until then
