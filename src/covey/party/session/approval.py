@@ -100,7 +100,7 @@ class ApprovalQuestion:
                 f"others' or {figures.insider_k:,} or more"
             )
         if asked.l is not None:
-            found["l"] = f"{asked.l:g} or more in every class"
+            found["l"] = f"{asked.l:g} or more in every class{_meaning(asked.diversity, asked.l)}"
         elif self.study.sensitive:
             found["l"] = "not asked: all rows of a class may have the same sensitive value"
         if figures is not None:
@@ -108,7 +108,7 @@ class ApprovalQuestion:
             found["rows"] = f"{figures.rows:,} in {figures.classes:,} classes"
             found["rows"] += f"; {figures.withheld:,} more are withheld" if figures.withheld else "; none is withheld"
             if figures.l_reached is not None:
-                found["l"] = f"{figures.l_reached:g}{_meaning(asked.diversity)}"
+                found["l"] = f"{figures.l_reached:g}{_meaning(asked.diversity, figures.l_reached)}"
             if (lm := figures.loss.get("lm")) is not None:
                 found["loss (LM)"] = f"{lm:.3f} (0: nothing is lost, 1: everything)"
         for name, wanted in (("k", asked.k), ("l", asked.l), ("insider k", insiders.k_insider(self.study))):
@@ -125,11 +125,11 @@ Decide = Callable[[ApprovalQuestion], Awaitable[bool]]
 """Shows a question and answers whether the party approves."""
 
 
-def _meaning(diversity: str) -> str:
+def _meaning(diversity: str, diverse: float) -> str:
     """The meaning of l: what it says of a class, by the kind of diversity that the study asks for."""
     if diversity == "frequency":
-        return ": no sensitive value has a larger part of a class than 1 over this"
-    return ": as many different sensitive values are in every class" if diversity == "distinct" else ""
+        return f": no sensitive value has more than 1 in {diverse:.3g} of its rows"
+    return ": so many different sensitive values" if diversity == "distinct" else ""
 
 
 def _lines(pairs: Sequence[tuple[str, str]], width: int) -> list[str]:
