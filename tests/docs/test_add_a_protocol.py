@@ -65,6 +65,7 @@ def test_a_party_that_is_killed_resumes_to_the_ideal(quick_path: Path) -> None:
     assert unsafe == []
 
 
+@pytest.mark.thorough
 def test_it_is_listed_planned_run_over_tls_audited_and_replayed(tmp_path: Path) -> None:
     source = Path(covey.__file__).parent
     shutil.copytree(source, tmp_path / "src" / "covey", ignore=shutil.ignore_patterns("__pycache__"))

@@ -20,10 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
     page for page in (*ROOT.glob("[A-Z]*.md"), *(ROOT / "docs").rglob("*.md")) if page.name != "CHANGELOG.md"
 )
-THOROUGH = (
-    "README.md", "collecting.md", "data.md", "evaluate.md", "python.md", "report.md", "running.md", "tutorial.md",
-    "verify.md",
-)  # fmt: skip
+THOROUGH = ("README.md", "python.md", "report.md", "running.md", "tutorial.md", "verify.md")
+SLOW = ("bench.md", "collecting.md", "data.md", "evaluate.md", "first-day.md")
 ONE_WORKER = "the pages' parties listen on the same ports"
 SECONDS = 240
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -42,7 +40,7 @@ def grouped() -> list[object]:
     found: list[object] = []
     for page in PAGES:
         marks = []
-        if page.parent.name == "protocols" or page.name == "bench.md":
+        if page.parent.name == "protocols" or page.name in SLOW:
             marks.append(pytest.mark.slow)
         elif page.name in THOROUGH:
             marks.append(pytest.mark.thorough)

@@ -27,18 +27,18 @@ def test_any_case_is_safe_in_a_few_storms(place: int, quick_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_a_study_is_safe_in_two_hundred_storms(quick_path: Path) -> None:
-    assert stormy("count", range(SEEDS), quick_path) == []
+def test_a_study_is_safe_in_sixty_storms(quick_path: Path) -> None:
+    assert stormy("count", range(60), quick_path) == []
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", sorted(set(CASES) - {"count"}))
 def test_any_case_is_safe_in_some_storms(name: str, quick_path: Path) -> None:
-    assert stormy(name, range(CASES[name].quick), quick_path) == []
+    assert stormy(name, range(max(2, CASES[name].quick // 2)), quick_path) == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(set(CASES) - {"count"}))
+@pytest.mark.parametrize("name", sorted(CASES))
 def test_any_case_is_safe_in_two_hundred_storms(name: str, quick_path: Path) -> None:
     assert stormy(name, range(SEEDS), quick_path) == []
 
