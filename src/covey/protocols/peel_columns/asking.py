@@ -15,6 +15,7 @@ from covey.arrays import Ints
 from covey.crypto.group import SCALAR_BYTES, Points
 from covey.crypto.rng import derive
 from covey.crypto.secret import Secret
+from covey.errors import Aborted
 from covey.protocols.peel_columns import groups, tags
 from covey.protocols.peel_columns.groups import Groups
 from covey.protocols.peel_columns.parameters import Parameters
@@ -122,7 +123,8 @@ async def answer(channel: Channel, params: Parameters, due: Due, least: int, tur
     try:
         answers = judged(params, tags.add_up(parts), points[0], due, least, layers)
     except ValueError:
-        raise channel.refusal(params.leader, "all holders' numbers add up to zero, which chance never does") from None
+        reason = "the holders' numbers add up to zero, which chance never does: one of the holders did not keep to the"
+        raise Aborted(f"{reason} protocol", resumable=False) from None
     raw = groups.pack(answers)
     await gather(*(channel.send_all(holder, Alike, raw) for holder in params.holders))
 
