@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
@@ -20,7 +20,7 @@ from covey.bench.papers import columns_attack as attack
 from covey.crypto.group import ORDER, POINT_BYTES, Points, Scalars, generator_times
 from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import Secret
-from covey.protocols.peel_columns import asking, groups, tags, visits
+from covey.protocols.peel_columns import asking, groups, leakage, tags, visits
 from covey.protocols.peel_columns.asking import Due, HolderVisit
 from covey.protocols.peel_columns.groups import Groups
 from covey.protocols.peel_columns.parameters import Parameters
@@ -387,7 +387,39 @@ def test_a_holders_view_of_the_visits_is_made_from_the_classes(monkeypatch: pyte
     assert number == len(spy.peeling.boxes)
 
 
-def test_with_l_the_evaluator_sees_multiplicities_within_large_groups_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_l_the_evaluator_sees_how_often_values_occur_together_in_small_groups_too_and_is_said_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It needs none of that below k; the ledger says that it gets it."""
+    plain = study_of(TWO, k=5, options="nodes = 4", privacy="l = 1.5")
+    sensitive = replace(plain.column("stay"), role=plain.column("ill").role, hierarchy=None)
+    columns = tuple(sensitive if column.name == "stay" else column for column in plain.columns)
+    study, spy, small = replace(plain, columns=columns), Spy(), 0
+    with monkeypatch.context() as patch:
+        spy.listen(patch)
+        run(trial_of(study, draw_people(stream_of(1, "peel views"), 60)))
+    seen, count = spy.evaluator[0], spy.evaluator[0].due.people
+    layers = [tags.alike(tags.tags(seen.sums[at : at + count], seen.points.slice(at, at + count)))
+              for at in range(0, 3 * count, count)]  # fmt: skip
+    clinic, office = (spy.asked[name][0] for name in ("clinic", "office"))
+    order = tags.Disguise(clinic.seed, 2, count).order()
+    values = np.stack([office.layers[1][-1], clinic.layers[2][-1]])[:, order]  # stay and illness, which are hidden
+    for members in groups.of_numbers(layers[0], 2):
+        shown, true = (
+            Counter(map(tuple, columns[:, members].T.tolist())) for columns in (np.stack(layers[1:]), values)
+        )
+        assert sorted(shown.values()) == sorted(true.values())
+        small += len(members) < 5
+    assert small > 3
+    said = [
+        sentence
+        for part, numbers in leakage.before(Parameters.of(study))
+        for sentence in part.sentences("evaluator", **numbers)
+    ]
+    assert any("also of fewer than 5" in sentence and "occur together" in sentence for sentence in said)
+
+
+def test_with_l_tags_of_a_value_differ_between_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same value has other tags in other groups: a table of groups by values does not come out."""
     spy, _ = spied(monkeypatch, 100, privacy="l = 1.5")
     for seen in spy.evaluator[:-1]:

@@ -26,13 +26,15 @@ _SIZES = (
     "how many classes have the same labels",
 )
 _VALUES = (
-    "for each group of {k} or more people: how often each sensitive value occurs, without telling which value; so also "
-    "how many of these groups do not keep l",
+    "for each group of people who are alike, also of fewer than {k}: how often each sensitive value occurs in it, and "
+    "how often values of several sensitive columns occur together, without telling which values; so also how many "
+    "groups of {k} or more do not keep l",
 )
 _LEFTOVER = ("which class each person joins who is left over at the end",)
 _PRICES = (
     "for each person who is left over, without a name: the order of the classes, without names, by what joining them "
-    "costs, and how far apart these costs are in proportion",
+    "costs, and how far apart these costs are in proportion. With a published release at hand, that may narrow this "
+    "person's exact values in all quasi columns down beyond the label that the release gives",
 )
 _LABELS = (
     "for each of its own people: the class in the release; so, the others' generalized values for that person, and "
