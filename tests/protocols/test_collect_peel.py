@@ -9,15 +9,19 @@ from typing import Any
 import pytest
 from tests.harness.collect_cases import HUB, Person
 from tests.harness.harness import answers, run
+from tests.harness.parties import run_parties
 from tests.harness.peel_survey_cases import draw_people, study_of, study_text, trial_of
 from tests.harness.trial import Trial
 
 from covey.arrays import Words
 from covey.crypto.rng import Rng
 from covey.crypto.scalar_field import FQ, ScalarElements, numbers
-from covey.errors import InputError
+from covey.errors import Aborted, InputError, PeerError
 from covey.protocols.collect_peel import letters
+from covey.protocols.collect_peel.collector import Collecting
+from covey.protocols.collect_peel.messages import BoardHead
 from covey.protocols.collect_peel.parameters import Parameters
+from covey.protocols.collect_peel.trustee import Agreed
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
 from covey.wire import Channel, Chunk
@@ -137,3 +141,30 @@ def test_a_reference_takes_the_place_of_counting_and_a_wrong_one_is_refused_with
     (tmp_path / "census.csv").write_text("column,value,count\n" + rows + "age,99,1\n")
     with pytest.raises(InputError, match=r"census\.csv, line 36: must be column,value,count"):
         Parameters.of(Study.parse(text, tmp_path))
+
+
+@pytest.mark.parametrize(("said", "error"), [((1, 2, 2), PeerError), ((1, 2, 3), Aborted)])
+def test_a_trustee_that_differs_is_named_only_against_a_majority(said: tuple[int, ...], error: type[Exception]) -> None:
+    trustees = dict(zip("abc", said, strict=True))
+
+    async def role(channel: Channel) -> int:
+        if channel.me in trustees:
+            await channel.send("hub", BoardHead(trustees[channel.me]))
+            return 0
+        unused: Any = None
+        return (await Collecting(unused, unused, unused, tuple(trustees))._heard(channel, BoardHead)).answers
+
+    caught = run_parties(dict.fromkeys([*trustees, "hub"], role))["hub"].error
+    assert type(caught) is error
+
+
+def test_the_collector_is_not_blamed_alone_for_a_board_that_a_trustee_denies(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = Channel.exchange
+
+    async def deny(self: Channel, message: Any) -> object:
+        return await honest(self, Agreed(bytes(32)) if self.me == "board" and isinstance(message, Agreed) else message)
+
+    monkeypatch.setattr(Channel, "exchange", deny)
+    error = run(trial_of(study_of(6), draw_people(1, 6)))["patients"].error
+    assert isinstance(error, Aborted)
+    assert "office gave board another board of answers than us, or board says so falsely" in str(error)

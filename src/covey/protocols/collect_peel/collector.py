@@ -173,10 +173,18 @@ class Collecting:
         return Rows(published.number[klass], opened.cells)
 
     async def _heard(self, channel: Channel, kind: type[M]) -> M:
-        """The one thing that all trustees say. Raises PeerError for one that says something else."""
+        """The one thing that all trustees say.
+
+        Raises PeerError for one that says something else than most, or Aborted where there is no majority.
+        """
         said = await gather(*(channel.receive(name, kind, patience=_FOREVER) for name in self.present))
         spelled = [encode(each) for each in said]
         usual, votes = Tally(spelled).most_common(1)[0]
+        if 2 * votes <= len(spelled):
+            names = ", ".join(self.present)
+            raise Aborted(
+                f"{names} found different things, and most do not agree; nothing is released", resumable=False
+            )
         for name, own in zip(self.present, spelled, strict=True):
             if own != usual:
                 raise PeerError(

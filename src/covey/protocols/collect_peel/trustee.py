@@ -10,7 +10,7 @@ import numpy as np
 
 from covey.arrays import Longs, Words
 from covey.crypto.letter import LetterKey
-from covey.errors import PeerError
+from covey.errors import Aborted, PeerError
 from covey.protocols.collect_peel import leakage, letters, post
 from covey.protocols.collect_peel.layout import RecordLayout
 from covey.protocols.collect_peel.messages import Approved, Asked, BoardHead, BoardPage, Published, TrusteeFindings
@@ -86,7 +86,11 @@ class Serving:
         handles, read, board = await self._board()
         for name, theirs in (await private.at("board").exchange(Agreed(board))).items():
             if theirs.board != board:
-                raise PeerError(party=self.hub, step="board", reason=f"it gave {name} another board than us")
+                raise Aborted(
+                    f"{self.hub} gave {name} another board of answers than us, or {name} says so falsely; nothing was "
+                    "opened: compare the boards before you collect again",
+                    resumable=False,
+                )
         seat.ledger.learns(leakage.BOARD, respondents=f"{len(handles):,}")
         seat.progress.phase("shuffle")
         peeling, kept = await TrusteePeeling.begin(private.at("begin"), trustees, self.parameters, self.layout, read)

@@ -16,7 +16,7 @@ from covey.crypto import sharing
 from covey.crypto.dealing import Dealing
 from covey.crypto.group import Points, Scalars
 from covey.crypto.scalar_field import FQ, ScalarElements
-from covey.errors import Aborted, InputError, PeerError
+from covey.errors import Aborted, InputError
 from covey.wire import Channel, Chunk
 
 FEWEST, MOST = 3, 5
@@ -65,7 +65,7 @@ class Trustees:
         return Dealing(self.me, seeds, label, last=last, field=FQ, places=self.places, degree=self.degree)
 
     async def open(self, channel: Channel, mine: Words) -> Words:
-        """The numbers behind shares of degree t. Raises PeerError for whoever gave a false one, if that can be told."""
+        """The numbers behind shares of degree t. Raises Aborted if somebody gave a false one."""
         theirs = await channel.exchange_all(OpenedShares, ScalarElements(mine))
         shares = {self.places[name]: own.words for name, own in theirs.items()} | {self.places[self.me]: mine}
         shares = dict(sorted(shares.items()))
@@ -93,23 +93,22 @@ class Trustees:
         return _weighted({place: ordered[place] for place in list(ordered)[: self.degree + 1]}, 0)
 
     def check(self, channel: Channel, fit: Callable[[tuple[int, ...]], bool]) -> None:
-        """Returns if everyone's shares fit each other. Raises PeerError that names who gave a false one.
+        """Returns if everyone's shares fit each other. Raises Aborted that says whose may be false.
 
-        Where that cannot be told, or it would be us, raises Aborted.
+        Of five, one whose share alone does not fit is named; but two who conspire could have brought that about.
         """
         everyone = tuple(self.places.values())
         if fit(everyone):
             return
-        suspects = [
+        alone = [
             name
             for name in self.names
             if len(everyone) > self.degree + 2 and fit(tuple(p for p in everyone if p != self.places[name]))
         ]
-        if len(suspects) == 1 and suspects[0] != self.me:
-            raise PeerError(party=suspects[0], step=channel.step, reason="its share does not fit the others'")
+        liars = f"{alone[0]}, or two of the others together," if len(alone) == 1 else f"one of {', '.join(self.names)}"
         raise Aborted(
-            f"the trustees' shares at {channel.step} do not fit each other: one of {', '.join(self.names)} did not "
-            "keep to the protocol; nothing more is opened",
+            f"the trustees' shares at {channel.step} do not fit each other: {liars} did not keep to the protocol; "
+            "nothing more is opened",
             resumable=False,
         )
 
