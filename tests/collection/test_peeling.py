@@ -25,6 +25,7 @@ from covey.party.collection.responding import prepare
 from covey.party.collection.trustee import NamedTrustee
 from covey.party.collection.trustee import prepare as prepare_trustee
 from covey.party.identity import keys as keyring
+from covey.party.record.forget import forget
 from covey.protocols import of_study
 from covey.sources.release import arrange, canonical_csv
 from covey.wire.standing import words
@@ -238,6 +239,10 @@ async def test_a_late_answer_and_a_second_board_are_refused(tmp_path: Path) -> N
             await each.deliver()
         with pytest.raises(PeerError, match="could compare two releases"):
             await town.trustee("board").run()
+        assert forget(tmp_path / "patients", unfinished=True)
+        with pytest.raises(PeerError, match="could compare two releases"):
+            async with asyncio.timeout(20):
+                await town.trustee("patients").run()
         assert not second.task.done()
 
 

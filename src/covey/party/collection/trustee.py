@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from covey.errors import Aborted, InputError, PeerError
+from covey.files import write_atomically
 from covey.party.collection.eligibility import address_of, collected
 from covey.party.collection.home import Home
 from covey.party.collection.invitation import SECRET_BYTES, Invitation
@@ -27,6 +28,7 @@ from covey.party.session.run import INTERRUPTED, cancel_on
 from covey.protocols import of_study
 from covey.wire.contact import Address, fingerprint
 from covey.wire.depth import first_cause
+from covey.wire.standing import words
 from covey.wire.standing.dialing import Dialer
 
 DONE = "The release is made. You are done: the folder keeps what you learned, and no answer."
@@ -56,9 +58,20 @@ class NamedTrustee(Respondent):
         except BaseExceptionGroup as failures:
             raise first_cause(failures) from None
 
+    @property
+    def _began(self) -> Path:
+        """The file that stays when the journal is forgotten: in this folder, answers to this study were evaluated."""
+        return self.home.path / f"evaluated-{self.study.study_hash[:16]}"
+
+    async def _begin(self, handle: str, said: words.Begin) -> None:
+        await super()._begin(handle, said)
+        if not self._began.exists():
+            write_atomically(self._began, b"Keep this file: the answers to this study are evaluated once.\n")
+
     def _refuse_again(self, journal: Journal) -> None:
-        """Raises PeerError if we have computed with the other trustees in a session before."""
-        if any(step.startswith("post") for _, step, _ in journal.said):
+        """Raises PeerError if we have computed with the other trustees in a session before, forgotten or not."""
+        forgotten = journal.begun is None and self._began.exists()
+        if forgotten or any(step.startswith("post") for _, step, _ in journal.said):
             journal.close()
             reason = "it begins anew although the trustees have begun, and could compare two releases"
             raise PeerError(party=self.hub, step="the beginning", reason=reason)
