@@ -59,7 +59,7 @@ def test_all_users_of_the_other_are_counted_even_where_delta_then_fails(delta: f
     for name in (GYM, INSURER):
         assert said(delta, name)["federate/divide/root/common"] == COMMON + EXTRA
     assert (ends(delta)[GYM].finished is None) is (delta == 0.5)
-    assert "if k holds there, even if delta then fails, how many users the other provider has in all" in ledger()
+    assert "where k holds, also how many users the other provider has in all" in ledger()
 
 
 def test_halves_of_refused_cuts_show_how_many_users_the_divider_has_there() -> None:
@@ -67,7 +67,7 @@ def test_halves_of_refused_cuts_show_how_many_users_the_divider_has_there() -> N
     tested = {step: count for name in (GYM, INSURER) for step, count in said(0.95, name).items() if "/verify/" in step}
     refused = [step for step in tested if f"{step.partition('/verify/')[0]}/halves" not in steps]
     assert refused
-    assert "even if the cut was then refused" in ledger()
+    assert "even if the cut is then refused" in ledger()
     assert "what fails: k in which half, or delta" in ledger() and "not what fails" not in ledger()
 
 
@@ -77,7 +77,7 @@ def test_each_class_shows_how_many_users_of_each_value_the_other_has() -> None:
     for place, value in enumerate(("no", "yes")):
         assert sum(count for step, count in counted.items() if step.endswith(f"/{place}")) == ill.count(value)
     assert sum(counted.values()) > COMMON
-    assert "of each combination of exact values where these are the other's, whether common or not" in ledger()
+    assert "in each class, common or not; where the exact values are the other's, for each combination" in ledger()
 
 
 def test_the_level_schedule_says_none_of_it() -> None:
