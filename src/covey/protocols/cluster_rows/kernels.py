@@ -137,8 +137,10 @@ def lone_records(trees: Forest, boxes: Ints, own: Ints) -> Ints:
             node, child = boxes[group, column], own[group, column]
             low, high = trees.first[node], trees.last[node]
             if child != node:
-                while trees.parent[child] != node:
+                while trees.parent[child] != node and trees.parent[child] != child:
                     child = trees.parent[child]
+                if trees.parent[child] != node:  # the own records are not below the box: nothing follows
+                    continue
                 if trees.first[child] == low:
                     low = trees.last[child] + 1
                 elif trees.last[child] == high:

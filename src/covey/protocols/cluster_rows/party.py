@@ -49,7 +49,7 @@ class Disclosures:
 
     def infer(self, trees: Forest, clusters: PublicClusters, counts: Longs, own: Ints) -> None:
         """Notes others' records that follow from groups in which this party has all but one, and the closure `own`."""
-        lone = np.flatnonzero(clusters.sizes - counts == 1)
+        lone = np.flatnonzero((counts > 0) & (clusters.sizes - counts == 1))
         boxes = clusters.boxes[lone]
         wide = (trees.first[boxes] < trees.last[boxes]).any(axis=1)
         found = lone_records(trees, boxes[wide], own[lone[wide]])
