@@ -120,7 +120,7 @@ def test_the_loss_is_that_of_centralized_sequential_clustering() -> None:
     people = draw_people(stream_of(8, "loss"), 900)
     study = study_of(THREE, k=6)
     ours = find("cluster", "vertical").ideal(study, tables_of(study, people)).figures
-    whole = replace(study, partition=None, parties=(replace(study.parties[0], columns=None),))
+    whole = replace(study, protocol=None, partition=None, parties=(replace(study.parties[0], columns=None),))
     frames = {"id": [str(place) for place in range(900)]}
     for place, name in enumerate(("age", "sex", "income", "stay", "ill")):
         frames[name] = [str(person[place]) for person in people]

@@ -36,7 +36,8 @@ def load_table(study: Study, party: str, data: Data | None) -> Table | None:
     if study.partition == "vertical":
         keys_of(table, source.name)
     try:
-        of_study(study).accepts(study, table)
+        if study.protocol is not None:
+            of_study(study).accepts(study, table)
     except InputError as error:
         raise InputError(f"{source.name}: {error}") from None
     return table
