@@ -152,7 +152,6 @@ def test_values_that_no_study_lists_leave_by_shuffle_and_nobodys_size_is_told() 
     study = study_of(3, note=True)
     people = draw_people(3, 8, 2)
     real = agrees(study, {**people, "p1": people["p1"][:3]})
-    assert any("p0: 18, p1: 18, p2: 18" in line for line in real.ledger["p0"])
     rows = int(str(real.summary["rows"]))
     assert any(f"(p0: {rows}, p1: {rows}, p2: {rows})" in line for line in real.ledger["p0"])
 
