@@ -339,4 +339,5 @@ def test_the_ledger_says_that_two_parties_hide_nothing_from_each_other() -> None
         return leakage(parties).sentences(rows=9, submitted="4, 4, 4", dummies=3)[0]
 
     assert "whose they are" in first(2)
-    assert "without their origin" in first(3)
+    assert "not whose they are" not in first(2)
+    assert "not whose they are" in first(3)
