@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from queue import SimpleQueue
 from types import TracebackType
 
@@ -52,7 +53,8 @@ class Workers:
         for worker in self._all:
             for pipe in (worker.stdin, worker.stdout):
                 if pipe is not None:
-                    pipe.close()
+                    with suppress(BrokenPipeError):  # a job that it did not read before it died
+                        pipe.close()
             worker.wait()
 
     async def do(self, job: bytes) -> bytes:
