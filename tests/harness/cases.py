@@ -17,6 +17,7 @@ from tests.harness.generalize_cases import GENERALIZE_CASES
 from tests.harness.network import seed_of
 from tests.harness.peel_cases import PEEL_CASES
 from tests.harness.peel_columns_cases import PEEL_COLUMNS_CASES
+from tests.harness.peel_survey_cases import PEEL_SURVEY
 from tests.harness.sharing_cases import SHARING_CASES
 from tests.harness.spent import Spent
 from tests.harness.suppress_cases import SUPPRESS_CASES
@@ -387,6 +388,7 @@ BLOCKS = (SUM, CONJUNCTION, ANCESTOR, SHUFFLE, ALIGN, CARDINALITY, JOIN, *COMMIT
 PROTOCOLS = (
     COUNT,
     COLLECT,
+    PEEL_SURVEY,
     *FEDERATE_CASES,
     *GENERALIZE_CASES,
     *CLUSTER_CASES,
