@@ -10,6 +10,7 @@ from covey.errors import InputError
 from covey.hierarchy import Hierarchy
 from covey.option import Choice, Flag, Range, Whole, WholeOrWord
 from covey.protocols.collect.grid import AUTO_CELLS, MOST_CELLS, Grid
+from covey.protocols.shared.diversity import require_countable
 from covey.protocols.shared.domains import require_listed
 from covey.protocols.shared.rows import carried, domain
 from covey.schema import Column
@@ -140,7 +141,7 @@ class Parameters:
     @classmethod
     def _read(cls, study: Study) -> Parameters:
         require_listed(study)
-        _require_countable(study)
+        require_countable(study)
         options = study.options
         low, high = RHO.of(options)
         jitter = JITTER.of(options)
@@ -232,16 +233,3 @@ def _row_bytes(study: Study) -> int:
         max((len(value.encode()) for value in domain(column)), default=OPEN_CELL_BYTES) for column in carried(study)
     ]
     return 5 + sum(5 + cell for cell in cells)
-
-
-def _require_countable(study: Study) -> None:
-    """Raises InputError for an l that cannot be tested on encrypted counts."""
-    if study.privacy.l is None:
-        return
-    if study.privacy.diversity == "entropy":
-        raise InputError(
-            "protocol 'collect' keeps l by frequency or by distinct values; diversity = 'entropy' is not part of it"
-        )
-    for column in study.sensitive:
-        if column.values is None:
-            raise InputError(f"column {column.name!r}: l needs its values listed, so that they can be counted unseen")

@@ -13,6 +13,7 @@ from covey.arrays import Longs
 from covey.errors import Aborted, InputError
 from covey.hierarchy import Hierarchy
 from covey.option import Choice, File, Whole
+from covey.protocols.shared.diversity import require_countable
 from covey.protocols.shared.domains import require_listed
 from covey.protocols.shared.peeling.marginals import Marginals
 from covey.schema import Column
@@ -71,7 +72,7 @@ class Parameters:
     def of(cls, study: Study) -> Parameters:
         """A study's parameters. Raises InputError, with what to change, if they cannot be kept."""
         require_listed(study)
-        _require_countable(study)
+        require_countable(study)
         named = study.of_party_role("trustee")
         committee = len(named) or COMMITTEE.of(study.options)
         if committee not in (FEWEST, MOST):
@@ -130,19 +131,6 @@ def trees_of(study: Study) -> tuple[Hierarchy, ...]:
 def hub_of(study: Study) -> str:
     """The collector's name."""
     return next(party.name for party in study.parties if party.role == "collector")
-
-
-def _require_countable(study: Study) -> None:
-    """Raises InputError for an l that cannot be counted unseen."""
-    if study.privacy.l is None:
-        return
-    if study.privacy.diversity == "entropy":
-        raise InputError(
-            "protocol 'collect' keeps l by frequency or by distinct values; diversity = 'entropy' is not part of it"
-        )
-    for column in study.sensitive:
-        if column.values is None:
-            raise InputError(f"column {column.name!r}: l needs its values listed, so that they can be counted unseen")
 
 
 def _reference(study: Study, trees: Sequence[Hierarchy]) -> tuple[Longs, ...]:
