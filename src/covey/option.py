@@ -34,6 +34,13 @@ class Option(ABC, Generic[T_co]):
         self.check(value)
         return value
 
+    def is_default(self, value: Value) -> bool:
+        """True if the value is the default, said aloud."""
+        try:
+            return self.check(value) == self.default
+        except ValueError:
+            return False
+
     def of(self, given: Mapping[str, Value]) -> T_co:
         """Returns the value among those given, which have been checked, or the default."""
         return self.check(given[self.name]) if self.name in given else self.default

@@ -234,7 +234,7 @@ def test_diversity_costs_four_exchanges_where_a_tuple_is_found_whatever_its_size
     told = next(line for line in diverse.ledger["p0"] if "the tests of l in numbers" in line)
     assert int(re.findall(r"(\d+) combinations", told)[0]) > 50
     extra = int(str(diverse.summary["rounds"])) - int(str(plain.summary["rounds"]))
-    assert extra < 110  # it was 420 when sizes were compared one after the other, each test prepared when needed
+    assert extra < 120  # it was 420 when sizes were compared one after the other, each test prepared when needed
 
 
 @pytest.mark.parametrize(("parties", "mode"), [(3, "visit"), (4, "skip"), (5, "wave")])
@@ -429,7 +429,10 @@ def test_sixteen_columns_need_a_search_and_two_limbs_and_are_peeled_as_by_a_trus
     ],
     ids=["mode", "a default said aloud", "parties", "name", "suppression", "partition"],
 )
-def test_the_list_and_what_is_withheld_follow_from_the_columns_and_k_alone(other: Study) -> None:
+def test_the_list_and_what_is_withheld_follow_from_the_columns_and_k_alone(
+    other: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nodes, "WHOLE", 0)
     study, people = study_of(3), draw_people(3, 60, 1)
     tables = tables_of(study, people)
     known = marginals.ideal(study, list(tables.values()))
@@ -445,6 +448,21 @@ def test_another_k_or_weight_has_a_list_of_its_own() -> None:
     heavier = tuple(replace(column, weight=2.0) if column.name == "town" else column for column in study.columns)
     seeds = [study_seed(each) for each in (study, study_of(3, k=4), replace(study, columns=heavier))]
     assert len({seed.reveal() for seed in seeds}) == 3
+
+
+def test_six_records_lose_no_more_jointly_than_one_owner_would_lose() -> None:
+    study = study_of(3, options='leftover = "merge"')
+    people = {
+        name: [(5 + place, "F", "c", "flu"), (30 + place, "M", "d", "none")] for place, name in enumerate(names_of(3))
+    }
+    tables = tables_of(study, people)
+    figures = peel.ideal(study, tables).figures
+    alone = covey.anonymize(pa.concat_tables([frame_of(study, own) for own in people.values()]), study)
+    assert figures is not None
+    assert figures.classes == 2
+    assert figures.loss["lm"] == pytest.approx(alone.loss.lm)
+    levels = [tree.levels for tree in tables["p0"].trees]
+    assert len(list_of(study, tables)) == int(np.prod(levels))
 
 
 def test_a_budget_of_nodes_keeps_those_that_publish_most_and_the_root() -> None:

@@ -1,16 +1,14 @@
 """k toward insiders: a party that subtracts its own rows from a class sees none of others, or at least so many.
 
-A protocol that can keep it keeps `DEFAULT` where a study says nothing; `k_insider = 1` switches it off, and every place
-where somebody decides says so with `warning`.
+A protocol that can keep it keeps `INSIDER_K` where a study says nothing; `k_insider = 1` switches it off, and every
+place where somebody decides says so with `warning`.
 """
 
 from __future__ import annotations
 
-from covey.study import requirements
-from covey.study.study import Privacy, Study
+from covey.study.study import INSIDER_K, Privacy, Study
 
 KEY = "k_insider"
-DEFAULT = 2
 UNPROTECTED = (
     "k_insider = 1 switches the protection from other parties off: a party that subtracts its own rows from a class "
     "may be left with one person, and read that person's sensitive value; leave k_insider out to keep at least 2"
@@ -19,13 +17,12 @@ UNPROTECTED = (
 
 def asked(privacy: Privacy) -> int:
     """The k toward insiders that a protocol keeps which can keep one; 1 is none."""
-    return DEFAULT if privacy.k_insider is None else privacy.k_insider
+    return INSIDER_K if privacy.k_insider is None else privacy.k_insider
 
 
 def k_insider(study: Study) -> int | None:
     """The k toward insiders that a run of the study keeps; None where its protocol keeps none."""
-    declared = requirements.chosen(requirements.of_protocol(study.protocol or ""), study.partition, study.options)
-    return asked(study.privacy) if declared is not None and KEY in declared.privacy else None
+    return asked(study.privacy) if study.declared is not None and KEY in study.declared.privacy else None
 
 
 def warning(study: Study) -> tuple[str, ...]:

@@ -55,6 +55,17 @@ class Requirements:
             raise ValueError(f"{name} is no option with partition = {self.partition!r}; there is {known}")
         option.check(value)
 
+    def beyond_defaults(self, options: Mapping[str, Value]) -> Mapping[str, Value]:
+        """The options that say more than their defaults: without the others a study would mean the same."""
+        if not self.usual and "method" not in options:
+            return options
+        kept: dict[str, Value] = {} if self.usual else {"method": self.method}
+        for name, value in options.items():
+            option = self.option(name)
+            if option is None or not option.is_default(value):
+                kept[name] = value
+        return kept
+
 
 @cache
 def folders() -> dict[str, tuple[str, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -14,10 +14,14 @@ from covey.errors import InputError
 from covey.option import Value
 from covey.plain import Shown
 from covey.schema import Column, Role
+from covey.study import requirements
+from covey.study.requirements import Requirements
 
 Partition = Literal["horizontal", "vertical", "respondents"]
 Sizes = Literal["private", "public"]
 Diversity = Literal["frequency", "distinct", "entropy"]
+INSIDER_K = 2
+"""The k toward insiders that a protocol which can keep one keeps, where a study says nothing."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,7 @@ class Study(Shown):
     authority: Authority | None = None
     path: Path | None = None
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)  # every file it names, by its relative path
+    as_written: bool = False  # its hash covers defaults that are said aloud, as that of 0.1.0 did
 
     @staticmethod
     def load(path: str | Path) -> Study:
@@ -164,12 +169,18 @@ class Study(Shown):
         return tuple(column for column in self.columns if column.name in own or column.role is Role.KEY)
 
     @cached_property
+    def declared(self) -> Requirements | None:
+        """The declaration of the protocol that the study asks for; None where it asks for none that is known."""
+        return requirements.chosen(requirements.of_protocol(self.protocol or ""), self.partition, self.options)
+
+    @cached_property
     def study_hash(self) -> str:
         """SHA-256 of all that is agreed, but addresses and certificates.
 
-        The order of keys, comments and white space do not count; the order of columns and parties is compared
-        at the handshake instead (`layout`).
+        A default said aloud, the order of keys, comments and white space do not count; the order of columns and
+        parties is compared at the handshake instead (`layout`).
         """
+        options, privacy = self._beyond_defaults()
         return _digest({
             "format": "covey-study/1",
             "name": self.name,
@@ -178,7 +189,7 @@ class Study(Shown):
             "sizes": self.sizes,
             "mismatch": self.mismatch,
             "rows_at_most": self.rows_at_most,
-            "privacy": {key: _number(value) for key, value in vars(self.privacy).items()},
+            "privacy": {key: _number(value) for key, value in vars(privacy).items()},
             "measure": self.measure,
             "suppression": _number(self.suppression),
             "columns": {column.name: column.describe() for column in self.columns},
@@ -186,7 +197,7 @@ class Study(Shown):
                 party.name: {"columns": None if party.columns is None else sorted(party.columns), "role": party.role}
                 for party in self.parties
             },
-            "options": {key: _number(value) for key, value in self.options.items()},
+            "options": {key: _number(value) for key, value in options.items()},
             "authority": self.authority is not None,
             "population": _sha256(self.files.get(str(self.options.get("population", "")))),
         })  # fmt: skip
@@ -210,6 +221,19 @@ class Study(Shown):
     @property
     def folder(self) -> Path:
         return self.path.parent if self.path is not None else Path()
+
+    def as_recorded(self, study_hash: str) -> Study:
+        """The study with the hash that a finished run recorded, if 0.1.0 gave it that one; else as it is."""
+        older = replace(self, as_written=True)
+        return older if study_hash == older.study_hash else self
+
+    def _beyond_defaults(self) -> tuple[Mapping[str, Value], Privacy]:
+        """The options and requirements without defaults that are said aloud."""
+        if self.declared is None or self.as_written:
+            return self.options, self.privacy
+        unsaid = "k_insider" in self.declared.privacy and self.privacy.k_insider == INSIDER_K
+        privacy = replace(self.privacy, k_insider=None) if unsaid else self.privacy
+        return self.declared.beyond_defaults(self.options), privacy
 
     def _content(self, file: Path | None) -> bytes | None:
         return None if file is None else self.files.get(file.as_posix())

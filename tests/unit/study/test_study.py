@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -200,7 +201,7 @@ def test_order_comments_and_white_space_do_not_change_the_hash(random, spaced: b
         ('"trial"', '"trail"'),
         ("k = 5", "k = 6"),
         ("l = 2", "l = 3"),
-        ("l = 2", "l = 2\nk_insider = 2"),
+        ("l = 2", "l = 2\nk_insider = 3"),
         ("l = 2", 'l = 2\ndiversity = "entropy"'),
         ("max = 99", "max = 100"),
         ("steps = [10]", "steps = [20]"),
@@ -225,6 +226,34 @@ def test_any_change_of_content_changes_the_hash(folder: Path, old: str, new: str
 def test_a_default_said_aloud_is_the_same_agreement(folder: Path) -> None:
     spoken = TEXT.replace('role = "sensitive"', 'role = "sensitive"\nmissing = "value"').replace("l = 2", "l = 2.0")
     assert load(folder, spoken).study_hash == load(folder).study_hash
+
+
+@pytest.mark.parametrize(
+    "aloud",
+    ['[protocol]\nschedule = "guarded"', '[protocol]\nstart = "fitted"', '[utility]\nmeasure = "lm"\nsuppression = 1'],
+)
+def test_an_option_with_its_default_is_the_same_agreement(folder: Path, aloud: str) -> None:
+    spoken = TEXT.replace("[parties.north]", f"{aloud}\n[parties.north]").replace("l = 2", "l = 2\nk_insider = 2")
+    study = load(folder, spoken)
+    assert study.study_hash == load(folder).study_hash
+    older = replace(study, as_written=True)
+    assert older.study_hash != study.study_hash
+    assert study.as_recorded(older.study_hash).study_hash == older.study_hash
+    assert study.as_recorded(study.study_hash).study_hash == study.study_hash
+    assert study.as_recorded("another").study_hash == study.study_hash
+
+
+def test_a_method_is_never_taken_for_another_one() -> None:
+    def hash_of(options: str) -> str:
+        column = '[columns.sex]\nrole = "quasi"\nhierarchy = "flat"\nvalues = ["F", "M"]\nmissing = "error"\n'
+        return Study.parse(
+            f'[study]\nname = "s"\nprotocol = "collect"\n[privacy]\nk = 3\n{options}\n{column}'
+        ).study_hash
+
+    unsaid, curve = hash_of(""), hash_of('[protocol]\nmethod = "curve"')
+    assert unsaid == hash_of('[protocol]\nmethod = "peel"\nnodes = 128')
+    assert curve == hash_of('[protocol]\nmethod = "curve"\ngrid = "auto"\ncommittee = 5')
+    assert len({unsaid, curve, hash_of('[protocol]\ngrid = "auto"'), hash_of("[protocol]\ncommittee = 5")}) == 4
 
 
 def test_a_study_that_is_not_there_is_named(tmp_path: Path) -> None:

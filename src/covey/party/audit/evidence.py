@@ -64,14 +64,9 @@ def open_case(folder: Path) -> Case:
         raise InputError(f"{folder}: holds no {TRANSCRIPT}; name the folder of a run")
     if not (folder / STUDY).is_file():
         raise InputError(f"{folder}: holds no {STUDY}; put the study and its files there")
-    study = Study.load(folder / STUDY)
-    return Case(
-        folder,
-        study,
-        of_study(study, finished=True),
-        certificates_in(study, folder),
-        transcript_file.read(folder / TRANSCRIPT),
-    )
+    read = transcript_file.read(folder / TRANSCRIPT)
+    study = Study.load(folder / STUDY).as_recorded(read.session.study_hash)
+    return Case(folder, study, of_study(study, finished=True), certificates_in(study, folder), read)
 
 
 def look_into(case: Case) -> list[str]:

@@ -49,7 +49,7 @@ def gather(folder: Path, *, study: Study | None = None, release: Data | None = N
     if summary is None and ledger is None:
         raise InputError(f"{folder}: has neither {SUMMARY} nor {LEDGER}; name the folder of a run or of a release")
     if study is None and (folder / STUDY).is_file():
-        study = Study.load(folder / STUDY)
+        study = Study.load(folder / STUDY).as_recorded("" if summary is None else summary.study_hash)
     altered = False
     if release is None and summary is not None and summary.release_sha256 is not None:
         release = next((folder / name for name in _RELEASES if (folder / name).is_file()), None)

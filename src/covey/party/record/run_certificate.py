@@ -123,7 +123,7 @@ def check(
     """
     a, names = certified.a, study.signers
     wrong = []
-    if a.get("study_hash") != study.study_hash:
+    if a.get("study_hash") != study.as_recorded(str(a.get("study_hash"))).study_hash:
         wrong.append("the certificate is of another study")
     if a.get("roster_hash") != study.roster_hash and all(party.certificate for party in study.parties):
         wrong.append("the certificate is of a run among other certificates or addresses")

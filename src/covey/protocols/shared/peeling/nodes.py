@@ -1,12 +1,14 @@
 """The list of lattice nodes to visit: those that matter on a table of independent columns with the same marginals.
 
 Everyone computes the list alike from what is public: the columns, k and the marginals. So the same people have the same
-list in every run, whoever takes part and however their table is split.
+list in every run, whoever takes part and however their table is split. Where a table and its lattice are small, all
+nodes are listed: few made-up records say little about which of them matter, and a visit costs little.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -31,6 +33,8 @@ MULTIPLES = (0.4, 0.7, 1.0, 1.5, 2.5)
 TABLES = 2
 SAMPLE = 200_000
 """Rows of a synthetic table at most; beyond that k is scaled down with them."""
+WHOLE = 1 << 16
+"""All nodes are listed where their number times the number of records is no more than this."""
 PROBES = 1500
 """Searches for a node on each synthetic table and for each multiple, where the lattice is too large to be listed."""
 
@@ -40,6 +44,9 @@ def list_nodes(study: Study, trees: tuple[Hierarchy, ...], marginals: Marginals,
 
     If more than `most` nodes are found, those stay at which most synthetic records were published.
     """
+    if math.prod(tree.levels for tree in trees) <= min(most, WHOLE // max(marginals.records, 1)):
+        every = _problem(study, trees, np.zeros((len(trees), 0), dtype=np.int32), np.zeros(0, dtype=np.int64))
+        return lattice.by_cost(every, lattice.whole(every))
     rows = min(marginals.records, SAMPLE)
     k = study.privacy.k * rows / max(marginals.records, 1)
     found: list[Ints] = []
