@@ -6,6 +6,7 @@ Per cell, for a node B of a tree over the domain A (in the literature's names):
     em          H(X | B) in bits: what is left unknown of the value, under the column's distribution
     em-monotone Pr(B) H(X | B): never falls on the way up, where plain EM may
     precision   level(B) / height: the tree measure
+    entropy     -log2 Pr(x | B) for the record's own value x: the non-uniform entropy measure of Gionis and Tassa
 
 A record's loss is the mean over its columns, a table's the mean over its records; a withheld record is lost in full.
 
@@ -23,6 +24,8 @@ from covey.arrays import Floats, Longs
 from covey.errors import InputError
 from covey.hierarchy import Hierarchy
 
+OBJECTIVES = ("lm", "em", "em-monotone", "precision", "entropy")
+"""The measures that a search may lower; the last depends on a record's own value, so that no node has one cost."""
 CELL_MEASURES = ("lm", "em", "em-monotone", "precision")
 _EXACT_BELOW = 2**32
 _FIXED_POINT = 2**32
@@ -55,6 +58,17 @@ def em_monotone(tree: Hierarchy, counts: Longs) -> Floats:
     return entropy / max(int(counts.sum()), 1)
 
 
+def entropy(tree: Hierarchy, counts: Longs) -> Floats:
+    """Each node's log2 N(B), less the mean of log2 n_x over the table.
+
+    That is no node's loss, but over all records of a table it adds up to the non-uniform entropy: the records' own part
+    is the same whatever is published.
+    """
+    weight = counts.astype(np.float64)
+    own = weight @ np.log2(np.maximum(weight, 1)) / max(weight.sum(), 1.0)
+    return np.asarray(np.log2(np.maximum(_sums_below(tree, weight), 1)) - own, dtype=np.float64)
+
+
 def _entropy_below(tree: Hierarchy, counts: Longs) -> tuple[Floats, Floats]:
     """For each node, N(B) = sum of n_x below it, and N(B) H(X | B) = N log2 N - sum of n_x log2 n_x."""
     weight = counts.astype(np.float64)
@@ -75,10 +89,11 @@ def node_costs(tree: Hierarchy, measure: str, counts: Longs | None = None) -> Fl
         return lm(tree)
     if measure == "precision":
         return precision(tree)
-    if measure in ("em", "em-monotone"):
+    if measure in ("em", "em-monotone", "entropy"):
         if counts is None:
             raise InputError(f"measure {measure!r} needs the values' frequencies; use lm or precision here")
-        return em(tree, counts) if measure == "em" else em_monotone(tree, counts)
+        found = {"em": em, "em-monotone": em_monotone, "entropy": entropy}[measure]
+        return found(tree, counts)
     raise InputError(f"measure {measure!r} is not known; choose one of {', '.join(CELL_MEASURES)}")
 
 

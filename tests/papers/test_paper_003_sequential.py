@@ -15,13 +15,14 @@ from covey.measures import integer_costs
 Members = dict[int, list[int]]
 
 
-def table(records: int, k: int, seed: int, l: float | None = None) -> Problem:  # noqa: E741
+def table(records: int, k: int, seed: int, l: float | None = None, measure: str = "lm") -> Problem:  # noqa: E741
     random = np.random.default_rng(seed)
     deep = Hierarchy.from_paths([[str(v), f"{v // 2}+", f"{v // 4}++", "*"] for v in range(8)])
     flat = Hierarchy.from_paths([[letter, "*"] for letter in "xyz"])
     trees = (deep, flat, deep)
     codes = np.array([random.integers(tree.codes, size=records) for tree in trees], dtype=np.int32)
-    costs, scale = integer_costs(trees)
+    leaves = [np.bincount(own, minlength=tree.codes).astype(np.int64) for own, tree in zip(codes, trees, strict=True)]
+    costs, scale = integer_costs(trees, measure, leaves)
     ill = Sensitive(random.choice(3, size=records, p=[0.4, 0.35, 0.25]).astype(np.int32), 3)
     return Problem(trees, codes, np.ones(records, dtype=np.int64), costs, scale, k, (ill,), l)
 
@@ -113,10 +114,10 @@ def plain_cluster(problem: Problem, limits: Limits, places: np.ndarray, seed: in
     return {frozenset(own) for own in members.values()}
 
 
-@pytest.mark.parametrize("l", [None, 1.5])
+@pytest.mark.parametrize(("l", "measure"), [(None, "lm"), (1.5, "lm"), (None, "em"), (None, "entropy")])
 @pytest.mark.parametrize("seed", range(6))
-def test_the_labels_are_those_of_algorithm_3(seed: int, l: float | None) -> None:  # noqa: E741
-    problem = table(60, 5, seed, l)
+def test_the_labels_are_those_of_algorithm_3(seed: int, l: float | None, measure: str) -> None:  # noqa: E741
+    problem = table(60, 5, seed, l, measure)
     limits, places = limits_of(problem), flat_codes(problem)
     label, _ = cluster(forest(problem), limits, problem.codes, places, np.random.default_rng(seed))
     found = {frozenset(np.flatnonzero(label == number).tolist()) for number in np.unique(label)}

@@ -18,7 +18,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, cast
 
 from covey.errors import InputError, Unmet
-from covey.option import Choice, Flag, Option, Value, WholeOrWord
+from covey.measures import OBJECTIVES
+from covey.option import Choice, Flag, Number, Option, Value, Whole, WholeOrWord
 
 if TYPE_CHECKING:
     from covey.anonymizers.pace import Cancel, Progress
@@ -86,6 +87,15 @@ _SEARCHES = (
                 "which loses less and takes longer; of k/2 as in the paper",
                 ("fitted", "small", "paper"),
             ),
+            Choice(
+                "objective",
+                "study",
+                "what is lowered: the study's measure (default), or another; entropy is the non-uniform entropy",
+                ("study", *OBJECTIVES),
+            ),
+            Number("k0", 0.5, "the size of first clusters, as a part of k (default 0.5)", 0.01, 1.0),
+            Number("k1", 1.5, "clusters larger than this many times k are split (default 1.5)", 1.0, 1000.0),
+            Whole("starts", 1, "random first clusters that are tried; the best outcome wins (default 1)", 1, 1000),
         ),
         budget=True,
         steps=lambda items, records, k, columns: records * (records / min(k, 12)) * columns * 12,

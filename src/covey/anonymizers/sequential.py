@@ -15,12 +15,17 @@ times at most, because forced moves and splits can chase each other for ever. Wi
 clusters keep it, a split deals each sensitive value evenly, and if the random clusters do not keep l their number is
 halved until they do: l itself is never lowered.
 
+`k0` and `k1` are parts of k: the size of first clusters, and that above which clusters are split. With `starts` the
+search begins anew that many times, from other random clusters, and the least total cost wins. The `objective` is the
+study's measure, or another one, such as the non-uniform entropy.
+
 All random choices come from one generator, in this order: the order of the records; the first labels (anew for each
 halving); then, sweep by sweep, the split of each large cluster, lowest cluster first. A sweep draws nothing.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -34,11 +39,14 @@ from covey.anonymizers.pace import Cancel, Progress, never, report, silent
 from covey.anonymizers.problem import Partition, Problem
 from covey.anonymizers.sweeping import sweep
 from covey.arrays import Ints, Longs
+from covey.measures import integer_costs
 
 __all__ = ["Start", "cluster", "first_labels", "first_number", "halves", "sequential", "too_wide"]
 
 Start = Literal["fitted", "small", "paper"]
 
+STUDY = "study"
+K0, K1 = 0.5, 1.5
 SWEEPS = 12
 SMALL = 6  # records of a first cluster, where it is to be small
 WIDEST = 0.98  # of all that can be lost: first clusters that lose more are halved
@@ -54,6 +62,10 @@ def sequential(
     progress: Progress = silent,
     cancel: Cancel = never,
     start: Start = "fitted",
+    objective: str = STUDY,
+    k0: float = K0,
+    k1: float = K1,
+    starts: int = 1,
 ) -> Partition:
     """A partition by sequential clustering. One thread is used: a sweep is a chain of decisions.
 
@@ -61,15 +73,45 @@ def sequential(
     Raises Unmet if even the whole table breaks a constraint.
     """
     require_feasible(problem)
-    random = np.random.default_rng(seed)
+    asked = problem if objective == STUDY else _with_objective(problem, objective)
+    tries = []
+    for number in range(starts):
+        random = np.random.default_rng([seed, number] if number else seed)
+        tries.append(_begun(asked, random, budget, progress, cancel, start, k0, k1))
+    best = min(tries, key=lambda each: each.loss(asked))
+    return replace(best, notes={**best.notes, "starts": starts}) if starts > 1 else best
+
+
+def _with_objective(problem: Problem, objective: str) -> Problem:
+    """The same problem with another measure's costs; columns count alike."""
+    leaves = [
+        np.bincount(codes, weights=problem.counts, minlength=tree.codes).astype(np.int64)
+        for codes, tree in zip(problem.codes, problem.trees, strict=True)
+    ]
+    costs, scale = integer_costs(problem.trees, objective, leaves)
+    return replace(problem, costs=costs, scale=scale)
+
+
+def _begun(
+    problem: Problem,
+    random: np.random.Generator,
+    budget: int | None,
+    progress: Progress,
+    cancel: Cancel,
+    start: Start,
+    k0: float,
+    k1: float,
+) -> Partition:
+    """One search from random clusters."""
     item = random.permutation(np.repeat(np.arange(problem.items), problem.counts))
     limits, places = limits_of(problem), flat_codes(problem)[item]
     codes = np.ascontiguousarray(problem.codes[:, item])
     each = problem.records * max(1, 2 * problem.records // problem.k)
     sweeps = SWEEPS if budget is None else min(max(budget // each, 1), SWEEPS)
     label, sweeps = cluster(
-        forest(problem), limits, codes, places, random, sweeps, progress=progress, cancel=cancel, start=start
-    )
+        forest(problem), limits, codes, places, random, sweeps,
+        progress=progress, cancel=cancel, start=start, k0=k0, k1=k1,
+    )  # fmt: skip
     _, group = np.unique(label, return_inverse=True)
     classes = int(group.max()) + 1
     pairs, count = np.unique(item * classes + group, return_counts=True)
@@ -87,15 +129,17 @@ def cluster(
     progress: Progress = silent,
     cancel: Cancel = never,
     start: Start = "fitted",
+    k0: float = K0,
+    k1: float = K1,
 ) -> tuple[Longs, int]:
     """Each record's cluster, and how many sweeps it took, `most` at the most. `codes` is columns x records."""
-    state = first_clusters(trees, limits, codes, places, random, start)
+    state = first_clusters(trees, limits, codes, places, random, start, k0)
     for number in range(most):
         moved = 0
         for first in range(0, codes.shape[1], STEP):
             moved += sweep(state, trees, limits, first, min(first + STEP, codes.shape[1]))
             report("moving records", (number + first / codes.shape[1]) / most, progress, cancel)
-        state, splits = split_large(state, trees, limits, random)
+        state, splits = split_large(state, trees, limits, random, k1)
         if not moved and not splits:
             break
     agglomerate(state, trees, limits.k)
@@ -103,11 +147,11 @@ def cluster(
 
 
 def first_clusters(
-    trees: Forest, limits: Limits, codes: Ints, places: Longs, random: np.random.Generator, start: Start
+    trees: Forest, limits: Limits, codes: Ints, places: Longs, random: np.random.Generator, start: Start, k0: float = K0
 ) -> Clusters:
     """The random clusters that the sweeps begin with: as many as the start says, unless l or t need fewer."""
     records = codes.shape[1]
-    number = first_number(records, limits.k)
+    number = first_number(records, limits.k, k0)
     if start == "small":
         number = max(number, records // SMALL, 1)
     while True:
@@ -118,9 +162,9 @@ def first_clusters(
         number *= 2
 
 
-def first_number(records: int, k: int) -> int:
-    """The number of clusters that the paper begins with: n over k/2."""
-    return max(1, 2 * records // k)
+def first_number(records: int, k: int, k0: float = K0) -> int:
+    """The number of clusters that the paper begins with: n over k/2, or over another part of k."""
+    return max(1, int(records / (k0 * k)))
 
 
 def too_wide(trees: Forest, sizes: Longs, costs: Longs) -> bool:
@@ -157,9 +201,11 @@ def _dealt(places: Longs, records: int, number: int, random: np.random.Generator
     return label
 
 
-def split_large(state: Clusters, trees: Forest, limits: Limits, random: np.random.Generator) -> tuple[Clusters, int]:
-    """Splits every cluster above 1.5k in random halves, lowest first; one whose halves break l or t stays whole."""
-    large = np.flatnonzero(2 * state.size > 3 * limits.k)
+def split_large(
+    state: Clusters, trees: Forest, limits: Limits, random: np.random.Generator, k1: float = K1
+) -> tuple[Clusters, int]:
+    """Splits every cluster above k1 k in random halves, lowest first; one whose halves break l or t stays whole."""
+    large = np.flatnonzero(state.size > k1 * limits.k)
     if not len(large):
         return state, 0
     new, splits = len(state.size), 0

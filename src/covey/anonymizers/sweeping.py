@@ -3,7 +3,8 @@
 Adding a record to a cluster C costs (|C|+1) F(C+R) - |C| F(C) = F(C) + (|C|+1) (F(C+R) - F(C)). Both terms are known
 from below while the columns are added up, so a cluster is left as soon as it cannot beat the best so far, or cannot
 beat staying. And where a record's own cluster is what it was when the record was last examined, only clusters that have
-changed since are looked at: the others were not better then. No decision differs from the paper's.
+changed since are looked at: the others were not better then. No decision differs from the paper's. Where a node may
+cost less than one below it, as under EM, nothing is known from below, and every column of every cluster is added up.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ NEVER = 2**62
 @jit
 def sweep(state: Clusters, trees: Forest, limits: Limits, start: int, stop: int) -> int:
     """Examines these records in turn; returns how many moved."""
-    moved = 0
+    moved, rising = 0, rises(trees)
     without = np.zeros(len(trees.roots), np.int32)
     for record in range(start, stop):
         source = state.label[record]
@@ -31,7 +32,7 @@ def sweep(state: Clusters, trees: Forest, limits: Limits, start: int, stop: int)
             continue
         rest = close(state, trees, source, record, without)
         gain = size * state.cost[source] - (size - 1) * rest  # what leaving saves; joining must cost less
-        target = best_cluster(state, trees, limits, record, NEVER if size == 1 else gain)
+        target = best_cluster(state, trees, limits, record, NEVER if size == 1 else gain, rising)
         state.seen[record] = state.clock[0]
         if target < 0:
             continue
@@ -58,16 +59,23 @@ def stands(state: Clusters, limits: Limits, number: int, record: int, amount: in
 
 
 @jit
-def best_cluster(state: Clusters, trees: Forest, limits: Limits, record: int, below: int) -> int:
+def rises(trees: Forest) -> bool:
+    """True if no node costs less than a node below it."""
+    return bool((trees.cost <= trees.cost[trees.parent]).all())
+
+
+@jit
+def best_cluster(state: Clusters, trees: Forest, limits: Limits, record: int, below: int, rising: bool) -> int:
     """The lowest of the clusters that a record joins at the least cost, if that is less than `below`; else -1."""
     size, cost, box, codes, watched = state.size, state.cost, state.box, state.codes, state.places.shape[1] > 0
     first, last, parent, node_cost, changed = trees.first, trees.last, trees.parent, trees.cost, state.changed
     own, best = state.label[record], -1
     since = state.seen[record] if changed[own] <= state.seen[record] else -1
     for number in range(len(size)):
-        if changed[number] <= since or cost[number] >= below or size[number] == 0 or number == own:
+        if changed[number] <= since or (rising and cost[number] >= below) or size[number] == 0 or number == own:
             continue
-        price = joining(first, last, parent, node_cost, box, codes, number, record, size, cost, below)
+        enough = below if rising else NEVER
+        price = joining(first, last, parent, node_cost, box, codes, number, record, size, cost, enough)
         if price < below and (not watched or stands(state, limits, number, record, 1)):
             best, below = number, price
     return best

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -7,10 +9,10 @@ from tests.harness.problems import faults, problems
 from tests.harness.tiers import examples
 
 from covey.anonymizers.problem import Problem, Sensitive
-from covey.anonymizers.sequential import first_labels, sequential
+from covey.anonymizers.sequential import first_labels, first_number, sequential
 from covey.errors import Aborted, Unmet
 from covey.hierarchy import Hierarchy
-from covey.measures import integer_costs
+from covey.measures import entropy, integer_costs
 
 
 def letters(k: int, counts: list[int]) -> Problem:
@@ -88,3 +90,48 @@ def test_first_labels_are_as_even_as_can_be() -> None:
 def test_cancel_stops_it() -> None:
     with pytest.raises(Aborted):
         sequential(letters(2, [5, 5]), cancel=lambda: True)
+
+
+def test_the_best_of_several_starts_costs_no_more_than_the_first() -> None:
+    problem = strangers(10)
+    several = sequential(problem, seed=1, starts=4)
+    assert several.loss(problem) < sequential(problem, seed=1).loss(problem)
+    assert several.notes["starts"] == 4
+    assert faults(problem, several) == []
+
+
+@pytest.mark.parametrize("objective", ["lm", "em", "em-monotone", "entropy"])
+def test_an_objective_is_what_the_search_lowers(objective: str) -> None:
+    random = np.random.default_rng(2)
+    tree = Hierarchy.from_paths([[str(v), f"{v // 4}+", "*"] for v in range(16)])
+    codes = np.minimum(random.integers(16, size=(3, 300)), random.integers(16, size=(3, 300))).astype(np.int32)
+    costs, scale = integer_costs((tree,) * 3)
+    problem = Problem((tree,) * 3, codes, np.ones(300, dtype=np.int64), costs, scale, 5)
+    leaves = [np.bincount(own, minlength=16).astype(np.int64) for own in codes]
+    judged = {
+        name: replace(problem, costs=own[0], scale=own[1])
+        for name in ("lm", objective)
+        for own in [integer_costs((tree,) * 3, name, leaves)]
+    }
+    by_objective = sequential(problem, seed=3, objective=objective, starts=3)
+    by_lm = sequential(problem, seed=3, starts=3)
+    assert by_objective.loss(judged[objective]) <= by_lm.loss(judged[objective])
+
+
+def test_the_non_uniform_entropy_of_a_table_is_what_its_own_values_say() -> None:
+    tree = Hierarchy.from_paths([("a", "ab", "*"), ("b", "ab", "*"), ("c", "cd", "*"), ("d", "cd", "*")])
+    counts = np.array([8, 2, 5, 1])
+    node = {label: place for place, label in enumerate(tree.labels)}
+    lost = entropy(tree, counts)
+    by_hand = sum(n * np.log2(10 / n) for n in (8, 2)) + sum(n * np.log2(6 / n) for n in (5, 1))
+    assert 10 * lost[node["ab"]] + 6 * lost[node["cd"]] == pytest.approx(by_hand)
+    assert sum(n * lost[place] for place, n in enumerate(counts)) == pytest.approx(0)
+
+
+def test_first_clusters_and_the_largest_follow_k0_and_k1() -> None:
+    assert first_number(1000, 10) == 200
+    assert first_number(1000, 10, 1.0) == 100
+    problem = strangers(10)
+    wide = sequential(problem, seed=1, start="paper", k0=1.0, k1=3.0)
+    assert faults(problem, wide) == []
+    assert wide.sizes().max() > sequential(problem, seed=1, start="paper").sizes().max()
