@@ -1,4 +1,4 @@
-"""The findings of an experiment: result tables, plots and judged claims.
+"""The findings of an experiment: result tables, plots, judged claims, and remarks on claims that are not judged.
 
 An experiment prints nothing, draws nothing and writes no file; the command line and `page` show its findings.
 """
@@ -87,7 +87,7 @@ def curves(points: Iterable[tuple[str, float, float | None]]) -> tuple[Curve, ..
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of a paper (or of a note of ours) in our words, and what was found."""
+    """A claim of a paper (or of a note of ours) in our words, what was found, and the verdict that follows from it."""
 
     where: str
     """The figure, table or section of the source."""
@@ -96,10 +96,23 @@ class Claim:
     holds: Holds
 
     @staticmethod
-    def counted(where: str, says: str, held: int, cases: int, found: str = "") -> Claim:
-        """Judges a claim by the number of cases in which it held: all, some or none."""
-        holds: Holds = "yes" if held == cases else "in part" if held else "no"
+    def counted(where: str, says: str, held: int, cases: int, found: str = "", slack: float = 0.0) -> Claim:
+        """Judges a claim by the number of cases in which it held: all, some or none.
+
+        A share of `slack` of the cases may differ, where single cases are a matter of luck.
+        """
+        apart = slack * cases
+        holds: Holds = "yes" if held >= cases - apart else "no" if held <= apart else "in part"
         return Claim(where, says, found or f"in {held} of {cases} cases", holds)
+
+
+@dataclass(frozen=True)
+class Remark:
+    """A remark on a claim that no measurement here decides: the reason, or the test that shows it."""
+
+    where: str
+    says: str
+    remark: str
 
 
 @dataclass(frozen=True)
@@ -110,6 +123,7 @@ class Findings:
     plots: tuple[Plot, ...] = ()
     claims: tuple[Claim, ...] = ()
     notes: tuple[str, ...] = ()
+    remarks: tuple[Remark, ...] = ()
 
 
 @dataclass(frozen=True)

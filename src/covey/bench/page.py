@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from covey.bench.findings import Cell, Chapter, Claim, ResultTable
+from covey.bench.findings import Cell, Chapter, Claim, Remark, ResultTable
 from covey.bench.plotting import draw
 from covey.files import write_atomically
 from covey.report.markup import Markup, join, listed, tag
@@ -66,6 +66,8 @@ def _chapter(chapter: Chapter) -> Iterator[Markup]:
     yield join(head)
     for claim in chapter.findings.claims:
         yield _claim(claim)
+    for remark in chapter.findings.remarks:
+        yield _remark(remark)
     for plot in chapter.findings.plots:
         yield draw(plot)
     for table in chapter.findings.tables:
@@ -81,6 +83,11 @@ def _claim(claim: Claim) -> Markup:
         tag("p", tag("b", _SENTENCES[claim.holds]), ": ", claim.found),
         class_=f"claim {claim.holds.split()[0]}",
     )
+
+
+def _remark(remark: Remark) -> Markup:
+    said = tag("p", tag("b", remark.where), " says: ", remark.says)
+    return tag("div", said, tag("p", tag("b", "not judged"), ": ", remark.remark), class_="claim")
 
 
 def _table(table: ResultTable) -> Markup:

@@ -30,7 +30,8 @@ def bench(
         typer.Argument(
             metavar="[NAME]",
             autocompletion=complete.experiments,
-            help="An experiment: cluster, columns, peel, generalize, suppress, federate, collect; or papers, for all.",
+            help="An experiment: cluster, columns, worlds, peel, generalize, suppress, federate, collect; or papers: "
+            "all of them.",
         ),
     ] = None,
     study: Annotated[
@@ -132,6 +133,8 @@ def _render(found: Sequence[Chapter], out: Path) -> None:
                 shown.print(show_table(each.head, rows, right=each.numbers, title=each.title))
         for claim in chapter.findings.claims:
             shown.print(Text(f"{claim.holds:>9}  {claim.where}: {claim.says} Found: {claim.found}"))
+        for remark in chapter.findings.remarks:
+            shown.print(Text(f"   remark  {remark.where}: {remark.says} {remark.remark}"))
         for note in chapter.findings.notes:
             shown.print(Text(f"note: {note}"), soft_wrap=True)
     shown.print(f"\nwrote {out / PAGE}, with plots, and {out / FIGURES}", markup=False)

@@ -16,6 +16,7 @@ from covey.errors import InputError
 MODULES = {
     "cluster": "cluster_rows",
     "columns": "cluster_columns",
+    "worlds": "possible_worlds",
     "peel": "peel",
     "generalize": "generalize",
     "suppress": "suppress",
@@ -38,8 +39,8 @@ def find(name: str) -> Experiment:
 
 
 def chapters(name: str, setting: Setting) -> Iterator[Chapter]:
-    """Runs the experiments that `covey bench NAME` shows; `cluster` includes its form for columns."""
-    for each in MODULES if name == ALL else ("cluster", "columns") if name == "cluster" else (name,):
+    """Runs the experiments that `covey bench NAME` shows; `cluster` includes its form for columns and its worlds."""
+    for each in MODULES if name == ALL else ("cluster", "columns", "worlds") if name == "cluster" else (name,):
         experiment = find(each)
         setting.tell(f"{each}: {experiment.about}")
         begun = time.perf_counter()

@@ -1,5 +1,6 @@
-"""The census table on which experiments are made: Adult with all its columns if it is at hand, else with nine, else a
-sample that ships.
+"""The census tables on which experiments are made: Adult with all its columns if it is at hand, else with nine, else a
+sample that ships; and a larger one that is made up, with the seven columns of the CENSUS table that a paper took from
+IPUMS, whose licence does not let us hand it on.
 
 Adult's hierarchies are ours, of heights 2 to 4 as in the papers (a leaf and the root included): numbers in bands;
 fnlwgt in ten thousands, capital-gain in thousands and capital-loss in hundreds, each then in bands; the groupings of
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 
 from covey.bench.dataset import Dataset, read_text, sample, shuffled
@@ -31,6 +33,10 @@ UNITS = {"fnlwgt": 10_000, "capital-gain": 1_000, "capital-loss": 100}
 GROUPED = ("workclass", "education", "marital-status", "occupation", "native-country")
 FLAT = ("relationship", "race", "sex")
 SENSITIVE = "salary-class"
+LIKE_CENSUS = ("age", "sex", "education", "marital-status", "race", "workclass", "native-country")
+"""The columns of the table that is made up."""
+_KINDS = 60
+"""Kinds of people in it: those of one kind resemble each other."""
 
 
 def census(setting: Setting) -> Dataset:
@@ -48,6 +54,32 @@ def census(setting: Setting) -> Dataset:
     return replace(
         data, pooled=shuffled(data.pooled, setting.seed, "census"), about=f"the sample {data.name}, 3,000 rows"
     )
+
+
+def made_up(setting: Setting, rows: int) -> Dataset:
+    """Draws a table like a census: few values are frequent, and people of one kind resemble each other."""
+    random = np.random.default_rng([setting.seed, rows])
+    kind = np.minimum(*random.integers(_KINDS, size=(2, rows)))
+    cells: dict[str, list[str]] = {}
+    for name in LIKE_CENSUS[1:]:
+        values = _values(name)
+        likes = random.dirichlet(1 / np.arange(1, len(values) + 1), size=_KINDS)
+        drawn = (likes.cumsum(axis=1)[kind] < random.random((rows, 1))).sum(axis=1)
+        cells[name] = [values[min(place, len(values) - 1)] for place in drawn.tolist()]
+    low, high, _ = NUMBERS["age"]
+    typical = random.uniform(low + 5, high - 25, size=_KINDS)
+    cells["age"] = np.clip(random.normal(typical[kind], 9), low, high).astype(int).astype(str).tolist()
+    cells[SENSITIVE] = np.where(random.random(rows) < 0.25, ">50K", "<=50K").tolist()
+    data = of_adult(pa.table(cells), LIKE_CENSUS)
+    about = f"a made-up table like a census, {rows:,} rows, {len(LIKE_CENSUS)} quasi columns"
+    return replace(data, name="made up", about=about)
+
+
+def _values(name: str) -> list[str]:
+    """The values of one of Adult's categorical columns."""
+    if name in FLAT:
+        return {"sex": ["Male", "Female"], "race": ["White", "Black", "Asian-Pac-Islander", "Other"]}[name]
+    return [line.split(";")[0] for line in adult.files([])[f"hierarchies/{name}.csv"].decode().splitlines()]
 
 
 def of_adult(table: pa.Table, quasi: Sequence[str], ages: Sequence[int] = NUMBERS["age"][2]) -> Dataset:

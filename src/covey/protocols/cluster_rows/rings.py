@@ -1,4 +1,4 @@
-"""The paper's own sum and AND, hop by hop round a ring: kept to compare with and to reproduce its figures.
+"""The paper's own sum, AND and threshold, hop by hop round a ring: kept to compare with and to reproduce its figures.
 
 Source    Tassa & Gudes, Algorithms 1 and 2. What a study uses are `covey.secure.sum` and `covey.secure.conjunction`,
           unless it asks for the paper's own.
@@ -114,9 +114,16 @@ async def total(channel: Channel, mine: Words) -> Words:
 
 async def conjoin(channel: Channel, mine: Bits) -> Bits:
     """Algorithm 2 for three players or more: where all bits are set, known to the first and told to the others."""
+    return await reach(channel, mine, len(channel.parties))
+
+
+async def reach(channel: Channel, mine: Bits, least: int) -> Bits:
+    """Section 3.2's threshold function: where so many bits are set or more; with all of them it is the AND."""
     m, width = len(channel.parties), len(mine)
     if not 3 <= m <= LARGEST_RING:
         raise InputError(f"the ring's AND takes 3 to {LARGEST_RING} players, there are {m}")
+    if not 0 < least <= m:
+        raise InputError(f"a threshold lies between 1 and the number of players, {m}")
     if not width:
         return mine
     ring = Ring(channel, m + 1, width)
@@ -130,25 +137,29 @@ async def conjoin(channel: Channel, mine: Bits) -> Bits:
         u = ring.subtract(found, ring.masks)  # step 8
         await hashes.send_all(first, Hashed, tags(ring.seeds[last], u))
     elif channel.me == last:
-        v = ring.add(ring.masks, np.uint64(m))  # step 9
+        v = np.stack([ring.add(ring.masks, np.uint64(number)) for number in range(least, m + 1)], axis=1)  # step 9
+        if least < m:  # the place of the one that fits would say how many bits are set
+            drawn = channel.rng.stream("ring", "order", ring.call).words(v.size).reshape(v.shape)
+            v = np.take_along_axis(v, np.argsort(drawn, axis=1), axis=1)
         await hashes.send_all(first, Hashed, tags(ring.seeds[before_last], v))
     if channel.me != first:
         return await tell.receive_bits(first, RingConjunction, width)
     of_u, of_v = [
-        np.frombuffer(await hashes.receive_all(player, Hashed, HASH * width), dtype=f"V{HASH}")
-        for player in (before_last, last)
+        np.frombuffer(await hashes.receive_all(player, Hashed, HASH * width * each), dtype=f"V{HASH}")
+        for player, each in ((before_last, 1), (last, m + 1 - least))
     ]
-    answer: Bits = np.asarray(of_u == of_v)  # step 10
+    answer: Bits = np.asarray((of_u[:, np.newaxis] == of_v.reshape(width, -1)).any(axis=1))  # step 10
     await gather(*(tell.send_bits(player, RingConjunction, answer) for player in tell.peers))
     return answer
 
 
 def tags(key: Secret, residues: Words) -> bytes:
-    """Hashes that the first player may compare: their key depends on the place as well."""
+    """Hashes that the first player may compare, one or more for each place: their key depends on the place as well."""
     secret = key.reveal()
     return b"".join(
         hmac.digest(secret, spell("ring", place, value), hashlib.sha256)
-        for place, value in enumerate(residues.tolist())
+        for place, values in enumerate(residues.reshape(len(residues), -1).tolist())
+        for value in values
     )
 
 
@@ -161,8 +172,8 @@ class Ring:
         self.lap = (*channel.parties, self.first)
         self.width = width
         self.seeds = channel.pairwise_seeds()
-        call = derive(self.seeds[channel.peers[0]], "call").reveal()  # a label that no other call has
-        stream = channel.rng.stream("ring", call)
+        self.call = derive(self.seeds[channel.peers[0]], "call").reveal()  # a label that no other call has
+        stream = channel.rng.stream("ring", self.call)
         self.masks = stream.words(width) if modulus is None else stream.words_below(modulus, width)
 
     def add(self, a: Words, b: Words | np.uint64) -> Words:
