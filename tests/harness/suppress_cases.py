@@ -1,4 +1,4 @@
-"""What the harness tries on `suppress`: small tables of two clinics, with each encryption."""
+"""What the harness tries on `suppress`: small tables of two clinics and of three, with each encryption."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from tests.harness.trial import Case, Marked, Trial, of_study
 
 from covey.crypto.rng import Rng, Stream
 from covey.protocols import find
-from covey.protocols.suppress import cost, ideal
+from covey.protocols.shared.rows import LENGTHS, spell_row
+from covey.protocols.suppress import cost, ideal, several
 from covey.protocols.suppress.layout import Bounds
 from covey.protocols.suppress.messages import spell_rows, spell_tuples
 from covey.protocols.suppress.parameters import Parameters
@@ -24,12 +25,15 @@ from covey.wire import FRAME_BYTES, Message
 from covey.wire.message import encode
 
 SITES = ("north", "south")
+THREE = hospitals.SITES
 
 
-def study_of(encryption: str = "waters", *, k: int = 3, note: bool = False, epoch: str = "2026-11") -> Study:
+def study_of(
+    encryption: str = "waters", *, k: int = 3, note: bool = False, epoch: str = "2026-11", sites: Sequence[str] = SITES
+) -> Study:
     """A small study; with `note` it carries a column whose values it does not list."""
     options = f'encryption = "{encryption}"\nepoch = "{epoch}"'
-    return hospitals.study_of("suppress", SITES, k=k, options=options, note=note)
+    return hospitals.study_of("suppress", sites, k=k, options=options, note=note)
 
 
 def trial_of(
@@ -44,6 +48,8 @@ def cost_of(study: Study, tables: Mapping[str, Table]) -> Spent:
     """What a run on these tables must cost."""
     parameters = Parameters.of(study)
     owns = {name: OwnTuples.of(table) for name, table in tables.items()}
+    if parameters.several:
+        return cost_among(study, tables, owns)
     parts = parameters.parts({name: own.rows for name, own in owns.items()})
     first, second = (owns[name] for name in parts)
     kept = ideal.decide(parameters.k, first, second)
@@ -60,6 +66,20 @@ def cost_of(study: Study, tables: Mapping[str, Table]) -> Spent:
     return Spent(found.rounds, found.messages + len(spoken), found.bytes + size)
 
 
+def cost_among(study: Study, tables: Mapping[str, Table], owns: Mapping[str, OwnTuples]) -> Spent:
+    """What a run of three or more on these tables must cost."""
+    parameters = Parameters.of(study)
+    every = ideal.decide_among(parameters.k, list(owns.values()))
+    released = [
+        OwnReleasedRows.of(own, keeps, tables[name]) for (name, own), keeps in zip(owns.items(), every, strict=True)
+    ]
+    named = {labels for each in released for labels in each.kept.counts}
+    rows = [spell_row(0, texts) for each in released for texts in several.cells_of(each, len(study.quasi))]
+    length = next(length for length in LENGTHS if length >= max(map(len, rows)))
+    found = cost.traffic_among(parameters, {name: own.rows for name, own in owns.items()}, len(named), length)
+    return Spent(found.rounds, found.messages, found.bytes)
+
+
 def _named(own: OwnTuples, counts: np.ndarray[tuple[int], np.dtype[np.int64]], k: int) -> dict[Labels, int]:
     return {own.labels[place]: int(counts[place]) for place in np.flatnonzero(counts >= k).tolist()}
 
@@ -69,9 +89,11 @@ def _spelled(counts: Mapping[Labels, int]) -> Sequence[Message]:
     return spell_tuples(listed, [counts[each] for each in listed])
 
 
-def draw_people(stream: Stream, least: int, most: int, spread: int = 5) -> dict[str, list[Person]]:
-    """Random people of both sites, of some ages that they share."""
-    return hospitals.draw_people(stream, SITES, least, most, spread)
+def draw_people(
+    stream: Stream, least: int, most: int, spread: int = 5, sites: Sequence[str] = SITES
+) -> dict[str, list[Person]]:
+    """Random people of all sites, of some ages that they share."""
+    return hospitals.draw_people(stream, sites, least, most, spread)
 
 
 def _stream(seed: int, *labels: str) -> Stream:
@@ -101,11 +123,54 @@ def _twins(encryption: str) -> tuple[Trial, Trial]:
     return trial_of(study_of(encryption), one), trial_of(study_of(encryption), other)
 
 
-def _marked(encryption: str) -> Marked:
-    words = {name: canaries.texts(name, 24 if encryption == "waters" else 400) for name in SITES}
+def _marked(encryption: str, sites: Sequence[str] = SITES) -> Marked:
+    words = {name: canaries.texts(name, 24 if encryption == "waters" else 400) for name in sites}
     stream = _stream(0, "marked")
-    people = {name: draw_people(stream, len(own), len(own), 8)[name] for name, own in words.items()}
-    return Marked(trial_of(study_of(encryption, k=4), people, words), texts=words)
+    people = {name: draw_people(stream, len(own), len(own), 8, sites)[name] for name, own in words.items()}
+    return Marked(trial_of(study_of(encryption, k=4, sites=sites), people, words), texts=words)
+
+
+def _smallest_of_three(encryption: str) -> Trial:
+    """A tuple that only all three make k of, and rare ones."""
+    people: dict[str, list[Person]] = {
+        "east": [(1, "F", "flu"), (2, "M", "none")],
+        "north": [(1, "F", "none"), (3, "F", "ulcer")],
+        "south": [(1, "F", "flu"), (5, "M", "flu")],
+    }
+    return trial_of(study_of(encryption, note=True, sites=THREE), people)
+
+
+def _twins_of_three(encryption: str) -> tuple[Trial, Trial]:
+    """The same release and the same sizes; the suppressed tuples, and who has them, differ."""
+    kept: list[Person] = [(1, "F", "flu"), (1, "F", "none")]
+    one: dict[str, list[Person]] = {
+        "east": [*kept, (2, "M", "none"), (4, "F", "flu")],
+        "north": [*kept, (2, "M", "none")],
+        "south": [*kept, (5, "F", "ulcer")],
+    }
+    other: dict[str, list[Person]] = {
+        "east": [*kept, (9, "M", "none"), (9, "M", "flu")],
+        "north": [*kept, (8, "F", "ulcer")],
+        "south": [*kept, (7, "M", "none")],
+    }
+    both = (trial_of(study_of(encryption, sites=THREE), people) for people in (one, other))
+    return next(both), next(both)
+
+
+def _case_of_three(encryption: str, quick: int) -> Case:
+    def draw(seed: int) -> Trial:
+        stream, spread = _stream(seed, "three", encryption), 2 + seed % 4
+        study = study_of(encryption, k=2 + seed % 4, sites=THREE)
+        return trial_of(study, draw_people(stream, 3, 9, spread, THREE))
+
+    return Case(
+        f"suppress among three by {encryption}",
+        draw,
+        lambda: _smallest_of_three(encryption),
+        lambda: _twins_of_three(encryption),
+        lambda: _marked(encryption, THREE),
+        quick=quick,
+    )
 
 
 def _case(encryption: str, quick: int) -> Case:
@@ -120,4 +185,5 @@ def _case(encryption: str, quick: int) -> Case:
 
 
 WATERS, ELGAMAL = _case("waters", 3), _case("elgamal", 4)
-SUPPRESS_CASES = (WATERS, ELGAMAL)
+WATERS_OF_THREE, ELGAMAL_OF_THREE = _case_of_three("waters", 2), _case_of_three("elgamal", 4)
+SUPPRESS_CASES = (WATERS, ELGAMAL, WATERS_OF_THREE, ELGAMAL_OF_THREE)

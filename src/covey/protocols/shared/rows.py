@@ -11,6 +11,7 @@ By shuffle  otherwise: sealed rows pass through all parties' hands and are opene
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -119,24 +120,43 @@ async def _shuffle(seat: Seat, channel: Channel, klass: Longs, classes: int, kno
     names = [column.name for column in carried(seat.study)]
     own = [seat.records.values(name) for name in names]
     mine = [
-        msgspec.msgpack.encode((int(klass[row]), [values.labels[values.codes[row]] for values in own]))
+        spell_row(int(klass[row]), [values.labels[values.codes[row]] for values in own])
         for row in np.flatnonzero(klass >= 0)
     ]
-    length = await _agree_on_length(channel.at("length"), max(map(len, mine), default=0))
+    length = await agree_on_length(channel.at("length"), mine)
     counts = await _submitted(seat, channel.at("submit"), len(mine), known.rows)
-    mixed = await shuffle.mix(channel.at("mix"), mine, counts=counts, length=length)
     shown = shuffle.leakage(len(channel.parties))
     numbers: dict[str, object] = {
         "rows": known.rows,
         "submitted": ", ".join(f"{name}: {count:,}" for name, count in counts.items()),
         "dummies": sum(counts.values()) - known.rows,
     }
-    await seat.approve(Proposal(shown, numbers, known, preview))
-    seat.ledger.learns(shown, **numbers)
+    return await mix(seat, channel, mine, names, classes, counts, length, Proposal(shown, numbers, known, preview))
+
+
+async def mix(
+    seat: Seat,
+    channel: Channel,
+    mine: Sequence[bytes],
+    names: Sequence[str],
+    classes: int,
+    counts: Mapping[str, int],
+    length: int,
+    proposal: Proposal,
+) -> Rows:
+    """All parties' spelled rows through a shuffle, opened after everyone's approval."""
+    mixed = await shuffle.mix(channel.at("mix"), mine, counts=counts, length=length)
+    await seat.approve(proposal)
+    seat.ledger.learns(proposal.opens, **proposal.numbers)
     opened = await shuffle.open_rows(channel.at("open"), mixed, approved=True)
     read = [read_row(channel, row, classes, len(names)) for row in opened]
     cells = {name: [texts[place] for _, texts in read] for place, name in enumerate(names)}
     return Rows(np.array([number for number, _ in read], dtype=np.int64), cells)
+
+
+def spell_row(number: int, texts: Sequence[str]) -> bytes:
+    """A row as it goes into the shuffle: its class and its cells."""
+    return msgspec.msgpack.encode((number, texts))
 
 
 def read_row(channel: Channel, raw: bytes, classes: int, columns: int) -> tuple[int, list[str]]:
@@ -150,13 +170,15 @@ def read_row(channel: Channel, raw: bytes, classes: int, columns: int) -> tuple[
     return number, texts
 
 
-def accepts(study: Study, own: Table) -> None:
-    """Raises InputError for a record whose carried cells are too long to be released."""
-    names = [column.name for column in carried(study)]
-    columns = [own.values(name) for name in names]
+def accepts(study: Study, own: Table, *, labels: bool = False) -> None:
+    """Raises InputError for a record that is too long to be released, with `labels` together with its quasi values."""
+    names = [column.name for column in (*(study.quasi if labels else ()), *carried(study))]
+    columns = [(values.labels, values.codes) for values in own.carried]
+    if labels:
+        columns += [(tree.labels, codes) for tree, codes in zip(own.trees, own.codes, strict=True)]
     longest = np.zeros(own.rows, dtype=np.int64)
-    for values in columns:
-        longest += np.array([len(label.encode()) + 5 for label in values.labels] or [0], dtype=np.int64)[values.codes]
+    for texts, codes in columns:
+        longest += np.array([len(text.encode()) + 5 for text in texts] or [0], dtype=np.int64)[codes]
     if longest.max(initial=0) + _NUMBER_BYTES > LENGTHS[-1]:
         raise InputError(
             f"{int((longest + _NUMBER_BYTES > LENGTHS[-1]).sum()):,} rows have more than {LENGTHS[-1]:,} bytes in the "
@@ -164,8 +186,9 @@ def accepts(study: Study, own: Table) -> None:
         )
 
 
-async def _agree_on_length(channel: Channel, longest: int) -> int:
+async def agree_on_length(channel: Channel, mine: Sequence[bytes]) -> int:
     """The shortest of the possible lengths that everyone's rows fit in; whose row is the longest stays hidden."""
+    longest = max(map(len, mine), default=0)
     fits = await conjunction.conjoin(channel, np.array([longest <= length for length in LENGTHS]))
     if fits is None or not fits.any():
         raise InputError(f"a released row takes more than {LENGTHS[-1]} bytes; leave out long plain columns")

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from covey.crypto import ibe
+from covey.crypto.proof import PROOF_BYTES
 from covey.crypto.sodium import cores
 from covey.protocols.protocol import Forecast
 from covey.protocols.shared.cost import CostEstimate
-from covey.protocols.shared.rows import carried
+from covey.protocols.shared.rows import LENGTHS, carried
 from covey.protocols.suppress import leakage
-from covey.protocols.suppress.layout import Bounds
+from covey.protocols.suppress.layout import CHUNK, Bounds
 from covey.protocols.suppress.messages import TUPLES
 from covey.protocols.suppress.parameters import AUTHORITY, Parameters
-from covey.secure import approval
+from covey.secure import approval, conjunction, shuffle
 from covey.secure.sealing import ElGamal, Waters
 from covey.study import Study
 from covey.wire import FRAME_BYTES
 
 _SEALED = FRAME_BYTES + 34
-_SIZES, _OFFERED, _VERDICT = FRAME_BYTES + 79, FRAME_BYTES + 58, FRAME_BYTES + 40
+_SIZES, _OFFERED, _VERDICT, _PART = FRAME_BYTES + 79, FRAME_BYTES + 58, FRAME_BYTES + 40, FRAME_BYTES + 40
 _LABEL, _CELL = 12, 10
 """Bytes of a label and of a cell on the wire, about."""
 _OTHERWISE = {"waters": "elgamal", "elgamal": "waters"}
@@ -39,7 +41,7 @@ class Speed:
 
 
 SPEED = {"waters": Speed(0.20, 1.47, 0.28, 0.34, 0.65), "elgamal": Speed(0.04, 0.07, 0.02, 0.11, 0.26)}
-WIDTH = {"waters": Waters.width, "elgamal": ElGamal.width}
+ENCRYPTIONS: dict[str, type[Waters] | type[ElGamal]] = {"waters": Waters, "elgamal": ElGamal}
 
 
 def traffic(parameters: Parameters, bounds: Bounds, *, anonymous: bool = False) -> CostEstimate:
@@ -52,7 +54,7 @@ def traffic(parameters: Parameters, bounds: Bounds, *, anonymous: bool = False) 
     fixed += [_SIZES] * 2 + [_VERDICT]
     sealed = 2 * bounds.k * bounds.tested + 2 + (layout.bins * bounds.k + layout.comparisons if second else 0)
     chunks = 2 * bounds.test_chunks + 1 + second * (1 + bounds.pieces)
-    content = sum(fixed) + chunks * _SEALED + sealed * WIDTH[parameters.encryption]
+    content = sum(fixed) + chunks * _SEALED + sealed * ENCRYPTIONS[parameters.encryption].width
     return CostEstimate(
         rounds=(9 if waters else 8) + (2 if second else 0),
         messages=len(fixed) + chunks + approval.COST.messages(parties),
@@ -64,25 +66,96 @@ def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
     """A run's cost if no tuple is frequent at one party alone, which is the most that it can cost."""
     parameters = Parameters.of(study)
     counted = {name: rows.get(name, 0) for name in parameters.holders}
+    if parameters.several:
+        return _foresee_among(study, parameters, counted)
     keyholder, comparer = parameters.parts(counted)
     worst = _bounds(parameters, counted[keyholder], counted[comparer], rare=1.0)
     whole = traffic(parameters, worst)
     records = sum(counted.values())
     cells = records * (9 + _CELL * len(carried(study))) + records // parameters.k * _LABEL * len(study.quasi)
     messages = sum(4 + -(-count // TUPLES) for count in counted.values())
-    numbers = leakage.numbers(parameters)
-    learned = tuple(line for part in leakage.parts(parameters) for line in part.sentences("holder", **numbers))
-    learns = dict.fromkeys(parameters.holders, learned)
-    if parameters.encryption == "waters":
-        learns[AUTHORITY] = tuple(leakage.KEYS.sentences("authority", **numbers))
     return Forecast(
         rounds=whole.rounds,
         messages=whole.messages + messages,
         bytes=whole.bytes + cells,
         seconds=seconds(parameters.encryption, worst) + records * 2e-5,
-        learns=learns,
+        learns=_learns(parameters),
         mind=_mind(parameters, counted[keyholder], counted[comparer]),
     )
+
+
+def _learns(parameters: Parameters) -> dict[str, tuple[str, ...]]:
+    parts, numbers = leakage.parts(parameters), leakage.numbers(parameters)
+    learned = tuple(line for part in parts for line in part.sentences("holder", **numbers))
+    learns = dict.fromkeys(parameters.holders, learned)
+    if parameters.encryption == "waters":
+        learns[AUTHORITY] = tuple(parts[0].sentences("authority", **numbers))
+    return learns
+
+
+def traffic_among(parameters: Parameters, rows: Mapping[str, int], named: int, length: int) -> CostEstimate:
+    """The cost of a run among three or more, of whose tuples so many are named, with released rows of that length."""
+    names, encryption, cost = sorted(parameters.holders), ENCRYPTIONS[parameters.encryption], CostEstimate()
+    waters, total = parameters.encryption == "waters", sum(rows.values())
+
+    def send(sender: str, to: str, items: int, width: int) -> None:
+        messages = -(-items // CHUNK)
+        cost.send(sender, to, messages, items * width + messages * _SEALED)
+
+    for name in names if waters else ():
+        cost.send(AUTHORITY, name, 1, issued_bytes(parameters))
+    cost.broadcast_each(names, _SIZES)
+    cost.broadcast_each(names, _PART + (encryption.mark_bytes if waters else encryption.mark_bytes + PROOF_BYTES))
+    for name in names[1:]:
+        send(name, names[0], rows[name], encryption.width)
+    for items, width in ((total, encryption.width), (named, encryption.mark_bytes)):
+        for sender, to in pairwise(names):
+            send(sender, to, items, width)
+        for name in names[:-1]:
+            send(names[-1], name, items, encryption.mark_bytes)
+    counts, parties = [rows[name] for name in names], len(names)
+    last = (
+        (conjunction.COST, (parties, len(LENGTHS))),
+        (shuffle.COST, (counts, length)),
+        (approval.COST, (parties + waters,)),
+        (shuffle.OPENING_COST, (parties,)),
+    )
+    for declared, sizes in last:
+        cost.rounds += declared.rounds(*sizes)
+        cost.messages += declared.messages(*sizes)
+        cost.bytes += declared.bytes(*sizes)
+    return cost
+
+
+def _foresee_among(study: Study, parameters: Parameters, rows: Mapping[str, int]) -> Forecast:
+    """A run's cost among three or more; every row costs the same, rare or not."""
+    records, columns = sum(rows.values()), len(study.quasi) + len(carried(study))
+    fits = [length for length in LENGTHS if length >= _LABEL * columns]
+    whole = traffic_among(parameters, rows, records // (2 * parameters.k), fits[0] if fits else LENGTHS[-1])
+    other = _OTHERWISE[parameters.encryption]
+    mind = [
+        f'encryption = "{other}" would take {_seconds_among(other, rows):,.0f} s of computing',
+        f"a tuple that has fewer than {parameters.k} rows in all tables together is suppressed whole; where these are "
+        f"fewer than {parameters.k} rows, tuples of one size more go with them; peel and cluster lose less where "
+        "columns have hierarchies",
+    ]
+    if parameters.encryption == "waters":
+        mind.append("the authority can open all ciphertexts that it sees: none of the parties should run it")
+    return Forecast(
+        rounds=whole.rounds,
+        messages=whole.messages,
+        bytes=whole.bytes,
+        seconds=_seconds_among(parameters.encryption, rows),
+        learns=_learns(parameters),
+        mind=tuple(mind),
+    )
+
+
+def _seconds_among(encryption: str, rows: Mapping[str, int]) -> float:
+    """The time that a list takes through all hands, one after the other, each on as many cores as there are here."""
+    speed, records = SPEED[encryption], sum(rows.values())
+    hop = speed.read + speed.open + speed.power + speed.compare
+    return (len(rows) * records * hop + max(rows.values()) * speed.seal) / 1000 / cores() + records * 4e-4
 
 
 def seconds(encryption: str, bounds: Bounds) -> float:

@@ -2,12 +2,14 @@
 
 A tuple is kept or suppressed whole. If every tuple occurs k times or more in both tables together, nothing changes.
 Otherwise the keyholder's k rows of the least frequent tuples are suppressed, and of the rest what falls short of k.
+Three parties or more give up nothing first: what occurs less than k times in all tables together is suppressed, and
+where that is less than k rows, so are the tuples of one size more.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -15,7 +17,7 @@ from covey.arrays import Bits
 from covey.errors import Unmet
 from covey.protocols.protocol import Result
 from covey.protocols.suppress.parameters import Parameters
-from covey.protocols.suppress.tuples import JointClasses, OwnReleasedRows, OwnTuples
+from covey.protocols.suppress.tuples import JointClasses, OwnReleasedRows, OwnTuples, kept_sizes
 from covey.study import Study
 from covey.table import Table
 
@@ -24,10 +26,24 @@ def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
     """The trusted party's release."""
     parameters = Parameters.of(study)
     owns = {name: OwnTuples.of(tables[name]) for name in parameters.holders}
-    keyholder, comparer = parameters.parts({name: own.rows for name, own in owns.items()})
-    kept = dict(zip((keyholder, comparer), decide(parameters.k, owns[keyholder], owns[comparer]), strict=True))
+    if parameters.several:
+        kept = dict(zip(owns, decide_among(parameters.k, list(owns.values())), strict=True))
+    else:
+        parts = parameters.parts({name: own.rows for name, own in owns.items()})
+        kept = dict(zip(parts, decide(parameters.k, *(owns[name] for name in parts)), strict=True))
     released = [OwnReleasedRows.of(owns[name], kept[name], tables[name]) for name in parameters.holders]
     return JointClasses.of(study, [each.kept for each in released]).result(study, released)
+
+
+def decide_among(k: int, owns: Sequence[OwnTuples]) -> list[Bits]:
+    """Three parties or more: the rows of each that keep their tuples. Raises Unmet if there are too few in all."""
+    if sum(own.rows for own in owns) < k:
+        raise Unmet(f"the parties together have fewer than k = {k} rows; nothing can be released")
+    together: Counter[bytes] = Counter()
+    for own in owns:
+        together.update(dict(zip(own.keys, own.counts.tolist(), strict=True)))
+    kept = kept_sizes(list(together.values()), k)
+    return [np.array([together[key] in kept for key in own.keys], dtype=bool)[own.place] for own in owns]
 
 
 def decide(k: int, keyholder: OwnTuples, comparer: OwnTuples) -> tuple[Bits, Bits]:

@@ -12,7 +12,11 @@ from covey.arrays import Longs
 from covey.cells import SUPPRESSED
 from covey.crypto.group import Point
 from covey.crypto.ibe import AuthorityParameters, IdentityKey
+from covey.crypto.pairing import GT_BYTES
+from covey.crypto.proof import PROOF_BYTES
 from covey.errors import InputError, PeerError
+from covey.protocols.shared import rows
+from covey.protocols.suppress.parameters import Parameters
 from covey.protocols.suppress.tuples import JointClasses, KeptTuples, Labels, OwnReleasedRows, key_of
 from covey.study import Study
 from covey.table import Table
@@ -44,6 +48,13 @@ class Offered(Message, tag="suppress.key"):
     """The keyholder's public key of this session, where there is no authority."""
 
     key: Point
+
+
+class KeyPart(Message, tag="suppress.part"):
+    """The public side of the sender's part of a joint key, and for ElGamal's the proof that it knows its part."""
+
+    public: Annotated[bytes, Meta(max_length=GT_BYTES)]
+    knows: Annotated[bytes, Meta(max_length=PROOF_BYTES)]
 
 
 class TupleCounts(Message, tag="suppress.tuples"):
@@ -161,6 +172,9 @@ def require_sendable(own: OwnReleasedRows) -> None:
 
 def accepts(study: Study, own: Table) -> None:
     """Raises InputError for a value that is too long to be sent, before anyone is met."""
+    if Parameters.of(study).several:
+        rows.accepts(study, own, labels=True)
+        return
     for values in own.carried:
         _refuse_long(values.column.name, values.labels)
 

@@ -15,6 +15,8 @@ from covey.study.requirements import Requirements
 AUTHORITY = "authority"
 """The name of the party that issues identity keys."""
 
+EVERYONE = "*"
+"""Stands for all parties in a name; no party is called so."""
 MOST_K = 4096
 
 ENCRYPTION = Choice(
@@ -32,7 +34,7 @@ EPOCH = Text(
 )
 REQUIREMENTS = Requirements(
     partition="horizontal",
-    holders=(2, 2),
+    holders=(2, None),
     roles=(AUTHORITY,),
     privacy=("k",),
     options=(ENCRYPTION, EPOCH),
@@ -45,7 +47,7 @@ class Parameters:
     """The parameters of a run."""
 
     k: int
-    holders: tuple[str, str]
+    holders: tuple[str, ...]
     encryption: str
     epoch: str
     study: str
@@ -56,17 +58,18 @@ class Parameters:
     @classmethod
     def of(cls, study: Study) -> Parameters:
         """A study's parameters. Raises InputError for a study that `suppress` cannot run."""
-        if len(study.holders) != 2:
+        if len(study.holders) < 2:
             raise InputError(
-                f"protocol 'suppress' needs 2 parties with data of their own; there are {len(study.holders)}"
+                f"protocol 'suppress' needs 2 parties or more with data of their own; there are {len(study.holders)}"
             )
-        if study.privacy.k > MOST_K:
-            raise InputError(f"protocol 'suppress' takes k up to {MOST_K:,}: each tuple is listed with k ciphertexts")
-        first, second = (party.name for party in study.holders)
+        if study.privacy.k > MOST_K and len(study.holders) == 2:
+            raise InputError(
+                f"protocol 'suppress' takes k up to {MOST_K:,} for two parties: each tuple is listed with k ciphertexts"
+            )
         closed = all(column.closed for column in study.quasi)
         return cls(
             k=study.privacy.k,
-            holders=(first, second),
+            holders=tuple(party.name for party in study.holders),
             encryption=ENCRYPTION.of(study.options),
             epoch=EPOCH.of(study.options),
             study=study.name,
@@ -74,8 +77,13 @@ class Parameters:
             columns=len(study.quasi),
         )
 
+    @property
+    def several(self) -> bool:
+        """True for three parties or more."""
+        return len(self.holders) > 2
+
     def parts(self, rows: Mapping[str, int]) -> tuple[str, str]:
-        """The keyholder and the comparer: the study's first party holds the key unless only the other has k rows."""
+        """The keyholder and the comparer of two: the first party of the study, unless only the other has k rows."""
         first, second = self.holders
         return (second, first) if rows[first] < self.k <= rows[second] else (first, second)
 
@@ -84,5 +92,5 @@ class Parameters:
         return self.k if rows >= self.k else 0
 
     def name_of(self, party: str) -> str:
-        """The name of a party towards the authority."""
-        return name_of(party, self.study, self.epoch)
+        """The name of a party towards the authority; three or more have one together, of whose key each gets a part."""
+        return name_of(EVERYONE if self.several else party, self.study, self.epoch)

@@ -1,4 +1,5 @@
-"""The roles: two holders, of which one holds the key and the other compares, and the authority that issues keys."""
+"""The roles: two holders, of which one holds the key and the other compares; three or more, all alike (`several`); and
+the authority that issues keys."""
 
 from __future__ import annotations
 
@@ -6,12 +7,12 @@ import numpy as np
 
 from covey.arrays import Bits
 from covey.crypto.group import Point, Scalar, generator_times
-from covey.crypto.ibe import Master, Recipient
+from covey.crypto.ibe import IdentityKey, Master, Recipient
 from covey.crypto.rng import Rng
 from covey.errors import InputError, PeerError, Unmet
 from covey.protocols.protocol import Proposal, Result, Seat
 from covey.protocols.shared.rows import carried
-from covey.protocols.suppress import comparer, keyholder, leakage
+from covey.protocols.suppress import comparer, keyholder, leakage, several
 from covey.protocols.suppress.layout import Bounds
 from covey.protocols.suppress.messages import (
     Issued,
@@ -42,30 +43,39 @@ async def authority(seat: Seat) -> Result:
     parameters = Parameters.of(seat.study)
     seat.progress.phase("keys")
     master = Master(Rng(seat.lasting).stream("waters master"))
-    for part in (leakage.KEYS, leakage.COUNTS, leakage.KEPT):
+    *early, opening = leakage.parts(parameters)
+    for part in early:
         seat.ledger.learns(part, **leakage.numbers(parameters))
     with seat.channel.at("issue") as channel:
-        for party in parameters.holders:
-            name = parameters.name_of(party)
-            key = master.issue(name, channel.rng.stream("key", name))
-            await channel.send(party, Issued(name, master.parameters, key))
+        for party, key in _keys(master, parameters, channel.rng).items():
+            await channel.send(party, Issued(parameters.name_of(party), master.parameters, key))
     seat.progress.phase("release")
-    await seat.approve(Proposal(leakage.ROWS, leakage.numbers(parameters)))
-    seat.ledger.learns(leakage.ROWS, **leakage.numbers(parameters))
+    await seat.approve(Proposal(opening, leakage.numbers(parameters)))
+    seat.ledger.learns(opening, **leakage.numbers(parameters))
     return Result()
+
+
+def _keys(master: Master, parameters: Parameters, rng: Rng) -> dict[str, IdentityKey]:
+    """The key of each holder's name; three or more get the parts of one that they have together."""
+    names = {party: parameters.name_of(party) for party in parameters.holders}
+    if not parameters.several:
+        return {party: master.issue(name, rng.stream("key", name)) for party, name in names.items()}
+    (name,) = set(names.values())
+    return dict(zip(names, master.issue_parts(name, len(names), rng.stream("key", name)), strict=True))
 
 
 async def holder(seat: Seat) -> Result:
     """A holder of rows. Raises Unmet for fewer than k rows in all, Aborted where the outcome is not k-anonymous."""
     parameters, own = Parameters.of(seat.study), OwnTuples.of(seat.records)
     channel = seat.channel.among(*parameters.holders)
-    (peer,) = channel.peers
-
     seat.progress.phase("keys")
     issued = await _issued(seat, parameters) if parameters.encryption == "waters" else None
     rows = await _sizes(seat, channel, own.rows, issued)
     if sum(rows.values()) < parameters.k:
         raise Unmet(f"the parties together have fewer than k = {parameters.k} rows; nothing can be released")
+    if parameters.several:
+        return await several.release(seat, channel, own, rows, issued)
+    (peer,) = channel.peers
     parts = parameters.parts(rows)
 
     seat.progress.phase("frequent")
@@ -94,35 +104,35 @@ async def holder(seat: Seat) -> Result:
 
 async def _issued(seat: Seat, parameters: Parameters) -> Issued:
     """Our key from the authority. Raises PeerError for one that is not ours or does not fit."""
-    seat.ledger.learns(leakage.KEYS, **leakage.numbers(parameters))
+    seat.ledger.learns(leakage.parts(parameters)[0], **leakage.numbers(parameters))
     with seat.channel.at("issue") as channel:
         issued = await channel.receive(AUTHORITY, Issued)
     name = parameters.name_of(channel.me)
     if issued.name != name:
         raise PeerError(party=AUTHORITY, step="issue", reason=f"it issued a key for another name than {name!r}")
-    if not issued.key.fits(issued.parameters, name):
+    if not parameters.several and not issued.key.fits(issued.parameters, name):
         raise PeerError(party=AUTHORITY, step="issue", reason=f"the key that it issued is not that of {name!r}")
     return issued
 
 
 async def _sizes(seat: Seat, channel: Channel, own: int, issued: Issued | None) -> dict[str, int]:
-    """Both parties' numbers of rows. Raises PeerError for too many, or if the authority told the two different things.
+    """All parties' numbers of rows. Raises PeerError for too many, or if the authority told them different things.
 
     A list is as long as the rows that a peer says it has: it would have to be made before that could be found a lie.
     """
-    (peer,) = channel.peers
-    most = seat.study.rows_at_most or MOST_ROWS
+    most, parameters = seat.study.rows_at_most or MOST_ROWS, Parameters.of(seat.study)
     if own > most:
-        raise InputError(f"this party has more than {most:,} rows; raise rows_at_most in [study], for both parties")
+        raise InputError(f"this party has more than {most:,} rows; raise rows_at_most in [study], for all parties")
     digest = bytes(32) if issued is None else issued.parameters.digest
-    seat.ledger.learns(leakage.COUNTS, **leakage.numbers(Parameters.of(seat.study)))
-    theirs = (await channel.at("sizes").exchange(TableSize(own, digest)))[peer]
-    if theirs.parameters != digest:
-        reason = f"it gave party {peer!r} other parameters than us, or {peer!r} says so"
-        raise PeerError(party=AUTHORITY, step="issue", reason=reason)
-    if theirs.rows > most:
-        raise PeerError(party=peer, step="sizes", reason=f"it says that it has more than {most:,} rows")
-    return {channel.me: own, peer: theirs.rows}
+    seat.ledger.learns(leakage.counts(parameters), **leakage.numbers(parameters))
+    theirs = await channel.at("sizes").exchange(TableSize(own, digest))
+    for peer, size in theirs.items():
+        if size.parameters != digest:
+            reason = f"it gave party {peer!r} other parameters than us, or {peer!r} says so"
+            raise PeerError(party=AUTHORITY, step="issue", reason=reason)
+        if size.rows > most:
+            raise PeerError(party=peer, step="sizes", reason=f"it says that it has more than {most:,} rows")
+    return {channel.me: own, **{peer: size.rows for peer, size in theirs.items()}}
 
 
 async def _name(seat: Seat, channel: Channel, named: dict[Labels, int], rows: int) -> dict[Labels, int]:

@@ -10,7 +10,6 @@ import msgspec
 import numpy as np
 
 from covey.arrays import Bits
-from covey.errors import PeerError
 from covey.protocols.protocol import Seat
 from covey.protocols.suppress.layout import LANES, Bounds
 from covey.protocols.suppress.messages import CiphertextPart
@@ -73,18 +72,27 @@ class HolderRun:
 
     async def do(self, channel: Channel, job: listing.AnyJob) -> bytes:
         """A job's answer. Raises PeerError where the peer's ciphertexts, which came at this step, are none."""
-        answer = await self.workers.do(msgspec.msgpack.encode(job))
-        if answer.startswith(listing.MALFORMED):
-            raise PeerError(party=self.peer, step=channel.step, reason=answer[1:].decode())
-        return answer[1:]
+        return await do(self.workers, channel, self.peer, job)
 
     async def hear(self, channel: Channel, ciphertexts: int) -> bytes:
         """The peer's next chunk, of so many ciphertexts. Raises PeerError for another length."""
-        items = (await channel.receive(self.peer, CiphertextPart)).items
-        if len(items) != ciphertexts * self.public.width:
-            reason = f"{len(items):,} bytes of ciphertexts, where {ciphertexts * self.public.width:,} are due"
-            raise PeerError(party=self.peer, step=channel.step, reason=reason)
-        return items
+        return await hear(channel, self.peer, ciphertexts * self.public.width)
+
+
+async def do(workers: Workers, channel: Channel, peer: str, job: listing.AnyJob) -> bytes:
+    """A job's answer. Raises PeerError where the peer's ciphertexts, which came at this step, are none."""
+    answer = await workers.do(msgspec.msgpack.encode(job))
+    if answer.startswith(listing.MALFORMED):
+        raise channel.refusal(peer, answer[1:].decode())
+    return answer[1:]
+
+
+async def hear(channel: Channel, peer: str, due: int) -> bytes:
+    """The peer's next chunk, of so many bytes. Raises PeerError for another length."""
+    items = (await channel.receive(peer, CiphertextPart)).items
+    if len(items) != due:
+        raise channel.refusal(peer, f"{len(items):,} bytes of ciphertexts, where {due:,} are due")
+    return items
 
 
 async def in_lanes(channel: Channel, chunks: int, one: Callable[[Channel, int], Awaitable[None]]) -> None:

@@ -6,6 +6,7 @@ The same for the parties and for a trusted one.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -99,6 +100,18 @@ class OwnTuples:
         return {self.labels[place]: int(counts[place]) for place in np.flatnonzero(counts >= k).tolist()}
 
 
+def kept_sizes(sizes: Sequence[int], k: int) -> frozenset[int]:
+    """The numbers of rows with which a tuple is kept, among three parties or more, where tuples have so many rows each.
+
+    Those of k and more; but where fewer than k rows are rare, the tuples of one size go with them: of the size whose
+    tuples have the fewest rows together. All of that size: nothing that has no name tells two of them apart.
+    """
+    frequent = Counter(size for size in sizes if size >= k)
+    if 0 < sum(size for size in sizes if size < k) < k:
+        del frequent[min(frequent, key=lambda size: (size * frequent[size], size))]
+    return frozenset(frequent)
+
+
 @dataclass(frozen=True)
 class KeptTuples:
     """The tuples that a party keeps, with their numbers of rows, and its rows in all."""
@@ -145,7 +158,7 @@ class JointClasses:
 
     @classmethod
     def of(cls, study: Study, parties: Sequence[KeptTuples]) -> JointClasses:
-        """Both parties' tuples together. Raises Aborted where fewer than k rows share what is shown.
+        """All parties' tuples together. Raises Aborted where fewer than k rows share what is shown.
 
         The paper then exchanges the original tables; that is never done here.
         """
@@ -157,7 +170,7 @@ class JointClasses:
         sizes = [*(together[each] for each in labels), sum(party.suppressed for party in parties)]
         if any(0 < size < study.privacy.k for size in sizes):
             raise Aborted(
-                "what the two parties keep is not k-anonymous together: one did not keep to the protocol, or met with "
+                "what the parties keep is not k-anonymous together: one did not keep to the protocol, or met with "
                 "a chance of less than one in 2^100; nothing is exchanged, and nothing was released",
                 resumable=False,
             )
