@@ -150,7 +150,7 @@ class IdentityKey:
         return IdentityKey(self._first - part._first, self._second - part._second)
 
     def mask(self, base: G1) -> GT:
-        """What a part of a key takes off a ciphertext to the name with that point, made with the number one."""
+        """The mask that a part of a key takes off a ciphertext, made with the number one, to the name with that point."""
         return pair(pairing.GENERATOR_1, self._first) / pair(base, self._second)
 
     def opened(self, sealed: Ciphertexts) -> list[GT]:
@@ -221,7 +221,7 @@ class Ciphertexts:
         return Ciphertexts(*columns)
 
     def contents(self) -> bytes:
-        """What the ciphertexts hold, once every part of the key is taken off."""
+        """The content of the ciphertexts, once every part of the key is taken off."""
         return b"".join(element.serialize() for element in self.first)
 
     def pack(self) -> bytes:

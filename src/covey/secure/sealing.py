@@ -52,7 +52,7 @@ class CiphertextBatch(Interface):
         ...
 
     def contents(self) -> bytes:
-        """What the ciphertexts hold, as marks, where no part of the key is left on them."""
+        """The content of the ciphertexts as marks, where no part of the key is left on them."""
         ...
 
     def pack(self) -> bytes:
@@ -200,7 +200,7 @@ class ElGamalPairs:
         return ElGamalPairs(self.inner.take(order))
 
     def contents(self) -> bytes:
-        """What the ciphertexts hold."""
+        """The content of the ciphertexts."""
         return self.inner.second.data
 
     def pack(self) -> bytes:

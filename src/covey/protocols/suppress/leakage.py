@@ -101,7 +101,7 @@ def numbers(parameters: Parameters) -> dict[str, object]:
 
 
 def counts(parameters: Parameters) -> Leakage:
-    """What is learned first: how many rows there are."""
+    """The sentences about how many rows there are."""
     return SIZES if parameters.several else COUNTS
 
 

@@ -144,7 +144,7 @@ class Mixer:
         return self.encryption.draw(self.channel.at("mix").rng.stream("power"), 1)[0]
 
     async def marks(self, tuples: Sequence[bytes]) -> list[bytes]:
-        """What each of these tuples is recognised by, once it is named."""
+        """The marks by which these tuples are recognised, once they are named."""
         parts = []
         for start in range(0, len(tuples), CHUNK):
             job = listing.MarkTexts(self.encryption.raw, bytes(32), list(tuples[start : start + CHUNK]))
