@@ -150,7 +150,7 @@ class IdentityKey:
         return IdentityKey(self._first - part._first, self._second - part._second)
 
     def mask(self, base: G1) -> GT:
-        """The mask that a part of a key takes off a ciphertext, made with the number one, to the name with that point."""
+        """The mask that a part of a key takes off a ciphertext with the number one, to the name with that point."""
         return pair(pairing.GENERATOR_1, self._first) / pair(base, self._second)
 
     def opened(self, sealed: Ciphertexts) -> list[GT]:
