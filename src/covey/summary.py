@@ -69,6 +69,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     classes: int | None = None
     suppressed_cells: int | None = None
     loss: dict[str, float | None] = {}
+    query_error: dict[str, float] | None = None
+    """By number of columns: the error of random COUNT queries over all rows, where the study asks for it."""
     release_sha256: str | None = None
 
     def describe(self) -> dict[str, object]:
@@ -76,6 +78,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         absent = set(_OF_ONE_OWNER if self.algorithm is None else _OF_A_RUN)
         if self.release_sha256 is None:
             absent |= set(_OF_A_RELEASE)
+        if self.query_error is None:
+            absent.add("query_error")
         content: dict[str, object] = msgspec.to_builtins(self)
         return {key: value for key, value in content.items() if key not in absent}
 

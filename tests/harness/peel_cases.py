@@ -52,6 +52,7 @@ ASKED = (
     ("k_insider = 2", 'insider = "clip"'),
     ("k_insider = 1", 'leftover = "merge"\nmode = "wave"'),
     ("l = 1.25", 'mode = "wave"'),
+    ("", "[evaluate]\njoint = true"),
 )
 """What a study may ask for besides k, and how."""
 
@@ -59,7 +60,7 @@ ASKED = (
 def _draw_asked(seed: int) -> Trial:
     privacy, options = ASKED[seed % len(ASKED)]
     people = draw_people(stream_of(seed, "peel", "asked"), SITES, 6, 12)
-    return trial_of(study_of("peel", privacy=privacy, options=f"{options}\nbuckets = 1"), people)
+    return trial_of(study_of("peel", privacy=privacy, options=f"buckets = 1\n{options}"), people)
 
 
 def _smallest_asked() -> Trial:
@@ -80,7 +81,7 @@ def _twins_asked() -> tuple[Trial, Trial]:
     return trial_of(study, people), trial_of(study, turned)
 
 
-PEEL_ASKED = Case("peel, asked for more", _draw_asked, _smallest_asked, _twins_asked, quick=5)
+PEEL_ASKED = Case("peel, asked for more", _draw_asked, _smallest_asked, _twins_asked, quick=6)
 
 
 def _draw_two(seed: int) -> Trial:

@@ -17,7 +17,7 @@ from covey.evaluation.findings import QueryErrors
 
 SELECTIVITIES = (0.01, 0.05, 0.2)
 MOST_COLUMNS = 4
-_QUERIES = 60
+QUERIES = 60
 _TRIES = 4
 
 
@@ -30,27 +30,30 @@ def query_errors(axes: Sequence[Axis], released: Longs, original: Longs, seed: i
     for columns in range(1, min(MOST_COLUMNS, len(useful)) + 1):
         for selectivity in SELECTIVITIES:
             answers = []
-            for _ in range(_QUERIES * _TRIES):
+            for _ in range(QUERIES * _TRIES):
                 chosen = draws.choice(useful, columns, replace=False).tolist()
                 part = selectivity ** (1 / columns)
-                wanted = [(axes[place], _draw(axes[place], weights[place], part, draws)) for place in chosen]
+                wanted = [
+                    (axes[place], random_values(weights[place], part, draws, ordered=axes[place].ordered))
+                    for place in chosen
+                ]
                 answer = _answers(wanted, released, original)
                 if answer[0] > 0:
                     answers.append(answer)
-                if len(answers) == _QUERIES:
+                if len(answers) == QUERIES:
                     break
             if answers:
                 found.append(_errors(columns, selectivity, np.array(answers)))
     return tuple(found)
 
 
-def _draw(axis: Axis, weight: Floats, part: float, draws: np.random.Generator) -> Bits:
-    """A random set of values that about this part of the original rows has."""
+def random_values(weight: Floats, part: float, draws: np.random.Generator, *, ordered: bool) -> Bits:
+    """A random set of values that about this part of the rows has; a stretch of neighbours where they are ordered."""
     order = np.flatnonzero(weight)
-    order = np.roll(order, -int(draws.integers(len(order)))) if axis.ordered else draws.permutation(order)
+    order = np.roll(order, -int(draws.integers(len(order)))) if ordered else draws.permutation(order)
     share = np.cumsum(weight[order]) / weight.sum()
     number = max(1, int(np.searchsorted(share, part)) + int(draws.random() < 0.5))
-    chosen = np.zeros(axis.width, dtype=bool)
+    chosen = np.zeros(len(weight), dtype=bool)
     chosen[order[: min(number, len(order) - 1)]] = True
     return chosen
 

@@ -54,6 +54,8 @@ class Figures:
     withheld: int = 0
     suppressed_cells: int = 0
     loss: Mapping[str, float | None] = field(default_factory=dict)
+    query_error: Mapping[str, float] | None = None
+    """By number of columns: the relative error of random COUNT queries over all rows; None where nobody asked."""
 
 
 @dataclass(frozen=True)

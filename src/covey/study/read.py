@@ -92,6 +92,7 @@ def _study(root: Section, folder: Folder, path: Path) -> Study:
         rows_at_most=head.whole("rows_at_most", low=1),
         measure=_measure(root),
         suppression=_suppression(root),
+        evaluates_jointly=root.section("evaluate", rules.EVALUATE_KEYS).flag("joint") or False,
         parties=parties,
         options=options,
         authority=authority,
@@ -293,7 +294,20 @@ def _judge_protocol(root: Section, study: Study, needed: Requirements) -> None:
                     f"[privacy]; covey anonymize keeps one for each",
                     key,
                 )
+    if study.evaluates_jointly:
+        _judge_evaluation(root.section("evaluate", None, again=True), study, needed)
     _judge_parties(root, study, needed)
+
+
+def _judge_evaluation(section: Section, study: Study, needed: Requirements) -> None:
+    if not needed.evaluates:
+        section.problem(
+            f"protocol {study.protocol!r} cannot add up errors over all rows with a {study.partition} split; "
+            "`covey evaluate` does it for each party's own",
+            "joint",
+        )
+    elif len(study.holders) < 3:
+        section.problem("joint = true needs three parties or more: between two, a sum tells the other's part", "joint")
 
 
 def _judge_parties(root: Section, study: Study, needed: Requirements) -> None:

@@ -38,6 +38,8 @@ class Requirements:
     options: tuple[Option[object], ...] = ()
     authority: Callable[[Mapping[str, Value]], bool] = lambda options: False
     """Tells from the options if an [authority] has to take part."""
+    evaluates: bool = False
+    """True if its parties can add up errors over all rows (`[evaluate] joint = true`)."""
     method: str = ""
     """The method that a study asks for it by, where a name has several protocols for one way to split a table."""
     usual: bool = True

@@ -10,8 +10,9 @@ COLUMN_KEYS = (
     "distance", "format", "l", "t",
 )  # fmt: skip
 PARTY_KEYS = ("address", "certificate", "columns", "role")
+EVALUATE_KEYS = ("joint",)
 AUTHORITY_KEYS = ("address", "certificate")
-SECTIONS = ("study", "privacy", "utility", "columns", "parties", "protocol", "authority")
+SECTIONS = ("study", "privacy", "utility", "columns", "parties", "protocol", "authority", "evaluate")
 
 PARTITIONS = ("horizontal", "vertical", "respondents")
 MEASURES = ("lm", "em", "em-monotone", "precision")

@@ -75,6 +75,8 @@ class Study(Shown):
     rows_at_most: int | None = None
     measure: str = "lm"
     suppression: float = 1.0
+    evaluates_jointly: bool = False
+    """True if the parties add up, unseen, how far queries on the release are from the truth of all rows."""
     parties: tuple[Party, ...] = ()
     options: Mapping[str, Value] = field(default_factory=dict)
     authority: Authority | None = None
@@ -200,6 +202,7 @@ class Study(Shown):
             "options": {key: _number(value) for key, value in options.items()},
             "authority": self.authority is not None,
             "population": _sha256(self.files.get(str(self.options.get("population", "")))),
+            **({"evaluate": "joint"} if self.evaluates_jointly else {}),
         })  # fmt: skip
 
     @cached_property

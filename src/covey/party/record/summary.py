@@ -48,6 +48,7 @@ def summarize(study: Study, ledger: Ledger, finished: Finished, party: str, *, r
         classes=figures.classes,
         suppressed_cells=figures.suppressed_cells,
         loss={name: figures.loss.get(name) for name in _LOSSES},
+        query_error=None if figures.query_error is None else dict(figures.query_error),
         release_sha256=digest,
     )
 

@@ -10,7 +10,7 @@ import asyncio
 import os
 import shutil
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from covey.cells import NO_VALUE
@@ -111,6 +111,11 @@ class ApprovalQuestion:
                 found["l"] = f"{figures.l_reached:g}{_meaning(asked.diversity, figures.l_reached)}"
             if (lm := figures.loss.get("lm")) is not None:
                 found["loss (LM)"] = f"{lm:.3f} (0: nothing is lost, 1: everything)"
+            if figures.query_error is not None:
+                parts = ", ".join(
+                    f"{100 * error:.1f}% over {spelled}" for spelled, error in _spelled(figures.query_error)
+                )
+                found["queries"] = f"counts from the release are off by {parts} (root mean square, all parties' rows)"
         for name, wanted in (("k", asked.k), ("l", asked.l), ("insider k", insiders.k_insider(self.study))):
             if wanted is not None:
                 found[name] = f"{found[name]} (asked: {wanted:g})"
@@ -123,6 +128,12 @@ class ApprovalQuestion:
 
 Decide = Callable[[ApprovalQuestion], Awaitable[bool]]
 """Shows a question and answers whether the party approves."""
+
+
+def _spelled(errors: Mapping[str, float]) -> Iterator[tuple[str, float]]:
+    """Each error, with the number of columns in words."""
+    for columns, error in errors.items():
+        yield "1 column" if columns == "1" else f"{columns} columns", error
 
 
 def _meaning(diversity: str, diverse: float) -> str:

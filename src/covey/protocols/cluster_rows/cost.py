@@ -17,7 +17,7 @@ from covey.protocols.cluster_rows import leakage, rings
 from covey.protocols.cluster_rows.diversity import steps_of
 from covey.protocols.cluster_rows.parameters import Parameters
 from covey.protocols.protocol import Forecast
-from covey.protocols.shared import insiders
+from covey.protocols.shared import insiders, query_errors
 from covey.protocols.shared import rows as releasing
 from covey.protocols.shared.diversity import fraction
 from covey.secure import conjunction, shuffle, threshold_test
@@ -164,6 +164,7 @@ def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
     learned = tuple(
         sentence for part, numbers in leakage.before(study) for sentence in part.sentences("holder", **numbers)
     )
+    learned = (*learned, *query_errors.foresee(study))
     moving = run.records * run.clusters * sweeps * 5e-9
     return Forecast(
         rounds=rounds,

@@ -25,7 +25,7 @@ from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
 from covey.protocols.cluster_rows.role import Classes, form_classes
 from covey.protocols.cluster_rows.state import State
 from covey.protocols.protocol import Result
-from covey.protocols.shared import publish, rows
+from covey.protocols.shared import publish, query_errors, rows
 from covey.secure.declare import Leakage
 from covey.study import Study
 from covey.table import Table
@@ -49,7 +49,9 @@ def released(study: Study, tables: Mapping[str, Table], found: Mapping[str, Clas
             values = table.values(name)
             texts += [values.labels[code] for code in values.codes.tolist()]
     number = np.concatenate([found[name].label for name in tables])
-    return publish.result(study, first.problem.trees, first.nodes, number, cells, first.figures(study))
+    trees, codes = first.problem.trees, np.concatenate([tables[name].codes for name in tables], axis=1)
+    known = query_errors.ideal(study, trees, first.nodes, first.sizes, codes, first.figures(study))
+    return publish.result(study, trees, first.nodes, number, cells, known)
 
 
 def search(

@@ -29,6 +29,7 @@ START = Choice(
 REQUIREMENTS = Requirements(
     partition="horizontal",
     holders=(2, None),
+    evaluates=True,
     privacy=("k", "l", "diversity", "site_l", "k_insider"),
     options=(SCHEDULE, START),
 )

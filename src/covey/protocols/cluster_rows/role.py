@@ -19,7 +19,7 @@ from covey.protocols.cluster_rows.party import Disclosures, Joint, SearchParty, 
 from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
 from covey.protocols.protocol import Figures, LedgerWriter, Result, RoleProgress, Seat
 from covey.protocols.shared import insiders as insider
-from covey.protocols.shared import publish, rows
+from covey.protocols.shared import publish, query_errors, rows
 from covey.protocols.shared.agree import agree
 from covey.protocols.shared.diversity import feasible, fraction, require_diverse
 from covey.study import Study
@@ -36,6 +36,7 @@ async def holder(seat: Seat) -> Result:
     seat.progress.phase("release")
     known = classes.figures(seat.study)
     trees = classes.problem.trees
+    known = await query_errors.learn(seat, trees, classes.nodes, classes.sizes, seat.records.codes, known)
     preview = publish.preview(seat.study, trees, classes.nodes, classes.sizes)
     opened = await rows.release(seat, classes.label, classes.sizes, known, preview)
     found = publish.result(seat.study, trees, classes.nodes, opened.klass, opened.cells, known)

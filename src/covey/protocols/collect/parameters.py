@@ -10,8 +10,7 @@ from covey.errors import InputError
 from covey.hierarchy import Hierarchy
 from covey.option import Choice, Flag, Range, Whole, WholeOrWord
 from covey.protocols.collect.grid import AUTO_CELLS, MOST_CELLS, Grid
-from covey.protocols.shared.diversity import require_countable
-from covey.protocols.shared.domains import require_listed
+from covey.protocols.shared.domains import require_countable, require_listed
 from covey.protocols.shared.rows import carried, domain
 from covey.schema import Column
 from covey.study import Study

@@ -13,8 +13,7 @@ from covey.arrays import Longs
 from covey.errors import Aborted, InputError
 from covey.hierarchy import Hierarchy
 from covey.option import Choice, File, Whole
-from covey.protocols.shared.diversity import require_countable
-from covey.protocols.shared.domains import require_listed
+from covey.protocols.shared.domains import require_countable, require_listed
 from covey.protocols.shared.peeling.marginals import Marginals
 from covey.schema import Column
 from covey.secure.equals.trustees import FEWEST, MOST

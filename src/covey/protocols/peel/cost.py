@@ -12,11 +12,11 @@ from covey.protocols.peel import choice, leakage, marginals, site
 from covey.protocols.peel.parameters import Parameters
 from covey.protocols.peel.rehearsal import Spent, rehearse
 from covey.protocols.protocol import Forecast
-from covey.protocols.shared import insiders, model, rows
+from covey.protocols.shared import insiders, model, query_errors, rows
 from covey.protocols.shared.peeling.estimate import REPEATED
 from covey.protocols.shared.peeling.marginals import ideal, study_seed
 from covey.protocols.shared.peeling.nodes import list_nodes
-from covey.secure import approval, coin, conjunction, shuffle, threshold_test
+from covey.secure import approval, coin, conjunction, shuffle, squares, threshold_test
 from covey.secure import sum as secure_sum
 from covey.study import Study
 from covey.table import Table
@@ -74,6 +74,8 @@ def _forecast(study: Study, params: Parameters, leaves: int, records: int, spent
     spent.then(coin.COST, parties)
     if not params.two:
         spent.then(conjunction.COST, parties, params.k)
+    if study.evaluates_jointly:
+        spent.then(squares.COST, parties, *query_errors.most_squares(study))
     spent.then(approval.COST, parties)
     if rows.by_counts(study, spent.classes):
         domains = [len(rows.domain(column)) for column in rows.carried(study)]
@@ -99,6 +101,7 @@ def _learned(study: Study, params: Parameters, trees: tuple[Hierarchy, ...], nod
         yield from part.sentences("holder", **numbers)
     for part in insiders.before(study):
         yield from part.sentences("holder")
+    yield from query_errors.foresee(study)
 
 
 def _modes(params: Parameters) -> tuple[str, ...]:

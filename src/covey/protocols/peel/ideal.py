@@ -14,7 +14,7 @@ from covey.protocols.peel.diversity import Histograms
 from covey.protocols.peel.parameters import Parameters
 from covey.protocols.peel.records import OwnRecords
 from covey.protocols.protocol import Result
-from covey.protocols.shared import insiders
+from covey.protocols.shared import insiders, query_errors
 from covey.protocols.shared.peeling.classes import Admits
 from covey.protocols.shared.peeling.ideal import peel_all
 from covey.protocols.shared.rows import Rows, carried
@@ -43,6 +43,7 @@ def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
     owns = [published.count(klass[owner == party]) for party in range(len(pooled))]
     figures = published.figures(study, trees, records)
     known = replace(figures, insider_k=insiders.fewest_of_all(published.sizes, owns))
+    known = query_errors.ideal(study, trees, published.boxes, published.sizes, codes, known)
     return published.result(study, trees, known, Rows(klass[out], kept))
 
 

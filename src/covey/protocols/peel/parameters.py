@@ -47,6 +47,7 @@ LEFTOVER = Choice(
 REQUIREMENTS = Requirements(
     partition="horizontal",
     holders=(2, None),
+    evaluates=True,
     privacy=("k", "l", "diversity", "k_insider", "site_l"),
     options=(MODE, NODES, BUCKETS, INSIDER, LEFTOVER),
 )

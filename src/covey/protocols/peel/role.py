@@ -15,7 +15,7 @@ from covey.protocols.peel.tuples import Lattice
 from covey.protocols.peel.two_party import TwoPartyTests
 from covey.protocols.peel.visits import Peeling
 from covey.protocols.protocol import Result, Seat
-from covey.protocols.shared import insiders, publish, rows
+from covey.protocols.shared import insiders, publish, query_errors, rows
 from covey.protocols.shared.diversity import require_diverse
 from covey.protocols.shared.peeling.classes import PublishedClasses
 from covey.protocols.shared.peeling.leftover import cheapest, widened
@@ -73,6 +73,7 @@ async def holder(seat: Seat) -> Result:
     conjoin = partial(conjunction.conjoin, channel.at("insider"))
     insider_k = await insiders.learn(seat.ledger, study, conjoin, published.sizes, published.count(klass))
     figures = replace(figures, insider_k=insider_k)
+    figures = await query_errors.learn(seat, trees, published.boxes, published.sizes, table.codes, figures)
     preview = publish.preview(study, trees, published.boxes, published.sizes, figures.withheld)
     opened = await rows.release(seat, klass, published.sizes, figures, preview)
     found = published.result(study, trees, figures, opened)

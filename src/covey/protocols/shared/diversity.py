@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 from covey.anonymizers.constraints import SLACK
-from covey.errors import Aborted, InputError
+from covey.errors import Aborted
 from covey.protocols.protocol import Figures
 from covey.study import Study
 from covey.study.ratio import at_least
@@ -35,16 +35,3 @@ def require_diverse(study: Study, figures: Figures | None) -> None:
             f"the opened classes do not keep l = {wanted:g}: a party did not keep to the protocol; nothing is written"
         )
         raise Aborted(reason, resumable=False)
-
-
-def require_countable(study: Study) -> None:
-    """Raises InputError for an l that trustees or a collector cannot count unseen."""
-    if study.privacy.l is None:
-        return
-    if study.privacy.diversity == "entropy":
-        raise InputError(
-            "protocol 'collect' keeps l by frequency or by distinct values; diversity = 'entropy' is not part of it"
-        )
-    for column in study.sensitive:
-        if column.values is None:
-            raise InputError(f"column {column.name!r}: l needs its values listed, so that they can be counted unseen")

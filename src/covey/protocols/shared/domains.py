@@ -1,4 +1,4 @@
-"""Conditions on the quasi columns that several protocols need before parties can compute over them jointly."""
+"""Conditions on the columns that several protocols need before parties can compute over them jointly."""
 
 from __future__ import annotations
 
@@ -22,3 +22,16 @@ def require_weight(study: Study) -> None:
     """Raises InputError where no quasi column matters."""
     if not any(column.weight for column in study.quasi):
         raise InputError("every quasi column has weight = 0: give one that matters a weight above 0")
+
+
+def require_countable(study: Study) -> None:
+    """Raises InputError for an l that trustees or a collector cannot count unseen."""
+    if study.privacy.l is None:
+        return
+    if study.privacy.diversity == "entropy":
+        raise InputError(
+            "protocol 'collect' keeps l by frequency or by distinct values; diversity = 'entropy' is not part of it"
+        )
+    for column in study.sensitive:
+        if column.values is None:
+            raise InputError(f"column {column.name!r}: l needs its values listed, so that they can be counted unseen")

@@ -49,6 +49,7 @@ def settings(study: Study) -> frozenset[str]:
             "recipient" if "recipient" in roles else "no recipient",
             f"mismatch={study.mismatch}",
             *(key for key in _PRIVACY if getattr(study.privacy, key) is not None),
+            *(("evaluate",) if study.evaluates_jointly else ()),
             *(("k_insider",) if (k_insider(study) or 1) > 1 else ()),
             *(f"{option.name}={option.of(study.options)}" for option in (declared.options if declared else ())),
         }
