@@ -115,9 +115,9 @@ def _threshold(numbers: Mapping[str, Words], bound: int) -> Trial:
     parties, width = len(numbers), len(next(iter(numbers.values())))
     before, test = threshold_test.PREPARATION_COST, threshold_test.COST
     cost = Spent(
-        before.rounds(parties, bound, width) + test.rounds(parties, width),
-        before.messages(parties, bound, width) + test.messages(parties, width),
-        before.bytes(parties, bound, width) + test.bytes(parties, width),
+        before.rounds(parties, bound, width) + test.rounds(parties, bound, width),
+        before.messages(parties, bound, width) + test.messages(parties, bound, width),
+        before.bytes(parties, bound, width) + test.bytes(parties, bound, width),
     )
     return of_block(
         "threshold", numbers, role, dict.fromkeys(numbers, threshold_test.ideal(numbers, bound).tolist()), cost

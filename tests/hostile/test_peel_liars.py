@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from tests.harness.parties import Outcome, run_parties
 from tests.protocols.peelers import Person, draw_people, list_of, names_of, study_of, tables_of
 
 from covey.arrays import Words
-from covey.crypto.field import F31, F61
+from covey.crypto.field import F61, Field
 from covey.crypto.secret import Secret
 from covey.errors import Aborted, PeerError
 from covey.protocols.peel import leftover, marginals, search, two_party
@@ -33,8 +34,8 @@ from covey.wire import Channel, Vector, gather
 LIAR = "p2"
 
 
-def more(words: Words) -> Words:
-    return F31.add(np.ascontiguousarray(words), np.ones(len(words), dtype=np.uint64))
+def more(words: Words, field: Field) -> Words:
+    return field.add(np.ascontiguousarray(words), np.ones(len(words), dtype=np.uint64))
 
 
 class OtherMasks(Supply):
@@ -42,7 +43,7 @@ class OtherMasks(Supply):
 
     async def take(self, width: int) -> Prepared:
         due = await super().take(width)
-        return Prepared(due.bound, more(due.mask), due.powers, due.factors)
+        return replace(due, mask=more(due.mask, due.field))
 
 
 class OtherPowers(Supply):
@@ -50,7 +51,7 @@ class OtherPowers(Supply):
 
     async def take(self, width: int) -> Prepared:
         due = await super().take(width)
-        return Prepared(due.bound, due.mask, np.stack([more(row) for row in due.powers]), due.factors)
+        return replace(due, powers=np.stack([more(row, due.field) for row in due.powers]))
 
 
 class OtherFactors(Supply):
@@ -58,7 +59,7 @@ class OtherFactors(Supply):
 
     async def take(self, width: int) -> Prepared:
         due = await super().take(width)
-        return Prepared(due.bound, due.mask, due.powers, np.stack([more(row) for row in due.factors]))
+        return replace(due, factors=np.stack([more(row, due.field) for row in due.factors]))
 
 
 class OneTest(Supply):
@@ -72,8 +73,8 @@ class OneTest(Supply):
             return due
         self.spoilt = True
         factors = due.factors.copy()
-        factors[0, -1] = (factors[0, -1] + np.uint64(1)) % np.uint64(F31.prime)
-        return Prepared(due.bound, due.mask, due.powers, factors)
+        factors[0, -1] = (factors[0, -1] + np.uint64(1)) % np.uint64(due.field.prime)
+        return replace(due, factors=factors)
 
 
 class OtherSums(Finder):

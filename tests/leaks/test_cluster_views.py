@@ -11,19 +11,22 @@ from tests.harness.hospitals import Person, draw_people, stream_of, study_of, tr
 from tests.harness.parties import Outcome, run_parties
 from tests.harness.spent import heard, shapes
 
-from covey.arrays import Bits
+from covey.arrays import Bits, Words
+from covey.crypto.field import Field
 from covey.protocols.cluster_rows import divide, guarded
 from covey.protocols.cluster_rows.ideal import SILENT
 from covey.protocols.cluster_rows.party import Disclosures, SearchParty, SecureBlocks
 from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
 from covey.protocols.cluster_rows.state import State
+from covey.secure import shares
 from covey.secure.conjunction import Deal, Open
 from covey.secure.sum import Masked
 from covey.secure.threshold_test import Dealt, Part
 from covey.secure.threshold_test import MaskedNumbers as Hidden
 from covey.table import Table
-from covey.wire import Channel
+from covey.wire import Channel, Chunk
 from covey.wire.frame import read
+from covey.wire.message import tag_of
 
 K = 4
 NAMES = ("a", "b", "c")
@@ -63,11 +66,8 @@ def drawn(seed: int = 0, most: int = 60) -> dict[str, list[Person]]:
 
 
 def words_of(outcome: Outcome[PublicClusters]) -> dict[str, np.ndarray]:
-    """All that party a was sent by b under masks or as shares, by kind."""
+    """All that party a was sent by b under masks or as shares of 61 bits, by kind."""
     return {
-        "dealt": np.concatenate([each.shares.words for each in heard(outcome, "b", Dealt)]),
-        "hidden": np.concatenate([each.numbers.words for each in heard(outcome, "b", Hidden)]),
-        "opened": np.concatenate([each.parts.words for each in heard(outcome, "b", Part)]),
         "deal": np.concatenate([each.shares.words for each in heard(outcome, "b", Deal)]),
         "open": np.concatenate([each.parts.words for each in heard(outcome, "b", Open)]),
         "masked": np.concatenate([each.values.words for each in heard(outcome, "b", Masked)]),
@@ -78,28 +78,51 @@ ONE_WORKER = "it keeps the runs"
 
 
 @cache
-def words_of_run(seed: int) -> dict[str, np.ndarray]:
-    """The words that party a sends in the run of a seed."""
-    return words_of(searched(drawn(seed), seed)["a"])
+def run_of(seed: int) -> tuple[dict[str, np.ndarray], dict[str, list[np.ndarray]]]:
+    """What party a is sent in the run of a seed: words of 61 bits, and places in smaller fields, from 0 to below 1."""
+    places: dict[str, list[np.ndarray]] = {}
+    receive, chance = shares.receive, np.random.default_rng(seed)
+
+    async def noted(channel: Channel, peer: str, kind: type[Chunk[bytes]], field: Field, due: int) -> Words:
+        words = await receive(channel, peer, kind, field, due)
+        if channel.me == "a":
+            places.setdefault(tag_of(kind), []).append((words + chance.random(len(words))) / field.prime)
+        return words
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shares, "receive", noted)
+        return words_of(searched(drawn(seed), seed)["a"]), places
 
 
-@pytest.mark.parametrize("kind", ["dealt", "hidden", "opened", "deal", "open", "masked"])
+@pytest.mark.parametrize("kind", ["deal", "open", "masked"])
 def test_every_share_and_masked_number_looks_uniform(kind: str) -> None:
-    words = np.concatenate([words_of_run(seed)[kind] for seed in range(5)])
-    whole = 3 if kind in ("dealt", "hidden", "opened") else 7  # octets of a field of 31 bits, or of 61
-    octets = np.ascontiguousarray(words).view(np.uint8).reshape(-1, 8)[:, :whole]
-    counts = np.bincount(octets.ravel(), minlength=256)
+    words = np.concatenate([run_of(seed)[0][kind] for seed in range(5)])
+    octets = np.ascontiguousarray(words).view(np.uint8).reshape(-1, 8)[:, :7]  # of a field of 61 bits
+    assert uniform(octets.ravel())
+
+
+@pytest.mark.parametrize("kind", ["reach.dealt", "reach.factor", "reach.masked", "reach.part"])
+def test_everything_that_a_test_sends_looks_uniform_in_its_field(kind: str) -> None:
+    assert uniform(np.concatenate([256 * place for seed in range(5) for place in run_of(seed)[1][kind]]))
+
+
+def uniform(numbers: np.ndarray) -> bool:
+    """Whether numbers below 256 are spread as chance spreads them."""
+    counts = np.bincount(numbers.astype(np.int64), minlength=256)
     expected = counts.sum() / 256
     assert expected > 3
-    assert 150 < float(((counts - expected) ** 2 / expected).sum()) < 380  # 255 degrees of freedom
+    return 150 < float(((counts - expected) ** 2 / expected).sum()) < 380  # 255 degrees of freedom
 
 
 def test_no_mask_and_no_share_is_ever_sent_twice() -> None:
-    words = words_of(searched(drawn(3))["a"])
-    wide = np.concatenate([words[kind] for kind in ("deal", "open", "masked")])
+    heard_by_a = searched(drawn(3))["a"]
+    wide = np.concatenate(list(words_of(heard_by_a).values()))
     assert len(np.unique(wide)) == len(wide)
-    narrow = np.concatenate([words[kind] for kind in ("dealt", "hidden", "opened")])  # of 2^31: pairs happen
-    assert len(narrow) - len(np.unique(narrow)) <= 3 + len(narrow) ** 2 / 2**31
+    narrow = [each.shares for each in heard(heard_by_a, "b", Dealt)]
+    narrow += [each.numbers for each in heard(heard_by_a, "b", Hidden)]
+    narrow += [each.parts for each in heard(heard_by_a, "b", Part)]
+    long = [each for each in narrow if len(each) >= 12]
+    assert len(set(long)) == len(long) >= 10
 
 
 def test_every_state_that_is_said_has_clusters_of_k_or_more() -> None:

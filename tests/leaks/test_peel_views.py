@@ -8,7 +8,8 @@ parties really saw, by every statistic below.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -27,7 +28,8 @@ from tests.protocols.peelers import (
 )
 
 from covey.arrays import Bits, Words
-from covey.crypto.field import F31, F61, Field
+from covey.crypto.factorial import field_for
+from covey.crypto.field import F61, Field
 from covey.errors import Aborted
 from covey.protocols.peel import purity
 from covey.protocols.peel.parameters import Parameters
@@ -36,7 +38,7 @@ from covey.protocols.peel.search import Finder
 from covey.protocols.peel.supply import LANES, Supply
 from covey.protocols.peel.tuples import Lattice
 from covey.protocols.peel.visits import Peeling
-from covey.secure import coin, threshold_test
+from covey.secure import coin, shares, threshold_test
 from covey.secure.threshold_test import Prepared
 from covey.table import Table
 from covey.wire import Channel, gather
@@ -44,29 +46,41 @@ from covey.wire import Channel, gather
 Outcomes = Mapping[str, Outcome[Peeled]]
 
 
-def looks_uniform(words: Words, field: Field, bins: int = 64) -> bool:
-    """Whether the highest bits are spread as chance spreads them (a miss in about 10^5)."""
-    counts = np.bincount((words >> np.uint64(field.bits - 6)).astype(np.int64), minlength=bins)
+TESTS = field_for(3, 3)
+"""The field of the tests of k = 2 and k = 3 among three."""
+
+
+def looks_uniform(words: Words, field: Field, *, none_is_zero: bool = False) -> bool:
+    """Whether the elements of a small field, or the highest bits, are spread as by chance (a miss in about 10^5)."""
+    bins = field.prime if field.small else 64
+    counts = np.bincount((words >> np.uint64(0 if field.small else field.bits - 6)).astype(np.int64), minlength=bins)
+    if none_is_zero and field.small:
+        bins, counts = bins - 1, counts[1:]
     chi = float(np.sum((counts - len(words) / bins) ** 2 / (len(words) / bins)))
     return abs(chi - (bins - 1)) < 4.5 * math.sqrt(2 * (bins - 1))
 
 
-def parts(outcomes: Outcomes, sender: str, kind: type[threshold_test.Part] | type[purity.OpenedParts]) -> list[Words]:
-    """What one party sent to the others at each opening."""
+def unpacked(outcomes: Outcomes, packed: list[bytes]) -> list[Words]:
+    """The numbers of each test's message, of which there is one for each test of the visits."""
+    widths = [width for _, width in outcomes["p0"].unwrap().sizes.tested]
+    return [TESTS.unpack(raw)[:width] for raw, width in zip(packed, widths, strict=True)]
+
+
+def parts_of_tests(outcomes: Outcomes, sender: str) -> list[Words]:
+    """What one party sent to the others at the end of each test."""
     reader = next(name for name in outcomes if name != sender)
-    return [message.parts.words for message in heard(outcomes[reader], sender, kind)]
+    return unpacked(outcomes, [message.parts for message in heard(outcomes[reader], sender, threshold_test.Part)])
 
 
-def opened(outcomes: Outcomes, kind: type[threshold_test.Part] | type[purity.OpenedParts], field: Field) -> list[Words]:
+def examined_parts(outcomes: Outcomes, sender: str) -> list[Words]:
+    """What one party sent to the others at each opening of an examination."""
+    reader = next(name for name in outcomes if name != sender)
+    return [message.parts.words for message in heard(outcomes[reader], sender, purity.OpenedParts)]
+
+
+def opened(outcomes: Outcomes, parts: Callable[[Outcomes, str], list[Words]], field: Field) -> list[Words]:
     """What everyone saw at each opening: the parts' sums."""
-    totals: list[Words] = []
-    for place, name in enumerate(outcomes):
-        for number, part in enumerate(parts(outcomes, name, kind)):
-            if place == 0:
-                totals.append(part)
-            else:
-                totals[number] = field.add(totals[number], part)
-    return totals
+    return [shares.total(each, field) for each in zip(*(parts(outcomes, name) for name in outcomes), strict=True)]
 
 
 def run(rows: int = 300, seed: int = 1, per_record: int = 1, k: int = 3) -> tuple[Outcomes, Mapping[str, Table]]:
@@ -78,24 +92,28 @@ def run(rows: int = 300, seed: int = 1, per_record: int = 1, k: int = 3) -> tupl
 def test_a_test_opens_nothing_but_its_answer() -> None:
     outcomes, tables = run()
     done = outcomes["p0"].unwrap()
-    seen = np.concatenate(opened(outcomes, threshold_test.Part, F31))
+    seen = np.concatenate(opened(outcomes, parts_of_tests, TESTS))
     plain = expected(study_of(3, k=3, privacy="k_insider = 1", options="buckets = 1"), tables, done.nodes, done.seed)
     dense = plain.tuples - (plain.heavy - plain.impure)
     assert len(seen) == plain.tests
     assert int((seen != 0).sum()) == plain.heavy + dense
-    assert looks_uniform(seen[seen != 0], F31)
+    assert looks_uniform(seen[seen != 0], TESTS, none_is_zero=True)
 
 
 def test_an_examination_opens_zero_for_pure_buckets_and_a_random_number_for_others() -> None:
     outcomes, _ = run(rows=400, k=2)
     done = outcomes["p0"].unwrap()
-    openings = opened(outcomes, purity.OpenedParts, F61)
+    openings = opened(outcomes, examined_parts, F61)
     spreads = np.concatenate(openings[0::2])  # each examination opens spreads, then the pure ones' tuples
     assert len(spreads) == done.openings.heavy
     assert int((spreads != 0).sum()) == done.openings.impure
     hidden = [row for row in openings[1::2] if len(row)]
     counts = np.concatenate([row[: len(row) // 2] for row in hidden])
     assert counts.min() > 4000  # a count times a random factor: never a count as it is
+
+
+UNIFORM = ("dealt", "factors", "masked", "part")
+"""The messages of which nothing but their length is bound by an answer."""
 
 
 def simulated_view(shape: Mapping[str, list[int]], zero: list[Bits], seed: int) -> dict[str, list[Words]]:
@@ -107,31 +125,35 @@ def simulated_view(shape: Mapping[str, list[int]], zero: list[Bits], seed: int) 
     random = np.random.default_rng(seed)
 
     def draw(size: int) -> Words:
-        return random.integers(0, F31.prime, size, dtype=np.uint64)
+        return random.integers(0, TESTS.prime, size, dtype=np.uint64)
 
-    view = {kind: [draw(size) for size in shape[kind]] for kind in ("dealt", "masked", "part")}
-    view["sum"] = [np.where(answer, np.uint64(0), np.maximum(draw(len(answer)), 1)) for answer in zero]
+    view = {kind: [draw(size) for size in shape[kind]] for kind in UNIFORM}
+    other = [random.integers(1, TESTS.prime, len(answer), dtype=np.uint64) for answer in zero]
+    view["sum"] = [np.where(answer, np.uint64(0), number) for answer, number in zip(zero, other, strict=True)]
     return view
 
 
 def real_view(outcomes: Outcomes, me: str, peer: str) -> dict[str, list[Words]]:
+    """What a party heard from a peer; of three, it derives what the other one deals, layer by layer."""
+    dealt = [each for name in outcomes if name != me for each in heard(outcomes[me], name, threshold_test.Dealt)]
+    masked = heard(outcomes[me], peer, threshold_test.MaskedNumbers)
     return {
-        "dealt": [message.shares.words for message in heard(outcomes[me], peer, threshold_test.Dealt)],
-        "masked": [message.numbers.words for message in heard(outcomes[me], peer, threshold_test.MaskedNumbers)],
-        "part": [message.parts.words for message in heard(outcomes[me], peer, threshold_test.Part)],
-        "sum": opened(outcomes, threshold_test.Part, F31),
+        "dealt": [TESTS.unpack(message.shares) for message in dealt],
+        "factors": [TESTS.unpack(message.parts) for message in heard(outcomes[me], peer, threshold_test.FactorPart)],
+        "masked": unpacked(outcomes, [message.numbers for message in masked]),
+        "part": parts_of_tests(outcomes, peer),
+        "sum": opened(outcomes, parts_of_tests, TESTS),
     }
 
 
 def statistics(view: Mapping[str, list[Words]]) -> dict[str, object]:
     """Everything that a distinguisher here looks at."""
     flat = {kind: np.concatenate(rows) for kind, rows in view.items()}
-    answers: dict[str, object] = {kind: looks_uniform(flat[kind], F31) for kind in ("dealt", "masked", "part")}
+    answers: dict[str, object] = {kind: looks_uniform(flat[kind], TESTS) for kind in UNIFORM}
     answers["lengths"] = {kind: [len(row) for row in rows] for kind, rows in view.items()}
     answers["zeros"] = [np.flatnonzero(row == 0).tolist() for row in view["sum"]]
-    answers["sums"] = looks_uniform(flat["sum"][flat["sum"] != 0], F31)
-    both = F31.add(flat["masked"], flat["part"]) if len(flat["masked"]) == len(flat["part"]) else flat["part"]
-    answers["masked and part together"] = looks_uniform(both, F31)
+    answers["sums"] = looks_uniform(flat["sum"][flat["sum"] != 0], TESTS, none_is_zero=True)
+    answers["masked and part together"] = looks_uniform(TESTS.add(flat["masked"], flat["part"]), TESTS)
     return answers
 
 
@@ -155,7 +177,7 @@ def test_the_statistics_tell_a_view_whose_masks_are_missing() -> None:
 
 def examined_view(outcomes: Outcomes, me: str, peer: str) -> dict[str, list[Words]]:
     """What a party heard from a peer at the examinations, and what was opened there."""
-    openings = opened(outcomes, purity.OpenedParts, F61)
+    openings = opened(outcomes, examined_parts, F61)
     return {
         "shares": [message.shares.words for message in heard(outcomes[me], peer, purity.Shares)],
         "part": [message.parts.words for message in heard(outcomes[me], peer, purity.OpenedParts)],
@@ -194,8 +216,8 @@ def examined_statistics(view: Mapping[str, list[Words]]) -> dict[str, object]:
         "zeros": [np.flatnonzero(row == 0).tolist() for row in view["spread"]],
         "tuples": [row.tolist() for row in tuples_in(view)],
         **{kind: looks_uniform(flat[kind], F61) for kind in ("shares", "part")},
-        "spreads": looks_uniform(flat["spread"][flat["spread"] != 0], F61, 64),
-        "counts": looks_uniform(counts, F61, 64),
+        "spreads": looks_uniform(flat["spread"][flat["spread"] != 0], F61),
+        "counts": looks_uniform(counts, F61),
     }
 
 
@@ -214,7 +236,7 @@ def test_two_others_who_swap_their_records_leave_the_third_one_the_same_openings
     study, people = study_of(3, k=3, privacy="k_insider = 1", options="buckets = 1"), draw_people(3, 80, 4)
     swapped = {"p0": people["p0"], "p1": people["p2"], "p2": people["p1"]}
     runs = [visit(study, tables_of(study, each), seed=3) for each in (people, swapped)]
-    zeros = [[np.flatnonzero(row == 0).tolist() for row in opened(each, threshold_test.Part, F31)] for each in runs]
+    zeros = [[np.flatnonzero(row == 0).tolist() for row in opened(each, parts_of_tests, TESTS)] for each in runs]
     assert zeros[0] == zeros[1]
     assert runs[0]["p0"].unwrap().openings == runs[1]["p0"].unwrap().openings
     assert runs[0]["p0"].unwrap().classes.sizes == runs[1]["p0"].unwrap().classes.sizes
@@ -226,8 +248,8 @@ class Bent(Supply):
 
     async def take(self, width: int) -> Prepared:
         prepared = await super().take(width)
-        spoilt = F31.add(prepared.factors[0], np.ones(width, dtype=np.uint64))
-        return Prepared(prepared.bound, prepared.mask, prepared.powers, np.stack([spoilt, *prepared.factors[1:]]))
+        spoilt = prepared.field.add(prepared.factors[0], np.ones(width, dtype=np.uint64))
+        return replace(prepared, factors=np.stack([spoilt, *prepared.factors[1:]]))
 
 
 def play_with(liar: type[Supply], people: Mapping[str, list[Person]]) -> Mapping[str, Outcome[Peeling]]:

@@ -13,6 +13,7 @@ import pytest
 from tests.harness.parties import Outcome, run_parties
 
 from covey.arrays import Ints, Longs, Words
+from covey.crypto.field import Field
 from covey.crypto.secret import Secret
 from covey.party.session.data import load_table
 from covey.protocols.peel import purity
@@ -110,7 +111,7 @@ class Sizes:
 
     prepared: list[tuple[int, int]] = field(default_factory=list)
     """The bound and the number of tests of each batch."""
-    tested: list[int] = field(default_factory=list)
+    tested: list[tuple[int, int]] = field(default_factory=list)
     examined: list[tuple[int, int, int]] = field(default_factory=list)
     """Heavy hashed buckets, tuples that were named, limbs."""
     counted: list[int] = field(default_factory=list)
@@ -119,7 +120,7 @@ class Sizes:
         """The messages of all parties, without tests of diversity."""
         return (
             sum(threshold_test.PREPARATION_COST.messages(parties, *batch) for batch in self.prepared)
-            + sum(threshold_test.COST.messages(parties, width) for width in self.tested)
+            + sum(threshold_test.COST.messages(parties, *test) for test in self.tested)
             + sum(purity.COST.messages(parties, *sizes) for sizes in self.examined)
             + sum(secure_sum.COST.messages(parties, width) for width in self.counted)
         )
@@ -128,7 +129,7 @@ class Sizes:
         """The bytes that these take on the wire."""
         return (
             sum(threshold_test.PREPARATION_COST.bytes(parties, *batch) for batch in self.prepared)
-            + sum(threshold_test.COST.bytes(parties, width) for width in self.tested)
+            + sum(threshold_test.COST.bytes(parties, *test) for test in self.tested)
             + sum(purity.COST.bytes(parties, *sizes) for sizes in self.examined)
             + sum(secure_sum.COST.bytes(parties, width) for width in self.counted)
         )
@@ -136,7 +137,7 @@ class Sizes:
     def rounds(self, parties: int) -> tuple[int, int]:
         """The longest chain: at least that of the visits alone, at most that with every batch waited for."""
         online = (
-            sum(threshold_test.COST.rounds(parties, width) for width in self.tested)
+            sum(threshold_test.COST.rounds(parties, *test) for test in self.tested)
             + sum(purity.COST.rounds(parties, *sizes) for sizes in self.examined)
             + len(self.counted)
         )
@@ -150,12 +151,12 @@ def noted() -> Iterator[dict[str, Sizes]]:
     prepare, products, total = threshold_test.prepare, threshold_test.open_products, secure_sum.total
     tuples = purity.Examination.tuples
 
-    async def noted_prepare(channel: Channel, bound: int, width: int) -> Prepared:
+    async def noted_prepare(channel: Channel, bound: int, width: int, of: Field | None = None) -> Prepared:
         notes[channel.me].prepared.append((bound, width))
-        return await prepare(channel, bound, width)
+        return await prepare(channel, bound, width, of)
 
     async def noted_products(channel: Channel, prepared: Prepared, mine: Words, *, together: int = 1) -> Words:
-        notes[channel.me].tested.append(len(mine))
+        notes[channel.me].tested.append((prepared.bound, len(mine)))
         return await products(channel, prepared, mine, together=together)
 
     async def noted_total(channel: Channel, mine: Words) -> Words:

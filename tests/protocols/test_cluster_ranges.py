@@ -9,6 +9,7 @@ import pytest
 from tests.harness.parties import Role, run_parties
 from tests.harness.spent import heard, said, shapes, spent
 
+from covey.crypto.factorial import field_for
 from covey.protocols.cluster_rows.range_tests import AHEAD, RangeTests
 from covey.secure.threshold_test import Part
 from covey.wire import Channel
@@ -110,10 +111,10 @@ def test_what_is_opened_is_zero_or_uniform_and_does_not_tell_by_how_much_a_count
 
     ends = run_parties(dict.fromkeys("abc", role))
     (first,), (second,) = (heard(ends["a"], peer, Part) for peer in "bc")
-    total = (first.parts.words + second.parts.words) % np.uint64(2**31 - 1)
-    for parts in (first.parts.words, second.parts.words, total):
+    field = field_for(3, 5)
+    one, other = (field.unpack(each.parts)[:width] for each in (first, second))
+    for parts in (one, other, field.add(one, other)):
         for short in range(3):
-            octets = np.ascontiguousarray(parts[short::3]).view(np.uint8).reshape(-1, 8)[:, :3]  # of 31 bits
-            counts = np.bincount(octets.ravel(), minlength=256)
-            expected = counts.sum() / 256
-            assert 150 < float(((counts - expected) ** 2 / expected).sum()) < 380  # 255 degrees of freedom
+            counts = np.bincount(parts[short::3].astype(np.int64), minlength=field.prime)
+            expected = counts.sum() / field.prime
+            assert 20 < float(((counts - expected) ** 2 / expected).sum()) < 120  # 60 degrees of freedom

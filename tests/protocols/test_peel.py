@@ -36,7 +36,7 @@ from covey.anonymizers.pace import never, silent
 from covey.anonymizers.peel import lattice
 from covey.anonymizers.peel.strip import strip
 from covey.anonymizers.problem import Problem
-from covey.crypto.field import F61
+from covey.crypto.field import F61, Field
 from covey.errors import InputError, Unmet
 from covey.measures import integer_costs
 from covey.party.plan import make_plan
@@ -281,8 +281,8 @@ def test_no_more_tests_are_in_memory_than_the_stock_however_many_a_run_needs(mon
     held: list[int] = []
     prepare = threshold_test.prepare
 
-    async def noted(channel: Channel, bound: int, width: int) -> Prepared:
-        made = await prepare(channel, bound, width)
+    async def noted(channel: Channel, bound: int, width: int, field: Field | None = None) -> Prepared:
+        made = await prepare(channel, bound, width, field)
         if channel.me == "p0":
             held.append(width)
         return made

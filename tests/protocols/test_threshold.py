@@ -10,9 +10,9 @@ from tests.harness.parties import run_parties
 from tests.harness.spent import heard, spent
 from tests.harness.tiers import examples
 
-from covey.arrays import Words
-from covey.crypto.factorial import shape
-from covey.crypto.field import F31
+from covey.arrays import Longs, Words
+from covey.crypto.factorial import field_for, shape
+from covey.crypto.field import F31, Field
 from covey.errors import InputError, PeerError
 from covey.secure import coin, threshold_test
 from covey.secure.threshold_test import Prepared
@@ -23,12 +23,18 @@ def words(*numbers: int) -> Words:
     return np.array(numbers, dtype=np.uint64)
 
 
-def opened(inputs: dict[str, Words], bound: int, seed: int = 0, together: int = 1) -> list[Words]:
+def opened(
+    inputs: dict[str, Words] | dict[str, Longs],
+    bound: int,
+    seed: int = 0,
+    together: int = 1,
+    field: Field | None = None,
+) -> list[Words]:
     """What each party saw."""
 
     async def role(channel: Channel) -> Words:
         mine = inputs[channel.me]
-        prepared = await threshold_test.prepare(channel.at("before"), bound, len(mine))
+        prepared = await threshold_test.prepare(channel.at("before"), bound, len(mine), field)
         return await threshold_test.open_products(channel.at("test"), prepared, mine, together=together)
 
     return [outcome.unwrap() for outcome in run_parties(dict.fromkeys(inputs, role), seed=seed).values()]
@@ -56,15 +62,25 @@ def test_the_notes_vectors() -> None:
     assert (opened(inputs, 3)[0] != 0).tolist() == [False, True, True]
 
 
-def test_what_is_opened_above_the_bound_is_uniform_whatever_the_number() -> None:
+def spread(words: Words, values: int) -> bool:
+    """Whether numbers from 0 to values - 1 are spread as chance spreads them (a miss in about 10^6)."""
+    due = len(words) / values
+    chi = float(np.sum((np.bincount(words.astype(np.int64), minlength=values) - due) ** 2 / due))
+    return abs(chi - values + 1) < 5 * (2 * values - 2) ** 0.5
+
+
+@pytest.mark.parametrize("field", [None, F31], ids=["small", "31 bits"])
+def test_what_is_opened_above_the_bound_is_uniform_whatever_the_number(field: Field | None) -> None:
     width = 20_000
     for total in (10, 11, 4000):
         inputs = {"a": np.full(width, total - 2, np.uint64), "b": np.full(width, 2, np.uint64)}
         inputs["c"] = np.zeros(width, np.uint64)
-        seen = opened(inputs, 10, seed=total)[0]
-        counts = np.bincount((seen >> np.uint64(23)).astype(np.int64), minlength=256)
-        chi = float(np.sum((counts - width / 256) ** 2 / (width / 256)))
-        assert 150 < chi < 380  # 255 degrees of freedom
+        seen = opened(inputs, 10, seed=total, field=field)[0]
+        assert seen.all()
+        if field is None:
+            assert spread(seen - np.uint64(1), 60)  # a factor is never 0, and so no outcome is
+        else:
+            assert spread(seen >> np.uint64(23), 256)
 
 
 def test_masked_numbers_and_parts_are_uniform_to_the_others() -> None:
@@ -76,18 +92,19 @@ def test_masked_numbers_and_parts_are_uniform_to_the_others() -> None:
         await threshold_test.reaches(channel.at("test"), prepared, inputs[channel.me])
 
     outcomes = run_parties(dict.fromkeys("abc", role))
-    vectors = [heard(outcomes["a"], "b", threshold_test.MaskedNumbers)[0].numbers.words]
-    vectors += [heard(outcomes["a"], "b", threshold_test.Part)[0].parts.words]
-    vectors += [message.shares.words for message in heard(outcomes["a"], "b", threshold_test.Dealt)]
-    for vector in vectors:
-        counts = np.bincount((vector >> np.uint64(23)).astype(np.int64), minlength=256)
-        chi = float(np.sum((counts - len(vector) / 256) ** 2 / (len(vector) / 256)))
-        assert 150 < chi < 380
+    packed = [message.numbers for message in heard(outcomes["a"], "b", threshold_test.MaskedNumbers)]
+    packed += [message.parts for message in heard(outcomes["a"], "b", threshold_test.Part)]
+    packed += [message.parts for message in heard(outcomes["a"], "b", threshold_test.FactorPart)]
+    packed += [message.shares for message in heard(outcomes["a"], "b", threshold_test.Dealt)]
+    packed += [message.shares for message in heard(outcomes["b"], "a", threshold_test.Dealt)]
+    field = field_for(3, 10)
+    assert len(packed) > 5
+    assert all(spread(field.unpack(each), field.prime) for each in packed)
 
 
 def test_numbers_that_are_tested_together_show_only_whether_all_lie_below() -> None:
     inputs = {"a": words(3, 0, 9, 1, 4, 0), "b": words(1, 0, 0, 1, 0, 0), "c": words(0, 4, 0, 1, 1, 1)}
-    seen = opened(inputs, 5, together=2)[0]
+    seen = opened(inputs, 5, together=2, field=F31)[0]
     assert len(seen) == 3
     assert (seen == 0).tolist() == [True, False, False]
 
@@ -109,13 +126,29 @@ def test_of_numbers_multiplied_together_shows_only_whether_none_lies_below(toget
 
 
 def test_a_sum_below_zero_counts_as_beyond_the_bound() -> None:
-    inputs = {"a": F31.elements([5, -3, 0]), "b": F31.elements([-4, 1, 0]), "c": F31.elements([0, 1, 0])}
-    assert (opened(inputs, 4)[0] == 0).tolist() == [True, False, True]
+    inputs = {"a": np.array([5, -3, 0]), "b": np.array([-4, 1, 0]), "c": np.array([0, 1, 0])}
+    assert (opened(inputs, 4, field=F31)[0] == 0).tolist() == [True, False, True]
+    one_less = {"a": np.array([-1, -1, -1, 4]), "b": np.array([0, 4, 9, 0]), "c": np.array([0, 0, 0, 0])}
+    assert (opened(one_less, 4, field=field_for(3, 5))[0] == 0).tolist() == [False, True, False, False]
+    with pytest.raises(InputError, match="negative"):
+        opened(inputs, 4)
 
 
-@pytest.mark.parametrize("names", ["abc", "abcd", "abcde"])
+def test_a_count_far_above_the_bound_is_not_taken_for_a_small_one() -> None:
+    field = field_for(3, 10)
+    high = words(field.prime, 2 * field.prime + 3, field.prime - 1, 9)
+    inputs = {"a": high, "b": words(0, 0, 1, 0), "c": words(0, field.prime, 1, 0)}
+    assert (opened(inputs, 10)[0] == 0).tolist() == [False, False, False, True]
+
+
+@pytest.mark.parametrize("names", ["abc", "abcd", "abcdefg"])
 @pytest.mark.parametrize(("bound", "width"), [(3, 1), (10, 700), (50, 300)])
-def test_the_cost_is_as_declared(names: str, bound: int, width: int) -> None:
+@pytest.mark.parametrize("lots", [False, True])
+def test_the_cost_is_as_declared(
+    names: str, bound: int, width: int, lots: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_lots(monkeypatch, lots)
+
     async def before(channel: Channel) -> Prepared:
         return await threshold_test.prepare(channel.at("before"), bound, width)
 
@@ -127,9 +160,52 @@ def test_the_cost_is_as_declared(names: str, bound: int, width: int) -> None:
     assert prepared.rounds == threshold_test.PREPARATION_COST.rounds(m, bound, width)
     assert prepared.messages == threshold_test.PREPARATION_COST.messages(m, bound, width)
     assert prepared.bytes == pytest.approx(threshold_test.PREPARATION_COST.bytes(m, bound, width), rel=0.02)
-    assert whole.rounds - prepared.rounds == threshold_test.COST.rounds(m, width)
-    assert whole.messages - prepared.messages == threshold_test.COST.messages(m, width)
-    assert whole.bytes - prepared.bytes == pytest.approx(threshold_test.COST.bytes(m, width), rel=0.02)
+    assert whole.rounds - prepared.rounds == threshold_test.COST.rounds(m, bound, width)
+    assert whole.messages - prepared.messages == threshold_test.COST.messages(m, bound, width)
+    assert whole.bytes - prepared.bytes == pytest.approx(threshold_test.COST.bytes(m, bound, width), rel=0.02)
+
+
+@pytest.mark.parametrize("size", [3, 4, 6, 7])
+@pytest.mark.parametrize("bound", [1, 2, 5, 10])
+def test_numbers_that_are_opened_in_lots_give_the_same_answers(
+    size: int, bound: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_lots(monkeypatch, True)
+    totals = np.arange(2 * bound + 3, dtype=np.uint64)
+    inputs = {f"p{i}": totals // np.uint64(size) for i in range(size)}
+    inputs["p1"] = totals - np.uint64(size - 1) * (totals // np.uint64(size))
+    for seen in opened(inputs, bound):
+        assert np.array_equal(seen != 0, totals >= bound)
+
+
+def in_lots(monkeypatch: pytest.MonkeyPatch, lots: bool) -> None:
+    """Opens all numbers in lots, or none."""
+    for name in ("IN_LOTS", "PRODUCTS_IN_LOTS"):
+        monkeypatch.setattr(threshold_test, name, 1 if lots else 1 << 40)
+
+
+@pytest.mark.parametrize(
+    ("parties", "k", "most"), [(3, 10, 6.2), (3, 50, 16.1), (5, 10, 12.1), (10, 10, 17.9), (10, 50, 46.8)]
+)
+def test_what_a_test_costs_hardly_grows_with_the_parties(parties: int, k: int, most: float) -> None:
+    """A party's bytes for each of many tests; it were 48, 76, 94, 231 and 412 with every share in four bytes."""
+    width = 1 << 16
+    before, test = threshold_test.PREPARATION_COST, threshold_test.COST
+    both = before.bytes(parties, k, width) + test.bytes(parties, k, width)
+    assert both / parties / width == pytest.approx(most, rel=0.01)
+
+
+def test_factors_are_never_zero() -> None:
+    """In a field of 61 one in thirty would be, or the number with which it is looked at: those tests are gone."""
+    width = 4_000
+    inputs = {name: np.full(width, 5, np.uint64) for name in "abc"}
+    assert opened(inputs, 10)[0].all()
+
+
+def test_a_preparation_that_falls_short_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threshold_test, "_made", lambda width, field: width)
+    inputs = {name: np.arange(400, dtype=np.uint64) % np.uint64(3) for name in "abc"}
+    assert np.array_equal(opened(inputs, 4)[0] != 0, 3 * inputs["a"] >= 4)
 
 
 def test_a_test_costs_far_fewer_products_than_its_bound() -> None:

@@ -3,12 +3,15 @@
 A random polynomial of degree t may be chosen by its values at t places besides the secret's. If those are drawn from
 streams that the dealer has in common with the parties there, these parties know their shares without a message, and
 the polynomial is as random as any. Only the other shares are computed and sent: half of all, for the degree that
-fewer than half of the parties need (Cramer, Damgård and Ishai 2005 go further, with a seed for every set of parties).
+fewer than half of the parties need.
+
+Random numbers that nobody is to know need fewer still: among three parties none (`common_shares`), among more about one
+share for each (`extract`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -16,7 +19,7 @@ from covey.arrays import Words
 from covey.crypto.field import F61, Field
 from covey.crypto.rng import Rng, Stream
 from covey.crypto.secret import Secret
-from covey.crypto.sharing import extend, threshold
+from covey.crypto.sharing import extend, lagrange, threshold
 from covey.crypto.sharing import places as sorted_places
 
 
@@ -77,3 +80,35 @@ class Dealing:
         shares = dict(zip(rest, extend(known, [self._places[name] for name in rest], self.field), strict=True))
         own = shares.pop(self.me) if place == 0 else values
         return shares, np.asarray(own)
+
+
+def common_shares(me: str, seeds: Mapping[str, Secret], label: str, width: int, field: Field) -> Words:
+    """Shares, among three parties, of random numbers that none of them knows, without a message.
+
+    Pseudo-random secret sharing (Cramer, Damgård and Ishai 2005): each pair draws a number from its common seed; the
+    secret is the sum of the three. A pair's polynomial is its number at 0, and 0 at the place of the third party.
+    """
+    places = sorted_places((me, *seeds))
+    answer = np.zeros(width, dtype=np.uint64)
+    for peer, seed in sorted(seeds.items()):
+        (third,) = (place for name, place in places.items() if name not in (me, peer))
+        weight = lagrange((0, third), (places[me],), field)[0, 0]
+        drawn = field.draw(Rng(seed).stream("common", label), width)
+        answer = field.add(answer, field.scale(drawn, weight))
+    return answer
+
+
+def extract(dealt: Sequence[Words], field: Field) -> Words:
+    """Shares of random numbers that nobody knows, from a random vector of each party, dealt with the low degree.
+
+    Each party knows its own vector; of m, m - threshold combinations by a Vandermonde matrix are uniform to any who
+    dealt `threshold` of them (Damgård and Nielsen 2007). They come one after the other.
+    """
+    parties = len(dealt)
+    rows = [[pow(place, power, field.prime) for place in range(1, parties + 1)] for power in range(extracted(parties))]
+    return field.combine(np.stack([field.elements(row) for row in rows]), np.stack(dealt)).ravel()
+
+
+def extracted(parties: int) -> int:
+    """The number of random vectors that `extract` makes."""
+    return parties - threshold(parties)

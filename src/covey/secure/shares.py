@@ -2,12 +2,17 @@
 
 Each party deals shares of its vectors to every other; what a recipient derives from a seed in common does not travel
 (`covey.crypto.dealing`). A product of shares has the high degree: `reduce` shares it anew, `open_total` opens it.
+Many numbers are opened in lots, one for each party, who adds its lot up and tells the others: that takes two rounds
+instead of one, and the bytes no longer grow with the number of parties.
+
+Where numbers of a field travel as bytes, the field stands where otherwise the type of the message's elements does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -64,20 +69,41 @@ class Handout:
         return answer
 
 
-async def hand_out(channel: Channel, kind: type[Chunk[E]], of: type[E], dealt: Sequence[Dealt]) -> list[list[Words]]:
+async def send(channel: Channel, peer: str, kind: type[Chunk[bytes]], field: Field, numbers: Words) -> None:
+    """Sends elements of a field, as bytes."""
+    await channel.send_all(peer, kind, field.pack(numbers))
+
+
+async def receive(channel: Channel, peer: str, kind: type[Chunk[bytes]], field: Field, due: int) -> Words:
+    """A peer's elements of a field. Raises `PeerError` for another number of them, and for what is no element."""
+    packed = await channel.receive_all(peer, kind, field.size(due))
+    try:
+        return field.unpack(packed)[:due]
+    except InputError as error:
+        raise channel.refusal(peer, str(error)) from None
+
+
+async def hand_out(
+    channel: Channel, kind: type[Chunk[E]] | type[Chunk[bytes]], of: type[E] | Field, dealt: Sequence[Dealt]
+) -> list[list[Words]]:
     """Everyone's shares of each dealing, in the order of the parties; `of` is the type of the message's field."""
     handout = Handout(channel.me, dealt)
 
     async def give(peer: str) -> list[Words]:
         parcel = handout.parcel(peer)
-        if parcel is not None:
-            await channel.send_all(peer, kind, of(parcel))
+        if parcel is not None and isinstance(of, Field):
+            await send(channel, peer, cast("type[Chunk[bytes]]", kind), of, parcel)
+        elif parcel is not None and not isinstance(of, Field):
+            await channel.send_all(peer, cast("type[Chunk[E]]", kind), of(parcel))
         return []
 
     async def take(peer: str) -> list[Words]:
-        due = handout.due(peer)
-        parcel = None if due is None else (await channel.receive_all(peer, kind, due)).words
-        return handout.shares(peer, np.zeros(0, dtype=np.uint64) if parcel is None else parcel)
+        due, parcel = handout.due(peer), np.zeros(0, dtype=np.uint64)
+        if due is not None and isinstance(of, Field):
+            parcel = await receive(channel, peer, cast("type[Chunk[bytes]]", kind), of, due)
+        elif due is not None:
+            parcel = (await channel.receive_all(peer, cast("type[Chunk[E]]", kind), due)).words
+        return handout.shares(peer, parcel)
 
     peers = channel.peers
     answers = await gather(*(give(peer) for peer in peers), *(take(peer) for peer in peers))
@@ -85,10 +111,16 @@ async def hand_out(channel: Channel, kind: type[Chunk[E]], of: type[E], dealt: S
     return [list(shares) for shares in zip(*(theirs[party] for party in channel.parties), strict=True)]
 
 
-async def reduce(channel: Channel, kind: type[Chunk[E]], of: type[E], dealing: Dealing, product: Words) -> Words:
+async def reduce(
+    channel: Channel,
+    kind: type[Chunk[E]] | type[Chunk[bytes]],
+    of: type[E] | Field,
+    dealing: Dealing,
+    product: Words,
+) -> Words:
     """Shares of the low degree of what shares of the high degree stand for: each party shares its own anew."""
     (dealt,) = await hand_out(channel, kind, of, [(dealing, *dealing.deal(product))])
-    return sharing.reduce_degree(dict(enumerate(dealt, start=1)), of.field)
+    return sharing.reduce_degree(dict(enumerate(dealt, start=1)), dealing.field)
 
 
 def summand(channel: Channel, shares: Words, streams: Mapping[str, Stream], field: Field) -> Words:
@@ -102,6 +134,50 @@ async def open_total(channel: Channel, kind: type[Chunk[E]], of: type[E], mine: 
     """The total of everyone's summands."""
     theirs = await channel.exchange_all(kind, of(mine))
     return total([mine, *(each.words for each in theirs.values())], of.field)
+
+
+async def open_bytes(channel: Channel, kind: type[Chunk[bytes]], field: Field, mine: Words) -> Words:
+    """The total of everyone's summands, which travel as bytes."""
+    peers = channel.peers
+    sending = [_nothing(send(channel, peer, kind, field, mine)) for peer in peers]
+    theirs = await gather(*sending, *(receive(channel, peer, kind, field, len(mine)) for peer in peers))
+    return total([mine, *theirs[len(peers) :]], field)
+
+
+async def open_lots(
+    channel: Channel, kind: type[Chunk[bytes]], back: type[Chunk[bytes]], field: Field, mine: Words, *, bits: bool
+) -> Words:
+    """The total of everyone's summands, which each party adds up for its lot; with `bits`, only where it is not 0."""
+    parties, peers = channel.parties, channel.peers
+    ends = [len(mine) * place // len(parties) for place in range(len(parties) + 1)]
+    lots = {name: slice(*span) for name, span in zip(parties, pairwise(ends), strict=True)}
+    due = {name: lot.stop - lot.start for name, lot in lots.items()}
+    own = due[channel.me]
+    sending = [_nothing(send(channel, peer, kind, field, mine[lots[peer]])) for peer in peers]
+    parts = await gather(*sending, *(receive(channel, peer, kind, field, own) for peer in peers))
+    added = total([mine[lots[channel.me]], *parts[len(peers) :]], field)
+
+    async def tell(peer: str) -> Words:
+        if bits:
+            await channel.send_bits(peer, back, added != 0)
+        else:
+            await send(channel, peer, back, field, added)
+        return added
+
+    async def hear(peer: str) -> Words:
+        if bits:
+            return (await channel.receive_bits(peer, back, due[peer])).astype(np.uint64)
+        return await receive(channel, peer, back, field, due[peer])
+
+    answers = await gather(*(tell(peer) for peer in peers), *(hear(peer) for peer in peers))
+    known = dict(zip(peers, answers[len(peers) :], strict=True)) | {channel.me: added}
+    return np.concatenate([known[party] for party in parties])
+
+
+async def _nothing(sending: Coroutine[object, object, None]) -> Words:
+    """Sends; for where sending and receiving are gathered."""
+    await sending
+    return np.zeros(0, dtype=np.uint64)
 
 
 def total(vectors: Iterable[Words], field: Field) -> Words:

@@ -1,4 +1,4 @@
-"""Vectors modulo 2^31 - 1 and 2^61 - 1 against Python's own integers."""
+"""Vectors modulo 2^31 - 1, 2^61 - 1 and small primes against Python's own integers."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from scipy.stats import chisquare
 from tests.harness.network import seed_of
 
 from covey.arrays import Words
-from covey.crypto.field import F31, F61, Elements31, Field, FieldElements
+from covey.crypto.field import F31, F61, Field, FieldElements, field_above
 from covey.crypto.rng import Rng, Stream
 from covey.errors import InputError
 
-FIELDS = pytest.mark.parametrize("field", [F31, F61], ids=["31 bits", "61 bits"])
-fields = st.sampled_from([F31, F61])
+SOME = [F31, F61, Field(6), Field(9), Field(16)]
+FIELDS = pytest.mark.parametrize("field", SOME, ids=[f"{field.bits} bits" for field in SOME])
+fields = st.sampled_from(SOME)
 
 
 @st.composite
@@ -79,6 +80,9 @@ def test_a_combination_is_a_matrix_product_also_past_a_block(field: Field) -> No
 def test_drawn_elements_are_uniform(field: Field) -> None:
     drawn = field.draw(Rng(seed_of(7)).stream("draw"), 200_000)
     assert field.holds(drawn)
+    if field.small:
+        assert chisquare(np.bincount(drawn.astype(np.int64), minlength=field.prime)).pvalue > 1e-6
+        return
     for shift in (0, field.bits - 6):
         digits = (drawn >> np.uint64(shift)) & np.uint64(63)
         assert chisquare(np.bincount(digits.astype(np.int64), minlength=64)).pvalue > 1e-6
@@ -100,7 +104,7 @@ class Planned(Stream):
 @FIELDS
 def test_the_word_p_is_drawn_again(field: Field) -> None:
     shift = 8 * field.width - field.bits
-    words = [field.prime, 5, field.prime, 9]
+    words = [field.prime, 5, (1 << field.bits) - 1, 9]
     plan = b"".join((word << shift).to_bytes(field.width, "little") for word in words)
     assert field.draw(Planned(plan), 2).tolist() == [9, 5]
 
@@ -115,11 +119,32 @@ def test_equal_streams_draw_equal_elements(field: Field) -> None:
 def test_packed_elements_come_back_and_take_their_width(field: Field) -> None:
     vector = field.draw(Rng(seed_of(4)).stream("x"), 100)
     packed = field.pack(vector)
-    assert len(packed) == 100 * field.width
-    assert np.array_equal(field.unpack(packed), vector)
+    assert len(packed) == field.size(100) == (-(-100 * field.bits // 8) if field.bits < 20 else 100 * field.width)
+    assert np.array_equal(field.unpack(packed)[:100], vector)
+    assert not field.unpack(packed)[100:].any()
 
 
-@pytest.mark.parametrize("kind", [FieldElements, Elements31])
+def isprime(number: int) -> bool:
+    return number > 1 and all(number % factor for factor in range(2, int(number**0.5) + 1))
+
+
+def test_small_fields_are_those_of_the_largest_primes_of_their_bits() -> None:
+    for bits in range(6, 17):
+        field = Field(bits)
+        assert field.small
+        assert isprime(field.prime)
+        assert not any(isprime(number) for number in range(field.prime + 1, 1 << bits))
+    assert not F31.small
+    assert [field_above(number).bits for number in (0, 60, 61, 65520, 65521)] == [6, 6, 7, 16, 31]
+
+
+def test_an_element_that_a_small_field_lacks_is_not_unpacked() -> None:
+    for bits in (6, 7, 9, 16):
+        with pytest.raises(InputError, match="outside"):
+            Field(bits).unpack(b"\xff" * bits)
+
+
+@pytest.mark.parametrize("kind", [FieldElements])
 def test_words_outside_the_field_are_not_unpacked(kind: type[FieldElements]) -> None:
     p, width = kind.field.prime, kind.field.width
     assert kind.unpack((p - 1).to_bytes(width, "little")).words.tolist() == [p - 1]

@@ -126,7 +126,7 @@ class TrafficEstimate:
         if self.parties == 2:
             return conjunction.COST.bytes(2, width)
         prepared = threshold_test.PREPARATION_COST.bytes(self.parties, bound, width)
-        return prepared + threshold_test.COST.bytes(self.parties, width)
+        return prepared + threshold_test.COST.bytes(self.parties, bound, width)
 
     def _moves(self, sweeps: int) -> int:
         """Bytes of so many sweeps: everyone's turn, with two questions for each cluster, and a closing."""

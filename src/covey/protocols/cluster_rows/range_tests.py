@@ -2,7 +2,7 @@
 
 Source    `covey.secure.threshold_test`, of which tests are prepared ahead: how many were needed so far is public.
 Roles     every party alike.
-Security  that of `threshold_test`. By chance, once in 2^31 tests, a number that reaches its bound seems not to: each
+Security  that of `threshold_test`. By chance, once in 2^31 tests, a number that is negative seems not to be: each
           test is asked in such a way that this costs a little loss at most.
 Two       parties cannot share. A count is said to reach k if both have half of it: some that reach it are missed, and
           nothing but those answers is learned. Whether a number is negative they learn from the number itself.
@@ -15,7 +15,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from covey.arrays import Bits, Longs
-from covey.crypto.field import F31
+from covey.crypto.factorial import field_for
+from covey.crypto.field import F31, Field
 from covey.secure import conjunction, threshold_test
 from covey.secure import sum as secure_sum
 from covey.secure.threshold_test import Prepared
@@ -35,7 +36,7 @@ class RangeTests:
         self._channel = channel
         self._first = channel.me == channel.parties[0]
         self._calls = 0
-        self._stock: dict[int, list[Prepared]] = {}
+        self._stock: dict[tuple[int, Field | None], list[Prepared]] = {}
 
     async def reaches(self, mine: Longs, k: int) -> Bits:
         """Tells which joint counts are k or more."""
@@ -48,7 +49,7 @@ class RangeTests:
         if self.two:
             answer = await self._conjoin(np.concatenate([mine == 0, mine >= -(-k // 2)]))
             return np.asarray(answer[: len(mine)] | answer[len(mine) :])
-        return await self._test(self._plus(mine, -1), k - 1)
+        return await self._test(self._plus(mine, -1), k - 1, field_for(len(self._channel.parties), k))
 
     async def not_negative(self, mine: Longs, lowest: Longs) -> Bits:
         """Tells which joint numbers are 0 or more; each is known to be `lowest` or more."""
@@ -57,9 +58,9 @@ class RangeTests:
         bits = np.array([int(-low - 1).bit_length() if low < 0 else -1 for low in lowest], dtype=np.int64)
         answer = np.ones(len(mine), dtype=bool)
         places = {int(kind): np.flatnonzero(bits == kind) for kind in np.unique(bits) if kind >= 0}
-        await self.provide({1 << kind: len(here) for kind, here in places.items()})
+        await self.provide({1 << kind: len(here) for kind, here in places.items()}, F31)
         for kind, here in places.items():
-            answer[here] = await self._test(self._plus(mine[here], 1 << kind), 1 << kind)
+            answer[here] = await self._test(self._plus(mine[here], 1 << kind), 1 << kind, F31)
         return answer
 
     async def at_most(self, mine: Longs, limit: Longs, highest: Longs) -> Bits:
@@ -71,38 +72,39 @@ class RangeTests:
         return (await secure_sum.total(self._next("open"), mine.astype(np.uint64))).astype(np.int64)
 
     async def levels(self, mine: Longs, steps: tuple[int, ...]) -> Longs:
-        """The highest of the ascending steps that each joint number reaches, or 0; none of them is negative."""
-        await self.provide(dict.fromkeys(steps, len(mine)))
+        """The highest of the ascending steps that each joint number reaches, or 0; none is negative, parts may be."""
+        await self.provide(dict.fromkeys(steps, len(mine)), F31)
         found = np.zeros(len(mine), dtype=np.int64)
         for step in steps:
-            found[await self._test(mine, step)] = step
+            found[await self._test(mine, step, F31)] = step
         return found
 
-    async def provide(self, needs: Mapping[int, int]) -> None:
-        """Prepares tests against these bounds, side by side, where fewer are at hand than are needed."""
+    async def provide(self, needs: Mapping[int, int], field: Field | None = None) -> None:
+        """Prepares tests against these bounds, side by side, where fewer are at hand than are needed.
+
+        The field is F31 where numbers may be negative; for counts none has to be named.
+        """
         if self.two:
             return
         batches = []
         for bound, width in needs.items():
-            lack = width - sum(map(len, self._stock.get(bound, [])))
+            lack = width - sum(map(len, self._stock.get((bound, field), [])))
             if lack > 0 and bound > 0:
                 more = max(lack, min(AHEAD * width, BATCH))
                 batches += [(bound, min(BATCH, more - start)) for start in range(0, more, BATCH)]
         channels = [self._next("prepare") for _ in batches]
-        made = await gather(
-            *(threshold_test.prepare(at, bound, width) for at, (bound, width) in zip(channels, batches, strict=True))
-        )
-        for (bound, _), prepared in zip(batches, made, strict=True):
-            self._stock.setdefault(bound, []).append(prepared)
+        work = [threshold_test.prepare(at, *batch, field) for at, batch in zip(channels, batches, strict=True)]
+        for (bound, _), prepared in zip(batches, await gather(*work), strict=True):
+            self._stock.setdefault((bound, field), []).append(prepared)
 
-    async def _test(self, mine: Longs, bound: int) -> Bits:
+    async def _test(self, mine: Longs, bound: int, field: Field | None = None) -> Bits:
         """Tells which joint numbers, modulo the field's prime, are not among 0 … bound - 1."""
         if bound <= 0 or not len(mine):
             return np.ones(len(mine), dtype=bool)
-        await self.provide({bound: len(mine)})
-        first, rest = Prepared.join(self._stock[bound]).split(len(mine))
-        self._stock[bound] = [rest] if len(rest) else []
-        return await threshold_test.reaches(self._next("test"), first, (mine % F31.prime).astype(np.uint64))
+        await self.provide({bound: len(mine)}, field)
+        first, rest = Prepared.join(self._stock[bound, field]).split(len(mine))
+        self._stock[bound, field] = [rest] if len(rest) else []
+        return await threshold_test.reaches(self._next("test"), first, mine)
 
     async def _conjoin(self, mine: Bits) -> Bits:
         answer = await conjunction.conjoin(self._next("both"), mine)

@@ -69,7 +69,7 @@ def _forecast(study: Study, params: Parameters, leaves: int, records: int, spent
         spent.then(choice.COST, params.k, leaves)
     else:
         spent.then(threshold_test.PREPARATION_COST, parties, params.k, leaves)
-        spent.then(threshold_test.COST, parties, leaves)
+        spent.then(threshold_test.COST, parties, params.k, leaves)
     spent.then(secure_sum.COST, parties, leaves)
     spent.then(coin.COST, parties)
     if not params.two:

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from covey.arrays import Bits, Longs, Words
+from covey.arrays import Bits, Longs
 from covey.crypto.field import F31
 from covey.protocols.peel.supply import JointNumbers
 from covey.secure.threshold_test import Prepared
@@ -113,7 +113,7 @@ async def _rungs(
     waiting, first = np.arange(len(counts)), 0
     while len(waiting) and first < len(bounds):
         last = min(max(first + 1, seen.rungs), len(bounds))
-        mine, asked = _elements(counts[waiting]), bounds[first:last]
+        mine, asked = counts[waiting], bounds[first:last]
         ordered = [tests.prepared("size", bound, len(mine)) for bound in asked]
         at = [channel.at(bound) for bound in asked]
         work = [_reaches(step, tests, own, mine) for step, own in zip(at, ordered, strict=True)]
@@ -124,7 +124,7 @@ async def _rungs(
     return answer
 
 
-async def _reaches(channel: Channel, tests: JointNumbers, ordered: Awaitable[Prepared], mine: Words) -> Bits:
+async def _reaches(channel: Channel, tests: JointNumbers, ordered: Awaitable[Prepared], mine: Longs) -> Bits:
     return np.asarray(await tests.open_products(channel, await ordered, mine) != 0)
 
 
@@ -133,13 +133,12 @@ def _fit(
 ) -> Coroutine[object, object, Bits]:
     """The tuples of fewer than `below` records that are diverse. The tests are ordered by the call itself."""
     spare = ratio.denominator * own.counts[:, np.newaxis] - ratio.numerator * own.values
-    mine = _elements(spare.ravel())
-    ordered = tests.prepared("fit", below * ratio.denominator, len(mine))
-    return _all_fit(channel, tests, ordered, mine, spare.shape[1])
+    ordered = tests.prepared("fit", below * ratio.denominator, spare.size, F31)  # numbers may be negative
+    return _all_fit(channel, tests, ordered, spare.ravel(), spare.shape[1])
 
 
 async def _all_fit(
-    channel: Channel, tests: JointNumbers, ordered: Awaitable[Prepared], mine: Words, width: int
+    channel: Channel, tests: JointNumbers, ordered: Awaitable[Prepared], mine: Longs, width: int
 ) -> Bits:
     return np.asarray(await tests.open_products(channel, await ordered, mine, together=width) == 0)
 
@@ -165,7 +164,3 @@ async def _open(channel: Channel, tests: JointNumbers, ratio: Fraction, own: His
     total = (await tests.total(channel.at("values"), mine)).astype(np.int64)
     number = len(own.counts)
     return Histograms(total[:number], total[number:].reshape(own.values.shape)).diverse(ratio)
-
-
-def _elements(numbers: Longs) -> Words:
-    return (numbers % F31.prime).astype(np.uint64)

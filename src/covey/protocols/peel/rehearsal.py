@@ -16,6 +16,8 @@ from typing import ParamSpec, Self, cast
 import numpy as np
 
 from covey.arrays import Bits, Ints, Longs, Words
+from covey.crypto.factorial import field_for
+from covey.crypto.field import Field
 from covey.crypto.rng import Label
 from covey.protocols.peel import choice, purity
 from covey.protocols.peel.classes import FrequentTuples
@@ -103,17 +105,20 @@ class _Tests(JointNumbers):
 class _Shares(_Tests, Supply):
     """A supply whose tests cost what real ones do, and are prepared when real ones are."""
 
-    async def prepare(self, channel: Channel, bound: int, width: int) -> Prepared:
+    async def prepare(self, channel: Channel, bound: int, width: int, field: Field | None) -> Prepared:
         spent = _spent(channel)
-        spent.pay(threshold_test.PREPARATION_COST, len(spent.parties), bound, width)
+        field = field_for(len(spent.parties), bound) if field is None else field
+        spent.pay(threshold_test.PREPARATION_COST, len(spent.parties), bound, width, field)
         nothing: Words = np.zeros((1, width), dtype=np.uint64)
-        return Prepared(bound, nothing[0], nothing[:0], nothing)
+        return Prepared(bound, field, nothing[0], nothing[:0], nothing)
 
-    async def open_products(self, channel: Channel, prepared: Prepared, mine: Words, *, together: int = 1) -> Words:
+    async def open_products(
+        self, channel: Channel, prepared: Prepared, mine: Words | Longs, *, together: int = 1
+    ) -> Words:
         spent = _spent(channel)
-        spent.pay(threshold_test.COST, len(spent.parties), len(mine))
+        spent.pay(threshold_test.COST, len(spent.parties), prepared.bound, len(mine), prepared.field)
         spent.tests += len(mine)
-        return np.asarray((mine >= prepared.bound).reshape(-1, together).any(axis=1), dtype=np.uint64)
+        return np.asarray(((mine < 0) | (mine >= prepared.bound)).reshape(-1, together).any(axis=1), dtype=np.uint64)
 
 
 class _Pair(_Tests):
@@ -131,7 +136,7 @@ class _Pair(_Tests):
         spent.tests += len(mine)
         return np.asarray(mine >= self._bound)
 
-    def prepared(self, use: str, bound: int, width: int) -> Awaitable[Prepared]:
+    def prepared(self, use: str, bound: int, width: int, field: Field | None = None) -> Awaitable[Prepared]:
         raise TypeError("nothing is prepared between two")
 
 
@@ -194,9 +199,9 @@ class _Peeling(Peeling):
         if self.finder.params.two:
             spent.pay(conjunction.COST, 2, len(free))
         else:
-            await supply.prepared("shared", asked - 1, others.size)
+            await supply.prepared("shared", asked - 1, others.size, field_for(len(spent.parties), asked))
             for _ in range(2):  # the tests, and the products of their outcomes, which cost about as much
-                spent.pay(threshold_test.COST, len(spent.parties), others.size)
+                spent.pay(threshold_test.COST, len(spent.parties), asked - 1, others.size)
         return np.asarray(((others == 0) | (others >= asked)).all(axis=1))
 
 

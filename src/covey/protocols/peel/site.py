@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from covey.arrays import Bits, Ints, Longs
-from covey.crypto.field import F31
+from covey.crypto.factorial import field_for
 from covey.errors import Unmet
 from covey.hierarchy import Hierarchy
 from covey.protocols.peel.parameters import Parameters
@@ -41,8 +41,10 @@ async def lift(channel: Channel, params: Parameters, table: Table) -> Table:
     mine = support(table.trees[column], table.codes[column])
     if channel.me == channel.parties[0]:
         mine = mine - 1  # 1 to sites - 1 are to be avoided, and tests know 0 to a bound
-    prepared = await threshold_test.prepare(channel.at("before"), sites - 1, len(mine))
-    fits = await threshold_test.reaches(channel.at("test"), prepared, (mine % F31.prime).astype(np.uint64))
+    prepared = await threshold_test.prepare(
+        channel.at("before"), sites - 1, len(mine), field_for(len(channel.parties), sites)
+    )
+    fits = await threshold_test.reaches(channel.at("test"), prepared, mine)
     return lifted(table, column, fits, sites)
 
 

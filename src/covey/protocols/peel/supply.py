@@ -15,8 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from covey.arrays import Bits, Words
+from covey.arrays import Bits, Longs, Words
 from covey.crypto.factorial import shape
+from covey.crypto.field import Field
 from covey.secure import sum as secure_sum
 from covey.secure import threshold_test
 from covey.secure.threshold_test import Prepared
@@ -45,10 +46,12 @@ class JointNumbers(ABC):
         """The places at which the parties' numbers add up to the bound or more."""
 
     @abstractmethod
-    def prepared(self, use: str, bound: int, width: int) -> Awaitable[Prepared]:
+    def prepared(self, use: str, bound: int, width: int, field: Field | None = None) -> Awaitable[Prepared]:
         """Tests against another bound; they are ordered at once, in the order of the calls, which must be public."""
 
-    async def open_products(self, channel: Channel, prepared: Prepared, mine: Words, *, together: int = 1) -> Words:
+    async def open_products(
+        self, channel: Channel, prepared: Prepared, mine: Words | Longs, *, together: int = 1
+    ) -> Words:
         """A number for each test, or for `together` in a row: 0 where all sums are below the bound, else random."""
         return await threshold_test.open_products(channel, prepared, mine, together=together)
 
@@ -92,9 +95,9 @@ class _Ordered:
 class Supply(JointNumbers):
     """Prepared tests against one bound, in the order in which they are taken."""
 
-    def __init__(self, channel: Channel, bound: int) -> None:
+    def __init__(self, channel: Channel, bound: int, field: Field | None = None) -> None:
         self.channel = channel
-        self.bound = bound
+        self.bound, self.field = bound, field
         self.made = 0
         """Tests that were ordered so far."""
         self._batches_made = 0
@@ -133,10 +136,10 @@ class Supply(JointNumbers):
                 self._front.append(rest)
         return Prepared.join(parts)
 
-    def prepared(self, use: str, bound: int, width: int) -> Awaitable[Prepared]:
+    def prepared(self, use: str, bound: int, width: int, field: Field | None = None) -> Awaitable[Prepared]:
         """Tests against another bound, from a stock for each use of each bound."""
         if (use, bound) not in self._others:
-            other = type(self)(self.channel.at(use, bound), bound)
+            other = type(self)(self.channel.at(use, bound), bound, field)
             other._orders = self._orders
             self._others[use, bound] = other
         stock = self._others[use, bound]
@@ -149,12 +152,12 @@ class Supply(JointNumbers):
             depth.restart()  # a batch depends on its order, not on what its lane prepared before
             depth.consume(order.read)
             with order.supply.channel.at(order.number) as at:
-                prepared = await self.prepare(at, order.supply.bound, order.width)
+                prepared = await self.prepare(at, order.supply.bound, order.width, order.supply.field)
             order.batch.set_result((prepared, depth.current()))
 
-    async def prepare(self, channel: Channel, bound: int, width: int) -> Prepared:
+    async def prepare(self, channel: Channel, bound: int, width: int, field: Field | None) -> Prepared:
         """That many tests against the bound."""
-        return await threshold_test.prepare(channel, bound, width)
+        return await threshold_test.prepare(channel, bound, width, field)
 
     def close(self) -> None:
         """Nothing more will be taken; what is ordered is still made, because peers make it too."""

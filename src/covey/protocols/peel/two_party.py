@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Iterable, Sequence
 import numpy as np
 
 from covey.arrays import Bits, Longs, Words
-from covey.crypto.field import F61
+from covey.crypto.field import F61, Field
 from covey.errors import InputError, PeerError
 from covey.protocols.peel.choice import ObliviousTests
 from covey.protocols.peel.supply import JointNumbers
@@ -47,7 +47,7 @@ class TwoPartyTests(JointNumbers):
         """The places at which the two numbers add up to the bound or more."""
         return await self._pair.reaches(channel, mine, self._bound)
 
-    def prepared(self, use: str, bound: int, width: int) -> Awaitable[Prepared]:
+    def prepared(self, use: str, bound: int, width: int, field: Field | None = None) -> Awaitable[Prepared]:
         """Refused: what needs shares is refused to two parties before a run begins."""
         raise InputError("shares hide nothing between two parties")
 

@@ -14,7 +14,7 @@ from itertools import count
 import numpy as np
 
 from covey.arrays import Bits, Longs
-from covey.crypto.field import F31
+from covey.crypto.factorial import field_for
 from covey.protocols.peel.classes import FrequentTuples, PeeledClasses
 from covey.protocols.peel.search import BucketTable, Finder, HeavyBuckets, astray
 from covey.secure import conjunction, threshold_test
@@ -125,9 +125,8 @@ class Peeling:
         others[:, parties.index(channel.me)] = 0
         if channel.me == parties[0]:
             others -= 1  # 1 to asked - 1 are to be avoided, and tests know 0 to a bound
-        mine = (others.ravel() % F31.prime).astype(np.uint64)
-        prepared = await self.finder.supply.prepared("shared", asked - 1, len(mine))
-        return await threshold_test.none_below(channel.at("test"), prepared, mine, together=len(parties))
+        prepared = await self.finder.supply.prepared("shared", asked - 1, others.size, field_for(len(parties), asked))
+        return await threshold_test.none_below(channel.at("test"), prepared, others.ravel(), together=len(parties))
 
     def _place(self, candidates: FrequentTuples) -> Longs:
         """For each item in play which of the candidates it lies in, or -1; no item lies in two that are free."""
