@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -66,7 +68,7 @@ def spread(words: Words, values: int) -> bool:
     """Whether numbers from 0 to values - 1 are spread as chance spreads them (a miss in about 10^6)."""
     due = len(words) / values
     chi = float(np.sum((np.bincount(words.astype(np.int64), minlength=values) - due) ** 2 / due))
-    return abs(chi - values + 1) < 5 * (2 * values - 2) ** 0.5
+    return abs(chi - values + 1) < 5 * math.sqrt(2 * values - 2)
 
 
 @pytest.mark.parametrize("field", [None, F31], ids=["small", "31 bits"])
