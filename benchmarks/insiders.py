@@ -3,7 +3,7 @@
 Rows are dealt to three equal parties, to three of 10:1:1, and to two equal ones. Releases are those of the trusted
 party (`ideal`), which every run's release equals. Beside each loss stands the insider k that is reached.
 `python -m benchmarks insiders` measures all points, `… insiders 5:10-1-1:withhold` one: k, the parties' parts, what
-becomes of the leftover.
+becomes of the leftover. `… insiders 10:1-1-1:most_of_a_class=0.5` asks for a key of [privacy] beside the default.
 """
 
 from __future__ import annotations
@@ -25,6 +25,14 @@ POINTS = tuple(
     for parts in ("1-1-1", "10-1-1", "1-1")
     for leftover in ("withhold", "merge")
     for k in (5, 10, 50)
+) + tuple(
+    f"{k}:{parts}:{asked}"
+    for parts, keys in (
+        ("1-1-1", ("most_of_a_class=0.5", "most_of_a_class=0.7", "l_insider=1.2")),
+        ("10-1-1", ("most_of_a_class=0.9", "l_insider=1.2")),
+    )
+    for asked in keys
+    for k in (5, 10, 50)
 )
 KEYS = ("k", "parts", "leftover")
 ASKED = {
@@ -34,9 +42,9 @@ ASKED = {
 }
 
 
-def study_of(protocol: str, k: int, parties: int, insider: int, options: str) -> Study:
-    """Adult among so many parties."""
-    head = _adult.head(protocol, "horizontal", k, options).replace("k_insider = 1", f"k_insider = {insider}")
+def study_of(protocol: str, k: int, parties: int, insider: int, options: str, more: str = "") -> Study:
+    """Adult among so many parties, with one more line of [privacy]."""
+    head = _adult.head(protocol, "horizontal", k, options).replace("k_insider = 1", f"k_insider = {insider}\n{more}")
     return Study.parse(head + _adult.quasi_columns() + _adult.SALARY + _adult.parties(parties), _adult.FOLDER)
 
 
@@ -56,6 +64,12 @@ def measure(text: str) -> Row:
     hands = tuple(map(int, parts.split("-")))
     row: Row = {"k": int(k), "parts": parts.replace("-", ":"), "leftover": leftover}
     tables: dict[str, Table] = {}
+    if "=" in leftover:
+        for protocol in ("peel", "cluster") if leftover.startswith("most") else ("peel",):
+            study = study_of(protocol, int(k), len(hands), 2, "", leftover)
+            tables = tables or dealt(study, hands)
+            row |= reached(protocol, study, tables)
+        return row
     for name, (insider, option) in ASKED.items():
         study = study_of("peel", int(k), len(hands), insider, f'leftover = "{leftover}"\n{option}')
         tables = tables or dealt(study, hands)
@@ -74,7 +88,11 @@ def reached(name: str, study: Study, tables: dict[str, Table]) -> Row:
     figures = of_study(study).ideal(study, tables).figures
     if figures is None:
         raise TypeError("a trusted party has the release")
-    return {name: round(figures.loss["lm"] or 0.0, 4), f"{name}, insider k": figures.insider_k}
+    return {
+        name: round(figures.loss["lm"] or 0.0, 4),
+        f"{name}, insider k": figures.insider_k,
+        f"{name}, withheld": figures.withheld,
+    }
 
 
 def run(arguments: list[str]) -> None:

@@ -34,6 +34,7 @@ from covey.release import Release
 from covey.schema import Role
 from covey.sources import Data, arrange, as_given, canonical_csv, connect
 from covey.study import Study
+from covey.study.insiders import OF_INSIDERS
 from covey.summary import Summary
 from covey.table import Table
 
@@ -211,9 +212,8 @@ def _summary(
 
 def _warnings(study: Study) -> Iterator[str]:
     """The requests of the study that one owner's release cannot keep."""
-    privacy = study.privacy
-    for name, value in (("site_l", privacy.site_l), ("delta", privacy.delta), ("k_insider", privacy.k_insider)):
-        if value is not None:
+    for name in ("site_l", "delta", *OF_INSIDERS):
+        if getattr(study.privacy, name) is not None:
             yield f"{name} is about who contributed which row; the release of one owner does not keep it"
 
 

@@ -59,6 +59,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     study_hash: str = ""
     reproducible: bool = False
     warnings: list[str] = []
+    row_counts: dict[str, int] = {}
+    """The number of rows that each party stated and signed; empty where the study keeps them private."""
     rows: int | None = None
     withheld: int = 0
     dropped: int = 0
@@ -76,6 +78,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     def describe(self) -> dict[str, object]:
         """The content of the file: the keys that apply to this run or release."""
         absent = set(_OF_ONE_OWNER if self.algorithm is None else _OF_A_RUN)
+        if not self.row_counts:
+            absent.add("row_counts")
         if self.release_sha256 is None:
             absent |= set(_OF_A_RELEASE)
         if self.query_error is None:

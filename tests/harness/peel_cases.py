@@ -53,6 +53,8 @@ ASKED = (
     ("k_insider = 1", 'leftover = "merge"\nmode = "wave"'),
     ("l = 1.25", 'mode = "wave"'),
     ("", "[evaluate]\njoint = true"),
+    ("most_of_a_class = 0.6", 'mode = "skip"'),
+    ("l_insider = 1.25\nmost_of_a_class = 0.7", 'mode = "wave"'),
 )
 """What a study may ask for besides k, and how."""
 
@@ -81,7 +83,7 @@ def _twins_asked() -> tuple[Trial, Trial]:
     return trial_of(study, people), trial_of(study, turned)
 
 
-PEEL_ASKED = Case("peel, asked for more", _draw_asked, _smallest_asked, _twins_asked, quick=6)
+PEEL_ASKED = Case("peel, asked for more", _draw_asked, _smallest_asked, _twins_asked, quick=8)
 
 
 def _draw_two(seed: int) -> Trial:

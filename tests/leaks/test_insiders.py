@@ -49,6 +49,21 @@ class View:
             found += list(left.elements()) if left.total() == 1 else []
         return found
 
+    def told(self) -> list[str]:
+        """The sensitive values that all others' records of a class with own records have, where they are alike."""
+        found = []
+        for number in np.unique(self.klass[self.klass >= 0]).tolist():
+            here = np.flatnonzero(self.released.klass == number)
+            left = Counter(self.released.cells["ill"][row] for row in here)
+            left -= Counter(self.ills[row] for row in np.flatnonzero(self.klass == number))
+            found += list(left) if len(left) == 1 else []
+        return found
+
+    def largest_part(self) -> float:
+        """The largest part of a class that is the party's own."""
+        own, all_of = (np.bincount(each[each >= 0], minlength=100) for each in (self.klass, self.released.klass))
+        return float((own / np.maximum(all_of, 1)).max())
+
     def beside_own(self) -> int:
         """The fewest records of others in a class in which the party has records, if it has any of others."""
         own, all_of = (np.bincount(each[each >= 0], minlength=100) for each in (self.klass, self.released.klass))
@@ -122,6 +137,28 @@ def test_planted_copies_of_a_persons_tuple_do_not_isolate_the_person(
     kept = played(study_of(protocol, k=K), people, monkeypatch).of["east"]
     assert not kept.singled_out()
     assert kept.beside_own() >= 2
+
+
+@pytest.mark.parametrize(
+    ("protocol", "asked"),
+    [("peel", "most_of_a_class = 0.5"), ("cluster", "most_of_a_class = 0.5"), ("peel", "l_insider = 1.5")],
+)
+def test_planted_rows_do_not_tell_what_two_people_have_in_common(
+    protocol: str, asked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """East plants twice k copies of a tuple that two patients of others share, and k_insider = 2 lets the class be."""
+    people = {name: [(age % 8, sex, ill) for age, sex, ill in own[:60]] for name, own in crowd().items()}
+    people["north"] = [*people["north"], VICTIM]
+    people["south"] = [*people["south"], VICTIM]
+    people["east"] = [*people["east"][:20], *[PLANTED] * (2 * K)]
+    loose = played(study_of(protocol, k=K), people, monkeypatch).of["east"]
+    assert "ulcer" in loose.told()
+    assert loose.largest_part() > 0.8
+    kept = played(study_of(protocol, k=K, privacy=asked), people, monkeypatch)
+    if asked.startswith("most"):
+        assert max(view.largest_part() for view in kept.of.values()) <= 0.5
+        assert kept.of["east"].beside_own() >= K / 2
+    assert "ulcer" not in kept.of["east"].told()
 
 
 def lone_records(problem: ClusterProblem, clusters: PublicClusters, own: Longs, codes: Ints) -> set[tuple[int, ...]]:

@@ -69,6 +69,8 @@ STUDIES = {
     "l of two": study_of("cluster", PAIR, privacy="l = 2"),
     "insider": study_of("cluster", k=4, privacy="k_insider = 3"),
     "insider of two": study_of("cluster", PAIR, privacy="k_insider = 2"),
+    "part": study_of("cluster", k=4, privacy="most_of_a_class = 0.6"),
+    "part of two": study_of("cluster", PAIR, privacy="k_insider = 1\nmost_of_a_class = 0.7"),
     "strict": study_of("cluster", options='schedule = "strict"', privacy="l = 1.5"),
     "strict of two": study_of("cluster", PAIR, options='schedule = "strict"'),
     "shuffled": study_of("cluster", note=True),

@@ -94,6 +94,9 @@ def _require_certificate(path: Path, release: str, study: Study, *, quiet: bool)
     signed = vouched.certificate.b or {}
     if not quiet and signed.get("insider_k") is not None:
         typer.echo(f"signed insider k: {signed['insider_k']} records of others, or none, in each class for each party")
+    stated = vouched.certificate.a.get("rows")
+    if not quiet and isinstance(stated, dict):
+        typer.echo("signed row counts: " + ", ".join(f"{name} {rows:,}" for name, rows in stated.items()))
     k = signed.get("k_reached")
     return k if isinstance(k, int) else None
 

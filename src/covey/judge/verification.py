@@ -19,6 +19,7 @@ from covey.judge.verdict import Diversity, Matched, Requirement, Verdict
 from covey.schema import Column
 from covey.sources import Data, Source, connect
 from covey.study import Privacy, Study
+from covey.study.insiders import OF_INSIDERS
 
 _SLACK = 1e-9  # a rounding error never decides
 _C = 1.0  # of recursive (c, l)-diversity, where the study has none
@@ -182,7 +183,6 @@ def _notes(study: Study, providers: Mapping[str, Data]) -> Iterator[str]:
             f"delta is about whose users are in the release: give the table of {' and '.join(map(repr, lacking))} "
             "(--provider PARTY=DATA), each by itself where no one may see both, or read the run's ledger"
         )
-    asked = {"site_l": privacy.site_l, "k_insider": privacy.k_insider}
-    for name, value in asked.items():
-        if value is not None:
+    for name in ("site_l", *OF_INSIDERS):
+        if getattr(privacy, name) is not None:
             yield f"{name} is about who contributed which row; a release does not show it: read the run's ledger"

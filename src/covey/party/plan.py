@@ -7,10 +7,11 @@ and the release; and a process with the libraries, its table, and what a protoco
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from covey.plain import Shown
 from covey.protocols import Forecast, Protocol, of_study
+from covey.secure import row_counts
 from covey.study import Study, insiders
 from covey.table import Table
 
@@ -100,6 +101,20 @@ class Plan(Shown):
         }
 
 
+def _with_statements(forecast: Forecast, study: Study, rows: Mapping[str, int]) -> Forecast:
+    """The forecast of a run that begins with everyone's statement of its number of rows."""
+    asked = len(study.parties), len(study.holders)
+    sentences = tuple(row_counts.LEAKAGE.sentences())
+    return replace(
+        forecast,
+        rounds=forecast.rounds + row_counts.COST.rounds(*asked),
+        messages=forecast.messages + row_counts.COST.messages(*asked),
+        bytes=forecast.bytes + row_counts.COST.bytes(*asked),
+        learns={name: (*sentences, *learned) for name, learned in forecast.learns.items()},
+        mind=(*row_counts.warnings(rows, study.privacy.k), *forecast.mind),
+    )
+
+
 def memory_of(rows: int) -> int:
     """Bytes of memory that a party needs, about, in a run over so many rows of all parties together."""
     return BASE_MEMORY + MEMORY_OF_A_ROW * rows
@@ -118,6 +133,8 @@ def make_plan(
         forecast = protocol.rehearse(study, rows, own)
     else:
         forecast = protocol.foresee(study, rows)
+    if study.states_rows:
+        forecast = _with_statements(forecast, study, rows)
     lines = max(1, len(study.parties) * (len(study.parties) - 1))
 
     def seconds(under: Forecast) -> float:

@@ -66,6 +66,8 @@ class Preview:
     """By quasi column: LM."""
     classes: tuple[tuple[tuple[str, ...], int], ...]
     """Some classes: the labels in the quasi columns, and the number of rows."""
+    own: tuple[int, int] | None = None
+    """The number of this party's own rows that would be published, and of those that would be withheld."""
 
 
 @dataclass(frozen=True)

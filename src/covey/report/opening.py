@@ -194,6 +194,9 @@ def _facts(material: Material) -> Markup:
     if summary is not None:
         if summary.parties:
             facts.append(("took part", join([named(name) for name in summary.parties], ", ")))
+        if summary.row_counts:
+            stated = [join([named(name), f" {spelling.count(rows)}"]) for name, rows in summary.row_counts.items()]
+            facts.append(("rows, as each signed", join(stated, ", ")))
         how = f"protocol {summary.protocol}" if summary.protocol else f"algorithm {summary.algorithm}"
         facts.append(("made by", how + (f", {summary.partition} partition" if summary.partition else "")))
         if summary.parties:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from covey.study.study import INSIDER_K, Privacy, Study
 
 KEY = "k_insider"
+OF_INSIDERS = (KEY, "l_insider", "most_of_a_class")
+"""The keys of [privacy] that say what a class may show a party that has rows in it."""
 UNPROTECTED = (
     "k_insider = 1 switches the protection from other parties off: a party that subtracts its own rows from a class "
     "may be left with one person, and read that person's sensitive value; leave k_insider out to keep at least 2"

@@ -6,12 +6,17 @@ import math
 from fractions import Fraction
 
 
-def at_least(asked: float, denominator: int) -> Fraction:
+def at_least(asked: float | Fraction, denominator: int) -> Fraction:
     """The smallest fraction with at most that denominator that is no less than what is written."""
-    exact = Fraction(repr(asked))
+    exact = exactly(asked)
     if exact.denominator <= denominator:
         return exact
     return min(Fraction(math.ceil(exact * below), below) for below in range(1, denominator + 1))
+
+
+def exactly(asked: float | Fraction) -> Fraction:
+    """The decimal that is written."""
+    return asked if isinstance(asked, Fraction) else Fraction(repr(asked))
 
 
 def at_most(asked: float, denominator: int) -> Fraction:

@@ -164,6 +164,8 @@ def _privacy(section: Section) -> Privacy:
         site_l=section.whole("site_l", low=2),
         delta=section.number("delta", low=0, high=1),
         k_insider=section.whole("k_insider", low=1),
+        l_insider=section.number("l_insider", low=1),
+        most_of_a_class=section.number("most_of_a_class", low=0, high=1),
     )
 
 
@@ -269,6 +271,14 @@ def _judge_columns(root: Section, study: Study) -> None:
     privacy = root.section("privacy", None, again=True)
     if study.privacy.l is not None and not study.sensitive:
         privacy.problem('l needs a column with role = "sensitive"', "l")
+    if study.privacy.l_insider is not None and not study.sensitive:
+        privacy.problem('l_insider needs a column with role = "sensitive"', "l_insider")
+    part, holders = study.privacy.most_of_a_class, len(study.holders)
+    if part is not None and holders and part * holders < 1:
+        privacy.problem(
+            f"most_of_a_class = {part:g} leaves no class: of {holders} parties one has at least 1/{holders} of it",
+            "most_of_a_class",
+        )
     if study.privacy.t is not None and not study.sensitive:
         privacy.problem('t needs a column with role = "sensitive"', "t")
     keys = study.of_role(Role.KEY)

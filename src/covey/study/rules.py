@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 STUDY_KEYS = ("name", "protocol", "partition", "sizes", "mismatch", "rows_at_most")
-PRIVACY_KEYS = ("k", "l", "diversity", "c", "t", "site_l", "delta", "k_insider")
+PRIVACY_KEYS = ("k", "l", "diversity", "c", "t", "site_l", "delta", "k_insider", "l_insider", "most_of_a_class")
 UTILITY_KEYS = ("measure", "suppression")
 COLUMN_KEYS = (
     "role", "hierarchy", "type", "missing", "null", "values", "range", "step", "site", "identifies", "weight",

@@ -22,6 +22,8 @@ Sizes = Literal["private", "public"]
 Diversity = Literal["frequency", "distinct", "entropy"]
 INSIDER_K = 2
 """The k toward insiders that a protocol which can keep one keeps, where a study says nothing."""
+_LATER = ("l_insider", "most_of_a_class")
+"""Keys of [privacy] that older studies do not know: a study without them has the hash that it always had."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,9 @@ class Privacy:
     site_l: int | None = None
     delta: float | None = None
     k_insider: int | None = None
+    l_insider: float | None = None
+    most_of_a_class: float | None = None
+    """The largest part of a class that may be one party's."""
 
 
 @dataclass(frozen=True)
@@ -134,6 +139,11 @@ class Study(Shown):
         return frozenset(party.name for party in self.parties if party.role != "trustee")
 
     @property
+    def states_rows(self) -> bool:
+        """True if every party states the number of its rows to the others."""
+        return self.sizes == "public" and self.partition == "horizontal"
+
+    @property
     def quasi(self) -> tuple[Column, ...]:
         return self.of_role(Role.QUASI)
 
@@ -191,7 +201,11 @@ class Study(Shown):
             "sizes": self.sizes,
             "mismatch": self.mismatch,
             "rows_at_most": self.rows_at_most,
-            "privacy": {key: _number(value) for key, value in vars(privacy).items()},
+            "privacy": {
+                key: _number(value)
+                for key, value in vars(privacy).items()
+                if value is not None or key not in _LATER
+            },
             "measure": self.measure,
             "suppression": _number(self.suppression),
             "columns": {column.name: column.describe() for column in self.columns},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -14,6 +15,7 @@ from tests.harness.hospitals import SITES, study_of, tables_of
 from tests.harness.parties import run_parties
 
 from covey.arrays import Bits, Longs
+from covey.errors import InputError, Unmet
 from covey.fitness import check
 from covey.party.plan import make_plan
 from covey.party.record.ledger import Ledger
@@ -128,3 +130,38 @@ def test_a_study_that_switches_the_protection_off_is_warned_of_everywhere(protoc
         shown = " ".join(ApprovalQuestion.of(study, proposal, ledger).screen(80).split())
         assert (f"WARNING: {UNPROTECTED}" in shown) == said
         assert "insider k 4: a party that subtracts its own rows" in shown
+
+
+PAIR = SITES[:2]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "names", "privacy", "options", "reason"),
+    [
+        ("peel", PAIR, "most_of_a_class = 0.6", "", 'cannot keep most_of_a_class; take protocol = "cluster"'),
+        ("peel", PAIR, "l_insider = 2", "", "cannot keep l_insider; leave it out"),
+        ("peel", SITES, "most_of_a_class = 0.6", 'leftover = "merge"', "could undo a class's most_of_a_class"),
+        ("peel", SITES, "most_of_a_class = 0.3", "", "of 3 parties one has at least 1/3 of it"),
+        ("peel", SITES, "most_of_a_class = 50", "", "most_of_a_class must be"),
+        ("cluster", SITES, "l_insider = 2", "", "cannot enforce l_insider with a horizontal split"),
+        ("suppress", PAIR, "most_of_a_class = 0.6", "", "cannot enforce most_of_a_class"),
+    ],
+)
+def test_what_a_protocol_cannot_keep_toward_insiders_is_refused_with_the_reason(
+    protocol: str, names: Sequence[str], privacy: str, options: str, reason: str
+) -> None:
+    with pytest.raises(InputError, match=re.escape(reason)):
+        of_study(study_of(protocol, names, privacy=privacy, options=options))
+
+
+@pytest.mark.parametrize("protocol", ["peel", "cluster"])
+def test_a_party_that_has_most_of_all_rows_leaves_no_class(protocol: str) -> None:
+    study = study_of(protocol, privacy="most_of_a_class = 0.5", k=2)
+    people = {"east": [(1, "F", "flu")] * 9, "north": [(1, "F", "none")], "south": [(9, "M", "flu")] * 2}
+    with pytest.raises(Unmet, match="most_of_a_class"):
+        of_study(study).ideal(study, tables_of(study, people))
+
+
+def test_older_studies_keep_their_hash() -> None:
+    assert study_of("peel").study_hash == "43e2eb8449867420bfd76fe0ecc34043cb88799a95b1754dc11208b9f2c0563d"
+    assert study_of("peel", privacy="most_of_a_class = 0.5").study_hash != study_of("peel").study_hash

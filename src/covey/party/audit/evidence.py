@@ -22,7 +22,7 @@ from covey.party.record.transcript_file import ReadTranscript
 from covey.party.session.handshake import session_digest, statement
 from covey.plain import plain
 from covey.protocols import Protocol, of_study
-from covey.secure import approval
+from covey.secure import approval, row_counts
 from covey.study import Study
 from covey.version import __version__
 from covey.wire import frame
@@ -231,6 +231,9 @@ def _due(case: Case) -> set[str]:
     if any(row.type == "approval.vote" for row in case.read.said):
         due.learns(approval.LEAKAGE)
     rows = {party.name: 1 for party in case.study.holders}
+    if any(row.type == row_counts.TAG for row in case.read.said):
+        due.learns(row_counts.LEAKAGE)
+        due.learns(row_counts.STATED, stated=row_counts.spelled(rows))
     learned = case.protocol.foresee(case.study, rows).learns.get(case.party, ())
     return {*due.own, *(f"{case.party} learned {fragment}." for fragment in learned)}
 
@@ -249,6 +252,8 @@ def _certificate(case: Case) -> list[str]:
             wrong.append(f"{CERTIFICATE}: has another head from {head.sender!r} to {head.to!r} than the transcript")
     if certified.b is not None and certified.b.get("release_sha256") != case.read.files.sha256.get(RELEASE):
         wrong.append(f"{CERTIFICATE}: is of another release than the folder's")
+    if certified.a.get("rows") != json_object(case.folder / SUMMARY).get("row_counts"):
+        wrong.append(f"{CERTIFICATE}: has other numbers of rows that the parties stated than {SUMMARY}")
     if (certified.b is None) == case.protocol.receives(case.study, case.party):
         wrong.append(f"{CERTIFICATE}: has statement B where none is due, or lacks it")
     return wrong

@@ -9,11 +9,13 @@ from itertools import pairwise
 
 from covey.party.record.transcript import Entry as Message
 from covey.protocols import Line, Protocol
+from covey.secure import row_counts
 from covey.study import Study
 from covey.wire import FRAME_BYTES
 
 TOLERANCE = 0.02
 _KEYS = Line("keys", "covey.public-key", times=1, size=FRAME_BYTES + 61)
+_ROWS = Line(row_counts.STEP, row_counts.TAG, size=row_counts.MESSAGE_BYTES)
 Place = tuple[str, str, str]
 """Sender, recipient, step."""
 
@@ -30,7 +32,7 @@ def strays(study: Study, protocol: Protocol, messages: Iterable[Message], *, fin
     declared = None if protocol.script is None else protocol.script(study)
     if declared is None:
         return found
-    lines = (_KEYS, *declared)
+    lines = (_KEYS, *((_ROWS,) if study.states_rows else ()), *declared)
     for place, said in sorted(by_place.items()):
         found += _undeclared(study, protocol, lines, place, said, finished)
     if finished:

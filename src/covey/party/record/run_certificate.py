@@ -1,6 +1,7 @@
 """The certificate of a run: what was done, signed by all, and what came out, signed by all who have it.
 
-    A   the study, the protocol, the version, the session, and the heads of all transcripts; signed by every party
+    A   the study, the protocol, the version, the session, the heads of all transcripts, and the number of rows that
+        each party stated, where it did; signed by every party
     B   A's hash, the release's hash, and its k, l and loss; signed by every party that gets the release
 
 A signature is given only after the parties have found that they agree, and the file is written only when it has all of
@@ -72,12 +73,12 @@ class RunCertificate:
         return found
 
 
-def statement_a(study: Study, session: bytes, heads: Heads) -> Statement:
-    """The statement that every party signs."""
+def statement_a(study: Study, session: bytes, heads: Heads, stated: Mapping[str, int] | None = None) -> Statement:
+    """The statement that every party signs; `stated` are the numbers of rows that parties stated, if any did."""
     spelled: dict[str, dict[str, Json]] = {}
     for (sender, recipient), head in sorted(heads.items()):
         spelled.setdefault(sender, {})[recipient] = head.hex()
-    return {
+    statement: Statement = {
         "statement": "covey A/1",
         "study": study.name,
         "study_hash": study.study_hash,
@@ -88,6 +89,9 @@ def statement_a(study: Study, session: bytes, heads: Heads) -> Statement:
         "parties": [party.name for party in study.parties],
         "heads": {sender: dict(others) for sender, others in spelled.items()},
     }
+    if stated:
+        statement["rows"] = dict(stated)
+    return statement
 
 
 def statement_b(study: Study, a: Statement, release: bytes, figures: Figures) -> Statement:

@@ -70,6 +70,8 @@ class RunRecord:
     agreement: Agreement | None = None
     transcript: Transcript = field(default_factory=Transcript)
     closed: Closed | None = None
+    stated: dict[str, int] = field(default_factory=dict)
+    """The number of rows that each party stated, where the study has them do so."""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import msgspec
 
 from covey.party.record.ledger import Ledger
 from covey.party.record.run_record import Finished
+from covey.secure import row_counts
 from covey.study import Study, insiders
 from covey.summary import SentTraffic, Summary
 
@@ -17,6 +18,7 @@ _LOSSES = ("lm", "em", "dm", "c_avg")
 def summarize(study: Study, ledger: Ledger, finished: Finished, party: str, *, reproducible: bool) -> Summary:
     """The summary of one party's run; without figures of the release for a party that gets none."""
     traffic, figures, digest = finished.traffic, finished.figures, finished.release_sha256
+    stated = finished.record.stated
     summary = Summary(
         study=study.name,
         protocol=study.protocol,
@@ -34,7 +36,8 @@ def summarize(study: Study, ledger: Ledger, finished: Finished, party: str, *, r
         ledger=ledger.own,
         study_hash=study.study_hash,
         reproducible=reproducible,
-        warnings=[*insiders.warning(study), *finished.warnings],
+        warnings=[*insiders.warning(study), *row_counts.warnings(stated, study.privacy.k), *finished.warnings],
+        row_counts=dict(stated),
     )
     if figures is None or digest is None:
         return summary

@@ -7,22 +7,26 @@ some classes. A party that gets no release sees no figures of it. The full text 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 import shutil
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from covey.cells import NO_VALUE
+from covey.crypto.rng import spell
 from covey.errors import Aborted
 from covey.party.record.ledger import Ledger
 from covey.plain import grid, listed, wrapped
 from covey.protocols import Proposal
+from covey.secure import row_counts
 from covey.secure.declare import Fact, rounded, tell
 from covey.study import Study, insiders
 
 _YES, _NO = ("y", "yes"), ("n", "no")
 LATER = "; nothing was released: run the same command again, with --approve or from a terminal"
+_STOPS = "the run stops for everyone, releases nothing"
 _PAGE = 80
 _LABEL = 11
 
@@ -39,16 +43,28 @@ class ApprovalQuestion:
     opens: tuple[Fact, ...]
     known: tuple[Fact, ...]
     """What the parties have learned until now."""
+    stated: Mapping[str, int] = field(default_factory=dict)
+    """The number of rows that each party stated, where the study has them do so."""
 
     @classmethod
-    def of(cls, study: Study, proposal: Proposal, ledger: Ledger) -> ApprovalQuestion:
+    def of(
+        cls, study: Study, proposal: Proposal, ledger: Ledger, stated: Mapping[str, int] | None = None
+    ) -> ApprovalQuestion:
         """The question to the ledger's party, whose ledger has all that was learned until now."""
         receives = ledger.protocol.receives
         receivers = tuple(party.name for party in study.parties if receives(study, party.name))
         if ledger.party not in receivers:
             proposal = Proposal(proposal.opens, proposal.numbers)  # it sees no figures of what it does not get
         opens = ledger.foresee(proposal.opens, proposal.numbers)
-        return cls(study, ledger.party, receivers, proposal, tuple(opens), tuple(ledger.facts))
+        return cls(study, ledger.party, receivers, proposal, tuple(opens), tuple(ledger.facts), stated or {})
+
+    @property
+    def digest(self) -> bytes:
+        """The hash of what a vote is about: the figures that are shown and, where they are, the parties' rows."""
+        shown = self.proposal.digest
+        if not self.stated:
+            return shown
+        return hashlib.sha256(spell("covey shown/1", shown, row_counts.spelled(self.stated))).digest()
 
     def screen(self, width: int, place: str = "") -> str:
         """The screen, wrapped at that width; `place` is the file with the full text."""
@@ -68,9 +84,11 @@ class ApprovalQuestion:
         choices = [
             ("yes", f"if all of {everyone} say yes, the release is opened to {to}"),
             ("no", "nothing is released, and the run ends for everyone; a no is final"),
+            ("later", f"close this terminal: {_STOPS}, and asks again once all run the same command again"),
         ]
         head = f"Decide for {self.party}: may the study {self.study.name!r} be released?"
-        warnings = [wrapped(f"WARNING: {sentence}", width) for sentence in insiders.warning(self.study)]
+        told = (*insiders.warning(self.study), *row_counts.warnings(self.stated, self.study.privacy.k))
+        warnings = [wrapped(f"WARNING: {sentence}", width) for sentence in told]
         return [wrapped(head, width), *_lines(choices, width), *warnings, ""]
 
     def _body(self, width: int) -> list[str]:
@@ -84,7 +102,10 @@ class ApprovalQuestion:
             return lines
         exact = [column.name for column in self.study.released if column not in self.study.quasi]
         more = f"; each row also shows its exact {listed(exact)}" if exact else ""
-        head = f"{len(preview.classes)} of the {figures.classes:,} classes as they would be published{more}:"
+        some = f"{len(preview.classes)} of the {figures.classes:,} classes, sorted and taken at even distances of rows,"
+        if len(preview.classes) == figures.classes:
+            some = "The only class," if figures.classes == 1 else f"All {figures.classes} classes,"
+        head = f"{some} as they would be published{more}:"
         rows = [(f"{size:,}", *(label or NO_VALUE for label in labels)) for labels, size in preview.classes]
         return [*lines, "", wrapped(head, width), *grid(("rows", *preview.losses), rows, width, "  ")]
 
@@ -107,6 +128,8 @@ class ApprovalQuestion:
             found["k"] = f"{figures.k_reached:,}: each row looks like {figures.k_reached - 1:,} others or more"
             found["rows"] = f"{figures.rows:,} in {figures.classes:,} classes"
             found["rows"] += f"; {figures.withheld:,} more are withheld" if figures.withheld else "; none is withheld"
+            if self.proposal.preview is not None and self.proposal.preview.own is not None:
+                found["rows"] += _of_ours(*self.proposal.preview.own)
             if figures.l_reached is not None:
                 found["l"] = f"{figures.l_reached:g}{_meaning(asked.diversity, figures.l_reached)}"
             if (lm := figures.loss.get("lm")) is not None:
@@ -119,6 +142,14 @@ class ApprovalQuestion:
         for name, wanted in (("k", asked.k), ("l", asked.l), ("insider k", insiders.k_insider(self.study))):
             if wanted is not None:
                 found[name] = f"{found[name]} (asked: {wanted:g})"
+        if asked.l_insider is not None:
+            found["l insider"] = f"{asked.l_insider:g} or more also without the rows of any one party"
+        if asked.most_of_a_class is not None:
+            found["one party"] = f"has at most {asked.most_of_a_class:.3g} of the rows of every class"
+        if self.stated:
+            total = max(1, sum(self.stated.values()))
+            parts = listed([f"{name} {rows:,} ({rows / total:.0%})" for name, rows in self.stated.items()])
+            found["row counts"] = f"{parts}, as each party stated and signed"
         return list(found.items())
 
     def _facts(self, facts: Sequence[Fact], width: int, head: str, spell: Callable[[str], str]) -> list[str]:
@@ -134,6 +165,12 @@ def _spelled(errors: Mapping[str, float]) -> Iterator[tuple[str, float]]:
     """Each error, with the number of columns in words."""
     for columns, error in errors.items():
         yield "1 column" if columns == "1" else f"{columns} columns", error
+
+
+def _of_ours(published: int, withheld: int) -> str:
+    """The lot of one's own rows, in words."""
+    more = f", {withheld:,} are among the withheld" if withheld else ""
+    return f"; {published:,} of them are ours{more}"
 
 
 def _meaning(diversity: str, diverse: float) -> str:

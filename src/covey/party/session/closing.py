@@ -60,6 +60,8 @@ class Closing:
     transcript: Transcript
     release: bytes | None
     figures: Figures | None
+    stated: Mapping[str, int]
+    """The number of rows that each party stated, if any did."""
 
     async def close(self, channel: Channel) -> Closed:
         """Compares and signs. Raises PeerError that names who saw another run, and what differs."""
@@ -114,7 +116,7 @@ class Closing:
             raise PeerError(party=peer, step="farewell", reason="it did not sign what it sent to us")
 
     async def _seal(self, channel: Channel, heads: Mapping[Pair, bytes]) -> RunCertificate:
-        a = statement_a(self.study, channel.session, heads)
+        a = statement_a(self.study, channel.session, heads, self.stated)
         b = None
         if self.release is not None and self.figures is not None:
             b = statement_b(self.study, a, self.release, self.figures)

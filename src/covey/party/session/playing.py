@@ -33,7 +33,7 @@ from covey.party.session.journal_records import Begun
 from covey.party.session.progress import Listener, Progress
 from covey.protocols import Proposal, Protocol, Result, Seat, of_study
 from covey.protocols.protocol import EVERYONE, Attendance, LedgerWriter, LetterKeys, RoleProgress
-from covey.secure import approval
+from covey.secure import approval, row_counts
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
 from covey.table import Table
@@ -174,6 +174,8 @@ async def play(participant: Participant, link: Link, agreement: Agreement) -> Fi
 async def _play(participant: Participant, channel: Channel, agreement: Agreement, decisions: list[bool]) -> Finished:
     study, protocol, record = participant.study, participant.protocol, participant.record
     begun = time.monotonic()
+    if study.states_rows:
+        await _state_rows(participant, channel)
     result = await play_role(
         protocol,
         study,
@@ -189,7 +191,9 @@ async def _play(participant: Participant, channel: Channel, agreement: Agreement
     release, digest = sealed(study, result)
     seconds = time.monotonic() - begun
     participant.progress.phase("farewell")
-    closing = Closing(study, protocol, participant.keys, participant.roster, record.transcript, digest, result.figures)
+    closing = Closing(
+        study, protocol, participant.keys, participant.roster, record.transcript, digest, result.figures, record.stated
+    )
     record.closed = await closing.close(channel)
     channel.finish()
     participant.journal.finish()
@@ -206,13 +210,26 @@ async def _play(participant: Participant, channel: Channel, agreement: Agreement
     )
 
 
+async def _state_rows(participant: Participant, channel: Channel) -> None:
+    """Every party with rows states how many it brings; the ledger says so."""
+    study, rows = participant.study, 0 if participant.table is None else participant.table.rows
+    holders = tuple(party.name for party in study.holders)
+    participant.ledger.learns(row_counts.LEAKAGE)
+    stated = await row_counts.state(channel.at(row_counts.STEP), holders, rows)
+    participant.record.stated = stated
+    participant.ledger.learns(row_counts.STATED, stated=row_counts.spelled(stated))
+
+
 def _approval(participant: Participant, channel: Channel, decisions: list[bool]) -> Approve:
     """The vote of all parties on the release, in which this one asks its person, or repeats the person's answer."""
     study, me = participant.study, participant.party
     receives, journal = participant.protocol.receives, participant.journal
 
     async def approve(proposal: Proposal) -> None:
-        question = ApprovalQuestion.of(study, proposal, participant.ledger)
+        stated = participant.record.stated
+        if proposal.figures is not None:
+            row_counts.require_sum(stated, proposal.figures.rows + proposal.figures.withheld)
+        question = ApprovalQuestion.of(study, proposal, participant.ledger, stated)
         participant.ledger.learns(approval.LEAKAGE)
 
         async def decide() -> bool:
@@ -228,7 +245,7 @@ def _approval(participant: Participant, channel: Channel, decisions: list[bool])
         await approval.vote(
             channel.at("approval"),
             study_hash=study.study_hash,
-            shown=question.proposal.digest,
+            shown=question.digest,
             decide=decide,
             sign=participant.keys.sign,
             verify=lambda peer, signature, content: certificates[peer].verifies(signature, content),

@@ -1,10 +1,13 @@
 """k toward insiders: classes that show a party too few records of others are merged with their nearest.
 
-A class falls short if some party has fewer than `k_insider` records of others in it, but has some. Each party looks at
-its own numbers, and the bits are joined by an AND: who sees too few is not learned. Merging breaks neither k nor l.
+A class falls short if some party has fewer than `k_insider` records of others in it, but has some, or if a part of it
+is one party's that is larger than `most_of_a_class`. Each party looks at its own numbers, and the bits are joined by an
+AND: who sees too few, or has too much, is not learned. Merging breaks neither k nor l.
 """
 
 from __future__ import annotations
+
+from fractions import Fraction
 
 import numpy as np
 
@@ -20,19 +23,23 @@ NEAR = 16
 
 
 async def merge_few(
-    party: SearchParty, label: Longs, clusters: PublicClusters, fewest: int
+    party: SearchParty, label: Longs, clusters: PublicClusters, fewest: int, most: Fraction = Fraction(1)
 ) -> tuple[Longs, PublicClusters]:
-    """Each own record's class and the classes, after merging until no party sees fewer than that many of others."""
+    """Each own record's class and the classes, after merging until no party sees too few of others, or has too much."""
     step = 0
     while True:
         own = np.bincount(label, minlength=len(clusters))
-        fine = await party.joint.at(step).conjoin(~few_others(clusters.sizes, own, fewest))
+        short = few_others(clusters.sizes, own, fewest) | (own * most.denominator > clusters.sizes * most.numerator)
+        fine = await party.joint.at(step).conjoin(~short)
         if fine.all():
             return label, clusters
         if len(clusters) == 1:
             raise Unmet(
                 f"even all records as one class show some party fewer than k_insider = {fewest} of others; nothing can "
                 "be released, unless every party accepts k_insider = 1"
+                if most == 1
+                else f"even of all records as one class some party has more than most_of_a_class = {float(most):g}, or "
+                f"sees fewer than k_insider = {fewest} of others; nothing can be released, unless all accept more"
             )
         clusters, place = merge_nearest(party.problem, clusters, np.flatnonzero(~fine))
         label = place[label]

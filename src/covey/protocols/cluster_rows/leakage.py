@@ -120,6 +120,12 @@ SITES = Leakage(
     )
 )
 MERGED = Leakage(everyone=("in which classes some party sees fewer than {fewest} records of others (they are merged)",))
+MERGED_OR_SPLIT = Leakage(
+    everyone=(
+        "in which classes some party sees fewer than {fewest} records of others, or has more than {part} of all (they "
+        "are merged; not which of the two, nor which party)",
+    )
+)
 OPENED = Leakage(
     everyone=(
         "all of this in numbers: {tests} answers whether a count reaches k, {counts} counts, and the labels of "
@@ -141,6 +147,11 @@ def of_search(parameters: Parameters) -> Leakage:
     return of_two if parameters.two else among_many
 
 
+def merged(parameters: Parameters) -> Leakage:
+    """The leakage of merging for the sake of insiders."""
+    return MERGED if parameters.most_of_a_class == 1 else MERGED_OR_SPLIT
+
+
 def before(study: Study) -> list[tuple[Leakage, dict[str, object]]]:
     """All that a run will teach, as far as it is known before, with what the sentences mention."""
     parameters = Parameters.of(study)
@@ -153,8 +164,8 @@ def before(study: Study) -> list[tuple[Leakage, dict[str, object]]]:
         found.append((DIVERSITY_OF_TWO if two else DIVERSITY, known))
     if parameters.moves_within_l:
         found.append((SLACK, known))
-    if parameters.k_insider > 1:
-        found.append((MERGED, known))
+    if parameters.merges_for_insiders:
+        found.append((merged(parameters), known))
     return [*found, *((each, known) for each in insiders.before(study))]
 
 
@@ -174,4 +185,5 @@ def numbers(parameters: Parameters) -> dict[str, object]:
         "large": diversity.LARGE,
         "steps": "" if wanted is None else ", ".join(map(str, diversity.steps_of(fraction(wanted)))),
         "fewest": parameters.k_insider,
+        "part": f"{float(parameters.most_of_a_class):g}",
     }

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from covey.errors import InputError
 from covey.option import Choice
 from covey.protocols.shared.domains import require_listed, require_weight
 from covey.study import Study
 from covey.study.insiders import asked
+from covey.study.ratio import exactly
 from covey.study.requirements import Requirements
 
 SCHEDULE = Choice(
@@ -30,7 +32,7 @@ REQUIREMENTS = Requirements(
     partition="horizontal",
     holders=(2, None),
     evaluates=True,
-    privacy=("k", "l", "diversity", "site_l", "k_insider"),
+    privacy=("k", "l", "diversity", "site_l", "k_insider", "most_of_a_class"),
     options=(SCHEDULE, START),
 )
 
@@ -43,6 +45,8 @@ class Parameters:
     l: float | None  # noqa: E741 (the field's name for it)
     k_insider: int
     """The fewest records of others that a class shows a party to which it shows some; 1 is no requirement."""
+    most_of_a_class: Fraction
+    """The largest part of a class that may be one party's; 1 is no requirement."""
     site_l: int | None
     schedule: str
     fitted: bool
@@ -69,12 +73,18 @@ class Parameters:
             k=privacy.k,
             l=privacy.l,
             k_insider=asked(privacy),
+            most_of_a_class=exactly(1.0 if privacy.most_of_a_class is None else privacy.most_of_a_class),
             site_l=privacy.site_l,
             schedule=schedule,
             fitted=START.of(study.options) == "fitted",
             parties=len(study.parties),
             entropy=study.measure in ("em", "em-monotone"),
         )
+
+    @property
+    def merges_for_insiders(self) -> bool:
+        """Classes are merged that show one party too few records of others, or are too much its own."""
+        return self.k_insider > 1 or self.most_of_a_class < 1
 
     @property
     def two(self) -> bool:

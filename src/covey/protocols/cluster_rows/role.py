@@ -135,9 +135,10 @@ async def repair(
         if parameters.moves_within_l:
             ledger.learns(leakage.SLACK, **known)
             label, clusters = await guarded.move_within_l(party.at("within"), label, clusters, rule)
-    if parameters.k_insider > 1:
-        ledger.learns(leakage.MERGED, **known)
-        label, clusters = await insiders.merge_few(party.at("insiders"), label, clusters, parameters.k_insider)
+    if parameters.merges_for_insiders:
+        ledger.learns(leakage.merged(parameters), **known)
+        fewest, most = parameters.k_insider, parameters.most_of_a_class
+        label, clusters = await insiders.merge_few(party.at("insiders"), label, clusters, fewest, most)
     return label, clusters
 
 

@@ -84,6 +84,10 @@ class Openings:
     """Tuples that one of two parties named because it has enough of their records by itself."""
     visits: int = 0
     diversity: DiversityOpenings = field(default_factory=DiversityOpenings)
+    beside: DiversityOpenings = field(default_factory=DiversityOpenings)
+    """Of tests of diversity without each party's own records."""
+    split: DiversityOpenings = field(default_factory=DiversityOpenings)
+    """Of tests of how much one party has."""
 
 
 @dataclass

@@ -42,19 +42,40 @@ class Histograms:
 
     counts: Longs
     values: Longs  # tuples x values of all columns
+    of_all: Longs | None = None
+    """For each value the number of records of which it may have a part (tuples x values); None where it is `counts`."""
 
     @classmethod
     def join(cls, parts: Sequence[Histograms]) -> Histograms:
         """All of these, in order."""
         return cls(np.concatenate([part.counts for part in parts]), np.concatenate([part.values for part in parts]))
 
+    @classmethod
+    def by_party(cls, counts: Longs) -> Histograms:
+        """The parties (tuples x parties) in place of the values: diverse is what no party has too much of."""
+        return cls(counts.sum(axis=1), counts)
+
+    def without_each(self, me: int, parties: int) -> Histograms:
+        """The same without the records of each party in turn; this party, whose place is `me`, has none without its."""
+        width = self.values.shape[1]
+        values = np.tile(self.values, parties)
+        of_all = np.repeat(self.counts[:, np.newaxis], values.shape[1], axis=1)
+        values[:, me * width : (me + 1) * width] = 0
+        of_all[:, me * width : (me + 1) * width] = 0
+        return Histograms(self.counts, values, of_all)
+
     def of(self, which: Longs | Bits) -> Histograms:
         """Those of some of the tuples."""
-        return Histograms(self.counts[which], self.values[which])
+        return Histograms(self.counts[which], self.values[which], None if self.of_all is None else self.of_all[which])
+
+    def spare(self, ratio: Fraction) -> Longs:
+        """The distance of each value from too many records; below 0 where it has them."""
+        of_all = self.counts[:, np.newaxis] if self.of_all is None else self.of_all
+        return np.asarray(ratio.denominator * of_all - ratio.numerator * self.values)
 
     def diverse(self, ratio: Fraction) -> Bits:
         """The tuples that are diverse."""
-        return np.asarray(self.values.max(axis=1, initial=0) * ratio.numerator <= self.counts * ratio.denominator)
+        return np.asarray((self.spare(ratio) >= 0).all(axis=1))
 
 
 async def diverse(
@@ -132,7 +153,7 @@ def _fit(
     channel: Channel, tests: JointNumbers, ratio: Fraction, below: int, own: Histograms
 ) -> Coroutine[object, object, Bits]:
     """The tuples of fewer than `below` records that are diverse. The tests are ordered by the call itself."""
-    spare = ratio.denominator * own.counts[:, np.newaxis] - ratio.numerator * own.values
+    spare = own.spare(ratio)
     ordered = tests.prepared("fit", below * ratio.denominator, spare.size, F31)  # numbers may be negative
     return _all_fit(channel, tests, ordered, spare.ravel(), spare.shape[1])
 
@@ -160,7 +181,9 @@ def _together(pieces: list[tuple[int, Longs]], width: int) -> Iterator[list[tupl
 
 
 async def _open(channel: Channel, tests: JointNumbers, ratio: Fraction, own: Histograms) -> Bits:
-    mine = np.concatenate([own.counts, own.values.ravel()]).astype(np.uint64)
+    parts = [own.counts, own.values, *(() if own.of_all is None else (own.of_all,))]
+    mine = np.concatenate([part.ravel() for part in parts]).astype(np.uint64)
     total = (await tests.total(channel.at("values"), mine)).astype(np.int64)
-    number = len(own.counts)
-    return Histograms(total[:number], total[number:].reshape(own.values.shape)).diverse(ratio)
+    ends = np.cumsum([part.size for part in parts])[:-1]
+    opened = [each.reshape(part.shape) for each, part in zip(np.split(total, ends), parts, strict=True)]
+    return Histograms(*opened).diverse(ratio)

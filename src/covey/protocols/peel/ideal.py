@@ -61,11 +61,19 @@ def admits(params: Parameters, tables: Sequence[Table]) -> Admits:
         if params.none_or_many is not None:
             others = size[:, np.newaxis] - by_owner
             leaves &= ((others == 0) | (others >= params.none_or_many)).all(axis=1)
-        if params.diverse is not None:
-            histogram = np.zeros((len(size), owns[0].width), dtype=np.int64)
+        if params.split is not None:
+            leaves &= Histograms.by_party(by_owner).diverse(params.split)
+        if params.watched:
+            histogram = np.zeros((len(size), len(tables), owns[0].width), dtype=np.int64)
             for column in values:
-                np.add.at(histogram, (place, column[rows]), 1)
-            leaves &= Histograms(size, histogram).diverse(params.diverse)
+                np.add.at(histogram, (place, owner[rows], column[rows]), 1)
+            all_of = histogram.sum(axis=1)
+            if params.diverse is not None:
+                leaves &= Histograms(size, all_of).diverse(params.diverse)
+            if params.diverse_beside is not None:
+                for party in range(len(tables)):
+                    rest = Histograms(size - by_owner[:, party], all_of - histogram[:, party])
+                    leaves &= rest.diverse(params.diverse_beside)
         return np.asarray(leaves)
 
     return rule

@@ -41,6 +41,19 @@ DIVERSE = Leakage(
         "records, and how many they are to within a factor of two; from {large} records on, how many have each value",
     )
 )
+BESIDE = Leakage(
+    everyone=(
+        "for combinations that {k} or more records share: whether, for every party, each sensitive value has at most "
+        "1/{l} of the records that are not that party's, and how many records there are to within a factor of two; "
+        "from {large} records on, how many of each value each party has",
+    )
+)
+SPLIT = Leakage(
+    everyone=(
+        "for combinations that {k} or more records share: whether no party has more than {part} of these records, and "
+        "how many they are to within a factor of two; from {large} records on, how many each party has",
+    )
+)
 INSIDER = Leakage(everyone=("that at most {most} records of each party are counted towards {k}",))
 SHARED = Leakage(
     everyone=(
@@ -75,8 +88,8 @@ COUNTED = Leakage(
 )
 COUNTED_DIVERSE = Leakage(
     everyone=(
-        "the tests of l in numbers: {asked} combinations, of which {failed} fell short; of {opened}, how many records "
-        "have each value",
+        "the tests of {what} in numbers: {asked} combinations, of which {failed} fell short; of {opened}, how many "
+        "records {each}",
     )
 )
 
@@ -94,6 +107,10 @@ def before(params: Parameters, nodes: int) -> list[tuple[Leakage, dict[str, obje
         lines.append((WAVE, {"k": k}))
     if params.diverse is not None:
         lines.append((DIVERSE, {"k": k, "l": f"{float(params.diverse):g}", "large": opened_from(k, params.diverse)}))
+    for asked, part in ((params.diverse_beside, BESIDE), (params.split, SPLIT)):
+        if asked is not None:
+            spelled = {"l": f"{float(asked):g}", "part": f"{float(1 / asked):.3g}"}
+            lines.append((part, {"k": k, "large": opened_from(k, asked), **spelled}))
     if params.none_or_many is not None:
         lines.append((SHARED_OF_TWO if params.two else SHARED, {"many": params.none_or_many, "k": k}))
     if params.most_of_one is not None:
@@ -114,7 +131,12 @@ def after(params: Parameters, openings: Openings, classes: int) -> list[tuple[Le
         "k": params.k,
     }
     lines = [(COUNTED, numbers)]
-    if params.diverse is not None:
-        watched = openings.diversity
-        lines.append((COUNTED_DIVERSE, {"asked": watched.tuples, "failed": watched.failed, "opened": watched.opened}))
+    for what, each, ratio, seen in (
+        ("l", "have each value", params.diverse, openings.diversity),
+        ("l_insider", "of each value each party has", params.diverse_beside, openings.beside),
+        ("most_of_a_class", "each party has", params.split, openings.split),
+    ):
+        if ratio is not None:
+            figures = {"asked": seen.tuples, "failed": seen.failed, "opened": seen.opened}
+            lines.append((COUNTED_DIVERSE, {"what": what, "each": each, **figures}))
     return lines

@@ -8,12 +8,12 @@ from fractions import Fraction
 from covey.errors import InputError
 from covey.option import Choice, Whole
 from covey.protocols.peel.choice import LARGEST
-from covey.protocols.shared.diversity import fraction
+from covey.protocols.shared.diversity import fraction, part_as_l
 from covey.protocols.shared.domains import require_listed
 from covey.protocols.shared.peeling.nodes import NODES
 from covey.schema import Column
 from covey.study import Study
-from covey.study.insiders import asked
+from covey.study.insiders import OF_INSIDERS, asked
 from covey.study.requirements import Requirements
 
 MODE = Choice(
@@ -48,7 +48,7 @@ REQUIREMENTS = Requirements(
     partition="horizontal",
     holders=(2, None),
     evaluates=True,
-    privacy=("k", "l", "diversity", "k_insider", "site_l"),
+    privacy=("k", "l", "diversity", *OF_INSIDERS, "site_l"),
     options=(MODE, NODES, BUCKETS, INSIDER, LEFTOVER),
 )
 
@@ -71,6 +71,10 @@ class Parameters:
     """Each sensitive value has at most one of so many of a class's records."""
     watched: tuple[Column, ...]
     """The sensitive columns, where diversity is asked for."""
+    diverse_beside: Fraction | None = None
+    """For each party, each sensitive value has at most one of so many of a class's records that are not the party's."""
+    split: Fraction | None = None
+    """Each party has at most one of so many of a class's records."""
     merge: bool = False
     """True if what is left over joins other classes."""
     sites: tuple[int, int] | None = None
@@ -100,7 +104,9 @@ class Parameters:
             most_of_one=most,
             none_or_many=insider if insider > 1 and not clipped else None,
             diverse=None if study.privacy.l is None else fraction(study.privacy.l),
-            watched=() if study.privacy.l is None else study.sensitive,
+            watched=study.sensitive if _counts_values(study) else (),
+            diverse_beside=None if study.privacy.l_insider is None else fraction(study.privacy.l_insider),
+            split=None if study.privacy.most_of_a_class is None else part_as_l(study.privacy.most_of_a_class),
             merge=_merges(study),
             sites=_sites(study),
         )
@@ -111,17 +117,24 @@ def _require_of_two(study: Study) -> None:
     refused = [
         (study.privacy.l is not None, "l"),
         (study.privacy.site_l is not None, "site_l"),
+        (study.privacy.l_insider is not None, "l_insider"),
+        (study.privacy.most_of_a_class is not None, "most_of_a_class"),
         (MODE.of(study.options) == "skip", 'mode = "skip"'),
         (study.privacy.k > LARGEST, f"k above {LARGEST}"),
     ]
     for here, what in refused:
         if here:
-            raise InputError(f"protocol 'peel' between two parties cannot keep {what}; take protocol = \"cluster\"")
+            other = "leave it out" if what == "l_insider" else 'take protocol = "cluster"'
+            raise InputError(f"protocol 'peel' between two parties cannot keep {what}; {other}")
+
+
+def _counts_values(study: Study) -> bool:
+    return study.privacy.l is not None or study.privacy.l_insider is not None
 
 
 def _require_listed(study: Study) -> None:
     require_listed(study)
-    if study.privacy.l is None:
+    if not _counts_values(study):
         return
     if study.privacy.diversity != "frequency":
         raise InputError(
@@ -137,8 +150,11 @@ def _require_listed(study: Study) -> None:
 def _merges(study: Study) -> bool:
     """True if the leftover joins classes. Raises InputError where that could undo what the study asks for."""
     merges = LEFTOVER.of(study.options) == "merge"
-    if merges and study.privacy.l is not None:
-        raise InputError('[protocol] leftover = "merge" could undo a class\'s l; use "withhold", or leave l out')
+    for key in ("l", "l_insider", "most_of_a_class"):
+        if merges and getattr(study.privacy, key) is not None:
+            raise InputError(
+                f'[protocol] leftover = "merge" could undo a class\'s {key}; use "withhold", or leave {key} out'
+            )
     return merges
 
 

@@ -149,7 +149,7 @@ class _Finder(Finder):
     async def _examine(self, channel: Channel, hashed: list[HeavyBuckets]) -> tuple[Bits, Longs, Words]:
         pure, which, tuples = self._seen(hashed)
         if self._diverse_early:
-            parts = [self.own.histograms(each.table.items, each.place, len(each.buckets)) for each in hashed]
+            parts = [self.histograms(each.table.items, each.place, len(each.buckets)) for each in hashed]
             which = which[await self.diverse(channel.at("diverse"), Histograms.join(parts).of(which))]
         spent = _spent(channel)
         spent.pay(purity.COST, len(spent.parties), len(pure), len(which), len(tuples))
@@ -176,8 +176,9 @@ class _Finder(Finder):
         joined = np.concatenate(pure)
         return joined, np.flatnonzero(joined), tuples
 
-    async def diverse(self, channel: Channel, own: Histograms) -> Bits:
-        return await super().diverse(channel, Histograms(own.counts, own.values * self.weight))
+    def histograms(self, items: Longs, place: Longs, width: int) -> Histograms:
+        own = super().histograms(items, place, width)
+        return Histograms(own.counts, own.values * self.weight)
 
 
 @dataclass
@@ -191,10 +192,7 @@ class _Peeling(Peeling):
         asked, spent, supply = self.finder.params.none_or_many, _spent(channel), self.finder.supply
         if asked is None or not len(free):
             return np.ones(len(free), dtype=bool)
-        place, items = self._place(free), self.finder.own.in_play()
-        inside = place >= 0
-        counts = np.zeros((len(free), self.by_owner.shape[1]), dtype=np.int64)
-        np.add.at(counts, place[inside], self.by_owner[items[inside]])
+        counts = self._by_party(channel, free)
         others = counts.sum(axis=1, keepdims=True) - counts
         if self.finder.params.two:
             spent.pay(conjunction.COST, 2, len(free))
@@ -203,6 +201,13 @@ class _Peeling(Peeling):
             for _ in range(2):  # the tests, and the products of their outcomes, which cost about as much
                 spent.pay(threshold_test.COST, len(spent.parties), asked - 1, others.size)
         return np.asarray(((others == 0) | (others >= asked)).all(axis=1))
+
+    def _by_party(self, channel: Channel, free: FrequentTuples) -> Longs:
+        place, items = self._place(free), self.finder.own.in_play()
+        inside = place >= 0
+        counts = np.zeros((len(free), self.by_owner.shape[1]), dtype=np.int64)
+        np.add.at(counts, place[inside], self.by_owner[items[inside]])
+        return counts
 
 
 def rehearse(study: Study, params: Parameters, nodes: Ints, table: Table, owners: Longs, weight: int) -> Spent:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from itertools import count, pairwise
 
 import numpy as np
@@ -17,7 +18,7 @@ from covey.arrays import Bits, Ints, Longs, Words
 from covey.crypto.secret import Secret
 from covey.errors import Aborted
 from covey.protocols.peel.classes import FrequentTuples, Openings
-from covey.protocols.peel.diversity import Histograms, diverse
+from covey.protocols.peel.diversity import DiversityOpenings, Histograms, diverse
 from covey.protocols.peel.parameters import Parameters
 from covey.protocols.peel.purity import Examination, own_sums
 from covey.protocols.peel.records import OwnRecords
@@ -194,7 +195,7 @@ class Finder:
         pure = await examination.purity()
         which = np.flatnonzero(pure)
         if self._diverse_early:
-            parts = [self.own.histograms(each.table.items, each.place, len(each.buckets)) for each in hashed]
+            parts = [self.histograms(each.table.items, each.place, len(each.buckets)) for each in hashed]
             which = which[await self.diverse(channel.at("diverse"), Histograms.join(parts).of(which))]
         return pure, which, await examination.tuples(which)
 
@@ -252,11 +253,18 @@ class Finder:
             raise astray("what was opened as a tuple is none of its bucket")
         return boxes
 
+    def histograms(self, items: Longs, place: Longs, width: int) -> Histograms:
+        """This party's part of the histograms of these items' records by place; place -1 takes no part."""
+        return self.own.histograms(items, place, width)
+
     async def diverse(self, channel: Channel, own: Histograms) -> Bits:
         """The tuples, of k or more records each, that are as diverse as is asked for."""
         if self.params.diverse is None or not len(own.counts):
             return np.ones(len(own.counts), dtype=bool)
-        asked, seen = self.params.diverse, self.openings.diversity
+        return await self.fits(channel, self.params.diverse, own, self.openings.diversity)
+
+    async def fits(self, channel: Channel, asked: Fraction, own: Histograms, seen: DiversityOpenings) -> Bits:
+        """The tuples, of k or more records each, in which no value has more than one of so many records."""
         return await diverse(channel, self.supply, asked, self.params.k, self.remaining, own, seen)
 
 

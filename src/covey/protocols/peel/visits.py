@@ -16,6 +16,7 @@ import numpy as np
 from covey.arrays import Bits, Longs
 from covey.crypto.factorial import field_for
 from covey.protocols.peel.classes import FrequentTuples, PeeledClasses
+from covey.protocols.peel.diversity import Histograms
 from covey.protocols.peel.search import BucketTable, Finder, HeavyBuckets, astray
 from covey.secure import conjunction, threshold_test
 from covey.wire import Channel
@@ -93,10 +94,12 @@ class Peeling:
         """Opens the counts of those that are diverse, and takes their records out of play."""
         finder, own = self.finder, self.finder.own
         free = free.take(await self._shared(channel.at("shared"), free))
+        free = free.take(await self._split(channel.at("split"), free))
+        free = free.take(await self._diverse_beside(channel.at("beside"), free))
         unknown = np.flatnonzero(~free.diverse)
         if finder.params.diverse is not None and len(unknown):
             asked = free.take(unknown)
-            parts = own.histograms(own.in_play(), self._place(asked), len(asked))
+            parts = finder.histograms(own.in_play(), self._place(asked), len(asked))
             keep = np.ones(len(free), dtype=bool)
             keep[unknown] = await finder.diverse(channel.at("diverse"), parts)
             free = free.take(keep)
@@ -127,6 +130,28 @@ class Peeling:
             others -= 1  # 1 to asked - 1 are to be avoided, and tests know 0 to a bound
         prepared = await self.finder.supply.prepared("shared", asked - 1, others.size, field_for(len(parties), asked))
         return await threshold_test.none_below(channel.at("test"), prepared, others.ravel(), together=len(parties))
+
+    async def _split(self, channel: Channel, free: FrequentTuples) -> Bits:
+        """The tuples of which no party has more than its part."""
+        asked, seen = self.finder.params.split, self.finder.openings.split
+        if asked is None or not len(free):
+            return np.ones(len(free), dtype=bool)
+        return await self.finder.fits(channel, asked, Histograms.by_party(self._by_party(channel, free)), seen)
+
+    async def _diverse_beside(self, channel: Channel, free: FrequentTuples) -> Bits:
+        """The tuples that are diverse, for each party, without the party's own records."""
+        asked, seen, parties = self.finder.params.diverse_beside, self.finder.openings.beside, channel.parties
+        if asked is None or not len(free):
+            return np.ones(len(free), dtype=bool)
+        parts = self.finder.histograms(self.finder.own.in_play(), self._place(free), len(free))
+        without = parts.without_each(parties.index(channel.me), len(parties))
+        return await self.finder.fits(channel, asked, without, seen)
+
+    def _by_party(self, channel: Channel, candidates: FrequentTuples) -> Longs:
+        """The number of each party's records in each candidate (candidates x parties), as far as this one knows it."""
+        counts = np.zeros((len(candidates), len(channel.parties)), dtype=np.int64)
+        counts[:, channel.parties.index(channel.me)] = self._counts(candidates)
+        return counts
 
     def _place(self, candidates: FrequentTuples) -> Longs:
         """For each item in play which of the candidates it lies in, or -1; no item lies in two that are free."""

@@ -9,7 +9,7 @@ from covey.anonymizers.constraints import SLACK
 from covey.errors import Aborted
 from covey.protocols.protocol import Figures
 from covey.study import Study
-from covey.study.ratio import at_least
+from covey.study.ratio import at_least, exactly
 
 FINEST = 16
 """The largest denominator of l: what is tested grows with it, and what is too large to be tested is opened."""
@@ -18,6 +18,11 @@ FINEST = 16
 def fraction(wanted: float) -> Fraction:
     """l as parties count with it: what the study asks for, or the next larger fraction of small numbers."""
     return at_least(wanted, FINEST)
+
+
+def part_as_l(part: float) -> Fraction:
+    """The part of a class that may be one party's, as an l of which the parties are the values."""
+    return at_least(1 / exactly(part), FINEST)
 
 
 def feasible(records: int, most: int) -> float:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 import numpy as np
@@ -55,6 +55,7 @@ class Rows:
 async def release(seat: Seat, klass: Longs, sizes: Longs, known: Figures, preview: Preview) -> Rows:
     """All parties' rows after everyone's approval; `klass` has each own row's class, or -1 where it is withheld."""
     channel = seat.channel.at("rows")
+    preview = replace(preview, own=(int((klass >= 0).sum()), int((klass < 0).sum())))
     if by_counts(seat.study, len(sizes)):
         await seat.approve(Proposal(LEAKAGE, figures=known, preview=preview))
         seat.ledger.learns(LEAKAGE)

@@ -20,7 +20,7 @@ from covey.study import Study, requirements
 from covey.study.insiders import k_insider
 
 FILE = "script.json"
-_PRIVACY = ("l", "t", "site_l", "delta")
+_PRIVACY = ("l", "t", "site_l", "delta", "l_insider", "most_of_a_class")
 
 
 def recorded(package: str) -> Callable[[Study], tuple[Line, ...]]:

@@ -156,7 +156,7 @@ def test_a_person_is_shown_one_screen_with_the_decision_first() -> None:
     first, *rest = screen.splitlines()
     assert first == "Decide for north: may the study 'small' be released?"
     names = [line.split("  ")[1] for line in rest if line.startswith("  ") and line[2] != " "]
-    assert [name.strip() for name in names][2:7] == ["k", "l", "insider k", "rows", "loss (LM)"]
+    assert [name.strip() for name in names][2:8] == ["later", "k", "l", "insider k", "rows", "loss (LM)"]
     for part in ("5: each row", "(asked: 4)", "12 in 2 classes; 1 more", "0.250", "age 0.50, sex 0.00", "out/approval"):
         assert part in screen
     assert "If all say yes, every party will learn:\n  - about 1.2 million counts" in screen

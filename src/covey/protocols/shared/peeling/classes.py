@@ -52,7 +52,10 @@ class PublishedClasses:
         """
         rows = int(self.sizes.sum())
         if not rows:
-            raise Unmet("no class keeps what the study asks for, not even the whole table; lower k, l or k_insider")
+            more = "" if study.privacy.most_of_a_class is None else ", or raise most_of_a_class"
+            raise Unmet(
+                f"no class keeps what the study asks for, not even the whole table; lower k, l or k_insider{more}"
+            )
         return publish.figures(study, trees, self.boxes, self.sizes, withheld=records - rows)
 
     def result(self, study: Study, trees: Sequence[Hierarchy], known: Figures, rows: Rows) -> Result:
