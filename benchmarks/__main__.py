@@ -10,6 +10,7 @@ BENCHMARKS = {
     "growth": "algorithms_growth",
     "verify": "verify",
     "evaluation": "evaluation",
+    "estimators": "estimators",
     "blocks_group": "blocks_group",
     "blocks_sharing": "blocks_sharing",
     "wire": "wire",

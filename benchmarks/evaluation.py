@@ -1,7 +1,8 @@
 """What a release of Adult is good for and how exposed people are: peel, mondrian, and three parties on their own.
 
 The third is what people do without Covey: each party anonymizes its own rows, and their releases are
-concatenated. All keep k; the figures are those of `covey evaluate`.
+concatenated. All keep k; the figures are those of `covey evaluate`. The rows go to results/evaluation.json, and the
+picture of docs/evaluate.md is made of them.
 """
 
 from __future__ import annotations
@@ -9,11 +10,13 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+import altair as alt
 import numpy as np
 import pyarrow as pa
 
 import covey
 from benchmarks._adult import SALARY, is_here, people, quasi_columns, save_study
+from benchmarks._measuring import ROOT, Row, keep
 from covey.evaluation import Evaluation
 
 PARTIES = 3
@@ -25,15 +28,39 @@ def run(arguments: list[str]) -> None:
     if not is_here():
         return
     table = people()
-    heading = ("k", "release", "lm", "queries", "of 4 columns", "worst pair", "AUC", "original", "linked")
+    heading = ("k", "release", "LM", "queries", "of 4 columns", "worst pair", "AUC", "original", "linked")
     print("| " + " | ".join(heading) + " |\n| " + "--- | " * len(heading))
+    found: list[Row] = []
     for k in map(int, arguments or ("5", "10", "50")):
         with tempfile.TemporaryDirectory(prefix="covey-bench-") as folder:
             text = f'[study]\nname = "adult"\n[privacy]\nk = {k}\n' + quasi_columns() + SALARY
             study = save_study(text, Path(folder) / "study")
             for name, release in _releases(table, study).items():
-                found = covey.evaluate(release, study, table, target="salary-class", population=0.1, seed=SEED)
-                print(f"| {k} | {name} | {covey.verify(release, study).loss.lm:.4f} | {_row(found)} |", flush=True)
+                evaluated = covey.evaluate(release, study, table, target="salary-class", population=0.1, seed=SEED)
+                row = {"k": k, "release": name, "LM": round(covey.verify(release, study).loss.lm, 4), **_row(evaluated)}
+                print("| " + " | ".join(str(cell) for cell in row.values()) + " |", flush=True)
+                keep("evaluation", "evaluation", row, ("k", "release"))
+                found.append(row)
+    plot(found)
+
+
+def plot(found: list[Row]) -> None:
+    """Draws four figures by k, a line for each kind of release."""
+    base = alt.Chart(alt.InlineData(values=found)).encode(
+        x=alt.X("k:Q", scale=alt.Scale(type="log"), axis=alt.Axis(values=[5, 10, 50])),
+        color=alt.Color("release:N", legend=alt.Legend(orient="bottom", title=None)),
+        shape=alt.Shape("release:N", legend=None),
+    )
+    charts = [
+        base.mark_line(point=True).encode(y=alt.Y(f"{name}:Q", title=title)).properties(width=150, height=150)
+        for name, title in (
+            ("queries", "error of counts, %"),
+            ("worst pair", "worst pair's distance, %"),
+            ("AUC", "AUC"),
+            ("linked", "people linked, %"),
+        )
+    ]
+    alt.hconcat(*charts).save(ROOT / "docs" / "images" / "evaluation.svg")
 
 
 def _releases(table: pa.Table, study: covey.Study) -> dict[str, pa.Table]:
@@ -46,14 +73,18 @@ def _releases(table: pa.Table, study: covey.Study) -> dict[str, pa.Table]:
     }
 
 
-def _row(found: Evaluation) -> str:
+def _row(found: Evaluation) -> Row:
     assert found.use is not None
     assert found.use.prediction is not None
     assert found.risk.linkage is not None
     few = np.median([each.median for each in found.use.queries if each.columns <= 2])
     many = np.median([each.median for each in found.use.queries if each.columns == 4])
     pair, score = found.use.pairs[0], found.use.prediction.scores[0]
-    return (
-        f"{few:.1%} | {many:.1%} | {pair.total_variation:.1%} ({' and '.join(pair.columns)}) | "
-        f"{score.auc_release:.3f} | {score.auc_original:.3f} | {found.risk.linkage.reidentified:.1%}"
-    )
+    return {
+        "queries": round(100 * float(few), 1),
+        "of 4 columns": round(100 * float(many), 1),
+        "worst pair": round(100 * pair.total_variation, 1),
+        "AUC": round(score.auc_release, 3),
+        "original": round(score.auc_original, 3),
+        "linked": round(100 * found.risk.linkage.reidentified, 1),
+    }

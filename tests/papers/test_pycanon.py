@@ -1,4 +1,4 @@
-"""A judge that we did not write agrees with ours: pyCANON on k, distinct l, entropy l and t.
+"""A judge that we did not write agrees with ours: pyCANON on k, distinct l, entropy l and t, and on the worst class.
 
 pyCANON pins its own numpy and pandas, so it has a Python of its own, made once, and judges all releases in one run.
 It takes the equal distance for text and the ordered one for numbers, and cuts the entropy's l down to a whole number.
@@ -19,6 +19,7 @@ import pandas as pd
 import pytest
 from tests.conftest import ROOT
 
+from covey.evaluation import evaluate
 from covey.judge import Verdict, verify
 from covey.study import Study
 
@@ -104,6 +105,9 @@ def test_pycanon_agrees_on_fifty_generated_releases(pycanon: Path, tmp_path: Pat
     assert len({(answer[0]["k"], answer[0]["distinct"]) for answer in answers}) > RELEASES / 5  # they do vary
     for release, theirs in zip(releases, answers, strict=True):
         agree(verify(release.path, release.study), release, theirs)
+        evaluated = evaluate(release.path, release.study).risk.disclosure
+        for found, other in zip(evaluated, theirs, strict=True):
+            assert found.worst_class == pytest.approx(other["alpha"], abs=1e-4)  # pyCANON's has four digits
 
 
 @pytest.mark.thorough
