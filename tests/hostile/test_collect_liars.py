@@ -242,12 +242,12 @@ def test_a_row_that_the_study_does_not_know_ends_the_run(monkeypatch: pytest.Mon
 def test_a_key_without_its_secret_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     original = keys.join
 
-    async def unproved(channel: Channel, hub: str) -> keys.Membership:
+    async def unproved(channel: Channel, parameters: Parameters, hub: str) -> keys.Membership:
         if channel.me != "r03":
-            return await original(channel, hub)
+            return await original(channel, parameters, hub)
         own = KeyShare(channel.rng.stream("lie"))
         await channel.at("enrol").send(hub, keys.RespondentKey(own.public, bytes(64)))
-        return await original(channel, hub)
+        return await original(channel, parameters, hub)
 
     monkeypatch.setattr(keys, "join", unproved)
     said = blamed(lied(small()), HUB)

@@ -10,18 +10,21 @@ import pyarrow as pa
 import pytest
 from tests.harness.collect_cases import HUB, Person, names_of, study_of, trial_of
 from tests.harness.harness import answers, run, spent
+from tests.harness.leaks import Tape
 from tests.harness.parties import SESSION, Role, run_parties
 from tests.harness.tiny_keys import TINY
 from tests.harness.trial import Trial
 from tests.protocols.collectors import Seen, anyone, drawn_positions, finished, ranks, seen
 
 from covey import samples
-from covey.errors import InputError, Unmet
+from covey.crypto.gentry_ramzan import Chunks
+from covey.errors import InputError, PeerError, Unmet
+from covey.hierarchy import Hierarchy
 from covey.judge import verify
 from covey.measures import lm
 from covey.option import Value
 from covey.party.simulate.respondents import load_rows, simulate
-from covey.protocols.collect import attack, fetch, ideal, keys
+from covey.protocols.collect import attack, committee, fetch, ideal, keys
 from covey.protocols.collect import parameters as parameters_module
 from covey.protocols.collect.bounds import Search
 from covey.protocols.collect.cost import foresee
@@ -32,7 +35,8 @@ from covey.protocols.collect.release import expect
 from covey.secure import approval
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
-from covey.wire import Channel
+from covey.wire import Channel, frame
+from covey.wire.message import tag_of
 
 __all__ = ["seen"]
 
@@ -158,11 +162,13 @@ def test_rounds_messages_and_bytes_are_about_what_the_plan_says() -> None:
 def test_who_names_the_session_does_not_name_the_trustees() -> None:
     """In one and the same session, trustees and the retrieval's matrix follow from what respondents bring."""
 
+    parameters = Parameters.of(study_of(9))
+
     async def collect(channel: Channel) -> keys.Enrolment:
-        return await keys.enrol(channel, 3)
+        return await keys.enrol(channel, parameters)
 
     async def respond(channel: Channel) -> keys.Membership:
-        return await keys.join(channel, HUB)
+        return await keys.join(channel, parameters, HUB)
 
     roles: dict[str, Role[keys.Enrolment | keys.Membership]] = {HUB: collect, **dict.fromkeys(names_of(9), respond)}
     drawn = {}
@@ -378,18 +384,72 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
 DEALT = 'grid = 16\ncommittee = 3\nscheme = "paillier"'
 
 
+TWO_CROWDS = [
+    (1, "F", "good"),
+    (2, "F", "bad"),
+    (1, "F", "fair"),
+    (29, "M", "fair"),
+    (30, "M", "good"),
+    (28, "M", "bad"),
+]
+PAPERS_OWN = f'{DEALT}\nshares = "asmuth-bloom"\nretrieval = "gentry-ramzan"\nthreshold = 3'
+
+
 @pytest.mark.usefixtures("tiny")
-def test_under_a_dealt_key_the_release_is_the_same() -> None:
-    people = [
-        (1, "F", "good"),
-        (2, "F", "bad"),
-        (1, "F", "fair"),
-        (29, "M", "fair"),
-        (30, "M", "good"),
-        (28, "M", "bad"),
-    ]
-    trial = trial_of(study_of(6, protocol=DEALT), people)
+@pytest.mark.parametrize(
+    "options", [DEALT, f'{DEALT}\nshares = "asmuth-bloom"', f"{DEALT}\nthreshold = 3", PAPERS_OWN],
+    ids=["shamir", "asmuth and bloom", "all three open", "the paper's own path"],
+)  # fmt: skip
+def test_under_a_dealt_key_the_release_is_the_same(options: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch, "chunks_of", lambda own: Chunks(own.grid.cells, own.entry_bytes, TINY, TINY))
+    trial = trial_of(study_of(6, protocol=options), TWO_CROWDS)
     assert answers(trial, finished(trial)) == trial.ideal
+
+
+@pytest.mark.slow
+def test_the_papers_own_path_with_keys_of_full_length() -> None:
+    trial = trial_of(study_of(6, protocol=PAPERS_OWN), TWO_CROWDS)
+    assert answers(trial, finished(trial)) == trial.ideal
+
+
+@pytest.mark.parametrize("threshold", [1, 2, 3])
+def test_as_many_trustees_open_as_the_study_says(threshold: int) -> None:
+    study = study_of(6, protocol=f"grid = 16\ncommittee = 3\nthreshold = {threshold}")
+    tape = Tape([HUB, *names_of(6)])
+    ends = run(trial_of(study, TWO_CROWDS), network=tape)
+    assert all(end.error is None for end in ends.values())
+    asked = {to for _, to, raw in tape.frames if frame.read(frame.split(raw)[1]).header.tag == tag_of(committee.Asked)}
+    assert len(asked) == threshold
+    mind = " ".join(foresee(study, dict.fromkeys(names_of(6), 1)).mind)
+    assert f"{threshold} of 3 trustees" in mind
+    assert ("so few trustees and the collector together open everything" in mind) == (threshold == 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("threshold = 6", "threshold = 6 is more than the committee of 5"),
+        ('shares = "asmuth-bloom"', 'add scheme = "paillier"'),
+        ('retrieval = "gentry-ramzan"\ngrid = 5000', "reads from 4,096 cells at most"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(options: str, said: str) -> None:
+    study = study_of(3, protocol=options)
+    if "grid" in options:
+        ages = replace(study.column("age"), hierarchy=Hierarchy.from_paths([(str(age), "*") for age in range(2500)]))
+        study = replace(study, columns=tuple(ages if each.name == "age" else each for each in study.columns))
+    with pytest.raises(InputError, match=said):
+        Parameters.of(study)
+
+
+@pytest.mark.usefixtures("tiny")
+def test_a_query_that_is_none_is_refused_and_its_sender_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch, "chunks_of", lambda own: Chunks(own.grid.cells, own.entry_bytes, TINY, TINY))
+    original = fetch._spelled
+    monkeypatch.setattr(fetch, "_spelled", lambda number, chunks: original(4 if number > 1 << 200 else number, chunks))
+    trial = trial_of(study_of(6, protocol='grid = 16\ncommittee = 3\nretrieval = "gentry-ramzan"'), TWO_CROWDS)
+    ends = run(trial)
+    assert isinstance(ends[HUB].error, PeerError) and "modulus is the product of two primes" in str(ends[HUB].error)
 
 
 @pytest.mark.usefixtures("tiny")

@@ -79,16 +79,10 @@ async def prepare(seat: Seat, parameters: Parameters, layout: Layout) -> Collect
     respondents = len(seat.channel.peers)
     seat.progress.phase("keys")
     _note(seat, leakage.enrolment(parameters, respondents))
-    enrolment = await keys.enrol(
-        seat.channel.at("keys"),
-        parameters.committee,
-        least=parameters.k,
-        attendance=seat.attendance,
-        deals=parameters.dealt,
-    )
+    enrolment = await keys.enrol(seat.channel.at("keys"), parameters, attendance=seat.attendance)
     if parameters.dealt:
         seat.ledger.learns(leakage.DEALT)
-    key = await dealt.found(seat.channel.at("dealt"), enrolment) if parameters.dealt else None
+    key = await dealt.found(seat.channel.at("dealt"), parameters, enrolment) if parameters.dealt else None
 
     seat.progress.phase("index")
     made = await make_index(seat, parameters, enrolment, key)

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from covey.crypto import pir, range_proof, unit_vector
 from covey.crypto.group import POINT_BYTES
-from covey.protocols.collect import attack, privacy
+from covey.protocols.collect import attack, fetch, privacy
 from covey.protocols.collect.answers import Layout
 from covey.protocols.collect.attack import Success
 from covey.protocols.collect.index import ENTRY_BYTES
-from covey.protocols.collect.keys import LETTERS, majority
+from covey.protocols.collect.keys import LETTERS
 from covey.protocols.collect.leakage import before, percent
 from covey.protocols.collect.parameters import Parameters, hub_of, trees_of
 from covey.protocols.collect.submit import MOST_MIXERS, row_size
@@ -23,6 +23,8 @@ from covey.wire import FRAME_BYTES
 RESPONDENTS = "respondents"
 """The name by which a plan and a simulation know everyone but the collector."""
 _FRAME = FRAME_BYTES + 50
+_POWER = 4e-5
+"""Seconds for each byte of an exponent, modulo 3,072 bits."""
 
 
 def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
@@ -66,9 +68,10 @@ def warnings(parameters: Parameters, respondents: int, success: Success | None) 
     near = ", ".join(f"{percent(chance)} at {distance}" for distance, chance in success.anchors.items())
     sample = f"{attack.sample_size(parameters, respondents):,} simulated people, evenly spread"
     trustees = min(parameters.committee, respondents)
+    opening = parameters.threshold(trustees)
     found = [
-        f"a run needs k = {parameters.k} respondents who stay to the end in one class, and {majority(trustees)} of "
-        f"{trustees} trustees; {trustees - majority(trustees)} of these may vanish. Before they answer, "
+        f"a run needs k = {parameters.k} respondents who stay to the end in one class, and {opening} of {trustees} "
+        f"trustees; {trustees - opening} of these may vanish. Before they answer, "
         f"{respondents - parameters.k:,} respondents may; later each class can spare those above k, or is withheld"
         + (
             f"; spare = {parameters.spare} cuts classes so much larger"
@@ -86,6 +89,11 @@ def warnings(parameters: Parameters, respondents: int, success: Success | None) 
         found.append(
             f"b = {parameters.b} is low for rho = [{low}, {high}]: {needed} keeps the first chance below 10% but at "
             "the ends"
+        )
+    if opening <= trustees // 2:
+        found.append(
+            f"threshold = {parameters.opening}: so few trustees and the collector together open everything; leave "
+            "threshold out for a majority"
         )
     if not parameters.jitter:
         found.append("respondents in one cell have the same position; jitter = true with a rho above 0 hides it")
@@ -121,7 +129,7 @@ class _Work:
         lists = [last - first + 1 for first, last in layout.rising()] + [values for _, values in layout.values]
         return cls(
             trustees=trustees,
-            helpers=majority(trustees),
+            helpers=parameters.threshold(trustees),
             marks=layout.size,
             proof=unit_vector.proof_bytes(lists),
             members=members,
@@ -135,8 +143,8 @@ class _Work:
 def rounds(parameters: Parameters, work: _Work) -> int:
     """The longest chain of messages, in classes of the usual size and of columns that are searched to the end."""
     keys = 2 + 2 * LETTERS + 2
-    reading = 3 if parameters.private_retrieval else 1
-    helpers = majority(parameters.committee)
+    reading = 3 if parameters.private_retrieval else 2 if parameters.chunked else 1
+    helpers = parameters.threshold(parameters.committee)
     tests = 4 * work.depth + (2 * helpers + 2 if parameters.watched else 0)
     return keys + 1 + reading + 1 + 2 + tests + 2 + 1 + 2 * work.mixers + 1
 
@@ -144,7 +152,10 @@ def rounds(parameters: Parameters, work: _Work) -> int:
 def traffic(parameters: Parameters, work: _Work, respondents: int) -> tuple[int, int]:
     """Messages and bytes, all parties together."""
     private = 2 * LETTERS * work.trustees * (work.trustees - 1)
-    if parameters.private_retrieval:
+    if parameters.chunked:
+        chunks = fetch.chunks_of(parameters)
+        reading, fetched = 2, (2 + chunks.number) * chunks.bits // 8
+    elif parameters.private_retrieval:
         shape = pir.shape_of(parameters.grid.cells, parameters.entry_bytes)
         reading, fetched = 3, shape.query_bytes + shape.answer_bytes + shape.hint_bytes
     else:
@@ -166,9 +177,13 @@ def traffic(parameters: Parameters, work: _Work, respondents: int) -> tuple[int,
 
 def seconds(parameters: Parameters, work: _Work, respondents: int) -> float:
     """The time of computing, all respondents on one machine with two cores, as in a simulation."""
-    tests = work.tests * majority(parameters.committee)
+    tests = work.tests * parameters.threshold(parameters.committee)
     proved = respondents * work.proof * 0.5  # for each of its bytes, by the prover and the verifier
     points = respondents * work.marks * (110 + 45 + 110) + proved + parameters.grid.cells * (330 + 300) + tests * 350
     sealing = respondents * work.mixers * 2 * 150
     reading = respondents * (2.2e8 if parameters.private_retrieval else 0) * (parameters.grid.cells / 432_000) / 3e9
+    if parameters.chunked:
+        chunks = fetch.chunks_of(parameters)
+        # a query's two primes; an exponent as long as the table for each chunk of an entry
+        reading = respondents * (8.0 + chunks.number * chunks.records * chunks.size * _POWER)
     return 1.0 + (points + sealing) * 1e-6 * 0.6 + respondents * 0.012 + reading

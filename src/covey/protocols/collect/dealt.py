@@ -1,6 +1,7 @@
 """Positions under a dealt Paillier key, as in the paper: the other scheme for the index, its retrieval and its opening.
 
-A respondent that is no trustee deals: it makes the key, cuts it for the trustees by Shamir, and forgets it. Any party
+A respondent that is no trustee deals: it makes the key, cuts it for the trustees by Shamir, or by Asmuth and Bloom, and
+forgets it. Any party
 that learns what the dealer knows can open every position; so this scheme is not the default. Marks and rows are under
 the key that nobody dealt, as in the other scheme. The collector has no part of the dealt key: here a majority of the
 trustees, if they colluded, could open positions without it.
@@ -22,7 +23,7 @@ from covey.errors import InputError
 from covey.protocols.collect import dealt_committee, post
 from covey.protocols.collect.dealt_committee import Key, Trustee
 from covey.protocols.collect.index import block
-from covey.protocols.collect.keys import Enrolment, Membership, majority
+from covey.protocols.collect.keys import Enrolment, Membership
 from covey.protocols.collect.parameters import Parameters
 from covey.secure import ciphers
 from covey.secure.ciphers import Ciphers
@@ -48,13 +49,16 @@ async def join(
 ) -> tuple[PublicKey, Trustee | None]:
     """A respondent's part in the dealing: the key, and our share of it if we are a trustee."""
     trustees, trustee = membership.trustees, None
+    threshold = parameters.threshold(len(trustees))
     if trustees:
         private = post.private_channel(channel, hub, membership.letters, membership.company)
         if channel.me == membership.dealer:
-            await dealt_committee.deal(private, trustees, majority(len(trustees)), opener=hub, bits=parameters.bits)
+            await dealt_committee.deal(
+                private, trustees, threshold, opener=hub, cut=parameters.shares, bits=parameters.bits
+            )
         else:
             trustee = await dealt_committee.accept(
-                private, membership.dealer, trustees, majority(len(trustees)), opener=hub
+                private, membership.dealer, trustees, threshold, opener=hub, cut=parameters.shares
             )
     key = (await channel.at("told").receive(hub, DealtKey)).key
     if key.bits != parameters.bits or (trustee is not None and trustee.key.public != key):
@@ -62,13 +66,13 @@ async def join(
     return key, trustee
 
 
-async def found(channel: Channel, enrolment: Enrolment) -> Key:
+async def found(channel: Channel, parameters: Parameters, enrolment: Enrolment) -> Key:
     """The collector's part: carries the dealer's letters, and tells everyone the key."""
     dealer, trustees = enrolment.dealer, enrolment.trustees
     own = post.hub_channel(channel, (dealer, *trustees))
     key = await while_sending(
         post.carry(channel, [(dealer, name) for name in trustees], 1),
-        dealt_committee.learn(own, dealer, trustees, majority(len(trustees))),
+        dealt_committee.learn(own, dealer, trustees, parameters.threshold(len(trustees)), cut=parameters.shares),
     )
     await channel.at("told").broadcast(DealtKey(key.public))
     return key
@@ -125,13 +129,15 @@ async def receive(channel: Channel, handle: str, key: PublicKey) -> Ciphertexts:
 
 
 async def open_positions(channel: Channel, key: Key, enrolment: Enrolment, given: Sequence[Ciphertexts]) -> Longs:
-    """Everyone's position, by a majority of the trustees."""
+    """Everyone's position, by as many trustees as open."""
     hidden = Ciphertexts.join(key.public, given)
     numbers = await dealt_committee.unlock(channel, key, enrolment.opening.helpers, hidden)
     return np.array([number if number < 1 << 62 else -1 for number in numbers], dtype=np.int64)
 
 
-async def help_open(channel: Channel, hub: str, membership: Membership, trustee: Trustee) -> None:
+async def help_open(
+    channel: Channel, parameters: Parameters, hub: str, membership: Membership, trustee: Trustee
+) -> None:
     """A helper's part in that: every position once, and nothing else."""
-    helpers = range(1, majority(len(membership.trustees)) + 1)
+    helpers = range(1, parameters.threshold(len(membership.trustees)) + 1)
     await dealt_committee.serve(channel, trustee, hub, membership.respondents, list(helpers))

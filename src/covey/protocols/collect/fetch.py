@@ -2,7 +2,8 @@
 
 Up to 2^14 cells everyone is sent the whole index: nothing is asked, so nothing can be seen. Above, the index is read by
 private retrieval (`covey.crypto.pir`): a query hides the cell as learning with errors is hard. It may be plain
-retrieval: entries are encrypted, and whoever reads more than one can open none.
+retrieval: entries are encrypted, and whoever reads more than one can open none. A study may ask for the paper's scheme
+(`covey.crypto.gentry_ramzan`) instead, where a query hides the cell as phi-hiding is hard.
 
 The collector serves so many respondents at a time (`Attendance.crowd`), so that only so many copies are under way;
 queries are answered in lots, and those of respondents that live in one process are made together.
@@ -22,7 +23,9 @@ from msgspec import Meta
 
 from covey.arrays import Words32
 from covey.crypto import pir
+from covey.crypto.gentry_ramzan import Chunks, ChunkTable, Client, Query
 from covey.crypto.rng import Stream, spell
+from covey.errors import InputError
 from covey.protocols.collect import roll
 from covey.protocols.collect.keys import Enrolment
 from covey.protocols.collect.parameters import BROADCAST_CELLS, DEALT_BITS, Parameters
@@ -62,6 +65,19 @@ class ColumnReply(Message, tag="collect.reply"):
     words: Annotated[bytes, Meta(max_length=LARGEST_PIECE)]
 
 
+class HidingQuery(Message, tag="collect.hiding-query"):
+    """A modulus that hides the wish, and a generator: Gentry and Ramzan's query."""
+
+    modulus: Annotated[bytes, Meta(max_length=1024)]
+    generator: Annotated[bytes, Meta(max_length=1024)]
+
+
+class TablePowers(Message, tag="collect.table-powers"):
+    """The generator to the power of the table, for each chunk of an entry."""
+
+    powers: Annotated[list[Annotated[bytes, Meta(max_length=1024)]], Meta(max_length=256)]
+
+
 async def serve(
     channel: Channel,
     parameters: Parameters,
@@ -73,11 +89,16 @@ async def serve(
     """Lets everyone read; `then` is awaited for each, and what it answers is returned, without those who left."""
     if parameters.private_retrieval:
         return await _serve_queries(channel, parameters, content, enrolment, then, attendance)
-    message, free = Index(content), asyncio.Semaphore(attendance.crowd)
+    free = asyncio.Semaphore(attendance.crowd)
+    table = await asyncio.to_thread(_chunk_table, parameters, content) if parameters.chunked else None
+    message = None if parameters.chunked else Index(content)
 
     async def one(name: str) -> T:
         async with free:
-            await channel.send(name, message)
+            if message is not None:
+                await channel.send(name, message)
+            if table is not None:
+                await _raise_to_table(channel, name, table)
             return await then(name)
 
     return await roll.call(attendance, enrolment.handles, one)
@@ -110,6 +131,8 @@ async def _serve_queries(
 
 async def read(channel: Channel, parameters: Parameters, hub: str, lot: bytes, cell: int) -> bytes:
     """The entry of our cell."""
+    if parameters.chunked:
+        return await _read_chunked(channel, parameters, hub, cell)
     if not parameters.private_retrieval:
         content = (await channel.receive(hub, Index)).entries
         due = parameters.grid.cells * parameters.entry_bytes
@@ -125,6 +148,43 @@ async def read(channel: Channel, parameters: Parameters, hub: str, lot: bytes, c
         raise channel.refusal(hub, f"a reply of {len(words)} bytes, expected {shape.answer_bytes}")
     [record] = pir.recover(asked, hint, _words(words)[np.newaxis, :])
     return record
+
+
+def chunks_of(parameters: Parameters) -> Chunks:
+    """The cut of entries into chunks, for Gentry and Ramzan's scheme."""
+    return Chunks(parameters.grid.cells, parameters.entry_bytes)
+
+
+def _chunk_table(parameters: Parameters, content: bytes) -> ChunkTable:
+    size = parameters.entry_bytes
+    return ChunkTable([content[start : start + size] for start in range(0, len(content), size)], chunks_of(parameters))
+
+
+async def _raise_to_table(channel: Channel, name: str, table: ChunkTable) -> None:
+    """Answers one respondent's query."""
+    asked = await channel.receive(name, HidingQuery)
+    query = Query(int.from_bytes(asked.modulus, "big"), int.from_bytes(asked.generator, "big"))
+    try:
+        powers = await asyncio.to_thread(table.answer, query)
+    except InputError as error:
+        raise channel.refusal(name, str(error)) from None
+    await channel.send(name, TablePowers([_spelled(power, table.chunks) for power in powers]))
+
+
+async def _read_chunked(channel: Channel, parameters: Parameters, hub: str, cell: int) -> bytes:
+    chunks = chunks_of(parameters)
+    client = await asyncio.to_thread(Client, chunks, cell, channel.rng.stream("query"))
+    query = client.query
+    await channel.send(hub, HidingQuery(_spelled(query.modulus, chunks), _spelled(query.generator, chunks)))
+    powers = (await channel.receive(hub, TablePowers)).powers
+    try:
+        return await asyncio.to_thread(client.recover, [int.from_bytes(power, "big") for power in powers])
+    except InputError as error:
+        raise channel.refusal(hub, str(error)) from None
+
+
+def _spelled(number: int, chunks: Chunks) -> bytes:
+    return number.to_bytes(chunks.bits // 8, "big")
 
 
 def seed_of(lot: bytes) -> bytes:

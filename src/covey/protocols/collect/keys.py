@@ -24,6 +24,7 @@ from covey.crypto.rng import Label, spell
 from covey.crypto.threshold_key import CommitteeKey, Trustee
 from covey.errors import PeerError, Unmet
 from covey.protocols.collect import committee, post, roll
+from covey.protocols.collect.parameters import Parameters
 from covey.protocols.protocol import EVERYONE, Attendance
 from covey.wire import Bytes32, Bytes64, Channel, Count, Message, Name, gather
 
@@ -129,17 +130,10 @@ def chosen(lot: bytes, handles: Sequence[str], size: int) -> tuple[tuple[str, ..
     return tuple(sorted(by_hash[:size])), (by_hash[size : size + 1] or [""])[0]
 
 
-def majority(size: int) -> int:
-    """The number of trustees that open."""
-    return size // 2 + 1
+async def enrol(channel: Channel, parameters: Parameters, *, attendance: Attendance = EVERYONE) -> Enrolment:
+    """The collector's part, with everyone who enrols.
 
-
-async def enrol(
-    channel: Channel, size: int, *, least: int = 1, attendance: Attendance = EVERYONE, deals: bool = False
-) -> Enrolment:
-    """The collector's part, with everyone who enrols; `deals` if somebody is to deal a key besides.
-
-    Raises Unmet if fewer than `least` enrol, and Left if a trustee leaves before the committee has its key.
+    Raises Unmet if fewer than k enrol, and Left if a trustee leaves before the committee has its key.
     """
 
     async def key_of(name: str) -> Point:
@@ -150,16 +144,16 @@ async def enrol(
 
     letters = await roll.call(attendance, channel.peers, key_of)
     handles = tuple(letters)
-    if len(handles) < least:
-        raise Unmet(f"fewer than k = {least} respondents took part; nothing can be released")
+    if len(handles) < parameters.k:
+        raise Unmet(f"fewer than k = {parameters.k} respondents took part; nothing can be released")
     lot = lot_of(channel.session, letters)
-    trustees, dealer = chosen(lot, handles, size)
-    if deals and not dealer:
+    trustees, dealer = chosen(lot, handles, parameters.committee)
+    if parameters.dealt and not dealer:
         raise Unmet(
             'scheme = "paillier" needs a respondent besides the committee, to deal the key; nothing is released'
         )
-    dealer = dealer if deals else ""
-    threshold = majority(len(trustees))
+    dealer = dealer if parameters.dealt else ""
+    threshold = parameters.threshold(len(trustees))
     listed = [letters[name] for name in (*trustees, dealer) if name]
 
     async def greet(number: int, name: str) -> None:
@@ -179,7 +173,7 @@ async def enrol(
     return Enrolment(handles, letters, opening, trustees, dealer, lot, rows)
 
 
-async def join(channel: Channel, hub: str) -> Membership:
+async def join(channel: Channel, parameters: Parameters, hub: str) -> Membership:
     """A respondent's part."""
     own = KeyShare(channel.rng.stream("collect", "letters"))
     knows = own.prove(channel.rng.stream("collect", "knows"), *_context(channel), channel.me)
@@ -193,7 +187,7 @@ async def join(channel: Channel, hub: str) -> Membership:
         at = channel.at("committee")
         letters = {name: company[name] for name in welcome.trustees}
         private = post.private_channel(at, hub, own, letters)
-        trustee = await committee.found(private, welcome.trustees, majority(len(welcome.trustees)))
+        trustee = await committee.found(private, welcome.trustees, parameters.threshold(len(welcome.trustees)))
         await at.send(hub, committee.Founded(trustee.key.commitments))
     keys = await channel.at("keys").receive(hub, CollectionKeys)
     if not proof.holds(keys.knows, keys.collector, *_context(channel), hub):

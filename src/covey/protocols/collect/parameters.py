@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from covey.crypto.gentry_ramzan import LARGEST as LARGEST_CHUNKED
 from covey.errors import InputError
 from covey.hierarchy import Hierarchy
 from covey.option import Choice, Flag, Range, Whole, WholeOrWord
@@ -88,6 +89,30 @@ SCHEME = Choice(
     "the paper: slow, and whoever hears the dealer opens every position",
     ("elgamal", "paillier"),
 )
+SHARES = Choice(
+    "shares",
+    "shamir",
+    'for scheme = "paillier": how the dealt key is cut: "shamir" (default), where the sender of a wrong part is named, '
+    'or "asmuth-bloom" as in the paper',
+    ("shamir", "asmuth-bloom"),
+)
+THRESHOLD = WholeOrWord(
+    "threshold",
+    0,
+    'how many of the committee open together with the collector: "majority" (default), or a number',
+    "majority",
+    0,
+    1,
+    31,
+)
+RETRIEVAL = Choice(
+    "retrieval",
+    "auto",
+    f'how the index is read: "auto" (default) sends it whole up to {BROADCAST_CELLS:,} cells, and answers hidden '
+    f'queries above; "gentry-ramzan" is the paper\'s scheme, for {LARGEST_CHUNKED:,} cells at most: seconds to minutes '
+    "for each query",
+    ("auto", "gentry-ramzan"),
+)
 METHOD = Choice(
     "method",
     "curve",
@@ -101,7 +126,7 @@ REQUIREMENTS = Requirements(
     holders=(0, None),
     roles=("collector",),
     needs=("collector",),
-    options=(METHOD, GRID, RHO, OFFSET, JITTER, COMMITTEE, SPARE, CUT, SCHEME),
+    options=(METHOD, GRID, RHO, OFFSET, JITTER, COMMITTEE, THRESHOLD, SPARE, CUT, SCHEME, SHARES, RETRIEVAL),
 )
 
 
@@ -126,6 +151,10 @@ class Parameters:
     """The length that every submitted row is padded to."""
     spare: int = 0
     """The number of members above k that the line is cut for."""
+    shares: Literal["shamir", "asmuth-bloom"] = "shamir"
+    opening: int = 0
+    """The number of trustees that open, where the study says one."""
+    retrieval: str = "auto"
 
     @classmethod
     def of(cls, study: Study) -> Parameters:
@@ -153,6 +182,19 @@ class Parameters:
             raise InputError(
                 "[protocol] jitter = true needs rho = [low, high] with low of 1 or more: ties are hidden below 2 low"
             )
+        grid, opening = Grid.of(trees_of(study), GRID.of(options)), THRESHOLD.of(options)
+        if opening > COMMITTEE.of(options):
+            raise InputError(
+                f"[protocol] threshold = {opening} is more than the committee of {COMMITTEE.of(options)}; raise "
+                "committee, or lower threshold"
+            )
+        if SHARES.of(options) != SHARES.default and SCHEME.of(options) != "paillier":
+            raise InputError('[protocol] shares is about the dealt key; add scheme = "paillier", or leave shares out')
+        if RETRIEVAL.of(options) != RETRIEVAL.default and grid.cells > LARGEST_CHUNKED:
+            raise InputError(
+                f'[protocol] retrieval = "gentry-ramzan" reads from {LARGEST_CHUNKED:,} cells at most, the grid has '
+                f"{grid.cells:,}; set grid = {LARGEST_CHUNKED}"
+            )
         return cls(
             k=study.privacy.k,
             low=low,
@@ -163,7 +205,10 @@ class Parameters:
             spare=SPARE.of(options),
             cut="fall" if CUT.of(options) == "fall" else "hansen-mukherjee",
             scheme=SCHEME.of(options),
-            grid=Grid.of(trees_of(study), GRID.of(options)),
+            shares="shamir" if SHARES.of(options) == "shamir" else "asmuth-bloom",
+            opening=opening,
+            retrieval=RETRIEVAL.of(options),
+            grid=grid,
             l=None if study.privacy.l is None else at_least(study.privacy.l, 64),
             diversity=study.privacy.diversity,
             watched=() if study.privacy.l is None else study.sensitive,
@@ -207,7 +252,16 @@ class Parameters:
     @property
     def private_retrieval(self) -> bool:
         """True if the index is too long to be sent to everyone."""
-        return self.grid.cells > BROADCAST_CELLS
+        return self.grid.cells > BROADCAST_CELLS and not self.chunked
+
+    @property
+    def chunked(self) -> bool:
+        """True if the index is read by Gentry and Ramzan's scheme."""
+        return self.retrieval == "gentry-ramzan"
+
+    def threshold(self, trustees: int) -> int:
+        """The number of so many trustees that open: what the study says, or a majority."""
+        return min(self.opening, trustees) or trustees // 2 + 1
 
 
 _LAST: list[tuple[Study, Parameters]] = []

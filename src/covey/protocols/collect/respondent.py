@@ -25,7 +25,7 @@ async def respondent(seat: Seat) -> Result:
         raise InputError(f"a respondent answers one row; {seat.party!r} has {seat.records.rows}")
     row = submit.spell_row(parameters, seat.study, seat.records)
     seat.progress.phase("keys")
-    membership = await keys.join(channel.at("keys"), hub)
+    membership = await keys.join(channel.at("keys"), parameters, hub)
     learned, numbers = leakage.enrolment(parameters, membership.respondents)
     seat.ledger.learns(learned, **numbers)
     key = share = None
@@ -95,7 +95,7 @@ async def help_out(
         return
     asked = trustee.place <= trustee.key.threshold
     if share is not None and asked:
-        await dealt.help_open(seat.channel.at("open"), hub, membership, share)
+        await dealt.help_open(seat.channel.at("open"), parameters, hub, membership, share)
     positions = range(parameters.k, membership.respondents + 1) if asked and not parameters.dealt else None
     await Helper(trustee, membership.key, hub).serve(seat.channel.at("helper"), positions)
 
