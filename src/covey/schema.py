@@ -13,6 +13,8 @@ from covey.hierarchy import Coding, Hierarchy, Malformed, Open, Prefix
 
 MissingPolicy = Literal["value", "drop", "error"]
 Distance = Literal["equal", "ordered", "hierarchy"]
+Texts = tuple[tuple[str, str], ...]
+"""Texts for people: pairs of a language (or of a value) and the words."""
 
 
 class Role(StrEnum):
@@ -44,6 +46,8 @@ class Column:
     coding: Coding | None = None
     l: float | None = None  # noqa: E741 - a sensitive column's own, instead of the study's
     t: float | None = None
+    label: Texts = ()  # the question to a person, by language
+    answers: tuple[tuple[str, Texts], ...] = ()  # words for values, by language
 
     @property
     def published(self) -> Column:
@@ -109,6 +113,8 @@ class Column:
             **({} if self.coding is None else {"coding": self.coding.describe()}),
             **({} if self.l is None else {"l": repr(float(self.l))}),
             **({} if self.t is None else {"t": repr(float(self.t))}),
+            **({"label": dict(self.label)} if self.label else {}),
+            **({"answers": {language: dict(words) for language, words in self.answers}} if self.answers else {}),
         }
 
 

@@ -6,13 +6,12 @@ import asyncio
 import base64
 import json
 import shutil
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.collection.town import STUDY, Town, collecting, record_of
+from tests.collection.peeling_town import FIVE, THREE, PeelingTown, hand_in
+from tests.collection.town import collecting
 from tests.harness.clock import on_real_clock
 
 from covey.errors import Aborted, AccessError, InputError, PeerError, Unmet
@@ -20,65 +19,12 @@ from covey.party.audit.folders import audit
 from covey.party.collection import receipts, status
 from covey.party.collection.delivering import Delivery
 from covey.party.collection.eligibility import collected
-from covey.party.collection.questions import table_of
-from covey.party.collection.responding import prepare
 from covey.party.collection.trustee import NamedTrustee
-from covey.party.collection.trustee import prepare as prepare_trustee
-from covey.party.identity import keys as keyring
 from covey.party.record.forget import forget
-from covey.protocols import of_study
-from covey.sources.release import arrange, canonical_csv
 from covey.wire.standing import words
 from covey.wire.standing.dialing import Dialer
 
 pytestmark = pytest.mark.timeout(120)
-THREE, FIVE = ("board", "patients", "university"), ("board", "city", "patients", "press", "university")
-
-
-@dataclass
-class PeelingTown(Town):
-    """A town with trustees."""
-
-    trustees: Sequence[str] = THREE
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        parties = ""
-        for name in self.trustees:
-            folder = self.folder / f"keys-{name}"
-            if not folder.exists():
-                keyring.save(keyring.make(name), folder)
-            (self.folder / f"{name}.pem").write_bytes(keyring.load(folder).certificate.pem)
-            parties += f'[parties.{name}]\nrole = "trustee"\ncertificate = "{name}.pem"\n'
-        text = STUDY.replace('method = "curve"\ngrid = {grid}\ncommittee = {committee}', "nodes = 4")
-        self.path.write_text(text.format(k=self.k, privacy=self.privacy, address=self.address) + parties)
-
-    def trustee(self, name: str) -> NamedTrustee:
-        """A trustee's machine, as often as it is started."""
-        return prepare_trustee(self.path, self.folder / f"keys-{name}", self.folder / name, None, lambda said: None)
-
-    def delivery(self, place: int, token: str) -> Delivery:
-        """A respondent with a record and consent in its folder."""
-        study, hub, home, invitation = prepare(self.path, token, self.home(place), time.time())
-        if home.record(study) is None:
-            home.keep_record(study, record_of(place))
-        return Delivery(study, hub, home, invitation)
-
-    def ideal(self, people: int) -> bytes:
-        """What a trusted party would release."""
-        study = self.study
-        tables = {f"r{place}": table_of(study, record_of(place)) for place in range(people)}
-        release = of_study(study).ideal(study, tables).release
-        assert release is not None
-        return canonical_csv(arrange(release))
-
-
-async def hand_in(town: PeelingTown, people: int) -> list[Delivery]:
-    """Everyone hands in and is gone."""
-    made = [town.delivery(place, token) for place, token in enumerate(town.invite(people))]
-    for each in made:
-        await each.deliver()
-    return made
 
 
 @on_real_clock

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from covey.study import Study
 
 app = typer.Typer(
-    no_args_is_help=True, help="Collect rows from people: invite, serve, respond, trustee, receipt, status."
+    no_args_is_help=True, help="Collect rows from people: invite, serve, respond, trustee, page, receipt, status."
 )
 
 _STUDY = typer.Argument(metavar="STUDY", help="The study file, with the collector's address and certificate.")
@@ -27,7 +27,7 @@ _STUDY = typer.Argument(metavar="STUDY", help="The study file, with the collecto
 
 @app.callback()
 def root() -> None:
-    """Collect rows from people: invite, serve, respond, trustee, receipt, status."""
+    """Collect rows from people: invite, serve, respond, trustee, page, receipt, status."""
 
 
 @app.command()
@@ -38,6 +38,9 @@ def invite(
     valid: Annotated[
         float, typer.Option("--valid", metavar="DAYS", help="The number of days for which they can be used.")
     ] = 14.0,
+    links: Annotated[
+        bool, typer.Option("--links", help="Print links to the study's page, for people who answer in a browser.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Prints invitations, one on each line. Each lets one person enrol once; the folder keeps only their hashes.
@@ -46,6 +49,7 @@ def invite(
     """
     from covey.party.collection.eligibility import collected
     from covey.party.collection.invitation import issue
+    from covey.party.collection.page import require
     from covey.party.identity.roster import Roster
     from covey.wire.contact import Address, fingerprint
 
@@ -55,6 +59,7 @@ def invite(
     address = agreed.party(party).address
     if address is None:
         raise InputError(f"{study}: gives no address for {party!r}; add the one at which respondents can reach it")
+    before = f"{require(agreed)}/#" if links else ""
     certificate = Roster.of(agreed).certificates[party].der
     expires = int(time.time() + 86400 * valid)
     made = issue(
@@ -65,7 +70,7 @@ def invite(
         count=count,
         expires=expires,
     )
-    lines = [each.spell() for each in made]
+    lines = [before + each.spell() for each in made]
     if as_json:
         until = datetime.fromtimestamp(expires, UTC).isoformat()
         print_json({"invitations": lines, "expires": until, "address": address})
@@ -99,36 +104,56 @@ def serve(
     phase_deadline: Annotated[
         str, typer.Option("--phase-deadline", metavar="TIME", help="The longest time that anybody may take to answer.")
     ] = "1h",
+    web: Annotated[
+        str | None,
+        typer.Option("--web", metavar="HOST:PORT", help="Answer browsers here too, with the study's page."),
+    ] = None,
+    web_certificate: Annotated[
+        Path | None,
+        typer.Option("--web-certificate", metavar="FILE", help="A certificate that browsers trust, with its chain."),
+    ] = None,
+    web_key: Annotated[Path | None, typer.Option("--web-key", metavar="FILE", help="The certificate's key.")] = None,
     as_json: Json = False,
 ) -> None:
     """Collects: takes enrolments until it begins, then leads everyone through the phases to the release.
 
-    It may be ended and started again at any moment, with the same command; nothing is lost.
+    It may be ended and started again at any moment, with the same command; nothing is lost. With --web people answer in
+    a browser; once the collection is over, the same command shows them so until it is interrupted.
 
     Example: covey collect serve study.toml --out collection --quorum 100 --closes 7d
     """
     from covey.cli.display import Display
     from covey.cli.outcome import render
     from covey.party.collection import times
-    from covey.party.collection.collecting import CollectorTask
+    from covey.party.collection.collecting import CollectorTask, stay
     from covey.party.collection.collecting import serve as collect
+    from covey.party.collection.register import is_over
+    from covey.party.collection.web import WebTask
+    from covey.wire.contact import Address
 
     if quorum is None and closes is None:
         raise InputError("say when to begin: --quorum N, --closes TIME, or both")
+    if web is None and (web_certificate, web_key) != (None, None):
+        raise InputError("say where browsers are answered: --web HOST:PORT")
+    browsers = None if web is None else WebTask(Address.parse(web), web_certificate, web_key)
+    over = browsers is not None and is_over(out)
     with Display() as display:
-        summary = collect(
-            CollectorTask(
-                study=study,
-                keys=keys,
-                out=out,
-                listen=listen_address(listen),
-                quorum=quorum,
-                closes=None if closes is None else times.moment(closes, "--closes", time.time()),
-                phase_seconds=times.duration(phase_deadline, "--phase-deadline"),
-                listener=display.show,
-                notice=display.notice,
-            )
+        task = CollectorTask(
+            study=study,
+            keys=keys,
+            out=out,
+            listen=listen_address(listen),
+            quorum=quorum,
+            closes=None if closes is None or over else times.moment(closes, "--closes", time.time()),
+            phase_seconds=times.duration(phase_deadline, "--phase-deadline"),
+            web=browsers,
+            listener=display.show,
+            notice=display.notice,
         )
+        if over:
+            display.notice(stay(task))
+            return
+        summary = collect(task)
     render(summary, out, as_json=as_json)
 
 
@@ -190,6 +215,45 @@ def trustee(
     from covey.party.collection.trustee import prepare, serve
 
     typer.echo(serve(prepare(study, keys, out, listen_address(dial), _say)))
+
+
+@app.command()
+def page(
+    study: Annotated[Path, _STUDY],
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE.html", help="Write the page to this file.")] = None,
+    check: Annotated[
+        str | None,
+        typer.Option("--check", metavar="URL", help="Compare the page with what is at this address, or file."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Makes the page in which people answer in a browser, a single file, or compares it with what a server sends.
+
+    Example: covey collect page study.toml --check https://survey.example.org
+    """
+    import hashlib
+
+    from covey.files import write_atomically
+    from covey.party.collection.eligibility import collected
+    from covey.party.collection.page import build, program, require
+    from covey.party.collection.page.compare import compare, fetch
+
+    agreed, _ = collected(study)
+    web = require(agreed)
+    made = build(agreed)
+    wrong = None if check is None else compare(made, fetch(check))
+    if out is not None:
+        write_atomically(out, made)
+    found = {"page": hashlib.sha256(made).hexdigest(), "program": program(), "bytes": len(made), "web": web}
+    if as_json:
+        print_json(found if check is None else {**found, "same": wrong is None, "reason": wrong})
+    if wrong is not None:
+        raise Unmet(f"{check}: {wrong}")
+    if not as_json:
+        typer.echo(f"page     {found['page']}, {len(made):,} bytes")
+        typer.echo(f"program  {program()}, as the study says")
+        if check is not None:
+            typer.echo(f"{check} sends this very page.")
 
 
 @app.command()

@@ -13,13 +13,14 @@ from covey.hierarchy import Coding, Flat, Hierarchy, Interval, Open, Prefix, dat
 from covey.schema import Column, Distance, MissingPolicy, Role, close_over
 from covey.study.folder import Folder
 from covey.study.section import Section
+from covey.study.texts import LONGEST_LABEL, read_answers, read_texts
 
 _CODING_KEYS = ("bottom", "top", "round", "age_on")
 _NUMBER_KEYS = ("min", "max", "steps", "unit", *_CODING_KEYS)
 _DATE_KEYS = ("date", "min", "max")
 
 
-def read_column(name: str, section: Section, folder: Folder) -> Column:
+def read_column(name: str, section: Section, folder: Folder, language: str) -> Column:
     """The column as its table has it; every problem is noted in the section."""
     if "role" not in section:
         section.problem(f"needs a role: one of {', '.join(Role)}")
@@ -52,7 +53,14 @@ def read_column(name: str, section: Section, folder: Folder) -> Column:
         coding=coding,
         l=_of_sensitive(section, role, "l", low=1),
         t=_of_sensitive(section, role, "t", low=0, high=1),
+        label=read_texts(section, "label", language, LONGEST_LABEL),
+        answers=read_answers(section, _leaves(hierarchy, values), kind),
     )
+
+
+def _leaves(hierarchy: Hierarchy | Open | None, values: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """Every value of the column, where they are listed."""
+    return hierarchy.labels[: hierarchy.leaves] if isinstance(hierarchy, Hierarchy) else values
 
 
 def _of_sensitive(section: Section, role: Role, key: str, *, low: float, high: float = math.inf) -> float | None:

@@ -23,6 +23,7 @@ from covey.study.lines import MOST_PARTS, Lines, longest_key
 from covey.study.requirements import Requirements
 from covey.study.section import Section
 from covey.study.study import Authority, Diversity, Partition, Party, Privacy, Sizes, Study
+from covey.study.texts import LONGEST_LABEL, LONGEST_TEXT, read_language, read_texts
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})")
@@ -73,11 +74,12 @@ def _study(root: Section, folder: Folder, path: Path) -> Study:
     needed = _requirements(root, head, protocol, partition)
     if partition is None and needed is not None:
         partition = needed.partition
-    columns = _columns(root, folder)
+    language = read_language(head)
+    columns = _columns(root, folder, language)
     privacy = _privacy(root.section("privacy", rules.PRIVACY_KEYS, required=True))
     columns, privacy = _same_for_all(columns, privacy)
     options = _options(root, needed, folder)
-    authority, parties = _authority(root, folder), _parties(root, folder)
+    authority, parties = _authority(root, folder), _parties(root, folder, language)
     if needed is not None and needed.authority(options):
         authority = authority or Authority()
         parties = (*parties, _issuer(root, authority, parties)) if parties else ()
@@ -98,6 +100,9 @@ def _study(root: Section, folder: Folder, path: Path) -> Study:
         authority=authority,
         path=path,
         files=folder.files,
+        title=read_texts(head, "title", language, LONGEST_LABEL),
+        about=read_texts(head, "about", language, LONGEST_TEXT),
+        language=language,
     )
     _judge_columns(root, study)
     if needed is not None:
@@ -118,7 +123,7 @@ def _requirements(root: Section, head: Section, protocol: str | None, partition:
     return known[0] if len(known) == 1 else None
 
 
-def _columns(root: Section, folder: Folder) -> tuple[Column, ...]:
+def _columns(root: Section, folder: Folder, language: str) -> tuple[Column, ...]:
     section = root.section("columns", None, required=True)
     columns: list[Column] = []
     names: set[str] = set()
@@ -135,7 +140,7 @@ def _columns(root: Section, folder: Folder) -> tuple[Column, ...]:
             section.problem(f"column {name!r} differs from another column only in capitals", name)
         names.add(name.casefold())
         own = section.section(name, rules.COLUMN_KEYS)
-        columns.append(read_column(name, own, folder))
+        columns.append(read_column(name, own, folder, language))
     return tuple(columns)
 
 
@@ -178,7 +183,7 @@ def _suppression(root: Section) -> float:
     return 1.0 if value is None else value
 
 
-def _parties(root: Section, folder: Folder) -> tuple[Party, ...]:
+def _parties(root: Section, folder: Folder, language: str) -> tuple[Party, ...]:
     section = root.section("parties", None)
     parties = []
     for name in section.names():
@@ -193,6 +198,7 @@ def _parties(root: Section, folder: Folder) -> tuple[Party, ...]:
                 certificate=_certificate(own, folder),
                 columns=names,
                 role=own.choice("role", rules.PARTY_ROLES),
+                label=read_texts(own, "label", language, LONGEST_LABEL),
             )
         )
     return tuple(parties)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-STUDY_KEYS = ("name", "protocol", "partition", "sizes", "mismatch", "rows_at_most")
+STUDY_KEYS = (
+    "name", "protocol", "partition", "sizes", "mismatch", "rows_at_most", "title", "about", "language",
+)  # fmt: skip
 PRIVACY_KEYS = ("k", "l", "diversity", "c", "t", "site_l", "delta", "k_insider", "l_insider", "most_of_a_class")
 UTILITY_KEYS = ("measure", "suppression")
 COLUMN_KEYS = (
     "role", "hierarchy", "type", "missing", "null", "values", "range", "step", "site", "identifies", "weight",
-    "distance", "format", "l", "t",
+    "distance", "format", "l", "t", "label", "answers",
 )  # fmt: skip
-PARTY_KEYS = ("address", "certificate", "columns", "role")
+PARTY_KEYS = ("address", "certificate", "columns", "role", "label")
 EVALUATE_KEYS = ("joint",)
 AUTHORITY_KEYS = ("address", "certificate")
 SECTIONS = ("study", "privacy", "utility", "columns", "parties", "protocol", "authority", "evaluate")

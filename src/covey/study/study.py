@@ -13,7 +13,7 @@ from typing import Literal
 from covey.errors import InputError
 from covey.option import Value
 from covey.plain import Shown
-from covey.schema import Column, Role
+from covey.schema import Column, Role, Texts
 from covey.study import requirements
 from covey.study.requirements import Requirements
 
@@ -52,6 +52,7 @@ class Party:
     certificate: Path | None = None
     columns: tuple[str, ...] | None = None
     role: str | None = None
+    label: Texts = ()  # the party's name for people, by language
 
     @property
     def holds_data(self) -> bool:
@@ -88,6 +89,9 @@ class Study(Shown):
     path: Path | None = None
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)  # every file it names, by its relative path
     as_written: bool = False  # its hash covers defaults that are said aloud, as that of 0.1.0 did
+    title: Texts = ()  # for people, by language
+    about: Texts = ()
+    language: str = "en"  # of what people are told, where a text does not say
 
     @staticmethod
     def load(path: str | Path) -> Study:
@@ -210,13 +214,22 @@ class Study(Shown):
             "suppression": _number(self.suppression),
             "columns": {column.name: column.describe() for column in self.columns},
             "parties": {
-                party.name: {"columns": None if party.columns is None else sorted(party.columns), "role": party.role}
+                party.name: {
+                    "columns": None if party.columns is None else sorted(party.columns),
+                    "role": party.role,
+                    **({"label": dict(party.label)} if party.label else {}),
+                }
                 for party in self.parties
             },
             "options": {key: _number(value) for key, value in options.items()},
             "authority": self.authority is not None,
             "population": _sha256(self.files.get(str(self.options.get("population", "")))),
             **({"evaluate": "joint"} if self.evaluates_jointly else {}),
+            **({"reference": _sha256(self.files.get(str(self.options["reference"])))}
+               if "reference" in self.options else {}),
+            **({"title": dict(self.title)} if self.title else {}),
+            **({"about": dict(self.about)} if self.about else {}),
+            **({} if self.language == "en" else {"language": self.language}),
         })  # fmt: skip
 
     @cached_property

@@ -14,7 +14,7 @@ import contextlib
 import resource
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from covey.party.collection.invitation import Invitations
 from covey.party.collection.receipts import Receipts
 from covey.party.collection.register import Dropped, Ended, Opened, Register, Started, moment
 from covey.party.collection.status import Board
+from covey.party.collection.web import Web, WebTask
 from covey.party.identity import keys as keyring
 from covey.party.identity.keys import Keys
 from covey.party.identity.roster import Roster
@@ -77,6 +78,8 @@ class CollectorTask:
     """The second since 1970 at which it begins; None: as soon as the quorum is there."""
     phase_seconds: float = PHASE_SECONDS
     """Seconds that a respondent that is asked has to answer."""
+    web: WebTask | None = None
+    """Where and how browsers are answered, if they are."""
     listener: Listener = lambda snapshot: None
     notice: Callable[[str], None] = lambda sentence: None
 
@@ -106,6 +109,48 @@ def serve(service: CollectorTask) -> Summary:
     with contextlib.closing(collection.register), contextlib.closing(collection.journal), asyncio.Runner() as runner:
         runner.run(_run(collection))
     return collection.summary
+
+
+def stay(service: CollectorTask) -> str:
+    """Serves the page of a collection that is over, so that people read so, and check their receipts, until Ctrl-C.
+
+    Returns a sentence. Raises InputError where the collection is not over.
+    """
+    study, party = collected(service.study)
+    keys = keyring.load(service.keys)
+    Roster.of(study).require(keys, party)
+    register = Register.open(service.out, Opened(study.study_hash, 0, 0, moment()))
+    with contextlib.closing(register), asyncio.Runner() as runner, contextlib.suppress(asyncio.CancelledError):
+        if register.held.ended is None or service.web is None:
+            raise InputError(f"{service.out}: the collection is not over")
+        desk = _desk(study, keys, register, service.out)
+        runner.run(_stay(Web(study, service.web, desk, service.notice), service.notice))
+    return "The page is no longer served."
+
+
+async def _stay(web: Web, notice: Callable[[str], None]) -> None:
+    cancel_on(signal.SIGTERM, signal.SIGINT)
+    async with web.listening() as where:
+        notice(f"the collection is over; its page is at {where}, until this is interrupted")
+        await asyncio.Event().wait()
+
+
+def _desk(study: Study, keys: Keys, register: Register, folder: Path) -> EnrolmentDesk:
+    opened = register.held.opened
+    if opened is None:
+        raise InputError(f"{folder}: the register has no beginning")
+    certificates = Roster.of(study).certificates
+    named = study.of_party_role("trustee")
+    receipts = Receipts(study, keys, len(named)) if by_peeling(study) else None
+    return EnrolmentDesk(
+        opened,
+        fingerprint(keys.certificate.der),
+        register,
+        Invitations(folder),
+        trustees={name: certificates[name].der for name in named},
+        receipts=receipts,
+        folder=folder,
+    )
 
 
 async def _run(collection: Collection) -> Finished:
@@ -196,18 +241,11 @@ class Collection:
     async def run(self) -> Finished:
         """Listens, waits until it is time, and collects."""
         held = self.register.held
-        opened = held.opened
-        if opened is None:
-            raise InputError(f"{self.folder.path}: the register has no beginning")
-        own = fingerprint(self.keys.certificate.der)
-        certificates = Roster.of(self.study).certificates
-        trustees = {name: certificates[name].der for name in self.study.of_party_role("trustee")}
-        desk = EnrolmentDesk(
-            opened, own, self.register, Invitations(self.folder.path), trustees=trustees, receipts=self.receipts
-        )
+        desk = _desk(self.study, self.keys, self.register, self.folder.path)
+        opened = desk.opened
         hub = Hub(self.party, bytes.fromhex(opened.study_hash), *self.files, desk, self._note)
         board = Board(self.folder.path, hub, self.progress, self.register.held)
-        async with hub.listening(self.where) as where, board.kept(), self.progress.ticking():
+        async with hub.listening(self.where) as where, self._browsers(desk, hub), board.kept(), self.progress.ticking():
             self.open.set()
             self._note(f"listening on {where}: {len(held.enrolled):,} enrolled, {len(held.ready):,} ready")
             try:
@@ -222,6 +260,18 @@ class Collection:
             board.write("finished")
             await hub.emptied(FAREWELL_SECONDS)
             return finished
+
+    @contextlib.asynccontextmanager
+    async def _browsers(self, desk: EnrolmentDesk, hub: Hub) -> AsyncIterator[None]:
+        """Answers browsers while the block runs, if it was asked to."""
+        if self.service.web is None:
+            yield
+            return
+        web = Web(self.study, self.service.web, desk, self._note)
+        web.changed = hub.changed.set
+        async with web.listening() as where:
+            self._note(f"browsers are answered at {where}")
+            yield
 
     async def _gather(self, hub: Hub, opened: Opened) -> None:
         """Returns when it is time to begin. Raises Unmet if too few are ready at the closing time."""

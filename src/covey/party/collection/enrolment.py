@@ -12,6 +12,7 @@ import hashlib
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
@@ -46,6 +47,8 @@ class EnrolmentDesk:
     """The certificates, in DER, of the trustees that the study names, who need no invitation."""
     receipts: Receipts | None = None
     """Receipts for answers, where respondents hand them in before the session."""
+    folder: Path = Path()
+    """The collector's folder."""
 
     def certificates(self) -> list[bytes]:
         """The certificates of the trustees and of everyone who is enrolled, in DER."""
@@ -67,33 +70,65 @@ class EnrolmentDesk:
         line = self.receipts.line(handle, content)
         before = held.answers.get(handle)
         if before is not None and before != encoded:
-            raise EnrolmentRefused("another answer came before under this handle, and it stands")
+            raise EnrolmentRefused("another answer came before under this handle, and it stands", code="used")
         if before is None:
             if held.started is not None or held.ended is not None:
-                raise EnrolmentRefused("the answers are closed; this one came too late")
+                raise EnrolmentRefused("the answers are closed; this one came too late", code=self.standing)
             self.register.add(AnswerLine(handle, encoded, moment()))
         return Delivered(line, self.receipts.sign(handle, line))
 
     def enrol(self, asked: Enrol, nonce: bytes, *, closed: bool) -> tuple[str, bool]:
         """The handle for a caller's certificate, and whether it is new. Raises EnrolmentRefused."""
-        held, token = self.register.held, digest(asked.secret)
-        if asked.study.hex() != self.opened.study_hash:
+        return self._admit(asked.study, asked.secret, lambda: self._proven(asked, nonce), closed=closed)
+
+    def enrol_page(self, study: bytes, secret: bytes, key: bytes, signature: bytes) -> tuple[str, bool]:
+        """The handle for the key that a page has made in a browser, and whether it is new. Raises EnrolmentRefused."""
+
+        def proven() -> bytes:
+            if not signed(key, signature, statement(self.opened.study_hash, self.own, b"", secret, key)):
+                raise EnrolmentRefused("the key is another's")
+            return key
+
+        return self._admit(study, secret, proven, closed=False, page=True)
+
+    def _admit(
+        self, study: bytes, secret: bytes, proven: Callable[[], bytes], *, closed: bool, page: bool = False
+    ) -> tuple[str, bool]:
+        held, token = self.register.held, digest(secret)
+        if study.hex() != self.opened.study_hash:
             raise EnrolmentRefused("the collection is of another study, or of another version of it")
-        expiry = self.invitations.expiry(asked.secret)
+        expiry = self.invitations.expiry(token)
         if expiry is None:
-            raise EnrolmentRefused("this invitation is not known here", guess=True)
-        certificate = self._proven(asked, nonce)
+            raise EnrolmentRefused("this invitation is not known here", guess=True, code="unknown")
+        own = proven()
         before = held.by_invitation.get(token)
-        mine = self.handle_of(certificate)
+        mine = self.handle_of(own)
         if before is not None and before != mine:
-            raise EnrolmentRefused("this invitation was used already, with another key", guess=True)
+            raise EnrolmentRefused("this invitation was used already, with another key", guess=True, code="used")
         if mine is not None:
             return mine, False  # enrolled before, and the answer was lost: the same handle
         if self.clock() > expiry:
-            raise EnrolmentRefused("this invitation has expired; ask the organiser for a new one")
+            raise EnrolmentRefused("this invitation has expired; ask the organiser for a new one", code="expired")
         if held.started is not None or held.ended is not None or closed:
-            raise EnrolmentRefused("the collection has begun, and nobody can enrol any more")
-        return self.register.enrol(certificate, token), True
+            raise EnrolmentRefused("the collection has begun, and nobody can enrol any more", code=self.standing)
+        return self.register.enrol(own, token, page=page), True
+
+    @property
+    def standing(self) -> str:
+        """A word for how the collection stands: open, full (as many answered as were needed), closed or over."""
+        held = self.register.held
+        if held.ended is not None:
+            return "over"
+        return "open" if held.started is None else "closed" if self.opened.closes else "full"
+
+    def state_of(self, token: str) -> str:
+        """A word for what an invitation is good for now; `token` is the hash of its secret."""
+        expiry = self.invitations.expiry(token)
+        if expiry is None:
+            return "unknown"
+        if token in self.register.held.by_invitation:
+            return "used"
+        return self.standing if self.standing != "open" or self.clock() <= expiry else "expired"
 
     def ready(self, handle: str) -> None:
         """Notes that a respondent has its answers and takes part, if the collection has not begun."""
@@ -118,12 +153,11 @@ class EnrolmentDesk:
         try:
             parsed = x509.load_der_x509_certificate(asked.certificate)
             shown = Certificate.parse(parsed.public_bytes(Encoding.PEM), None)
-            content = statement(self.opened.study_hash, self.own, nonce, asked.secret, shown.der)
-            Ed25519PublicKey.from_public_bytes(shown.public_key).verify(asked.signature, content)
-        except (ValueError, AccessError, InvalidSignature):
-            raise EnrolmentRefused("the certificate is not one that covey makes, or its key is another's") from None
-        if shown.der != asked.certificate:
-            raise EnrolmentRefused("the certificate is not one that covey makes")
+        except (ValueError, AccessError):
+            raise EnrolmentRefused("the certificate is not one that covey makes") from None
+        content = statement(self.opened.study_hash, self.own, nonce, asked.secret, shown.der)
+        if shown.der != asked.certificate or not signed(shown.public_key, asked.signature, content):
+            raise EnrolmentRefused("the certificate is not one that covey makes, or its key is another's")
         return shown.der
 
 
@@ -147,6 +181,15 @@ async def enrol(dialer: Dialer, hub: str, invitation: Invitation, keys: Keys) ->
     if plain(answer.handle) != answer.handle:
         raise PeerError(party=hub, step="enrolment", reason="a handle with control characters")
     return answer.handle
+
+
+def signed(key: bytes, signature: bytes, content: bytes) -> bool:
+    """True if the owner of this ed25519 key signed that content."""
+    try:
+        Ed25519PublicKey.from_public_bytes(key).verify(signature, content)
+    except (ValueError, InvalidSignature):
+        return False
+    return True
 
 
 def statement(study_hash: str, collector: str, nonce: bytes, secret: bytes, certificate: bytes) -> bytes:

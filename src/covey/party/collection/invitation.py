@@ -66,9 +66,9 @@ class Invitation:
 
     @staticmethod
     def parse(text: str) -> Invitation:
-        """The invitation in a line. Raises InputError for anything else, without quoting it."""
+        """The invitation in a line, or in a link. Raises InputError for anything else, without quoting it."""
         wrong = "this is no invitation, or a part of it is missing: copy the whole line that you were sent"
-        text = "".join(text.split())
+        text = "".join(text.split()).rpartition("#")[2]
         if not text.startswith(_PREFIX) or len(text) > _LONGEST:
             raise InputError(wrong)
         body = text.removeprefix(_PREFIX)
@@ -128,9 +128,8 @@ class Invitations:
         self._read = 0
         self._expires: dict[str, int] = {}
 
-    def expiry(self, secret: bytes) -> int | None:
-        """The second at which the invitation with that secret expires; None if there is none."""
-        known = digest(secret)
+    def expiry(self, known: str) -> int | None:
+        """The second at which the invitation whose secret has that hash expires; None if there is none."""
         if known not in self._expires:
             self._refresh()
         return self._expires.get(known)

@@ -30,11 +30,13 @@ class Question:
     """The question of a column, and its allowed answers."""
 
     column: Column
+    language: str = "en"
 
     @property
     def text(self) -> str:
         """The question as a person reads it."""
-        name = self.column.name.replace("_", " ")
+        labels = dict(self.column.label)
+        name = labels.get(self.language) or next(iter(labels.values()), self.column.name.replace("_", " "))
         optional = "" if self.column.missing == "error" else "; leave it empty if you would rather not say"
         return f"{name} ({self.allowed}{optional})"
 
@@ -80,7 +82,7 @@ class Question:
 
 def questions(study: Study) -> list[Question]:
     """The questions to a respondent: every column that matters to the release."""
-    return [Question(column) for column in study.columns if column.role is not Role.IDENTIFIER]
+    return [Question(column, study.language) for column in study.columns if column.role is not Role.IDENTIFIER]
 
 
 def ask_all(study: Study, ask: Ask, say: Callable[[str], None]) -> dict[str, str]:

@@ -23,7 +23,7 @@ FILE = "collection.jsonl"
 _HANDLE_BYTES = 4
 
 
-class _Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="line"):
+class _Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="line"):
     pass
 
 
@@ -53,8 +53,10 @@ class EnrolledLine(_Row, frozen=True, tag="enrolled"):
     invitation: str
     """The hash of its secret."""
     certificate: str
-    """DER, in base64."""
+    """DER, in base64; of a page the bare key."""
     time: str
+    page: bool = False
+    """True if a page enrolled it in a browser."""
 
 
 class ReadyLine(_Row, frozen=True, tag="ready"):
@@ -187,16 +189,16 @@ class Register:
         for row in rows:
             self.held.take(row)
 
-    def enrol(self, certificate: bytes, invitation: str) -> str:
-        """A new handle for that certificate; it says nothing of who or when."""
+    def enrol(self, certificate: bytes, invitation: str, *, page: bool = False) -> str:
+        """A new handle for that certificate, or for a page's key; it says nothing of who or when."""
         while (handle := f"r-{fresh_seed().reveal()[:_HANDLE_BYTES].hex()}") in self.held.enrolled:
             continue
-        self.add(EnrolledLine(handle, invitation, base64.b64encode(certificate).decode(), moment()))
+        self.add(EnrolledLine(handle, invitation, base64.b64encode(certificate).decode(), moment(), page))
         return handle
 
     def certificates(self) -> list[bytes]:
-        """Everyone's, in DER."""
-        return [base64.b64decode(row.certificate) for row in self.held.enrolled.values()]
+        """Everyone's who has one, in DER."""
+        return [base64.b64decode(row.certificate) for row in self.held.enrolled.values() if not row.page]
 
     def close(self) -> None:
         """Lets another process have it."""
@@ -215,6 +217,11 @@ def read(folder: Path) -> tuple[CollectionState, bool]:
         except OSError:
             return held, True
     return held, False
+
+
+def is_over(folder: Path) -> bool:
+    """True if the folder has a collection that has reached its end."""
+    return (folder / FILE).is_file() and read(folder)[0].ended is not None
 
 
 def moment() -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from covey.arrays import Longs
 from covey.errors import Aborted, InputError
 from covey.hierarchy import Hierarchy
-from covey.option import Choice, File, Whole
+from covey.option import Choice, File, Text, Whole
 from covey.protocols.shared.domains import require_countable, require_listed
 from covey.protocols.shared.peeling.marginals import Marginals
 from covey.schema import Column
@@ -40,13 +40,15 @@ COMMITTEE = Whole(
     FEWEST,
     MOST,
 )
+WEB = Text("web", "", "the address of the page in which people answer in a browser: https://survey.example.org", 200)
+PAGE = Text("page", "", "the hash of that page's program, as `covey collect page` says it")
 REQUIREMENTS = Requirements(
     partition="respondents",
     method="peel",
     holders=(0, None),
     roles=("collector", "trustee"),
     needs=("collector",),
-    options=(METHOD, NODES, REFERENCE, COMMITTEE),
+    options=(METHOD, NODES, REFERENCE, COMMITTEE, WEB, PAGE),
 )
 
 

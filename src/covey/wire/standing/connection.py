@@ -47,7 +47,7 @@ class Connection:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, large: asyncio.Semaphore | None = None
     ) -> None:
         """`large` is how many frames above a mebibyte may be read at once, on all connections that share it."""
-        self._reader, self._writer = reader, writer
+        self.reader, self._writer = reader, writer
         self._large = large or asyncio.Semaphore(1)
         self._writing = asyncio.Lock()
         self.limit = SMALL
@@ -61,7 +61,7 @@ class Connection:
         """The next word, or the next letter. Raises Garbled, EOFError, OSError or TimeoutError."""
         while True:
             async with asyncio.timeout(SILENCE):
-                head = await self._reader.readexactly(_HEAD)
+                head = await self.reader.readexactly(_HEAD)
             length, kind = int.from_bytes(head[:4], "big"), head[4]
             if length > (self.limit if kind == _LETTER else min(self.limit, LARGE)):
                 raise Garbled(f"a frame of {length:,} bytes, more than is allowed here")
@@ -80,9 +80,9 @@ class Connection:
     async def _content(self, length: int) -> bytes:
         if length <= LARGE:
             async with asyncio.timeout(FRAME_SECONDS):
-                return await self._reader.readexactly(length)
+                return await self.reader.readexactly(length)
         async with self._large, asyncio.timeout(FRAME_SECONDS):
-            return await self._reader.readexactly(length)
+            return await self.reader.readexactly(length)
 
     async def hear(self, kind: type[W]) -> W:
         """The next word, which must be of that kind. Raises Garbled if it is another."""
@@ -105,8 +105,11 @@ class Connection:
             self._writer.write(bytes(_HEAD))
 
     async def _write(self, kind: int, *parts: bytes) -> None:
+        await self.pour(sum(map(len, parts)).to_bytes(4, "big") + bytes([kind]), *parts)
+
+    async def pour(self, *parts: bytes) -> None:
+        """Writes bytes as they are, in pieces."""
         async with self._writing:
-            self._writer.write(sum(map(len, parts)).to_bytes(4, "big") + bytes([kind]))
             for part in parts:
                 view = memoryview(part)
                 for start in range(0, len(view), PIECE):

@@ -48,6 +48,7 @@ class Gate:
     """Counts callers; `clock` tells seconds."""
 
     clock: Callable[[], float] = time.monotonic
+    per_address: int = field(default_factory=lambda: STRANGERS_PER_ADDRESS)
     connections: int = 0
     _strangers: dict[str, dict[Stranger, None]] = field(default_factory=dict)
     """By address, the longest there first."""
@@ -64,7 +65,7 @@ class Gate:
             return None
         stranger = Stranger(neighbourhood(address))
         here = self._strangers.get(stranger.address, {})
-        if len(here) >= STRANGERS_PER_ADDRESS:
+        if len(here) >= self.per_address:
             self._hang_up(here)
         elif self.strangers >= STRANGERS:
             self._hang_up(max(self._strangers.values(), key=len))

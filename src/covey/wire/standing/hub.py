@@ -37,8 +37,10 @@ class EnrolmentRefused(CoveyError):
 
     final = True
 
-    def __init__(self, why: str, *, guess: bool = False) -> None:
+    def __init__(self, why: str, *, guess: bool = False, code: str = "refused") -> None:
         super().__init__(why)
+        self.code = code
+        """A word for it, for callers that say it in another language."""
         self.guess = guess
         """True if it may have been a try at another's invitation."""
 
@@ -121,7 +123,7 @@ class Hub:
         self._end: Over | None = None
         self._offences: Counter[str] = Counter()
         self._gate, self._log = Gate(), Sparing(note)
-        self._port = ports.Port(certificate, key, self._gate, self._log)
+        self._port = ports.Port(ports.tls_context(certificate, key), self._gate, self._log)
         for each in admission.certificates():
             self._port.trust(each)
 

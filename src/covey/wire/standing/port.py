@@ -42,17 +42,18 @@ class Call:
 
 
 class Port:
-    """A port for TLS 1.3. A caller may have no certificate; if it has one, it must be a trusted one."""
+    """A port for TLS 1.3, or for callers on this machine without TLS."""
 
-    def __init__(self, certificate: Path, key: Path, gate: Gate, log: Sparing) -> None:
-        self._context = _context(certificate, key)
+    def __init__(self, context: ssl.SSLContext | None, gate: Gate, log: Sparing) -> None:
+        self._context = context
         self._gate, self._log = gate, log
         self._large = asyncio.Semaphore(LARGE_FRAMES)
         self._calls: set[asyncio.Task[None]] = set()
 
     def trust(self, certificate: bytes) -> None:
         """Accepts this certificate from now on."""
-        self._context.load_verify_locations(cadata=certificate)
+        if self._context is not None:
+            self._context.load_verify_locations(cadata=certificate)
 
     @asynccontextmanager
     async def listening(self, where: Address, serve: Callable[[Call], Awaitable[None]]) -> AsyncIterator[Address]:
@@ -128,19 +129,21 @@ class Port:
             lambda: asyncio.StreamReaderProtocol(reader),
             caller,
             ssl=self._context,
-            ssl_handshake_timeout=GREETING_SECONDS,
-            ssl_shutdown_timeout=2.0,
+            ssl_handshake_timeout=None if self._context is None else GREETING_SECONDS,
+            ssl_shutdown_timeout=None if self._context is None else 2.0,
         )
         writer = asyncio.StreamWriter(transport, protocol, reader, loop)
         writer.transport.set_write_buffer_limits(high=PIECE)
-        presented = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+        secured = writer.get_extra_info("ssl_object")
+        presented = None if secured is None else secured.getpeercert(binary_form=True)
         return Call(Connection(reader, writer, self._large), presented, address, self._gate, stranger)
 
 
-def _context(certificate: Path, key: Path) -> ssl.SSLContext:
+def tls_context(certificate: Path, key: Path, *, ask: bool = True) -> ssl.SSLContext:
+    """TLS 1.3 with that certificate. A caller may have none; if it is asked and has one, it must be a trusted one."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_3
-    context.verify_mode = ssl.CERT_OPTIONAL
+    context.verify_mode = ssl.CERT_OPTIONAL if ask else ssl.CERT_NONE
     context.options |= ssl.OP_NO_TICKET
     context.num_tickets = 0
     try:
