@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import pytest
 from playwright.async_api import Browser, Page, async_playwright
@@ -21,7 +21,7 @@ PHONE, DESK = (390, 844), (1100, 900)
 @asynccontextmanager
 async def browsing() -> AsyncIterator[Browser]:
     """A browser; the test is skipped where there is none."""
-    if not Path(CHROMIUM).exists():
+    if shutil.which(CHROMIUM) is None:
         pytest.skip("chromium is not on this machine (scripts/install-system.sh installs it)")
     async with async_playwright() as driver:
         browser = await driver.chromium.launch(executable_path=CHROMIUM, args=list(_FLAGS))

@@ -21,7 +21,7 @@ from covey.party.collection.register import Ended, Opened, Register, moment
 from covey.party.collection.web import Web, WebTask
 from covey.wire.contact import Address
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.timeout(300), pytest.mark.thorough]
 
 
 async def finished(town: BrowserTown, running: Running) -> None:
@@ -37,7 +37,6 @@ def assert_counted(town: BrowserTown, kept: Sequence[Mapping[str, object]]) -> N
     assert [receipts.check(town.study, town.keys.certificate, each, board) for each in kept] == [None] * len(kept)
 
 
-@pytest.mark.thorough
 @on_real_clock
 async def test_people_in_browsers_and_at_the_command_line_have_the_release_of_a_trusted_party(tmp_path: Path) -> None:
     town = BrowserTown(tmp_path)
@@ -113,6 +112,8 @@ async def test_the_page_says_what_is_wrong_and_why_it_takes_no_answer(tmp_path: 
     async with browsing() as browser, collecting(town, 3) as running:
         async with visiting(browser, links[3], PHONE) as page:
             await reached(page, "form")
+            wide = "document.documentElement.scrollWidth <= innerWidth"
+            assert await page.evaluate(wide), "nothing is cut off on a phone"
             await page.locator("button.send").click()
             wrong = page.locator("#summary [role=alert]")
             assert await wrong.locator("li").count() == 4, "three questions and the consent"
@@ -120,8 +121,7 @@ async def test_the_page_says_what_is_wrong_and_why_it_takes_no_answer(tmp_path: 
             await fill(page, {"age": "99"})
             await page.locator("button.send").click()
             assert await page.locator("#q0-wrong").inner_text() == "Please give a number from 0 to 31."
-            wide = "document.documentElement.scrollWidth <= innerWidth"
-            assert await page.evaluate(wide), "nothing is cut off on a phone"
+            assert await page.evaluate(wide)
             await page.screenshot(path=pictures / "form.png", full_page=True)
         first = await answer(browser, links[0], record_of(0))
         for link, name in (
@@ -153,7 +153,6 @@ async def test_the_page_says_what_is_wrong_and_why_it_takes_no_answer(tmp_path: 
     assert first["line"] in json.loads((town.out / "board.json").read_text())["lines"]
 
 
-@pytest.mark.thorough
 @on_real_clock
 async def test_when_all_is_over_people_still_check_their_receipts(tmp_path: Path) -> None:
     town = BrowserTown(tmp_path)

@@ -90,10 +90,14 @@ class BrowserTown(PeelingTown):
     def web(self) -> str:
         return f"http://127.0.0.1:{self.web_port}"
 
+    @property
+    def web_task(self) -> WebTask:
+        return WebTask(Address("127.0.0.1", self.web_port))
+
     def links(self, count: int, *, days: float = 1.0) -> list[str]:
         """So many invitations, as links to the page."""
         return [f"{self.web}/#{token}" for token in self.invite(count, days=days)]
 
     def service(self, quorum: int, *, phase_seconds: float = 30.0) -> CollectorTask:
         task = super().service(quorum, phase_seconds=phase_seconds)
-        return replace(task, web=WebTask(Address("127.0.0.1", self.web_port)))
+        return replace(task, web=self.web_task)

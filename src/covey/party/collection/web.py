@@ -31,7 +31,7 @@ _HEADERS = "content-type, covey-key, covey-digest, covey-signature"
 
 @dataclass(frozen=True)
 class WebTask:
-    """Where browsers are listened to, and the certificate that they trust."""
+    """The address at which browsers are listened to, and the certificate that they trust."""
 
     listen: Address
     certificate: Path | None = None

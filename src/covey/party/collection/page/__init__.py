@@ -160,7 +160,7 @@ def _control(column: Column, values: list[str] | None) -> dict[str, object]:
                 "count": len(values), "low": spell(low), "unit": spell(unit), "round": coding.rounded is not None,
                 "top": None if coding.top is None else spell(coding.top),
                 "bottom": None if coding.bottom is None else spell(coding.bottom),
-                "from": spell(low) + ("" if coding.bottom is None else "-"),
+                "from": ("" if coding.bottom is None else "≤") + spell(low),
                 "to": spell(high) + ("" if coding.top is None else "+"),
             }  # fmt: skip
     if column.kind == "date" and len(values) > FEW and _days(values):

@@ -91,8 +91,8 @@ function hint(question) {
 }
 
 function field(question, number) {
-  const id = "q" + number, told = hint(question), shown = (value) => inOurs(Object.fromEntries(
-    Object.entries(question.answers).map(([each, texts]) => [each, texts[value] || value]))) || value;
+  const id = "q" + number, told = hint(question);
+  const shown = (value) => (question.answers[language] || question.answers[DATA.language] || {})[value] || value;
   const wrong = el("p", {class: "wrong", id: id + "-wrong", hidden: true});
   const about = [told ? el("p", {class: "hint", id: id + "-hint"}, told) : null, wrong];
   const described = (told ? id + "-hint " : "") + id + "-wrong";
@@ -100,9 +100,9 @@ function field(question, number) {
   if (question.control === "choice" && question.values.length <= 7) {
     const choice = (value, text, place) => el("label", {class: "choice"},
       el("input", {type: "radio", name: id, id: place ? null : id, value}), " " + text);
-    return el("fieldset", {"data-question": question.name, "aria-describedby": described}, el("legend", {}, labelOf(question)), ...about,
-      ...question.values.map((value, place) => choice(value, shown(value), place)),
-      question.optional ? choice("\u0000", say("unsaid"), 1) : null);
+    return el("div", {class: "question", "data-question": question.name}, el("fieldset", {"aria-describedby": described},
+      el("legend", {}, labelOf(question)), ...about, ...question.values.map((value, place) => choice(value, shown(value), place)),
+      question.optional ? choice("\u0000", say("unsaid"), 1) : null));
   }
   let control;
   if (question.control === "choice") {
@@ -160,7 +160,7 @@ function submit() {
       wrong.textContent = say("wrong_" + error.message, {low: question.from, high: question.to});
       wrong.hidden = false;
       document.getElementById(id).setAttribute("aria-invalid", "true");
-      problems.push([id, labelOf(question) + ": " + wrong.textContent]);
+      problems.push([id, labelOf(question).replace(/([^?!.:])$/, "$1:") + " " + wrong.textContent]);
     }
   });
   if (!document.getElementById("agree").checked) problems.push(["agree", say("wrong_agree")]);
