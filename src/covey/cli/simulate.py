@@ -31,6 +31,9 @@ def simulate(
     in_process: Annotated[
         bool, typer.Option("--in-process", help="Run all parties in one process, without TLS: faster.")
     ] = False,
+    relay: Annotated[
+        bool, typer.Option("--relay", help="Let the parties meet at a message broker, which is started: nats-server.")
+    ] = False,
     latency: Annotated[
         str | None, typer.Option("--latency", help="The latency of every connection, for instance 30ms.")
     ] = None,
@@ -55,6 +58,8 @@ def simulate(
     late = 0.0 if latency is None else parse_latency(latency)
     wide = None if bandwidth is None else parse_bandwidth(bandwidth)
     require_one_kind(data, table)
+    if relay and (in_process or agreed.partition == "respondents"):
+        raise InputError("--relay is for parties that are processes; these run in one process and need no connections")
     if table is None and (skew is not None or deal_seed is not None):
         raise InputError("--skew and --deal-seed say how --table is dealt; there is no --table")
     given = by_party("--data", data or [])
@@ -70,7 +75,7 @@ def simulate(
             else:
                 key = None if seed is None else seed_of(seed)
                 summary = many.simulate(
-                    agreed, given, out, many.SimulationSetting(key, late, wide, display.show, display.notice)
+                    agreed, given, out, many.SimulationSetting(key, late, wide, display.show, display.notice, relay)
                 )
     except KeyboardInterrupt:
         raise Aborted("interrupted; nothing was released", resumable=False) from None

@@ -22,11 +22,12 @@ from covey.study.folder import Folder
 from covey.study.lines import MOST_PARTS, Lines, longest_key
 from covey.study.requirements import Requirements
 from covey.study.section import Section
-from covey.study.study import Authority, Diversity, Partition, Party, Privacy, Sizes, Study
+from covey.study.study import Authority, Diversity, Partition, Party, Privacy, Relay, Sizes, Study
 from covey.study.texts import LONGEST_LABEL, LONGEST_TEXT, read_language, read_texts
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _ADDRESS = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})")
+_RELAY = re.compile(r"(nats|tls)://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:\d{1,5})?/?|wss?://[!-~]+")
 _LARGEST_STUDY = 4 * 2**20
 
 
@@ -98,6 +99,7 @@ def _study(root: Section, folder: Folder, path: Path) -> Study:
         parties=parties,
         options=options,
         authority=authority,
+        relay=_relay(root, folder),
         path=path,
         files=folder.files,
         title=read_texts(head, "title", language, LONGEST_LABEL),
@@ -230,6 +232,16 @@ def _authority(root: Section, folder: Folder) -> Authority | None:
         return None
     section = root.section("authority", rules.AUTHORITY_KEYS)
     return Authority(_address(section), _certificate(section, folder))
+
+
+def _relay(root: Section, folder: Folder) -> Relay | None:
+    if "relay" not in root:
+        return None
+    section = root.section("relay", rules.RELAY_KEYS)
+    url = section.text("url")
+    if url is None or _RELAY.fullmatch(url) is None:
+        section.problem('needs the broker: url = "tls://relay.example.org:4222" (or nats://, ws://, wss://)', "url")
+    return Relay(url or "", _certificate(section, folder))
 
 
 def _issuer(root: Section, authority: Authority, parties: tuple[Party, ...]) -> Party:

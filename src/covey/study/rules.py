@@ -14,7 +14,8 @@ COLUMN_KEYS = (
 PARTY_KEYS = ("address", "certificate", "columns", "role", "label")
 EVALUATE_KEYS = ("joint",)
 AUTHORITY_KEYS = ("address", "certificate")
-SECTIONS = ("study", "privacy", "utility", "columns", "parties", "protocol", "authority", "evaluate")
+RELAY_KEYS = ("url", "certificate")
+SECTIONS = ("study", "privacy", "utility", "columns", "parties", "protocol", "authority", "evaluate", "relay")
 
 PARTITIONS = ("horizontal", "vertical", "respondents")
 MEASURES = ("lm", "em", "em-monotone", "precision")

@@ -67,6 +67,14 @@ class Authority:
     certificate: Path | None = None
 
 
+@dataclass(frozen=True)
+class Relay:
+    """The message broker at which parties without an address meet, and its certificate if it is pinned."""
+
+    url: str
+    certificate: Path | None = None
+
+
 @dataclass(frozen=True, repr=False)
 class Study(Shown):
     """One joint release: its columns, its parameters, its parties."""
@@ -86,6 +94,7 @@ class Study(Shown):
     parties: tuple[Party, ...] = ()
     options: Mapping[str, Value] = field(default_factory=dict)
     authority: Authority | None = None
+    relay: Relay | None = None
     path: Path | None = None
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)  # every file it names, by its relative path
     as_written: bool = False  # its hash covers defaults that are said aloud, as that of 0.1.0 did
@@ -234,14 +243,17 @@ class Study(Shown):
 
     @cached_property
     def roster_hash(self) -> str:
-        """SHA-256 of the parties' addresses and certificates."""
+        """SHA-256 of the parties' addresses and certificates, and of the relay where there is one."""
         certificate = {party.name: self._content(party.certificate) for party in self.parties}
-        return _digest({
+        content = {
             "format": "covey-roster/1",
             "parties": {party.name: [party.address, _sha256(certificate[party.name])] for party in self.parties},
             "authority": None if self.authority is None
             else [self.authority.address, _sha256(self._content(self.authority.certificate))],
-        })  # fmt: skip
+        }  # fmt: skip
+        if self.relay is not None:
+            content["relay"] = [self.relay.url, _sha256(self._content(self.relay.certificate))]
+        return _digest(content)
 
     @property
     def layout(self) -> tuple[tuple[str, ...], tuple[str, ...]]:

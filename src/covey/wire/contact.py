@@ -39,7 +39,7 @@ class Address:
 
 @dataclass(frozen=True)
 class Contact:
-    """One party as the roster has it; without an address it dials out to the others."""
+    """One party as the roster has it; without an address it dials out to the others, or meets them at the relay."""
 
     name: str
     certificate: bytes
@@ -81,14 +81,22 @@ def fingerprint(certificate: bytes) -> str:
     return hashlib.sha256(certificate).hexdigest()
 
 
-def dials(caller: Contact, called: Contact) -> bool:
+def meet_at_relay(one: Contact, other: Contact) -> bool:
+    """True if two parties of a study with a relay meet there: one of them has no address."""
+    return one.address is None or other.address is None
+
+
+def dials(caller: Contact, called: Contact, *, relay: bool = False) -> bool:
     """True if the first of a pair dials the second: the later name dials, unless only the other can be reached.
 
-    Raises `InputError` if neither has an address.
+    `relay` says that the study has one. Raises `InputError` if neither has an address, and there is no relay.
     """
+    if relay and meet_at_relay(caller, called):
+        return caller.name > called.name
     if caller.address is None and called.address is None:
         raise InputError(
-            f"parties {caller.name!r} and {called.name!r} cannot meet: neither has an address in the study"
+            f"parties {caller.name!r} and {called.name!r} cannot meet: neither has an address in the study; give one "
+            "of them an address, or the study a [relay]"
         )
     if called.address is None:
         return False

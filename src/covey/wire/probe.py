@@ -18,7 +18,7 @@ from pathlib import Path
 from covey.errors import AccessError
 from covey.wire.contact import Address, Contact, by_fingerprint
 from covey.wire.greet import GREETING_SECONDS, introduce, read_name
-from covey.wire.tls import open_port
+from covey.wire.tls import accept_tls, open_port
 from covey.wire.trust import contexts, explain, identify
 
 _CLOCK_SECONDS = 2.0
@@ -110,15 +110,7 @@ class Prober:
 
     async def _take(self, connection: socket.socket, came: Callable[[str], None]) -> None:
         try:
-            loop = asyncio.get_running_loop()
-            reader = asyncio.StreamReader()
-            transport, protocol = await loop.connect_accepted_socket(
-                lambda: asyncio.StreamReaderProtocol(reader),
-                connection,
-                ssl=self._answering,
-                ssl_handshake_timeout=GREETING_SECONDS,
-            )
-            writer = asyncio.StreamWriter(transport, protocol, reader, loop)
+            reader, writer = await accept_tls(connection, self._answering)
             try:
                 name = identify(writer.get_extra_info("ssl_object"), self._known)
                 introduce(writer, self._me)

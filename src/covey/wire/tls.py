@@ -2,6 +2,7 @@
 
 Whoever is early waits; a caller tries again until the time is up; a stranger is turned away without a word
 about the study, and the wait for the right one goes on. Nothing of a role runs before all have met.
+A connection is a socket, or a way over the relay where one of the two has no address; TLS is the same on both.
 """
 
 from __future__ import annotations
@@ -10,16 +11,18 @@ import asyncio
 import socket
 import ssl
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 
 from covey.errors import Aborted, AccessError, InputError
 from covey.wire.connection import HASTE_SECONDS, HEARTBEAT_SECONDS, LINGER_SECONDS, READ_AHEAD, PeerConnection
-from covey.wire.contact import Address, Contact, by_fingerprint, dials
+from covey.wire.contact import Address, Contact, by_fingerprint, dials, meet_at_relay
 from covey.wire.depth import first_cause
 from covey.wire.greet import GREETING_SECONDS, HungUp, answer, call, turn_away, welcome
-from covey.wire.trust import contexts, explain
+from covey.wire.relay import Exchange, RelaySite
+from covey.wire.trust import contexts, explain, over_tls
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0
 _CALLERS = 32
@@ -63,19 +66,29 @@ async def connect(
     key: Path,
     wait: float,
     listen: Address | None = None,
+    relay: RelaySite | None = None,
     notice: Callable[[str], None] = lambda sentence: None,
     awaited: Callable[[tuple[str, ...]], None] = lambda names: None,
     heartbeat: float = HEARTBEAT_SECONDS,
 ) -> AsyncIterator[TlsLink]:
     """Meets all peers of the roster `contacts` (which has `me` too) within `wait` seconds.
 
-    `listen` is where to listen if that is not the address in the roster. `notice` is told who came and who was
-    turned away, `awaited` who is not here yet, at first and whenever that changes. Raises `AccessError` for
-    strangers, `Aborted` when somebody does not come in time, `InputError` if the roster or the port is at fault.
+    `listen` is where to listen if that is not the address in the roster, `relay` where parties without an address
+    are met. `notice` is told who came and who was turned away, `awaited` who is not here yet, at first and whenever
+    that changes. Raises `AccessError` for strangers and from a relay that refuses us, `Aborted` when somebody does not
+    come in time, `InputError` if the roster or the port is at fault.
     """
     try:
-        async with asyncio.TaskGroup() as tasks:
-            meeting = _Meeting(me, contacts, certificate, key, listen, notice, awaited, heartbeat, tasks)
+        async with AsyncExitStack() as stack:
+            own = contacts.get(me)
+            far = [peer for peer in contacts.values() if own and peer is not own and meet_at_relay(own, peer)]
+            exchange = None
+            if relay is not None and far:
+                exchange = await stack.enter_async_context(
+                    Exchange(me, [peer.name for peer in far], relay, key, notice).open()
+                )
+            tasks = await stack.enter_async_context(asyncio.TaskGroup())
+            meeting = _Meeting(me, contacts, certificate, key, listen, exchange, notice, awaited, heartbeat, tasks)
             try:
                 link = await meeting.hold(wait)
                 yield link
@@ -95,6 +108,7 @@ class _Meeting:
         certificate: Path,
         key: Path,
         listen: Address | None,
+        exchange: Exchange | None,
         notice: Callable[[str], None],
         awaited: Callable[[tuple[str, ...]], None],
         heartbeat: float,
@@ -109,7 +123,8 @@ class _Meeting:
         self._known = by_fingerprint(self._peers.values())
         for contact in contacts.values():
             contact.check_dates()
-        self._called = [peer for peer in self._peers.values() if dials(own, peer)]
+        self._exchange = exchange
+        self._called = [peer for peer in self._peers.values() if dials(own, peer, relay=exchange is not None)]
         self._callers = [name for name, peer in self._peers.items() if peer not in self._called]
         self._bind = listen or own.address
         self._dialing, self._answering = contexts(certificate, key, self._peers.values())
@@ -122,13 +137,15 @@ class _Meeting:
     async def hold(self, wait: float) -> TlsLink:
         """Returns once every peer has a line."""
         self._awaited(self._absent)
-        server = self._open_port() if self._callers else None
+        server = self._open_port() if not all(map(self._is_far, self._callers)) else None
         try:
             async with asyncio.timeout(wait):
                 async with asyncio.TaskGroup() as group:
                     efforts = [group.create_task(self._keep_calling(peer)) for peer in self._called]
                     if server:
                         efforts.append(group.create_task(self._answer(server)))
+                    if self._exchange is not None:
+                        efforts.append(group.create_task(self._answer_relayed(self._exchange)))
                     if self._peers:
                         await self._all_here.wait()
                     for effort in efforts:
@@ -148,6 +165,10 @@ class _Meeting:
         for task in self._keepers:
             task.cancel()
 
+    def _is_far(self, peer: str) -> bool:
+        """True if that peer is met at the relay."""
+        return self._exchange is not None and meet_at_relay(self._own, self._peers[peer])
+
     @property
     def _absent(self) -> tuple[str, ...]:
         return tuple(sorted(name for name in self._peers if name not in self._lines or self._lines[name].is_over))
@@ -158,7 +179,8 @@ class _Meeting:
         late = f"{'party' if len(absent) == 1 else 'parties'} {who} did not come within {wait:g} s"
         if self._refusals:
             return AccessError(f"{late}; {self._refusals[-1]}")
-        return Aborted(f"{late}: see that it is running, and that the study has the right address", resumable=True)
+        where = "relay" if all(map(self._is_far, absent)) else "address"
+        return Aborted(f"{late}: see that it is running, and that the study has the right {where}", resumable=True)
 
     def _enter(self, line: PeerConnection) -> None:
         self._lines[line.peer] = line
@@ -185,14 +207,10 @@ class _Meeting:
 
     async def _call(self, peer: Contact) -> PeerConnection | None:
         """One attempt; none if nobody who could be the peer answers."""
-        where = peer.address
-        if where is None:
-            raise InputError(f"party {peer.name!r} has no address in the study")
+        where = "the relay" if self._is_far(peer.name) else peer.address
         try:
             async with asyncio.timeout(2 * GREETING_SECONDS):
-                reader, writer = await asyncio.open_connection(
-                    where.host, where.port, ssl=self._dialing, server_hostname="", limit=READ_AHEAD
-                )
+                reader, writer = await self._dial(peer)
                 with _dropped_on_failure(writer):
                     await call(reader, writer, self._me, peer.name, self._known)
                     return PeerConnection(peer.name, reader, writer)
@@ -210,6 +228,17 @@ class _Meeting:
         except (OSError, EOFError, TimeoutError):
             return None
 
+    async def _dial(self, peer: Contact) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A TLS connection to a peer, or to whoever answers in its place."""
+        if self._exchange is not None and self._is_far(peer.name):
+            carrier = self._exchange.call(peer.name)
+            return await over_tls(carrier, self._dialing, READ_AHEAD, seconds=2 * GREETING_SECONDS)
+        if peer.address is None:
+            raise InputError(f"party {peer.name!r} has no address in the study")
+        return await asyncio.open_connection(
+            peer.address.host, peer.address.port, ssl=self._dialing, server_hostname="", limit=READ_AHEAD
+        )
+
     def _open_port(self) -> socket.socket:
         where = self._bind
         if where is None:
@@ -224,19 +253,31 @@ class _Meeting:
             while True:
                 await free.acquire()
                 connection, _ = await loop.sock_accept(server)
-                group.create_task(self._take_call(connection, free))
+                group.create_task(self._take_call(partial(accept_tls, connection, self._answering), free))
 
-    async def _take_call(self, connection: socket.socket, free: asyncio.Semaphore) -> None:
+    async def _answer_relayed(self, exchange: Exchange) -> None:
+        """Takes calls over the relay."""
+        free = asyncio.Semaphore(_CALLERS)
+        exchange.answer(True)
         try:
-            loop = asyncio.get_running_loop()
-            reader = asyncio.StreamReader(limit=READ_AHEAD)
-            transport, protocol = await loop.connect_accepted_socket(
-                lambda: asyncio.StreamReaderProtocol(reader),
-                connection,
-                ssl=self._answering,
-                ssl_handshake_timeout=GREETING_SECONDS,
-            )
-            writer = asyncio.StreamWriter(transport, protocol, reader, loop)
+            async with asyncio.TaskGroup() as group:
+                while True:
+                    await free.acquire()
+                    _, carrier = await exchange.called()
+                    accept = partial(
+                        over_tls, carrier, self._answering, READ_AHEAD, seconds=GREETING_SECONDS, server_side=True
+                    )
+                    group.create_task(self._take_call(accept, free))
+        finally:
+            exchange.answer(False)
+
+    async def _take_call(
+        self,
+        accept: Callable[[], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]],
+        free: asyncio.Semaphore,
+    ) -> None:
+        try:
+            reader, writer = await accept()
             with _dropped_on_failure(writer):
                 name = await answer(reader, writer, self._me, self._known)
                 present = self._lines.get(name)
@@ -258,6 +299,21 @@ class _Meeting:
     def _refuse(self, sentence: str) -> None:
         self._refusals = [*self._refusals[-99:], sentence]
         self._notice(sentence)
+
+
+async def accept_tls(
+    connection: socket.socket, context: ssl.SSLContext, limit: int = READ_AHEAD
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """TLS on a socket that was accepted, as streams."""
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=limit)
+    transport, protocol = await loop.connect_accepted_socket(
+        lambda: asyncio.StreamReaderProtocol(reader),
+        connection,
+        ssl=context,
+        ssl_handshake_timeout=GREETING_SECONDS,
+    )
+    return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
 
 
 @contextmanager

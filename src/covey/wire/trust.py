@@ -6,6 +6,7 @@ vouching for itself alone, and what was presented is then looked up by its hash.
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from collections.abc import Iterable
 from pathlib import Path
@@ -63,6 +64,37 @@ def explain(error: ssl.SSLError) -> str:
         return "its certificate is not in the roster"
     reason = (error.reason or "").upper().replace(" ", "_")
     return next((words for alert, words in _ALERTS.items() if alert in reason), "it broke off the TLS handshake")
+
+
+async def over_tls(
+    transport: asyncio.WriteTransport,
+    context: ssl.SSLContext,
+    limit: int,
+    *,
+    seconds: float,
+    server_side: bool = False,
+    host: str = "",
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """TLS on a transport, as streams; `limit` is how many bytes are read ahead."""
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=limit)
+    protocol = asyncio.StreamReaderProtocol(reader)
+    try:
+        secured = await loop.start_tls(
+            transport,
+            protocol,
+            context,
+            server_side=server_side,
+            server_hostname=None if server_side else host,
+            ssl_handshake_timeout=seconds,
+        )
+    except BaseException:
+        transport.abort()
+        raise
+    if secured is None:
+        raise ConnectionResetError("the connection ended during the handshake")
+    protocol.connection_made(secured)
+    return reader, asyncio.StreamWriter(secured, protocol, reader, loop)
 
 
 def _context(protocol: int, certificate: Path, key: Path, roster: bytes) -> ssl.SSLContext:

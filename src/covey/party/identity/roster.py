@@ -12,6 +12,7 @@ from covey.party.identity.certificate import Certificate
 from covey.party.identity.keys import Keys
 from covey.study import Study
 from covey.wire.contact import Address, Contact
+from covey.wire.relay.site import RelaySite, split_url
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,8 @@ class Roster:
     certificates: Mapping[str, Certificate]
     addresses: Mapping[str, str]
     roster_hash: str
+    relay: RelaySite | None = None
+    """The broker at which parties without an address meet, if the study has one."""
 
     @staticmethod
     def of(study: Study) -> Roster:
@@ -41,7 +44,7 @@ class Roster:
             certificates[party.name] = Certificate.parse(content, party.name, str(party.certificate))
         addresses = {party.name: party.address for party in study.parties if party.address is not None}
         _refuse_shared_keys(certificates)
-        return Roster(certificates, addresses, study.roster_hash)
+        return Roster(certificates, addresses, study.roster_hash, relay_of(study, certificates))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -66,6 +69,22 @@ class Roster:
         """The roster as the TLS carrier wants it."""
         where = {name: Address.parse(address) for name, address in self.addresses.items()}
         return {name: Contact(name, own.der, where.get(name)) for name, own in self.certificates.items()}
+
+
+def relay_of(study: Study, certificates: Mapping[str, Certificate]) -> RelaySite | None:
+    """The study's relay, with subjects for these parties. Raises InputError where it cannot be used."""
+    if study.relay is None:
+        return None
+    split_url(study.relay.url)
+    pinned = None
+    if study.relay.certificate is not None:
+        named = study.relay.certificate
+        content = study.files.get(named.as_posix())
+        if content is None:
+            raise InputError(f"{named}: there is no such file in the study's folder; it is the relay's certificate")
+        pinned = Contact.from_pem("relay", content).certificate
+    contacts = [Contact(name, own.der) for name, own in certificates.items()]
+    return RelaySite.of(study.relay.url, bytes.fromhex(study.study_hash), contacts, pinned)
 
 
 def _refuse_shared_keys(certificates: Mapping[str, Certificate]) -> None:

@@ -40,6 +40,8 @@ def agreement_parts(study: Study, roster: Roster) -> dict[str, bytes]:
         parts[f"the role of party {party.name!r}"] = party.role
         parts[f"the address of party {party.name!r}"] = roster.addresses.get(party.name)
         parts[f"the certificate of party {party.name!r}"] = roster.certificates[party.name].fingerprint
+    if study.relay is not None:
+        parts["the relay"] = [study.relay.url, roster.relay and (roster.relay.certificate or b"").hex()]
     for name, value in study.options.items():
         parts[f"option {name!r}"] = repr(_number(value))
     return {name: _hash(value) for name, value in parts.items()}

@@ -168,6 +168,7 @@ async def _dial(job: Job, participant: Participant) -> AsyncIterator[Link]:
             key=key,
             wait=job.wait,
             listen=job.listen,
+            relay=participant.roster.relay,
             notice=notice,
             awaited=participant.progress.await_parties,
         )

@@ -38,8 +38,13 @@ def table(document: Document, *names: str) -> Document:
     return document
 
 
-def give_roster(document: Document, addresses: Mapping[str, str], certificates: Mapping[str, str]) -> None:
-    """Every party gets that address and that certificate file, in place of what it had; so does the authority."""
+def give_roster(
+    document: Document, addresses: Mapping[str, str], certificates: Mapping[str, str], relay: str | None = None
+) -> None:
+    """Every party gets that address and that certificate file, in place of what it had; so does the authority.
+
+    `relay` is the URL at which parties without an address meet.
+    """
     for name, certificate in certificates.items():
         listed = name in table(document, "parties") or name != "authority"
         party = table(document, "parties", name) if listed else table(document, "authority")
@@ -47,6 +52,9 @@ def give_roster(document: Document, addresses: Mapping[str, str], certificates: 
         party["certificate"] = certificate
         if name in addresses:
             party["address"] = addresses[name]
+    document.pop("relay", None)
+    if relay is not None:
+        document["relay"] = {"url": relay}
 
 
 def save(document: Document, files: Mapping[str, bytes], folder: Path) -> Study:

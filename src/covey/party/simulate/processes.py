@@ -25,7 +25,7 @@ from covey.party.record.folder import RunFolder
 from covey.party.record.names import CERTIFICATE, RELEASE, SUMMARY
 from covey.party.record.summary import join_summaries
 from covey.party.session.progress import Listener
-from covey.party.simulate import document, in_process
+from covey.party.simulate import broker, document, in_process
 from covey.party.simulate.blame import most_telling, rebuild
 from covey.party.simulate.stage import require_data
 from covey.party.simulate.worker import Event, Order
@@ -47,6 +47,8 @@ class SimulationSetting:
     bandwidth: float | None = None
     listener: Listener = lambda snapshot: None
     notice: Callable[[str], None] = lambda sentence: None
+    relay: bool = False
+    """True if the parties meet at a broker, which is started for them, and not at each other's ports."""
 
 
 def simulate(study: Study, data: Mapping[str, str], out: Path, setting: SimulationSetting) -> Summary:
@@ -54,15 +56,18 @@ def simulate(study: Study, data: Mapping[str, str], out: Path, setting: Simulati
 
     Raises what stopped the first party that failed; what each party had learned by then is in its folder.
     """
+    if setting.relay:
+        broker.find_server()
     if study.partition == "respondents":
         return _survey(study, data, out, setting)
     require_data(study, data)
     of_study(study)
     folder = RunFolder(out)
     folder.prepare()
-    prepared = _prepare(study, out, setting.seed)
+    prepared = _prepare(study, out, setting)
     orders = [_order(prepared, party.name, data, out, setting) for party in prepared.parties]
-    with asyncio.Runner() as runner:
+    met = broker.running(prepared, out / "relay") if setting.relay else contextlib.nullcontext()
+    with met, asyncio.Runner() as runner:
         runner.run(_supervise(orders, setting))
     return _join(prepared, folder)
 
@@ -76,8 +81,9 @@ def _survey(study: Study, data: Mapping[str, str], out: Path, setting: Simulatio
     return made.figures
 
 
-def _prepare(study: Study, out: Path, seed: Secret | None) -> Study:
+def _prepare(study: Study, out: Path, setting: SimulationSetting) -> Study:
     """Keys for every party, and a copy of the study with their certificates and free addresses."""
+    seed = setting.seed
     if study.path is None:
         raise InputError("parties as processes need a study file; use in-process simulation for a study without one")
     files = dict(study.files)
@@ -89,8 +95,12 @@ def _prepare(study: Study, out: Path, seed: Secret | None) -> Study:
         files[f"certs/{party.name}.pem"] = made.certificate.pem
     names = [party.name for party in study.parties]
     content = document.read(study.path)
-    addresses = {name: f"127.0.0.1:{port}" for name, port in zip(names, free_ports(len(names)), strict=True)}
-    document.give_roster(content, addresses, {name: f"certs/{name}.pem" for name in names})
+    certificates = {name: f"certs/{name}.pem" for name in names}
+    if setting.relay:
+        document.give_roster(content, {}, certificates, f"nats://127.0.0.1:{free_ports(1)[0]}")
+    else:
+        addresses = {name: f"127.0.0.1:{port}" for name, port in zip(names, free_ports(len(names)), strict=True)}
+        document.give_roster(content, addresses, certificates)
     prepared = document.save(content, files, out)
     if prepared.study_hash != study.study_hash:
         raise InputError(f"{study.path}: its copy reads as another study; please report this")

@@ -1,0 +1,214 @@
+"""Parties meet at a real broker: by every scheme, directly and over it in one run, and each only under its own name."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections import Counter
+from contextlib import AsyncExitStack
+from functools import partial
+from pathlib import Path
+
+import pytest
+from tests.harness.certificates import make_identity
+from tests.harness.clock import on_real_clock
+from tests.harness.relay import Hamlet, public_key
+from tests.harness.tiers import few_first
+from tests.harness.town import free_addresses
+
+from covey.errors import Aborted, AccessError, InputError
+from covey.wire import Channel, Message, connect, gather
+from covey.wire.contact import Contact, dials
+from covey.wire.relay.broker import Broker, Signer
+from covey.wire.relay.route import Blocked, frame, proxy_for
+from covey.wire.relay.site import RelaySite, split_url, user_key
+
+
+class Load(Message, tag="test.relayed"):
+    """Some bytes."""
+
+    load: bytes
+
+
+async def swap(channel: Channel) -> list[str]:
+    """Everybody greets everybody."""
+    return sorted(await channel.exchange(Load(b"hello")))
+
+
+async def turns(channel: Channel, count: int = 40) -> int:
+    """Many exchanges, one after the other."""
+    for turn in range(count):
+        await channel.at("turn", turn).exchange(Load(bytes(3000)))
+        await asyncio.sleep(0.005)
+    return count
+
+
+@pytest.mark.parametrize("scheme", few_first(["nats", "tls", "ws", "wss"]))
+def test_parties_that_nobody_can_dial_meet_at_the_broker(tmp_path: Path, scheme: str) -> None:
+    with Hamlet.found("abc", tmp_path, scheme).broker() as hamlet:
+        outcomes = asyncio.run(hamlet.play_all(dict.fromkeys("abc", swap)))
+    assert [outcome.unwrap() for outcome in outcomes.values()] == [["b", "c"], ["a", "c"], ["a", "b"]]
+
+
+def test_some_speak_directly_and_some_over_the_relay_in_one_run(tmp_path: Path) -> None:
+    hamlet = Hamlet.found("abc", tmp_path)
+    one, other = free_addresses(2)
+    roster = {**hamlet.roster, "a": hamlet.identities["a"].contact(one), "b": hamlet.identities["b"].contact(other)}
+    with dataclasses.replace(hamlet, roster=roster).broker() as mixed:
+        outcomes = asyncio.run(mixed.play_all(dict.fromkeys("abc", swap)))
+    assert [outcome.unwrap() for outcome in outcomes.values()] == [["b", "c"], ["a", "c"], ["a", "b"]]
+
+
+def test_with_a_relay_the_later_name_dials_and_nobody_needs_an_address() -> None:
+    north, south = Contact("north", b""), Contact("south", b"")
+    assert (dials(north, south, relay=True), dials(south, north, relay=True)) == (False, True)
+    with pytest.raises(InputError, match=r"neither has an address in the study; give .* or the study a \[relay\]"):
+        dials(north, south)
+
+
+@on_real_clock
+async def test_a_run_goes_on_when_the_broker_is_killed_and_started_again(tmp_path: Path) -> None:
+    hamlet = Hamlet.found("ab", tmp_path)
+    with hamlet.broker():
+
+        async def disturb() -> None:
+            for pause in (0.1, 0.3):
+                await asyncio.sleep(pause)
+                await hamlet.restart(pause)
+
+        playing = asyncio.ensure_future(hamlet.play_all(dict.fromkeys("ab", turns)))
+        await disturb()
+        outcomes = await playing
+    assert [outcome.unwrap() for outcome in outcomes.values()] == [40, 40]
+
+
+@on_real_clock
+async def test_a_party_that_crashes_is_noticed_and_may_come_again(tmp_path: Path) -> None:
+    with Hamlet.found("ab", tmp_path).broker() as hamlet:
+
+        async def stay() -> str:
+            async with hamlet.connect("a") as link:
+                with pytest.raises(Aborted, match="has left") as told:
+                    await link.receive("b")
+                return str(told.value)
+
+        async def crash() -> str:
+            with pytest.raises(RuntimeError):
+                async with hamlet.connect("b"):
+                    raise RuntimeError
+            return ""
+
+        await gather(stay(), crash())
+        outcomes = await hamlet.play_all(dict.fromkeys("ab", swap))
+        assert outcomes["a"].unwrap() == ["b"]
+
+
+@on_real_clock
+async def test_a_broker_that_does_not_know_a_party_is_named_with_what_to_do(tmp_path: Path) -> None:
+    hamlet = Hamlet.found("ab", tmp_path)
+    users = tmp_path / "users.conf"
+    own = user_key(public_key(hamlet.roster["a"]))
+    users.write_text("\n".join(line for line in users.read_text().splitlines() if own not in line))
+    with hamlet.broker(), pytest.raises(AccessError, match=rf"refuses our key {own}; .*covey relay config"):
+        async with hamlet.connect("a", wait=30):
+            pass
+
+
+@on_real_clock
+async def test_a_broker_that_is_not_there_is_named_and_the_wait_ends(tmp_path: Path) -> None:
+    hamlet = Hamlet.found("ab", tmp_path)
+    told: list[str] = []
+    own = hamlet.identities["a"]
+    with pytest.raises(Aborted, match=r"'b' did not come within 2 s: .* the right relay"):
+        async with connect(
+            "a", hamlet.roster, certificate=own.certificate, key=own.key, wait=2, relay=hamlet.site, notice=told.append
+        ):
+            pass
+    assert [sentence for sentence in told if "cannot be used" in sentence and "Connect" in sentence]
+
+
+@on_real_clock
+async def test_a_party_can_publish_only_as_itself_and_hear_only_what_is_for_it(tmp_path: Path) -> None:
+    with Hamlet.found("abc", tmp_path).broker() as hamlet:
+        site, heard, ready = hamlet.site, Counter[str](), asyncio.Event()
+
+        def note(name: str, subject: str, content: bytes) -> None:
+            heard[f"{name}: {content.decode()}"] += 1
+            ready.set()
+
+        async with AsyncExitStack() as stack:
+            brokers = {}
+            for name in "abc":
+                own = brokers[name] = Broker(site, Signer.of_file(hamlet.identities[name].key), lambda told: None)
+                own.hear(site.sent_to(name), partial(note, name))
+                if name == "c":
+                    own.hear(f"{site.prefix}.>", partial(note, "spy"))
+                    own.hear(site.sent_to("a"), partial(note, "spy"))
+                there = asyncio.Event()
+                own.flow = lambda anew, there=there: there.set()  # type: ignore[misc]
+                await stack.enter_async_context(own.kept())
+                await there.wait()
+            for turn in range(20):
+                brokers["a"].send(site.subject("a", "b"), b"of a %d" % turn, b"")
+                brokers["c"].send(site.subject("a", "b"), b"of c, as a", b"")
+                brokers["c"].send(site.subject("c", "b"), b"of c %d" % turn, b"")
+                await asyncio.sleep(0.01)
+            async with asyncio.timeout(20):
+                while heard["b: of c 19"] + heard["b: of a 19"] < 2:
+                    ready.clear()
+                    await ready.wait()
+        assert {told.split()[-1] for told in heard if told.startswith("b: of a")} >= {"19"}
+        assert [told for told in heard if "spy" in told or "as a" in told or told.startswith(("a:", "c:"))] == []
+
+
+def test_subjects_follow_from_the_study_and_the_certificates_and_tell_neither(tmp_path: Path) -> None:
+    contacts = [Contact("north", b"one"), Contact("south", b"two")]
+    site = RelaySite.of("nats://relay", bytes(32), contacts)
+    again = RelaySite.of("tls://elsewhere", bytes(32), reversed(contacts))
+    assert site.subject("north", "south") == again.subject("north", "south")
+    others = (
+        RelaySite.of("nats://relay", bytes(31) + b"1", contacts),
+        RelaySite.of("nats://relay", bytes(32), [contacts[0], Contact("south", b"three")]),
+    )
+    subjects = {each.subject("north", "south") for each in (site, *others)} | {site.subject("south", "north")}
+    assert len(subjects) == 4
+    assert not any(word in subject for subject in subjects for word in ("north", "south"))
+
+
+@pytest.mark.parametrize(
+    "url", ["http://relay", "nats://", "relay:4222", "tls://user:word@relay", "nats://relay:99999", "wss://relay#x"]
+)
+def test_what_is_no_url_of_a_broker_is_refused(url: str) -> None:
+    with pytest.raises(InputError, match="is not the URL of a relay"):
+        split_url(url)
+
+
+@pytest.mark.parametrize("nonce", ["", "with space", "é", "x" * 65, "TLS 1.3, client CertificateVerify", "a\x00b"])
+def test_a_nonce_that_could_mean_something_else_is_not_signed(tmp_path: Path, nonce: str) -> None:
+    with pytest.raises(Blocked, match="odd text"):
+        Signer.of_file(make_identity("a", tmp_path).key).sign(nonce)
+
+
+def test_a_proxy_is_taken_from_the_settings_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    far, near = (RelaySite(f"wss://{host}", bytes(32)) for host in ("relay.example.org", "127.0.0.1"))
+    assert proxy_for(far) is None
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example.org:3128")
+    found = proxy_for(far)
+    assert found is not None
+    assert (found.hostname, found.port) == ("proxy.example.org", 3128)
+    assert proxy_for(near) is None
+    monkeypatch.setenv("NO_PROXY", "example.org")
+    assert proxy_for(far) is None
+
+
+@pytest.mark.parametrize("size", [0, 5, 125, 126, 65535, 65536, 300_000])
+def test_a_frame_of_a_websocket_is_masked_and_has_its_length(size: int) -> None:
+    content = bytes(size)
+    framed = frame(content)
+    head = len(framed) - size
+    mask = framed[head - 4 : head]
+    assert framed[0] == 0x82
+    assert framed[1] & 0x80
+    assert framed[head:] == (mask * (size // 4 + 1))[:size]
