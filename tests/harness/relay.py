@@ -18,7 +18,9 @@ from tests.harness.parties import Outcome, Role, play
 from tests.harness.town import free_addresses
 
 from covey.errors import InputError
+from covey.party.identity import keys as keyring
 from covey.party.identity import relay_config
+from covey.party.identity.keys import Keys
 from covey.party.simulate import broker
 from covey.wire import Contact, Link, connect, gather
 from covey.wire.connection import HEARTBEAT_SECONDS
@@ -56,8 +58,22 @@ class Hamlet:
     @classmethod
     def found(cls, names: Iterable[str], folder: Path, scheme: str = "nats", extra: str = "") -> Hamlet:
         """Makes keys, a roster without addresses and the broker's configuration, with extra lines."""
+        return cls.of({name: make_identity(name, folder) for name in names}, folder, scheme, extra)
+
+    @classmethod
+    def of_keys(cls, keys: Mapping[str, Keys], folder: Path) -> Hamlet:
+        """The same for parties with these keys, which are written to files."""
+        identities = {}
+        for name, own in keys.items():
+            if not (folder / name).exists():
+                keyring.save(own, folder / name)
+            identities[name] = Identity(name, *keyring.files(folder / name, name))
+        return cls.of(identities, folder)
+
+    @classmethod
+    def of(cls, identities: Mapping[str, Identity], folder: Path, scheme: str = "nats", extra: str = "") -> Hamlet:
+        """The broker's configuration for these parties."""
         require_server()
-        identities = {name: make_identity(name, folder) for name in names}
         roster = {name: identity.contact() for name, identity in identities.items()}
         (address,) = free_addresses(1)
         pinned = make_identity("relay", folder)

@@ -12,7 +12,7 @@ import traceback
 
 import typer
 
-from covey.cli import authority, collect, data, hierarchy, keys
+from covey.cli import authority, collect, data, hierarchy, keys, relay
 from covey.cli.anonymize import anonymize
 from covey.cli.audit import audit
 from covey.cli.bench import bench
@@ -58,6 +58,7 @@ app.command()(protocols)
 app.command()(bench)
 app.add_typer(collect.app, name="collect")
 app.add_typer(authority.app, name="authority")
+app.add_typer(relay.app, name="relay")
 app.add_typer(hierarchy.app, name="hierarchy")
 app.add_typer(data.app, name="data")
 app.command()(doctor)

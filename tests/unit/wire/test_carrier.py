@@ -62,9 +62,9 @@ def pair(weather: Weather) -> tuple[Carrier, Carrier]:
         other = side ^ ANSWERING
 
         def deliver(packet: bytes) -> None:
-            said, _, *places = HEAD.unpack_from(packet)
+            said, _, place, received, room = HEAD.unpack_from(packet)
             if said & ANSWERING == side and other in ends:
-                ends[other].take(said & ~ANSWERING, *places, packet[HEAD.size :])
+                ends[other].take(said & ~ANSWERING, place, received, room, packet[HEAD.size :])
 
         def send(head: bytes, content: bytes | memoryview) -> bool:
             return weather.send(deliver, head, content)

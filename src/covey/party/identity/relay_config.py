@@ -3,7 +3,7 @@
     nats-server.conf  where the broker listens, its limits, and how it is reached
     users.conf        the parties' public keys and what each may send and hear; also for a broker that is there already
     relay.pem         the broker's own certificate, to be pinned by the study, where its URL asks for TLS
-    relay.key         the private key of that certificate
+    relay.key         the private key of that certificate; both are the host's own affair once the study pins one
 
 A party's key at the broker is that of its certificate, so there is no secret to hand out.
 """
@@ -52,14 +52,14 @@ def write(study: Study, folder: Path, listen: Address | None = None) -> Written:
         raise InputError("the study has no [relay]; add one with the broker's url, as docs/relay.md shows")
     secured = site.parts.scheme in SECURED
     files = [folder / CONFIG, folder / USERS]
-    if secured:
+    pin = secured and site.certificate is None
+    if pin:
         files += [folder / CERTIFICATE, folder / KEY]
         _certify(folder)
     public = {name: own.public_key for name, own in roster.certificates.items()}
     for name, text in texts(site, public, listen).items():
         write_atomically(folder / name, text.encode())
-    pinned = site.certificate is not None
-    return Written(tuple(files), pin=secured and not pinned)
+    return Written(tuple(files), pin)
 
 
 def _certify(folder: Path) -> None:

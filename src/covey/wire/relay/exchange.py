@@ -66,9 +66,11 @@ class Exchange:
     def _carrier(self, peer: str, name: bytes, side: int) -> Carrier:
         send = partial(self._broker.send, self._site.subject(self._me, peer))
         key = (peer, name, side)
-        carrier = self._carriers[key] = Carrier(
-            name, side, send, self._broker.most, lambda: self._carriers.pop(key, None)
-        )
+
+        def forget() -> None:
+            self._carriers.pop(key, None)
+
+        carrier = self._carriers[key] = Carrier(name, side, send, self._broker.most, forget)
         return carrier
 
     def _take(self, subject: str, content: bytes) -> None:
@@ -82,7 +84,7 @@ class Exchange:
             carrier = self._answered(peer, name)
         if carrier is not None:
             carrier.take(kind, place, received, room, content[HEAD.size :])
-        elif kind != RESET:
+        elif kind != RESET and not (side == ANSWERING and place and not received):  # a call whose first packet is late
             self._broker.send(self._site.subject(self._me, peer), HEAD.pack(RESET | side, name, 0, 0, 0), b"")
 
     def _answered(self, peer: str, name: bytes) -> Carrier | None:
