@@ -55,7 +55,7 @@ def test_a_study_without_a_relay_and_a_wrong_url_are_named(tmp_path: Path, covey
     assert "has no [relay]" in covey("relay", "config", study.path).err
     assert study.path is not None
     study.path.write_text(f'{study.path.read_text()}\n[relay]\nurl = "http://relay"\n')
-    called = covey("check", study.path)
+    called = covey("relay", "config", study.path)
     assert called.code == 2
     assert "[relay] needs the broker" in called.err
 
