@@ -197,6 +197,44 @@ def test_whom_a_local_anonymizer_withheld_is_suppressed_with_the_smallest_classe
     assert local._with_all(np.full(3, -1), partition, 3).tolist() == [-1, -1, -1]
 
 
+@pytest.mark.parametrize("k", [3, 5])
+def test_datafly_suppresses_up_to_k_who_stand_out_and_the_joint_run_is_the_ideal(k: int) -> None:
+    study, tables = some_tables(people=40, k=k, options='outliers = "suppress"\nleakage = "matrix"')
+    trial = trial_of(study, tables)
+    assert answers(trial, run(trial)) == trial.ideal
+    figures = ideal.ideal(study, tables).figures
+    assert figures is not None and figures.k_reached >= k
+
+
+def test_one_who_stands_out_no_longer_costs_everyone_a_level() -> None:
+    """One of forty is much older. Strict Datafly lifts the column until nobody stands out.
+
+    Its steps 6 and 7 put that one at the root, with the smallest other group, so that they look alike to k or more.
+    """
+    ages = [15, *[5] * 3, *[1] * 18, *[3] * 18]
+    people: dict[str, Person] = {f"p{place}": (age, "F", "flu", 0, "a") for place, age in enumerate(ages)}
+    levels = {}
+    for way in ("generalize", "suppress"):
+        study = study_of(k=3, options=f'outliers = "{way}"')
+        own = Generalization.of(tables_of(study, people)["clinic"], Parameters.of(study))
+        assert np.bincount(own.groups()).min() >= 3
+        levels[way] = own.levels[0]
+    top = int(levels["suppress"].max())
+    assert (levels["generalize"] == levels["generalize"][0]).all() and levels["generalize"][0] >= 3
+    assert levels["suppress"].tolist() == [top] * 4 + [0] * 36
+    strict, loose = (
+        ideal.ideal(study, tables_of(study, people)).figures
+        for study in (study_of(k=3), study_of(k=3, options='outliers = "suppress"'))
+    )
+    assert strict is not None and loose is not None
+    assert (loose.loss["lm"] or 0) < (strict.loss["lm"] or 0)
+
+
+def test_outliers_are_suppressed_by_datafly_alone() -> None:
+    with pytest.raises(InputError, match='outliers = "suppress" are two steps of Datafly; with local = "mondrian"'):
+        Parameters.of(study_of(options='outliers = "suppress"\nlocal = "mondrian"'))
+
+
 def test_a_column_that_matters_more_is_lifted_later_and_one_that_does_not_matter_first() -> None:
     text = (
         HEAD.replace("NAME", "weights")

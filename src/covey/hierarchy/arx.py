@@ -1,8 +1,8 @@
 """Hierarchies as ARX writes them: one line per leaf, `leaf;parent;…;*`, no header, `"` quotes doubled.
 
-ARX's own files go further than that, and are read: the top may have another label than `*` (it becomes `*`) or several
-(`*` is put above them), and a label may stand for different leaves on two levels (the upper one gets its level's
-number).
+ARX's own files go further than that, and are read: the root may have another label than `*`, and keeps it; there may be
+several tops (`*` is put above them), and a label may stand for different leaves on two levels (the upper one gets its
+level's number).
 """
 
 from __future__ import annotations
@@ -86,13 +86,10 @@ def _told(name: str, problems: Sequence[tuple[int, str]]) -> str:
 
 
 def _rooted(paths: list[list[str]]) -> list[list[str]]:
-    """The paths with `*` as their last label. Where some have it, the others are left for the tree to refuse."""
+    """The paths with one last label. Where some have `*`, the others are left for the tree to refuse."""
     tops = {path[-1] for path in paths}
-    if SUPPRESSED in tops or len({len(path) for path in paths}) > 1:
-        return paths
-    if len(tops) == 1 and len(paths[0]) > 1:
-        return [[*path[:-1], SUPPRESSED] for path in paths]
-    return [[*path, SUPPRESSED] for path in paths]
+    rooted = SUPPRESSED in tops or len({len(path) for path in paths}) > 1 or (len(tops) == 1 and len(paths[0]) > 1)
+    return paths if rooted else [[*path, SUPPRESSED] for path in paths]
 
 
 def _told_apart(paths: list[list[str]]) -> list[list[str]]:

@@ -5,6 +5,7 @@ Nodes are numbered leaves first, in tree order, so that the leaves below any nod
 the root last.
 
 `up[level, leaf]` is the leaf's ancestor at that level: level 0 is the leaf, the last level is the root.
+The root may have a name of its own (`Europe`); `*` means it too, whatever it is called.
 A node that stands on several levels (a label repeated for the same leaves) is one node.
 The missing leaf hangs directly below the root and is not part of the domain: no size counts it.
 """
@@ -65,7 +66,8 @@ class Hierarchy:
     @classmethod
     def from_paths(cls, paths: Sequence[Sequence[str]], kind: Kind = "text") -> Hierarchy:
         """The tree whose leaves have these paths, leaf first and root last. Raises Malformed with every problem."""
-        unique, problems = _distinct_leaves(paths)
+        root = SUPPRESSED if any(path[-1] == SUPPRESSED for path in paths) else paths[0][-1]
+        unique, problems = _distinct_leaves(paths, root)
         problems += _two_parents(paths, unique)
         if problems:
             raise Malformed(problems)
@@ -184,9 +186,14 @@ class Hierarchy:
         sizes.setflags(write=False)
         return sizes
 
+    @property
+    def top(self) -> str:
+        """The root's label."""
+        return self.labels[self.root]
+
     @cached_property
     def _node_of(self) -> dict[str, int]:
-        return {label: node for node, label in enumerate(self.labels)}
+        return {SUPPRESSED: self.root, **{label: node for node, label in enumerate(self.labels)}}
 
     def node(self, label: str) -> int | None:
         """The node that a clean label names, or None."""
@@ -253,12 +260,12 @@ def _frozen(values: Ints) -> Ints:
     return values
 
 
-def _distinct_leaves(paths: Sequence[Sequence[str]]) -> tuple[list[int], list[PathProblem]]:
+def _distinct_leaves(paths: Sequence[Sequence[str]], root: str) -> tuple[list[int], list[PathProblem]]:
     """The rows to keep, the first of each leaf, and the problems of the others; a leaf may be repeated as it is."""
     seen: dict[str, int] = {}
     problems = []
     for row, path in enumerate(paths):
-        reason = _problem_of(path, len(paths[0]))
+        reason = _problem_of(path, len(paths[0]), root)
         if reason is None and tuple(paths[known := seen.setdefault(path[0], row)]) != tuple(path):
             reason = path[0], f"is repeated with another path than in row {known + 1}"
         if reason is not None:
@@ -266,14 +273,16 @@ def _distinct_leaves(paths: Sequence[Sequence[str]]) -> tuple[list[int], list[Pa
     return list(seen.values()), problems
 
 
-def _problem_of(path: Sequence[str], levels: int) -> tuple[str, str] | None:
+def _problem_of(path: Sequence[str], levels: int, root: str) -> tuple[str, str] | None:
     """The label that makes a path unfit for a tree with so many levels, and the reason."""
     if len(path) != levels:
         return path[0], f"has {len(path)} levels where the first row has {levels}"
     if path[0] in (MISSING, SUPPRESSED):
         return path[0], "cannot be a leaf: missing and suppressed values have rules of their own"
-    if path[-1] != SUPPRESSED:
-        return path[-1], "stands where the root * must be"
+    if path[-1] != root or levels < 2:
+        return path[-1], f"stands where the root {root} must be"
+    if root != SUPPRESSED and SUPPRESSED in path:
+        return SUPPRESSED, f"stands below the root {root}; it can only be the root itself"
     return (path[0], "has an empty label on its path") if MISSING in path else None
 
 

@@ -180,5 +180,11 @@ def _part(tree: Hierarchy, node: int) -> float:
 
 
 def _suppressed(cells: Cells) -> Longs:
-    root = np.array([label == SUPPRESSED for label in cells.labels], dtype=np.int64)
+    root = np.array([is_root(cells.column, label) for label in cells.labels], dtype=np.int64)
     return root[cells.codes]
+
+
+def is_root(column: Column, label: str) -> bool:
+    """True if a released label says nothing of the value: `*`, or the name that the hierarchy's root has."""
+    tree = column.hierarchy
+    return label == SUPPRESSED or (isinstance(tree, Hierarchy) and label == tree.top and tree.nodes > 1)

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from covey.arrays import Floats, Longs
-from covey.cells import SUPPRESSED
 from covey.judge import Risks, Verdict, verify
 from covey.judge.diversity import histogram
-from covey.judge.released import Released, read_release, shares, with_range
+from covey.judge.released import Released, is_root, read_release, shares, with_range
 from covey.judge.risk import judge_risk
 from covey.judge.tuples import Cells
 from covey.sources import Data, connect
@@ -133,7 +132,7 @@ def risk_before(records: Table) -> Risks:
 
 def _cost(cells: Cells, released: Released, withheld: int) -> ColumnLoss:
     part = np.array(shares(with_range(cells, None), cells.labels)[0])
-    root = np.array([label == SUPPRESSED for label in cells.labels])
+    root = np.array([is_root(cells.column, label) for label in cells.labels])
     codes, sizes = cells.codes[released.example], released.sizes
     rows = int(sizes.sum()) + withheld
     return ColumnLoss(

@@ -65,9 +65,10 @@ def test_all_problems_of_a_file_are_told_at_once_each_with_its_line() -> None:
     )
 
 
-def test_a_root_of_any_name_is_the_root_and_several_tops_get_one() -> None:
+def test_a_root_keeps_its_name_and_several_tops_get_one_above_them() -> None:
     plain = parse(b"a;x;*\nb;y;*\n", "f")
-    assert parse(b"a;x;Europe\nb;y;Europe\n", "f") == plain
+    named = parse(b"a;x;Europe\nb;y;Europe\n", "f")
+    assert named.paths() == [("a", "x", "Europe"), ("b", "y", "Europe")] and parse(write(named).encode(), "f") == named
     assert parse(b"a;x\nb;y\n", "f") == plain
     assert parse(b"a\nb\n", "f").paths() == [("a", "*"), ("b", "*")]
 

@@ -96,7 +96,7 @@ def test_rows_in_any_order_make_the_same_tree_for_the_hash() -> None:
         ([["a", "b", "*"], ["b", "x", "*"]], 0, "b", "different leaves"),
         ([["a", "b", "a", "*"], ["b", "b", "a", "*"]], 0, "b", "different leaves"),
         ([["*", "x", "*"]], 0, "*", "cannot be a leaf"),
-        ([["a", "x", "root"]], 0, "root", "root"),
+        ([["a", "x", "*"], ["b", "x", "root"]], 1, "root", "root"),
         ([["a", "", "*"]], 0, "a", "empty"),
     ],
 )

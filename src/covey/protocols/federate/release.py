@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from covey import measures
 from covey.arrays import Floats, Longs
-from covey.cells import SUPPRESSED
 from covey.errors import Aborted, InputError
 from covey.hierarchy import Hierarchy, Interval
 from covey.protocols.federate.parameters import Parameters
@@ -66,10 +65,16 @@ def result(params: Parameters, first: Boxes, second: Boxes, numbers: Longs) -> R
         classes=len(place),
         k_reached=int(class_sizes.min()),
         l_reached=publish.least_diversity(params.study, _histograms(params, totals)),
-        suppressed_cells=int(sum(int(size) * box.count(SUPPRESSED) for box, size in zip(boxes, sizes, strict=True))),
+        suppressed_cells=_at_root(columns, lost, sizes),
         loss=publish.losses(params.study, lm, class_sizes),
     )
     return Result(_table(params, [column.name for column in columns], sorted(place), totals), figures)
+
+
+def _at_root(columns: Sequence[Column], lost: Sequence[Floats], sizes: Longs) -> int:
+    """The cells that are at the root of a tree."""
+    pairs = zip(columns, lost, strict=True)
+    return int(sum(sizes[own == 1].sum() for column, own in pairs if isinstance(column.hierarchy, Hierarchy)))
 
 
 def _table(params: Parameters, names: Sequence[str], boxes: Boxes, totals: Longs) -> pa.Table:

@@ -1,8 +1,9 @@
 """A party's own columns: made k-anonymous by themselves, then generalized one step at a time.
 
-Datafly lifts whole columns. The other anonymizers recode locally, so that a column has nodes of several levels. Then a
-step lifts the nodes of the lowest level, in the column with the most distinct values. Groups only merge, and after as
-many steps as there are levels everything is at the roots.
+Datafly lifts whole columns; where it may suppress, the people who still stand out are at the roots of all columns, with
+as many others as make k, so that they are a group like any other. The other anonymizers recode locally, so that a
+column has nodes of several levels. Then a step lifts the nodes of the lowest level, in the column with the most
+distinct values. Groups only merge, and after as many steps as there are levels everything is at the roots.
 """
 
 from __future__ import annotations
@@ -108,9 +109,10 @@ def anonymized(table: Table, parameters: Parameters) -> Longs:
         return np.repeat(heights[:, np.newaxis], table.rows, axis=1)
     built = build(table)
     problem = replace(built.problem, suppression=1.0)
-    options = {"ties": parameters.ties} if parameters.local == "datafly" else {}
+    strict = parameters.outliers == "generalize"
+    options = {"ties": parameters.ties, "tolerated": 0 if strict else "none"} if parameters.local == "datafly" else {}
     partition = anonymize(problem, parameters.local, threads=1, options=options)
-    if parameters.local == "datafly":
+    if parameters.local == "datafly" and strict:
         levels = np.array(partition.notes["levels"], dtype=np.int64)
         return np.repeat(levels[:, np.newaxis], table.rows, axis=1)
     own = _with_all(class_of_row(built, partition), partition, parameters.k)

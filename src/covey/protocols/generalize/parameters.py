@@ -40,6 +40,13 @@ VARIANT = Choice(
     'distinct column; "finished-cells": classes that are done leave, the rest goes on. The ledger grows',
     ("paper", "datafly", "finished-cells"),
 )
+OUTLIERS = Choice(
+    "outliers",
+    "generalize",
+    '"generalize" (default): Datafly lifts a party\'s columns until all of its people are alike to k; "suppress": it '
+    "stops once at most k of them are not (the paper's steps 6 and 7), and puts these at the roots of its columns",
+    ("generalize", "suppress"),
+)
 TIES = Choice(
     "ties",
     "first",
@@ -51,7 +58,7 @@ REQUIREMENTS = Requirements(
     holders=(2, 2),
     roles=("recipient",),
     privacy=("k",),
-    options=(LEAKAGE, LOCAL, VARIANT, TIES),
+    options=(LEAKAGE, LOCAL, OUTLIERS, VARIANT, TIES),
 )
 
 
@@ -62,6 +69,7 @@ class Parameters:
     k: int
     leakage: Literal["auto"] | Mode
     local: str
+    outliers: str
     variant: Variant
     ties: Ties
     observer: str
@@ -83,6 +91,11 @@ class Parameters:
                     f'"{leakage}" cannot be kept with it: leave leakage out, or take another variant'
                 )
             leakage = "matrix"
+        if OUTLIERS.of(study.options) == "suppress" and LOCAL.of(study.options) != "datafly":
+            raise InputError(
+                '[protocol] outliers = "suppress" are two steps of Datafly; with local = '
+                f'"{LOCAL.of(study.options)}" leave it out'
+            )
         require_listed(study)
         require_weight(study)
         observer, partner = (party.name for party in study.holders)
@@ -94,6 +107,7 @@ class Parameters:
             k=study.privacy.k,
             leakage=leakage,
             local=LOCAL.of(study.options),
+            outliers=OUTLIERS.of(study.options),
             variant=variant,
             ties=cast("Ties", TIES.of(study.options)),
             observer=observer,
