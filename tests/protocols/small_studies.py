@@ -61,7 +61,7 @@ def study_of(name: str, folder: Path, k: int, people: int) -> Study:
         parties = _SPLIT + (f'[parties.other]\nrole = "{roles[name]}"\n' if name in roles else "")
     else:
         parties = '[parties.office]\nrole = "collector"\n'
-    asked = f'protocol = "{name.split()[0]}"\npartition = "{partition}"\n[privacy]\nk = {k}\n'
+    asked = f'protocol = "{name.split(maxsplit=1)[0]}"\npartition = "{partition}"\n[privacy]\nk = {k}\n'
     columns = _COLUMNS.format(key="key" if name in COLUMNS else "identifier")
     options = f"[protocol]\n{_OPTIONS.get(name, '')}\n"
     (folder / "study.toml").write_text(f'[study]\nname = "small"\n{asked}{options}{columns}{parties}')
