@@ -11,8 +11,8 @@ _OLD: Person = (12, "M", "none")
 
 
 def _draw(seed: int) -> Trial:
-    """Plain, with l, unprotected from insiders, and with entropy as the measure, in turn."""
-    extra = ("", "l = 1.5", "k_insider = 1", '[utility]\nmeasure = "em"')[seed % 4]
+    """Plain, with l, unprotected from insiders, with t, and with entropy as the measure, in turn."""
+    extra = ("", "l = 1.5", "k_insider = 1", "t = 0.35", '[utility]\nmeasure = "em"')[seed % 5]
     people = draw_people(stream_of(seed, "cluster"), SITES, 4, 12)
     people["east"] += [(age, "F", ill) for age, ill in ((2, "none"), (5, "flu"), (9, "asthma"))]
     return trial_of(study_of("cluster", privacy=extra), people)
@@ -41,7 +41,7 @@ CLUSTER = Case("cluster", _draw, _smallest, _twins, lambda: marked(study_of("clu
 
 def _draw_two(seed: int) -> Trial:
     people = draw_people(stream_of(seed, "cluster", "two"), TWO, 6, 15)
-    return trial_of(study_of("cluster", TWO, privacy=("", "k_insider = 1")[seed % 2]), people)
+    return trial_of(study_of("cluster", TWO, privacy=("", "k_insider = 1", "t = 0.3")[seed % 3]), people)
 
 
 def _smallest_of_two() -> Trial:

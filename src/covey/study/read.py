@@ -310,12 +310,12 @@ def _judge_protocol(root: Section, study: Study, needed: Requirements) -> None:
     privacy = root.section("privacy", None, again=True)
     for key in privacy.names():
         if key in rules.PRIVACY_KEYS and key not in needed.privacy:
-            privacy.problem(f"protocol {study.protocol!r} cannot enforce {key} with a {study.partition} split", key)
+            privacy.problem(_unable(study, needed, key), key)
     for column in study.sensitive:
         own = root.section("columns", None, again=True).section(column.name, None, again=True)
         for key in ("l", "t"):
             if key in own and key not in needed.privacy:
-                own.problem(f"protocol {study.protocol!r} cannot enforce {key} with a {study.partition} split", key)
+                own.problem(_unable(study, needed, key), key)
             elif getattr(column, key) is not None:
                 own.problem(
                     f"protocol {study.protocol!r} asks the same {key} of every sensitive column: write it once, in "
@@ -336,6 +336,11 @@ def _judge_evaluation(section: Section, study: Study, needed: Requirements) -> N
         )
     elif len(study.holders) < 3:
         section.problem("joint = true needs three parties or more: between two, a sum tells the other's part", "joint")
+
+
+def _unable(study: Study, needed: Requirements, key: str) -> str:
+    reason = f": {needed.unable[key]}" if key in needed.unable else ""
+    return f"protocol {study.protocol!r} cannot enforce {key} with a {study.partition} split{reason}"
 
 
 def _judge_parties(root: Section, study: Study, needed: Requirements) -> None:

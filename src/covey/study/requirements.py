@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 
@@ -35,6 +35,8 @@ class Requirements:
     """What to do without one of these, as the end of a sentence."""
     privacy: tuple[str, ...] = ("k", "l", "diversity")
     """The keys of [privacy] that it can enforce."""
+    unable: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Why it cannot enforce a key of [privacy], and what to do instead, as the end of a sentence."""
     options: tuple[Option[object], ...] = ()
     authority: Callable[[Mapping[str, Value]], bool] = lambda options: False
     """Tells from the options if an [authority] has to take part."""

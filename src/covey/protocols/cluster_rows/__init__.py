@@ -37,8 +37,8 @@ PROTOCOL = Protocol(
     source="Tassa & Gudes, Secure Distributed Computation of Anonymized Views of Shared Databases, Algorithm 3",
     requirements=REQUIREMENTS,
     needs="two or more parties, each with rows; hierarchies that list their whole domains",
-    guarantees="k, l by frequency, k_insider and site_l; nobody sees a record of another, nor a count or closure of "
-    "fewer than k records",
+    guarantees="k, l by frequency, t by equal distance, k_insider and site_l; nobody sees a record of another, nor a "
+    "count or closure of fewer than k records",
     released_to="every party",
     phases=("sizes", "division", "regrouping", "moves", "repair", "release"),
     leakage=leakage.GUARDED,

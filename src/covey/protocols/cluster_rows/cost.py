@@ -35,6 +35,7 @@ PREPARED = 2  # levels for which tests are prepared together
 SWEEPS = 3
 SWEEPS_WITHIN_L = 2
 ROUNDS_FOR_L = 100  # times l - 1: merging and the slack's tests
+ROUNDS_FOR_T = 60  # a few times merging, two tests each
 EXACT_SWEEPS = 9
 PAPER_SWEEPS = 12
 STEPS = 2  # levels of a search, each one AND around the ring
@@ -82,9 +83,10 @@ class TrafficEstimate:
         return int(self.clusters * sum(tree.nodes for tree in trees) * part)
 
     @property
-    def rounds_for_l(self) -> int:
-        """The rounds that l adds."""
-        return 0 if self.parameters.l is None else int(ROUNDS_FOR_L * max(self.parameters.l - 1, 0))
+    def rounds_for_values(self) -> int:
+        """The rounds that l and t add."""
+        diverse = 0 if self.parameters.l is None else int(ROUNDS_FOR_L * max(self.parameters.l - 1, 0))
+        return diverse + (0 if self.parameters.t is None else ROUNDS_FOR_T)
 
     def rounds(self) -> int:
         """The rounds of the search."""
@@ -114,6 +116,7 @@ class TrafficEstimate:
         parties, below, clusters = self.parties, self.below, self.clusters
         closing = conjunction.COST.bytes(parties, below)
         size = self._release() + (self._slack() if self.parameters.moves_within_l else 0)
+        size += 0 if self.parameters.t is None else self._tests(self.parameters.k, 2 * self._values())
         if self.parameters.schedule == "strict":
             return size + self._tests(self.parameters.k, TESTS * clusters) // 2 + STRICT_CLOSINGS * closing
         if self.parameters.schedule == "guarded":
@@ -135,9 +138,12 @@ class TrafficEstimate:
 
     def _slack(self) -> int:
         """Bytes of learning the slack for l, and of the moves within it."""
-        values = self.clusters * sum(len(releasing.domain(column)) for column in self.study.sensitive)
         steps = steps_of(fraction(self.parameters.l or 1))
-        return self._moves(SWEEPS_WITHIN_L) + sum(self._tests(step, values) for step in steps)
+        return self._moves(SWEEPS_WITHIN_L) + sum(self._tests(step, self._values()) for step in steps)
+
+    def _values(self) -> int:
+        """The counts of sensitive values in all classes."""
+        return self.clusters * sum(len(releasing.domain(column)) for column in self.study.sensitive)
 
     def _release(self) -> int:
         """Bytes of publishing the rows."""
@@ -152,8 +158,8 @@ def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
     """The cost of a run, and what it teaches."""
     parameters = Parameters.of(study)
     run = TrafficEstimate(study, parameters, sum(rows.values()))
-    rounds = run.rounds() + run.rounds_for_l
-    messages = run.messages() + run.rounds_for_l * run.pairs * 9 // 10
+    rounds = run.rounds() + run.rounds_for_values
+    messages = run.messages() + run.rounds_for_values * run.pairs * 9 // 10
     size = run.bytes()
     sweeps = {"guarded": SWEEPS, "strict": 0}.get(parameters.schedule, EXACT_SWEEPS)
     if parameters.schedule == "paper":  # about four of five records matter to their party's closure, in each sweep

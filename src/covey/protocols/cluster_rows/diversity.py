@@ -17,6 +17,7 @@ Source    Tassa & Gudes, section 6.1, opens every cluster's counts of sensitive 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -49,9 +50,8 @@ class DiversityRule:
     @classmethod
     def of(cls, wanted: float, columns: list[tuple[Longs, int]]) -> DiversityRule:
         """The rule for these columns, each as codes and the number of its values."""
-        starts = np.cumsum([0, *(values for _, values in columns)])
-        places = np.stack([codes + start for (codes, _), start in zip(columns, starts, strict=False)], axis=1)
-        return cls(fraction(wanted), places.astype(np.int64), int(starts[-1]))
+        places, ends = side_by_side(columns)
+        return cls(fraction(wanted), places, int(ends[-1]))
 
     @property
     def leaving(self) -> int:
@@ -65,10 +65,7 @@ class DiversityRule:
 
     def counts(self, label: Longs, clusters: int) -> Longs:
         """Own records of each value, clusters x values."""
-        counts = np.zeros((clusters, self.values), dtype=np.int64)
-        for column in range(self.places.shape[1]):
-            np.add.at(counts, (label, self.places[:, column]), 1)
-        return counts
+        return count_values(self.places, self.values, label, clusters)
 
     def slack(self, label: Longs, clusters: int) -> Longs:
         """Own part of the slack, clusters x values."""
@@ -78,6 +75,21 @@ class DiversityRule:
     def allowed(self, sizes: Longs) -> Longs:
         """The number of records of one value that classes of these sizes may have."""
         return np.asarray(self.wanted.denominator * sizes // self.wanted.numerator, dtype=np.int64)
+
+
+def side_by_side(columns: Sequence[tuple[Longs, int]]) -> tuple[Longs, Longs]:
+    """Each record's places among the values of all columns, records x columns, and where columns begin and end."""
+    ends = np.cumsum([0, *(values for _, values in columns)], dtype=np.int64)
+    places = np.stack([codes + start for (codes, _), start in zip(columns, ends, strict=False)], axis=1)
+    return places.astype(np.int64), ends
+
+
+def count_values(places: Longs, values: int, label: Longs, clusters: int) -> Longs:
+    """The records of each value in each cluster, clusters x values."""
+    counts = np.zeros((clusters, values), dtype=np.int64)
+    for column in range(places.shape[1]):
+        np.add.at(counts, (label, places[:, column]), 1)
+    return counts
 
 
 class Counts(NamedTuple):

@@ -113,6 +113,19 @@ DIVERSITY_OF_TWO = Leakage(
         "merged to keep l",
     )
 )
+CLOSENESS = Leakage(
+    everyone=(
+        "which sensitive values are more frequent in which classes than in the whole table, and which classes have too "
+        "much of these for t = {t} (they are merged); where classes have {large} records or more, also how many have "
+        "which value",
+    )
+)
+CLOSENESS_OF_TWO = Leakage(
+    everyone=(
+        "how many records of each sensitive value the other party has in each class, also in classes that are then "
+        "merged to keep t",
+    )
+)
 SITES = Leakage(
     everyone=(
         "which values and ranges of the columns that may tell a site occur at some sites but at fewer than {sites}, "
@@ -164,6 +177,8 @@ def before(study: Study) -> list[tuple[Leakage, dict[str, object]]]:
         found.append((DIVERSITY_OF_TWO if two else DIVERSITY, known))
     if parameters.moves_within_l:
         found.append((SLACK, known))
+    if parameters.t is not None:
+        found.append((CLOSENESS_OF_TWO if two else CLOSENESS, known))
     if parameters.merges_for_insiders:
         found.append((merged(parameters), known))
     return [*found, *((each, known) for each in insiders.before(study))]
@@ -173,7 +188,7 @@ def numbers(parameters: Parameters) -> dict[str, object]:
     """The numbers that the sentences mention."""
     k, parties, wanted = parameters.k, parameters.parties, parameters.l
     parts = ["how often each value of each quasi column occurs"] if parameters.entropy else []
-    parts += ["how often each sensitive value occurs"] if wanted is not None else []
+    parts += ["how often each sensitive value occurs"] if wanted is not None or parameters.t is not None else []
     return {
         "k": k,
         "twice": 2 * k,
@@ -183,6 +198,7 @@ def numbers(parameters: Parameters) -> dict[str, object]:
         "frequencies": "".join(f", and {part}" for part in parts),
         "sites": parameters.site_l,
         "large": diversity.LARGE,
+        "t": "" if parameters.t is None else f"{parameters.t:g}",
         "steps": "" if wanted is None else ", ".join(map(str, diversity.steps_of(fraction(wanted)))),
         "fewest": parameters.k_insider,
         "part": f"{float(parameters.most_of_a_class):g}",

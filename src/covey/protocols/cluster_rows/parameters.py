@@ -32,7 +32,7 @@ REQUIREMENTS = Requirements(
     partition="horizontal",
     holders=(2, None),
     evaluates=True,
-    privacy=("k", "l", "diversity", "site_l", "k_insider", "most_of_a_class"),
+    privacy=("k", "l", "diversity", "t", "site_l", "k_insider", "most_of_a_class"),
     options=(SCHEDULE, START),
 )
 
@@ -43,6 +43,7 @@ class Parameters:
 
     k: int
     l: float | None  # noqa: E741 (the field's name for it)
+    t: float | None
     k_insider: int
     """The fewest records of others that a class shows a party to which it shows some; 1 is no requirement."""
     most_of_a_class: Fraction
@@ -69,9 +70,12 @@ class Parameters:
             raise InputError("[protocol] schedule = 'paper': its rings need three parties or more; take 'exact'")
         if privacy.l is not None:
             _require_frequency(study)
+        if privacy.t is not None:
+            _require_equal_distance(study)
         return cls(
             k=privacy.k,
             l=privacy.l,
+            t=privacy.t,
             k_insider=asked(privacy),
             most_of_a_class=exactly(1.0 if privacy.most_of_a_class is None else privacy.most_of_a_class),
             site_l=privacy.site_l,
@@ -104,6 +108,22 @@ class Parameters:
 def _require_frequency(study: Study) -> None:
     if study.privacy.diversity != "frequency":
         raise InputError("protocol 'cluster' keeps l by frequency; leave out diversity, or anonymize centrally")
+    _require_values(study, "l")
+
+
+def _require_equal_distance(study: Study) -> None:
+    for column in study.sensitive:
+        if column.distance != "equal":
+            raise InputError(
+                f"column {column.name!r}: protocol 'cluster' keeps t by equal distance; leave out distance, or "
+                "anonymize centrally"
+            )
+    _require_values(study, "t")
+
+
+def _require_values(study: Study, kept: str) -> None:
     for column in study.sensitive:
         if column.values is None:
-            raise InputError(f"column {column.name!r}: list its values in the study, so that l can be kept jointly")
+            raise InputError(
+                f"column {column.name!r}: list its values in the study, so that {kept} can be kept jointly"
+            )

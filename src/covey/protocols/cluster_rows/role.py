@@ -12,7 +12,8 @@ import numpy as np
 from covey import measures
 from covey.arrays import Ints, Longs
 from covey.errors import Aborted, Unmet
-from covey.protocols.cluster_rows import diversity, exact, guarded, insiders, leakage, paper, sites
+from covey.protocols.cluster_rows import closeness, diversity, exact, guarded, insiders, leakage, paper, sites
+from covey.protocols.cluster_rows.closeness import ClosenessRule
 from covey.protocols.cluster_rows.diversity import DiversityRule
 from covey.protocols.cluster_rows.parameters import Parameters
 from covey.protocols.cluster_rows.party import Disclosures, Joint, SearchParty, SecureBlocks
@@ -41,6 +42,7 @@ async def holder(seat: Seat) -> Result:
     opened = await rows.release(seat, classes.label, classes.sizes, known, preview)
     found = publish.result(seat.study, trees, classes.nodes, opened.klass, opened.cells, known)
     require_diverse(seat.study, found.figures)
+    closeness.require_close(seat.study, opened.klass, opened.cells)
     return found
 
 
@@ -101,7 +103,7 @@ async def form_classes(
     ledger.learns(leakage.of_search(parameters), **known)
     party = SearchParty(joint, problem, table.codes, progress, Disclosures())
     label, clusters = await search(party, parameters, counts.records)
-    label, clusters = await repair(party.at("mend"), study, table, ledger, label, clusters)
+    label, clusters = await repair(party.at("mend"), study, table, counts, ledger, label, clusters)
 
     await count_disclosures(party, parameters, ledger)
     if parameters.site_l is not None:
@@ -122,9 +124,15 @@ async def search(party: SearchParty, parameters: Parameters, records: int) -> tu
 
 
 async def repair(
-    party: SearchParty, study: Study, table: Table, ledger: LedgerWriter, label: Longs, clusters: PublicClusters
+    party: SearchParty,
+    study: Study,
+    table: Table,
+    counts: JointCounts,
+    ledger: LedgerWriter,
+    label: Longs,
+    clusters: PublicClusters,
 ) -> tuple[Longs, PublicClusters]:
-    """Merges classes until all keep l, moves records within l, and merges until all keep k_insider."""
+    """Merges classes until all keep l, moves records within l, and merges until all keep t and k_insider."""
     parameters = Parameters.of(study)
     known = leakage.numbers(parameters)
     party.progress.phase("repair", guarded.SWEEPS * parameters.parties)
@@ -135,6 +143,10 @@ async def repair(
         if parameters.moves_within_l:
             ledger.learns(leakage.SLACK, **known)
             label, clusters = await guarded.move_within_l(party.at("within"), label, clusters, rule)
+    if parameters.t is not None:
+        ledger.learns(leakage.CLOSENESS_OF_TWO if parameters.two else leakage.CLOSENESS, **known)
+        near = ClosenessRule.of(parameters.t, sensitive(study, table), counts.sensitive)
+        label, clusters = await closeness.merge_far(party, near, label, clusters)
     if parameters.merges_for_insiders:
         ledger.learns(leakage.merged(parameters), **known)
         fewest, most = parameters.k_insider, parameters.most_of_a_class
@@ -170,7 +182,7 @@ class JointCounts:
         if entropy:
             pairs = zip(table.codes, table.trees, strict=True)
             mine += [np.bincount(codes, minlength=tree.codes) for codes, tree in pairs]
-        if study.privacy.l is not None:
+        if study.privacy.l is not None or study.privacy.t is not None:
             mine += [np.bincount(codes, minlength=values) for codes, values in sensitive(study, table)]
         total = await joint.total(np.concatenate(mine).astype(np.int64))
         (records,), *parts = np.split(total, np.cumsum([len(part) for part in mine])[:-1])

@@ -49,6 +49,10 @@ REQUIREMENTS = Requirements(
     holders=(2, None),
     evaluates=True,
     privacy=("k", "l", "diversity", *OF_INSIDERS, "site_l"),
+    unable={
+        "t": "t is measured against what is published, and classes are published before it is known which records are "
+        'withheld; take protocol = "cluster", which withholds none'
+    },
     options=(MODE, NODES, BUCKETS, INSIDER, LEFTOVER),
 )
 
