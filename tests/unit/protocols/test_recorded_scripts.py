@@ -62,6 +62,7 @@ def test_lines_need_only_settings_that_a_study_may_have(folder: str) -> None:
     (protocol,) = (each for each in all_protocols() if f"{each.role.__module__}.".startswith(f"{package}."))
     known = {option.name for option in protocol.requirements.options} | {"mismatch"}
     plain = {"two parties", "three parties or more", "recipient", "no recipient", *protocol.requirements.privacy}
+    plain |= {"evaluate"} if protocol.requirements.evaluates else set()
     for line in load(package):
         for need in line.needs:
             assert need in plain or need.partition("=")[0] in known, f"{FILE}: {line}"
