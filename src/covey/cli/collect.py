@@ -47,24 +47,23 @@ def invite(
 
     Example: covey collect invite study.toml --out collection --count 200 > invitations.txt
     """
-    from covey.party.collection.eligibility import collected
+    from covey.party.collection.eligibility import address_of, collected, place_of
     from covey.party.collection.invitation import issue
     from covey.party.collection.page import require
     from covey.party.identity.roster import Roster
-    from covey.wire.contact import Address, fingerprint
+    from covey.wire.contact import fingerprint
 
     if not 0 < valid <= 400:
         raise InputError("--valid must be a number of days above 0, and at most 400")
     agreed, party = collected(study)
-    address = agreed.party(party).address
-    if address is None:
-        raise InputError(f"{study}: gives no address for {party!r}; add the one at which respondents can reach it")
+    address = address_of(agreed, party)
+    place = str(place_of(agreed, party, address))
     before = f"{require(agreed)}/#" if links else ""
     certificate = Roster.of(agreed).certificates[party].der
     expires = int(time.time() + 86400 * valid)
     made = issue(
         out,
-        Address.parse(address),
+        address,
         bytes.fromhex(fingerprint(certificate)),
         agreed.study_hash,
         count=count,
@@ -73,12 +72,12 @@ def invite(
     lines = [before + each.spell() for each in made]
     if as_json:
         until = datetime.fromtimestamp(expires, UTC).isoformat()
-        print_json({"invitations": lines, "expires": until, "address": address})
+        print_json({"invitations": lines, "expires": until, "address": place})
         return
     for line in lines:
         typer.echo(line)
     many = "1 invitation" if count == 1 else f"{count:,} invitations"
-    typer.echo(f"{many} to {address}, each for one person; send each by itself", err=True)
+    typer.echo(f"{many} to {place}, each for one person; send each by itself", err=True)
 
 
 @app.command()
@@ -179,7 +178,7 @@ def respond(
     Example: covey collect respond study.toml --invite covey-…
     """
     from covey.party.collection.delivering import Delivery
-    from covey.party.collection.eligibility import by_peeling
+    from covey.party.collection.eligibility import by_peeling, place_of
     from covey.party.collection.responding import outcome, prepare, seated
     from covey.party.collection.responding import respond as take_part
 
@@ -188,7 +187,8 @@ def respond(
     if receipt is not None:
         typer.echo(f"You have taken part already. {receipt['sentence']}")
         return
-    _answer(agreed, hub, home, record, str(invited.address), agreed_already=yes)
+    where = str(place_of(agreed, hub, invited.address))
+    _answer(agreed, hub, home, record, where, agreed_already=yes)
     if by_peeling(agreed):
         typer.echo(Delivery(agreed, hub, home, invited, _say).run())
         return

@@ -85,7 +85,7 @@ async def connect(
             exchange = None
             if relay is not None and far:
                 exchange = await stack.enter_async_context(
-                    Exchange(me, [peer.name for peer in far], relay, key, notice).open()
+                    Exchange.of_party(me, [peer.name for peer in far], relay, key, notice).open()
                 )
             tasks = await stack.enter_async_context(asyncio.TaskGroup())
             meeting = _Meeting(me, contacts, certificate, key, listen, exchange, notice, awaited, heartbeat, tasks)

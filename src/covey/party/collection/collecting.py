@@ -21,7 +21,7 @@ from pathlib import Path
 from covey.crypto.rng import fresh_seed
 from covey.errors import Aborted, CoveyError, InputError, Left, PeerError, Unmet
 from covey.party.collection.deadlines import expel_late
-from covey.party.collection.eligibility import address_of, by_peeling, collected
+from covey.party.collection.eligibility import address_of, by_peeling, collected, place_of
 from covey.party.collection.enrolment import EnrolmentDesk
 from covey.party.collection.invitation import Invitations
 from covey.party.collection.receipts import Receipts
@@ -52,6 +52,7 @@ from covey.summary import Summary
 from covey.wire import Address, Channel, Session, Several
 from covey.wire.contact import fingerprint
 from covey.wire.depth import beside
+from covey.wire.relay import RelayedParty
 from covey.wire.standing.hub import Hub
 from covey.wire.standing.words import Over
 
@@ -171,7 +172,7 @@ class Collection:
     party: str
     keys: Keys
     files: tuple[Path, Path]
-    where: Address
+    where: Address | RelayedParty
     service: CollectorTask
     register: Register
     journal: Journal
@@ -190,7 +191,7 @@ class Collection:
         study, party = collected(service.study)
         keys = keyring.load(service.keys)
         Roster.of(study).require(keys, party)
-        where = service.listen or address_of(study, party)
+        where = place_of(study, party, service.listen or address_of(study, party))
         least = QUORUM_CLASSES * study.privacy.k
         quorum = service.quorum or least
         if quorum < least:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from covey.crypto.rng import Rng, derive
 from covey.errors import Aborted, InputError, PeerError, Unmet
 from covey.party.collection import questions
+from covey.party.collection.eligibility import place_of
 from covey.party.collection.enrolment import enrol
 from covey.party.collection.home import KEYS, Home
 from covey.party.collection.invitation import Invitation
@@ -64,7 +65,8 @@ class Delivery:
         keys, kept = self.home.keys(), self.home.handle(self.invitation)
         own = keyring.files(self.home.path / KEYS, keys.party)
         pinned = self.invitation
-        dialer = Dialer(pinned.address, pinned.fingerprint, pinned.study, own, self.say)
+        where = place_of(self.study, self.hub, pinned.address)
+        dialer = Dialer(where, pinned.fingerprint, pinned.study, own, self.say)
         handle = await dialer.persist(lambda: enrol(dialer, self.hub, pinned, keys)) if kept is None else kept
         self.home.keep_handle(pinned, handle)
         self.say(f"enrolled as {handle}")

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from covey.errors import InputError
+from covey.party.identity.roster import Roster
 from covey.protocols import of_study
 from covey.protocols.collect.parameters import Parameters, hub_of
 from covey.study import Study
 from covey.wire import Address
+from covey.wire.relay import RelayedParty
 
 
 def collected(path: Path) -> tuple[Study, str]:
@@ -35,9 +37,22 @@ def by_peeling(study: Study) -> bool:
     return of_study(study).requirements.method == "peel"
 
 
-def address_of(study: Study, party: str) -> Address:
-    """The address at which respondents reach the collector. Raises InputError if the study has none."""
+def address_of(study: Study, party: str) -> Address | None:
+    """The address at which respondents reach the collector; None if that is at the study's relay.
+
+    Raises InputError if the study has neither.
+    """
     address = study.party(party).address
-    if address is None:
-        raise InputError(f"the study gives no address for {party!r}; add one, or say where with --listen")
-    return Address.parse(address)
+    if address is None and study.relay is None:
+        raise InputError(f"the study gives no address for {party!r}; add one, or a [relay], or say where with --listen")
+    return None if address is None else Address.parse(address)
+
+
+def place_of(study: Study, party: str, address: Address | None) -> Address | RelayedParty:
+    """The place to reach the collector: that address, or the study's relay."""
+    if address is not None:
+        return address
+    site = Roster.of(study).relay
+    if site is None:
+        raise InputError("the collector is met at a relay, and the study has no [relay]; ask the organiser for another")
+    return RelayedParty(site, party)

@@ -25,6 +25,7 @@ FILE = "invitations.jsonl"
 SECRET_BYTES = 16
 MOST = 100_000
 _PREFIX = "covey-"
+_AT_RELAY = "relay"
 _CHECK_BYTES = 3
 _LONGEST = 2000
 
@@ -46,7 +47,8 @@ class _Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Invitation:
     """The content of one invitation."""
 
-    address: Address
+    address: Address | None
+    """The collector's address; None if it is met at the study's relay."""
     fingerprint: bytes
     """SHA-256 of the collector's certificate."""
     study: bytes
@@ -56,11 +58,11 @@ class Invitation:
     secret: bytes
 
     def __repr__(self) -> str:
-        return f"Invitation({self.address}, …)"
+        return f"Invitation({self.address or _AT_RELAY}, …)"
 
     def spell(self) -> str:
         """The line."""
-        content = _Content(str(self.address), self.fingerprint, self.study, self.expires, self.secret)
+        content = _Content(str(self.address or _AT_RELAY), self.fingerprint, self.study, self.expires, self.secret)
         raw = msgspec.msgpack.encode(content)
         return _PREFIX + base64.urlsafe_b64encode(raw + _check(raw)).decode().rstrip("=")
 
@@ -80,7 +82,7 @@ class Invitation:
         sizes = (len(content.fingerprint), len(content.study), len(content.secret))
         if _check(raw[:-_CHECK_BYTES]) != raw[-_CHECK_BYTES:] or sizes != (32, 32, SECRET_BYTES):
             raise InputError(wrong)
-        address = Address.parse(content.address)
+        address = None if content.address == _AT_RELAY else Address.parse(content.address)
         return Invitation(address, content.fingerprint, content.study, content.expires, content.secret)
 
     def require(self, study_hash: str, now: float) -> None:
@@ -101,7 +103,7 @@ def digest(secret: bytes) -> str:
 
 
 def issue(
-    folder: Path, address: Address, fingerprint: bytes, study_hash: str, *, count: int, expires: int
+    folder: Path, address: Address | None, fingerprint: bytes, study_hash: str, *, count: int, expires: int
 ) -> list[Invitation]:
     """New invitations; what the collector needs to know of them is on the disk when this returns."""
     if not 1 <= count <= MOST:

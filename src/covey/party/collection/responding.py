@@ -16,7 +16,7 @@ from pathlib import Path
 from covey.errors import Aborted, CoveyError, InputError, PeerError, Unmet
 from covey.files import erase
 from covey.party.collection import questions
-from covey.party.collection.eligibility import collected
+from covey.party.collection.eligibility import collected, place_of
 from covey.party.collection.enrolment import enrol
 from covey.party.collection.home import KEYS, Home
 from covey.party.collection.invitation import Invitation
@@ -67,7 +67,8 @@ class Respondent:
     def __post_init__(self) -> None:
         own = keyring.files(self.home.path / KEYS, self.keys.party)
         pinned = self.invitation
-        self.dialer = Dialer(pinned.address, pinned.fingerprint, pinned.study, own, self._tell)
+        where = place_of(self.study, self.hub, pinned.address)
+        self.dialer = Dialer(where, pinned.fingerprint, pinned.study, own, self._tell)
         self._player = Player(
             self.study, self.protocol, self.hub, self.home, self.keys, self.table, self._tell, self.letters
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from covey.errors import Aborted, InputError, PeerError
@@ -29,7 +29,6 @@ from covey.protocols import of_study
 from covey.wire.contact import Address, fingerprint
 from covey.wire.depth import first_cause
 from covey.wire.standing import words
-from covey.wire.standing.dialing import Dialer
 
 DONE = "The release is made. You are done: the folder keeps what you learned, and no answer."
 
@@ -43,9 +42,7 @@ class NamedTrustee(Respondent):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.files is not None:
-            self.dialer = Dialer(
-                self.invitation.address, self.invitation.fingerprint, self.invitation.study, self.files, self._tell
-            )
+            self.dialer = replace(self.dialer, own=self.files)
 
     async def run(self) -> How:
         """Takes part to the end, reconnecting as often as it takes. Raises what ends it."""

@@ -10,7 +10,8 @@ A party's key at the broker is that of its certificate, so there is no secret to
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from covey.party.identity import keys as keyring
 from covey.party.identity.roster import Roster
 from covey.study import Study
 from covey.wire.contact import Address
+from covey.wire.relay.broker import Signer
 from covey.wire.relay.site import SECURED, RelaySite, user_key
 
 CONFIG, USERS, CERTIFICATE, KEY = "nats-server.conf", "users.conf", "relay.pem", "relay.key"
@@ -57,7 +59,7 @@ def write(study: Study, folder: Path, listen: Address | None = None) -> Written:
         files += [folder / CERTIFICATE, folder / KEY]
         _certify(folder)
     public = {name: own.public_key for name, own in roster.certificates.items()}
-    for name, text in texts(site, public, listen).items():
+    for name, text in texts(site, public, listen, study.of_party_role("collector")).items():
         write_atomically(folder / name, text.encode())
     return Written(tuple(files), pin)
 
@@ -75,24 +77,36 @@ def _certify(folder: Path) -> None:
         raise InputError(f"{folder}: cannot write the broker's key ({error.strerror}); choose another folder") from None
 
 
-def texts(site: RelaySite, public: Mapping[str, bytes], listen: Address | None = None) -> dict[str, str]:
-    """The configuration files for a broker and the parties with these public keys, by file name."""
-    return {USERS: _users(site, public), CONFIG: _config(site, listen)}
+def texts(
+    site: RelaySite, public: Mapping[str, bytes], listen: Address | None = None, hosts: Iterable[str] = ()
+) -> dict[str, str]:
+    """The configuration files for a broker and the parties with these public keys, by file name.
+
+    `hosts` are parties that people without a key of their own may call: collectors.
+    """
+    return {USERS: _users(site, public, tuple(hosts)), CONFIG: _config(site, listen)}
 
 
-def _users(site: RelaySite, public: Mapping[str, bytes]) -> str:
+def _users(site: RelaySite, public: Mapping[str, bytes], hosts: tuple[str, ...]) -> str:
     """Everyone's key, what each may publish, and what each may hear."""
     lines = [
         "# Made by covey relay config: the public keys of the parties, and what each may send and hear.",
         "users = [",
     ]
     for name, key in sorted(public.items()):
-        lines += [f"  # {name}", _user(user_key(key), site.sent_by(name), site.sent_to(name))]
+        publish, hear = [site.sent_by(name)], [site.sent_to(name)]
+        if name in hosts:
+            publish.append(site.to_guest(name, "*"))
+            hear.append(site.from_guest("*", name))
+        lines += [f"  # {name}", _user(user_key(key), publish, hear)]
+    if hosts:
+        publish, hear = [site.from_guest("*", name) for name in hosts], [site.to_guest(name, "*") for name in hosts]
+        lines += ["  # respondents, who share one key", _user(Signer.of_guest(site).public, publish, hear)]
     return "\n".join([*lines, "]", ""])
 
 
-def _user(key: str, publish: str, hear: str) -> str:
-    allowed = f'publish: {{ allow: ["{publish}"] }}, subscribe: {{ allow: ["{hear}"] }}'
+def _user(key: str, publish: list[str], hear: list[str]) -> str:
+    allowed = f"publish: {{ allow: {json.dumps(publish)} }}, subscribe: {{ allow: {json.dumps(hear)} }}"
     return f"  {{ nkey: {key}, permissions: {{ {allowed} }} }}"
 
 

@@ -11,6 +11,6 @@ on nothing: each side keeps what it has sent until the other has it, and no more
 """
 
 from covey.wire.relay.exchange import Exchange
-from covey.wire.relay.site import RelaySite
+from covey.wire.relay.site import RelayedParty, RelaySite
 
-__all__ = ["Exchange", "RelaySite"]
+__all__ = ["Exchange", "RelaySite", "RelayedParty"]

@@ -59,6 +59,11 @@ class Signer:
             raise InputError(f"{path}: is no ed25519 key; make keys with `covey keys new`")
         return cls(key)
 
+    @classmethod
+    def of_guest(cls, site: RelaySite) -> Signer:
+        """The key of callers without a name of their own."""
+        return cls(Ed25519PrivateKey.from_private_bytes(site.guest_seed))
+
     @property
     def public(self) -> str:
         """The public key in the broker's spelling."""

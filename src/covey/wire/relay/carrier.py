@@ -56,7 +56,15 @@ class Carrier(asyncio.Transport):
 
     _start_tls_compatible = True
 
-    def __init__(self, name: bytes, side: int, send: Send, most: Callable[[], int], gone: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        name: bytes,
+        side: int,
+        send: Send,
+        most: Callable[[], int],
+        gone: Callable[[], None],
+        window: int = WINDOW,
+    ) -> None:
         """`most` is the longest packet that the broker takes now; `gone` is called once the connection is over.
 
         `side` is `ANSWERING` for the side that was called, and 0 for the caller.
@@ -64,6 +72,7 @@ class Carrier(asyncio.Transport):
         super().__init__({"relay": self})
         self._loop = asyncio.get_running_loop()
         self._name, self._side, self._send, self._most, self._gone = name, side, send, most, gone
+        self._window = window
         self._protocol: asyncio.BaseProtocol = asyncio.Protocol()
         self._closing = self._over = False
         self._heard = self._loop.time()
@@ -71,7 +80,7 @@ class Carrier(asyncio.Transport):
         self._unsent = bytearray()
         self._flight: deque[_Piece] = deque()
         self._next = self._received = 0
-        self._room = WINDOW
+        self._room = window
         self._recovering = False
         self._again = self._resent = 0
         self._round_trip: float | None = None
@@ -148,9 +157,9 @@ class Carrier(asyncio.Transport):
         """Sends as much as there is room for, here, there and at the broker."""
         if self._over:
             return
-        while self._unsent and not self._recovering and self._next < min(self._room, self._received + WINDOW):
-            room = min(self._room, self._received + WINDOW) - self._next
-            piece = bytes(memoryview(self._unsent)[: min(room, PIECE)])
+        while self._unsent and not self._recovering and self._next < min(self._room, self._received + self._window):
+            room = min(self._room, self._received + self._window) - self._next
+            piece = bytes(memoryview(self._unsent)[: min(room, PIECE, self._window // 4)])
             if not self._say(DATA, self._next, piece):
                 break
             del self._unsent[: len(piece)]
@@ -260,7 +269,7 @@ class Carrier(asyncio.Transport):
             return False
         view = memoryview(content)
         while True:
-            head = HEAD.pack(kind | self._side, self._name, place, self._due + self._ended, self._taken + WINDOW)
+            head = HEAD.pack(kind | self._side, self._name, place, self._due + self._ended, self._taken + self._window)
             if not self._send(head, view[:most]):
                 return False
             place, view = place + most, view[most:]
@@ -278,7 +287,7 @@ class Carrier(asyncio.Transport):
 
     def _store(self, place: int, content: bytes) -> None:
         if place > self._due:
-            if place + len(content) <= self._taken + WINDOW and len(self._early) < WINDOW // 1024:
+            if place + len(content) <= self._taken + self._window and len(self._early) < self._window // 1024:
                 self._early[place] = content
             self._tell_now(GAP)
             return
@@ -291,7 +300,7 @@ class Carrier(asyncio.Transport):
 
     def _accept(self, place: int, content: bytes) -> None:
         fresh = content[self._due - place :]
-        if fresh and self._due + len(fresh) <= self._taken + WINDOW:
+        if fresh and self._due + len(fresh) <= self._taken + self._window:
             self._waiting.append(fresh)
             self._due += len(fresh)
 
@@ -313,7 +322,7 @@ class Carrier(asyncio.Transport):
             if isinstance(self._protocol, asyncio.Protocol | asyncio.BufferedProtocol):
                 self._protocol.eof_received()
             self.close()
-        if self._taken - self._told >= WINDOW // 8:
+        if self._taken - self._told >= self._window // 8:
             self._tell_now()
         elif (self._taken > self._told or self._due > self._taken) and self._ack is None:
             self._ack = self._loop.call_later(_ACK_SECONDS, self._tell_now)

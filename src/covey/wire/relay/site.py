@@ -73,9 +73,33 @@ class RelaySite:
         """All subjects that a party may hear: those that name it as the recipient."""
         return f"{self.prefix}.*.{self.mark(party)}"
 
+    def from_guest(self, guest: str, host: str) -> str:
+        """The subject of all that a caller without a name of its own sends to the party that it calls."""
+        return f"{self.prefix}.guest.{guest}.{self.mark(host)}"
+
+    def to_guest(self, host: str, guest: str) -> str:
+        """The subject of all that such a caller is answered."""
+        return f"{self.prefix}.host.{self.mark(host)}.{guest}"
+
+    @property
+    def guest_seed(self) -> bytes:
+        """The private key of callers without a name: whoever has the study and its certificates has it."""
+        return hashlib.blake2b(b"guest", key=self.topic, digest_size=32).digest()
+
     def _mark(self, kind: str, name: str) -> str:
         content = f"{kind} {name}".encode()
         return hashlib.blake2b(content, key=self.topic, digest_size=_MARK_BYTES).hexdigest()
+
+
+@dataclass(frozen=True)
+class RelayedParty:
+    """A party that is met at a relay, by callers that have no name there."""
+
+    site: RelaySite
+    name: str
+
+    def __str__(self) -> str:
+        return f"the relay {self.site.url}"
 
 
 def split_url(url: str) -> SplitResult:

@@ -16,9 +16,10 @@ from covey.errors import AccessError, InputError
 from covey.plain import plain
 from covey.version import __version__
 from covey.wire.contact import Address
+from covey.wire.relay import Exchange, RelayedParty
 from covey.wire.standing import words
 from covey.wire.standing.connection import Connection
-from covey.wire.trust import explain
+from covey.wire.trust import explain, over_tls
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 30.0
 GREETING_SECONDS = 20.0
@@ -35,7 +36,7 @@ class Later(Exception):
 class Dialer:
     """One respondent's way to the collector."""
 
-    address: Address
+    address: Address | RelayedParty
     fingerprint: bytes
     """SHA-256 of the collector's certificate."""
     study: bytes
@@ -44,12 +45,23 @@ class Dialer:
     say: Callable[[str], None]
     reached: bool = False
     """Set once a connection got through: after it, trying begins anew."""
+    _exchange: Exchange | None = None
 
     async def persist(self, attempt: Callable[[], Awaitable[T]], enough: Callable[[], T | None] = lambda: None) -> T:
         """Tries until it succeeds or fails for a reason that will not go away.
 
         Where the answer is known and only a last word is to be delivered (`enough`), it is not tried for ever.
         """
+        if not isinstance(self.address, RelayedParty) or self._exchange is not None:
+            return await self._persist(attempt, enough)
+        async with Exchange.of_guest(self.address, self.say).open() as exchange:
+            self._exchange = exchange
+            try:
+                return await self._persist(attempt, enough)
+            finally:
+                self._exchange = None
+
+    async def _persist(self, attempt: Callable[[], Awaitable[T]], enough: Callable[[], T | None]) -> T:
         pause, refused, tries = FIRST_PAUSE, 0, 0
         while True:
             tries += 1
@@ -88,13 +100,9 @@ class Dialer:
         if known:
             context.load_cert_chain(*self.own)
         async with asyncio.timeout(GREETING_SECONDS):
-            reader, writer = await asyncio.open_connection(
-                self.address.host, self.address.port, ssl=context, server_hostname="", limit=1 << 16,
-                ssl_shutdown_timeout=2.0,
-            )  # fmt: skip
+            reader, writer = await self._dial(context)
             connection = Connection(reader, writer)
             try:
-                writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 presented = writer.get_extra_info("ssl_object").getpeercert(binary_form=True) or b""
                 if hashlib.sha256(presented).digest() != self.fingerprint:
                     raise AccessError(
@@ -107,6 +115,18 @@ class Dialer:
                 connection.drop()
                 raise
         return connection, hello
+
+    async def _dial(self, context: ssl.SSLContext) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        where = self.address
+        if isinstance(where, RelayedParty):
+            if self._exchange is None:
+                raise InputError("a collector at a relay is reached while a respondent persists")
+            return await over_tls(self._exchange.call(where.name), context, 1 << 16, seconds=GREETING_SECONDS)
+        reader, writer = await asyncio.open_connection(
+            where.host, where.port, ssl=context, server_hostname="", limit=1 << 16, ssl_shutdown_timeout=2.0
+        )
+        writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return reader, writer
 
     def _check(self, hello: words.Hello) -> None:
         if hello.handle and hello.study != self.study:

@@ -12,7 +12,7 @@ import contextlib
 import ssl
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -22,6 +22,7 @@ from covey.errors import CoveyError
 from covey.version import __version__
 from covey.wire.contact import Address
 from covey.wire.depth import beside
+from covey.wire.relay import RelayedParty
 from covey.wire.standing import port as ports
 from covey.wire.standing import words
 from covey.wire.standing.connection import BEAT_SECONDS, Connection, Garbled
@@ -122,7 +123,7 @@ class Hub:
         self._over: dict[str, Over] = {}
         self._end: Over | None = None
         self._offences: Counter[str] = Counter()
-        self._gate, self._log = Gate(), Sparing(note)
+        self._gate, self._log, self._key = Gate(), Sparing(note), key
         self._port = ports.Port(ports.tls_context(certificate, key), self._gate, self._log)
         for each in admission.certificates():
             self._port.trust(each)
@@ -189,11 +190,17 @@ class Hub:
                     await self.changed.wait()
 
     @asynccontextmanager
-    async def listening(self, where: Address) -> AsyncIterator[Address]:
-        """Takes calls while the block runs; gives the address it listens at. Raises InputError if it cannot listen."""
-        async with beside(self._beat()), self._port.listening(where, self._serve) as address:
+    async def listening(self, where: Address | RelayedParty) -> AsyncIterator[Address | RelayedParty]:
+        """Takes calls while the block runs; gives where it listens. Raises InputError or AccessError if it cannot."""
+        if isinstance(where, RelayedParty):
+            listening: AbstractAsyncContextManager[Address | RelayedParty] = self._port.relayed(
+                where, self._key, self._note, self._serve
+            )
+        else:
+            listening = self._port.listening(where, self._serve)
+        async with beside(self._beat()), listening as place:
             try:
-                yield address
+                yield place
             finally:
                 for guest in list(self._guests.values()):
                     guest.connection.drop()

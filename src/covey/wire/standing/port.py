@@ -9,15 +9,18 @@ from asyncio import sslproto
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from covey.errors import CoveyError, InputError
 from covey.wire.contact import Address
 from covey.wire.depth import first_cause
+from covey.wire.relay import Exchange, RelayedParty
+from covey.wire.relay.carrier import Carrier
 from covey.wire.standing.connection import PIECE, Connection, Garbled
 from covey.wire.standing.gate import Gate, Sparing, Stranger
 from covey.wire.tls import open_port
-from covey.wire.trust import explain
+from covey.wire.trust import explain, over_tls
 
 GREETING_SECONDS = 10.0
 READ_AHEAD = 1 << 16
@@ -41,6 +44,18 @@ class Call:
         self.gate.known(self.stranger)
 
 
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+@dataclass(frozen=True)
+class _Caller:
+    """A connection that can be taken or refused."""
+
+    address: str
+    open: Callable[[], Awaitable[Streams]]
+    refuse: Callable[[], None]
+
+
 class Port:
     """A port for TLS 1.3, or for callers on this machine without TLS."""
 
@@ -58,49 +73,74 @@ class Port:
     @asynccontextmanager
     async def listening(self, where: Address, serve: Callable[[Call], Awaitable[None]]) -> AsyncIterator[Address]:
         """Serves calls while the block runs; gives the address it listens at. Raises InputError if it cannot listen."""
-        server = open_port(where, backlog=256)
+        with open_port(where, backlog=256) as server:
+            loop = asyncio.get_running_loop()
+
+            async def accept() -> _Caller:
+                caller, (host, *_) = await loop.sock_accept(server)
+                return _Caller(str(host), partial(self._on_socket, caller), caller.close)
+
+            async with self._answering(accept, serve):
+                yield Address(where.host, server.getsockname()[1])
+
+    @asynccontextmanager
+    async def relayed(
+        self, me: RelayedParty, key: Path, note: Callable[[str], None], serve: Callable[[Call], Awaitable[None]]
+    ) -> AsyncIterator[RelayedParty]:
+        """Serves calls over a relay while the block runs. Raises AccessError if the broker refuses our key."""
+        async with Exchange.of_host(me, key, note).open() as exchange:
+            exchange.answer(True)
+
+            async def accept() -> _Caller:
+                guest, carrier = await exchange.called()
+                return _Caller(f"the relay ({guest[:8]})", partial(self._on_carrier, carrier), carrier.abort)
+
+            async with self._answering(accept, serve):
+                yield me
+
+    @asynccontextmanager
+    async def _answering(
+        self, accept: Callable[[], Awaitable[_Caller]], serve: Callable[[Call], Awaitable[None]]
+    ) -> AsyncIterator[None]:
         sslproto.SSLProtocol.max_size = _SSL_BUFFER  # a buffer that each connection has, and touches: 256 kB else
-        try:
-            async with asyncio.TaskGroup() as group:
-                answering = group.create_task(self._answer(server, group, serve))
-                try:
-                    yield Address(where.host, server.getsockname()[1])
-                finally:
-                    answering.cancel()
-                    for call in list(self._calls):
-                        call.cancel()
-        finally:
-            server.close()
+        async with asyncio.TaskGroup() as group:
+            answering = group.create_task(self._answer(accept, group, serve))
+            try:
+                yield
+            finally:
+                answering.cancel()
+                for call in list(self._calls):
+                    call.cancel()
 
     async def _answer(
-        self, server: socket.socket, group: asyncio.TaskGroup, serve: Callable[[Call], Awaitable[None]]
+        self,
+        accept: Callable[[], Awaitable[_Caller]],
+        group: asyncio.TaskGroup,
+        serve: Callable[[Call], Awaitable[None]],
     ) -> None:
-        loop = asyncio.get_running_loop()
         while True:
             try:
-                caller, where = await loop.sock_accept(server)
+                caller = await accept()
             except OSError as error:
                 self._log("accept", f"no more connections can be taken ({error.strerror})")
                 await asyncio.sleep(0.2)
                 continue
-            address = str(where[0])
-            stranger = self._gate.admit(address)
+            stranger = self._gate.admit(caller.address)
             if stranger is None:
-                caller.close()
-                self._log("refused", f"a caller from {address} was refused: too many connections")
+                caller.refuse()
+                self._log("refused", f"a caller from {caller.address} was refused: too many connections")
                 continue
-            task = group.create_task(self._take_call(caller, address, stranger, serve))
+            task = group.create_task(self._take_call(caller, stranger, serve))
             stranger.drop = task.cancel
             await asyncio.sleep(0)  # it begins before it can be hung up on, and tidies up after itself
             self._calls.add(task)
             task.add_done_callback(self._calls.discard)
 
-    async def _take_call(
-        self, caller: socket.socket, address: str, stranger: Stranger, serve: Callable[[Call], Awaitable[None]]
-    ) -> None:
+    async def _take_call(self, caller: _Caller, stranger: Stranger, serve: Callable[[Call], Awaitable[None]]) -> None:
         call: Call | None = None
+        address = caller.address
         try:
-            call = await self._handshake(caller, address, stranger)
+            call = self._call(*await caller.open(), address, stranger)
             await serve(call)
         except ssl.SSLError as error:
             self._log("tls", f"a caller from {address} was refused: {explain(error)}")
@@ -121,7 +161,12 @@ class Port:
             if call is not None:
                 await call.connection.close()
 
-    async def _handshake(self, caller: socket.socket, address: str, stranger: Stranger) -> Call:
+    async def _on_carrier(self, carrier: Carrier) -> Streams:
+        if self._context is None:
+            raise InputError("a relay carries TLS only")
+        return await over_tls(carrier, self._context, READ_AHEAD, seconds=GREETING_SECONDS, server_side=True)
+
+    async def _on_socket(self, caller: socket.socket) -> Streams:
         loop = asyncio.get_running_loop()
         caller.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         reader = asyncio.StreamReader(limit=READ_AHEAD)
@@ -132,7 +177,11 @@ class Port:
             ssl_handshake_timeout=None if self._context is None else GREETING_SECONDS,
             ssl_shutdown_timeout=None if self._context is None else 2.0,
         )
-        writer = asyncio.StreamWriter(transport, protocol, reader, loop)
+        return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
+
+    def _call(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, address: str, stranger: Stranger
+    ) -> Call:
         writer.transport.set_write_buffer_limits(high=PIECE)
         secured = writer.get_extra_info("ssl_object")
         presented = None if secured is None else secured.getpeercert(binary_form=True)

@@ -1,0 +1,175 @@
+"""Collections at a relay: a collector that nobody can dial, and respondents and trustees that reach the broker."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from tests.collection.peeling_town import THREE, PeelingTown, hand_in
+from tests.collection.town import Town, collecting, everyone, free_port
+from tests.conftest import Covey
+from tests.harness.clock import on_real_clock
+from tests.harness.relay import require_server
+
+from covey.errors import AccessError
+from covey.party.collection.invitation import Invitation, issue
+from covey.party.identity import relay_config
+from covey.party.identity.roster import Roster
+from covey.party.simulate import broker
+from covey.wire.contact import Address, fingerprint
+from covey.wire.relay.broker import Broker, Signer
+from covey.wire.relay.site import RelaySite
+
+pytestmark = pytest.mark.timeout(240)
+
+
+@dataclass
+class AtRelay(Town):
+    """A town whose collector has no address."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        text = self.path.read_text().replace(f'address = "{self.address}"\n', "")
+        self.broker_port = free_port()
+        self.path.write_text(f'{text}\n[relay]\nurl = "nats://127.0.0.1:{self.broker_port}"\n')
+
+    def invite(self, count: int, *, days: float = 1.0) -> list[str]:
+        pinned = bytes.fromhex(fingerprint(self.keys.certificate.der))
+        until = int(time.time() + 86400 * days)
+        return [
+            each.spell() for each in issue(self.out, None, pinned, self.study.study_hash, count=count, expires=until)
+        ]
+
+    @contextmanager
+    def broker(self) -> Iterator[None]:
+        """Runs the broker that the study names."""
+        require_server()
+        with broker.running(self.study, self.folder / "relay"):
+            yield
+
+
+@dataclass
+class PeelingAtRelay(AtRelay, PeelingTown):
+    """The same with trustees, who hand nothing to anybody but the collector."""
+
+
+@pytest.mark.thorough
+@on_real_clock
+async def test_people_answer_and_trustees_evaluate_over_the_relay(tmp_path: Path) -> None:
+    town = PeelingAtRelay(tmp_path)
+    with town.broker():
+        async with collecting(town, 8) as running:
+            assert "listening on the relay nats://" in running.log
+            await hand_in(town, 8)
+            staying = [asyncio.create_task(town.trustee(name).run()) for name in THREE]
+            await running.task
+            assert await asyncio.gather(*staying) == ["released"] * 3
+    assert (town.out / "release.csv").read_bytes() == town.ideal(8)
+
+
+@pytest.mark.thorough
+@on_real_clock
+async def test_people_who_stay_take_part_over_the_relay_and_a_restart_of_it(tmp_path: Path) -> None:
+    town = AtRelay(tmp_path)
+    people = [town.person(place, token) for place, token in enumerate(town.invite(6))]
+    async with AsyncExitStack() as stack:
+        with town.broker():
+            running = await stack.enter_async_context(collecting(town, 6))
+            taking_part = asyncio.ensure_future(everyone(people))
+            async with asyncio.timeout(60):
+                while len(running.collection.register.held.enrolled) < 3:  # noqa: ASYNC110 - it tells nobody
+                    await asyncio.sleep(0.02)
+        with town.broker():
+            assert set(await taking_part) == {"released"}
+            await running.task
+    assert town.judged() == 6
+
+
+def test_an_invitation_to_a_collector_at_a_relay_says_so(tmp_path: Path, covey: Covey) -> None:
+    town = AtRelay(tmp_path)
+    called = covey("collect", "invite", town.path, "--out", town.out, "--count", "2")
+    assert called.code == 0
+    assert [Invitation.parse(line).address for line in called.out.split()] == [None, None]
+    assert f"2 invitations to the relay nats://127.0.0.1:{town.broker_port}" in called.err
+    direct = Invitation(Address("127.0.0.1", 7), bytes(32), bytes(32), 1, bytes(16))
+    assert Invitation.parse(direct.spell()) == direct
+
+
+@on_real_clock
+async def test_respondents_may_call_the_collector_and_nobody_else(tmp_path: Path) -> None:
+    town = PeelingAtRelay(tmp_path)
+    site = Roster.of(town.study).relay
+    assert site is not None
+    with town.broker():
+        heard: list[tuple[str, bytes]] = []
+        there, done = asyncio.Event(), asyncio.Event()
+
+        def note(subject: str, content: bytes) -> None:
+            heard.append((subject, content))
+            if content == b"last":
+                done.set()
+
+        office = Broker(site, Signer.of_file(town.folder / "keys" / "tls.key"), lambda told: None)
+        trustee = Broker(site, Signer.of_file(town.folder / "keys-board" / "tls.key"), lambda told: None)
+        guest = Broker(site, Signer.of_guest(site), lambda told: None)
+        office.hear(site.from_guest("*", "office"), note)
+        office.hear(site.sent_to("office"), note)
+        trustee.hear(site.sent_to("board"), note)
+        guest.hear(f"{site.prefix}.>", note)
+        guest.hear(site.sent_to("board"), note)
+        async with AsyncExitStack() as stack:
+            for each in (office, trustee, guest):
+                there.clear()
+                each.flow = lambda anew: there.set()
+                await stack.enter_async_context(each.kept())
+                await there.wait()
+            guest.send(site.subject("board", "office"), b"as the board", b"")
+            guest.send(site.subject("office", "board"), b"as the office", b"")
+            guest.send(site.to_guest("office", "somebody"), b"as the office to another", b"")
+            for _ in range(20):
+                guest.send(site.from_guest("me", "office"), b"hello", b"")
+                await asyncio.sleep(0.01)
+            guest.send(site.from_guest("me", "office"), b"last", b"")
+            async with asyncio.timeout(20):
+                await done.wait()
+    assert {content for _, content in heard} <= {b"hello", b"last"}
+
+
+@on_real_clock
+async def test_without_the_certificates_nobody_is_a_guest(tmp_path: Path) -> None:
+    town = AtRelay(tmp_path)
+    with town.broker():
+        other = RelaySite(f"nats://127.0.0.1:{town.broker_port}", bytes(32))
+        stranger = Broker(other, Signer.of_guest(other), lambda told: None)
+        with pytest.raises(AccessError, match="refuses our key"):
+            async with stranger.kept():
+                await asyncio.sleep(30)
+    assert "respondents, who share one key" in (town.folder / "relay" / relay_config.USERS).read_text()
+
+
+@pytest.mark.slow
+@on_real_clock
+async def test_a_thousand_respondents_wait_at_one_collector(tmp_path: Path) -> None:
+    """Each has its own connection to the broker; they are enrolled, ready, idle, and all still there."""
+    town, count = AtRelay(tmp_path), 1000
+    people = [town.person(place, token) for place, token in enumerate(town.invite(count))]
+    with town.broker():
+        async with collecting(town, count + 1) as running:
+            waiting = []
+            held = running.collection.register.held
+            for start in range(0, count, 50):
+                waiting += [asyncio.ensure_future(person.run()) for person in people[start : start + 50]]
+                async with asyncio.timeout(120):
+                    while len(held.ready) < start + 50:  # noqa: ASYNC110 - the register tells nobody
+                        await asyncio.sleep(0.05)
+            await asyncio.sleep(40)  # a beat and more
+            assert not [task for task in waiting if task.done()]
+            assert town.status()["present"] == count
+            for task in waiting:
+                task.cancel()
+            await asyncio.wait(waiting)
