@@ -34,6 +34,7 @@ from covey.release import Release
 from covey.schema import Role
 from covey.sources import Data, arrange, as_given, canonical_csv, connect
 from covey.study import Study
+from covey.study.editing import set_keys
 from covey.study.insiders import OF_INSIDERS
 from covey.summary import Summary
 from covey.table import Table
@@ -146,15 +147,8 @@ def _asking(study: Study, asked: Mapping[str, float | None]) -> tuple[Study, str
         return study, None
     if study.path is None or not study.path.is_file():
         return replace(study, privacy=replace(study.privacy, **changes)), None  # type: ignore[arg-type]
-    lines = study.path.read_text("utf-8-sig").splitlines()
-    heads = [place for place, line in enumerate(lines) if line.strip().startswith("[")] + [len(lines)]
-    first = next((place for place in heads[:-1] if lines[place].partition("#")[0].strip() == "[privacy]"), None)
-    if first is None:
-        raise InputError(f"{study.path}: has no line [privacy], so that k, l and t cannot be changed; edit the study")
-    last = min(place for place in heads if place > first)
-    kept = [line for line in lines[first + 1 : last] if line.partition("=")[0].strip() not in changes]
-    said = [f"{name} = {value:g}" for name, value in changes.items()]
-    text = "\n".join([*lines[: first + 1], *said, *kept, *lines[last:], ""])
+    values = {name: f"{value:g}" for name, value in changes.items()}
+    text = set_keys(study.path.read_text("utf-8-sig"), ("privacy",), values, str(study.path))
     return Study.parse(text, study.path.parent), text
 
 

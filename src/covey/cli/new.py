@@ -9,15 +9,21 @@ import typer
 
 from covey.cli.options import Encoding, Json, encoded
 from covey.cli.output import console, print_json, table
+from covey.errors import InputError
 
 if TYPE_CHECKING:
     from covey.guess import Draft
+    from covey.schema import Role
 
 
 def new(
     data: Annotated[list[str], typer.Argument(metavar="DATA…", help="A table, or one table per party.")],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The study file to write.")] = Path("study.toml"),
     k: Annotated[int, typer.Option("--k", min=2, help="The k to ask for.")] = 10,
+    role: Annotated[
+        list[str] | None,
+        typer.Option("--role", metavar="COLUMN=ROLE", help="The role of a column, instead of a guess; once for each."),
+    ] = None,
     encoding: Encoding = None,
     as_json: Json = False,
 ) -> None:
@@ -27,7 +33,7 @@ def new(
     """
     from covey.guess import write_draft
 
-    made = write_draft([encoded(each, encoding) for each in data], out, k)
+    made = write_draft([encoded(each, encoding) for each in data], out, k, _roles(role or []))
     if as_json:
         guesses = [
             {"column": g.name, "role": str(g.role), "hierarchy": g.hierarchy, "more": list(g.lines), "why": g.why}
@@ -36,6 +42,19 @@ def new(
         print_json({"study": str(out), "partition": made.partition, "columns": guesses, "notes": list(made.notes)})
         return
     _render(out, made)
+
+
+def _roles(texts: list[str]) -> dict[str, Role]:
+    """Reads COLUMN=ROLE texts. Raises InputError that names the one that is wrong."""
+    from covey.schema import Role
+
+    found = {}
+    for text in texts:
+        column, _, role = text.rpartition("=")
+        if not column or role not in tuple(Role):
+            raise InputError(f"--role {text}: write it as COLUMN=ROLE, with a role of {', '.join(Role)}")
+        found[column] = Role(role)
+    return found
 
 
 def _render(out: Path, made: Draft) -> None:

@@ -10,7 +10,30 @@ A guess is a starting point for a person who knows the data. In doubt a column i
 mistake costs utility, one that is published by mistake harms people.
 """
 
-from covey.guess.draft import Draft, draft, draft_of, write_draft
+from covey.guess.draft import (
+    Draft,
+    Looked,
+    compose,
+    draft,
+    draft_of,
+    look_at,
+    name_of,
+    refuse_formulas,
+    section_of,
+    write_draft,
+)
 from covey.guess.roles import Guess
 
-__all__ = ["Draft", "Guess", "draft", "draft_of", "write_draft"]
+__all__ = [
+    "Draft",
+    "Guess",
+    "Looked",
+    "compose",
+    "draft",
+    "draft_of",
+    "look_at",
+    "name_of",
+    "refuse_formulas",
+    "section_of",
+    "write_draft",
+]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -11,7 +11,7 @@ from covey import cells
 from covey.errors import InputError
 from covey.files import write_atomically
 from covey.guess.columns import ColumnValues, look, people, repeated
-from covey.guess.roles import IN_DOUBT, Guess, decided, guess, latest_year
+from covey.guess.roles import IN_DOUBT, Guess, as_role, decided, guess, latest_year
 from covey.plain import Shown, slug, toml_key, toml_string
 from covey.schema import Role
 from covey.sources import Data, Source, connect
@@ -48,14 +48,14 @@ class Draft(Shown):
             write_atomically(path, text.encode())
 
 
-def write_draft(data: Sequence[str], out: Path, k: int) -> Draft:
+def write_draft(data: Sequence[str], out: Path, k: int, roles: Mapping[str, Role] | None = None) -> Draft:
     """Drafts a study over these tables and writes it. Raises InputError rather than overwrite a file."""
-    made = draft_of(data, k)
+    made = draft_of(data, k, roles=roles)
     made.write(out)
     return made
 
 
-def draft_of(data: Sequence[Data], k: int, name: str | None = None) -> Draft:
+def draft_of(data: Sequence[Data], k: int, name: str | None = None, roles: Mapping[str, Role] | None = None) -> Draft:
     """Drafts a study over these tables; parties have the names of their files."""
     named = [
         str(each) if isinstance(each, str | Path) else f"table-{place}" for place, each in enumerate(data, start=1)
@@ -63,7 +63,12 @@ def draft_of(data: Sequence[Data], k: int, name: str | None = None) -> Draft:
     sources = [(_party(path, named), connect(each)) for path, each in zip(named, data, strict=True)]
     for _, source in sources:
         source.require(())
-    return draft(name or slug(Path(named[0].split("?", maxsplit=1)[0]).stem, "study"), sources, k)
+    return draft(name or name_of(named[0]), sources, k, roles)
+
+
+def name_of(data: str) -> str:
+    """The name of a study over this table."""
+    return slug(Path(data.split("?", maxsplit=1)[0]).stem, "study")
 
 
 def _party(path: str, every: Sequence[str]) -> str:
@@ -73,32 +78,78 @@ def _party(path: str, every: Sequence[str]) -> str:
     return stems[place] if stems.count(stems[place]) == 1 else f"{stems[place]}-{place + 1}"
 
 
-def draft(name: str, sources: Sequence[tuple[str, Source]], k: int = 10) -> Draft:
-    """Drafts a study over one table, or several that share their columns (rows split) or only a key (columns split)."""
+def draft(
+    name: str, sources: Sequence[tuple[str, Source]], k: int = 10, roles: Mapping[str, Role] | None = None
+) -> Draft:
+    """Drafts a study over one table, or several that share their columns (rows split) or only a key (columns split).
+
+    `roles` says what some columns are, instead of a guess.
+    """
     for _, source in sources:
-        _refuse_formulas(source)
+        refuse_formulas(source)
+    if len(sources) == 1:
+        looked = look_at(sources[0][1], k)
+        return compose(name, looked.with_roles(roles or {}), looked.several, k)
     shared = set(sources[0][1].columns).intersection(*(source.columns for _, source in sources[1:]))
     alike = all(set(source.columns) == shared for _, source in sources)
-    partition = None if len(sources) == 1 else "horizontal" if alike else "vertical"
+    partition = "horizontal" if alike else "vertical"
     key = next((column for column in sources[0][1].columns if column in shared), None) if not alike else None
     seen = look([source for _, source in sources])
-    guesses = [_keyed(each) if each.name == key else each for each in _guesses(seen, k)]
-    several: dict[str, int] = {}
-    if partition is None:
-        several = people(sources[0][1], seen)
-        same = dict(repeated(sources[0][1], [column for column in seen if column.name not in several]))
-        guesses = [_left_out(each, several, same) for each in guesses]
-    guesses = decided(guesses, seen, k)
-    if partition is not None:
-        guesses = [_listed(each, column) for each, column in zip(guesses, seen, strict=True)]
+    found = [_keyed(each) if each.name == key else each for each in _guesses(seen, k)]
+    guesses = Looked(seen, decided(found, seen, k), {}, k).with_roles(roles or {})
+    guesses = [_listed(each, column) for each, column in zip(guesses, seen, strict=True)]
+    notes = tuple(_notes(guesses, {}, k))
+    text = _text(name, partition, guesses, sources, key, k, notes)
+    return Draft(text, tuple(guesses), partition, tuple(party for party, _ in sources), notes)
+
+
+@dataclass(frozen=True)
+class Looked:
+    """One table looked at: its columns, the guesses, and the columns that name people with several rows."""
+
+    columns: list[ColumnValues]
+    guesses: list[Guess]
+    several: dict[str, int]
+    k: int
+
+    def with_roles(self, roles: Mapping[str, Role]) -> list[Guess]:
+        """The guesses, with the roles that a person chose. Raises InputError for a column that is not there."""
+        strange = [name for name in roles if name not in {column.name for column in self.columns}]
+        if strange:
+            raise InputError(f"there is no column {strange[0]!r}; name one of the table's columns")
+        return [
+            self.as_role(column, roles[column.name]) if roles.get(column.name, found.role) is not found.role else found
+            for column, found in zip(self.columns, self.guesses, strict=True)
+        ]
+
+    def as_role(self, column: ColumnValues, role: Role) -> Guess:
+        """One column in another role than the guessed one."""
+        return as_role(column, role, self.k, _ages_on(self.columns))
+
+
+def look_at(source: Source, k: int) -> Looked:
+    """Looks at one owner's table: every column's values and role, and what names people or says the same twice."""
+    seen = look([source])
+    several = people(source, seen)
+    same = dict(repeated(source, [column for column in seen if column.name not in several]))
+    found = [_left_out(each, several, same) for each in _guesses(seen, k)]
+    return Looked(seen, decided(found, seen, k), several, k)
+
+
+def compose(name: str, guesses: Sequence[Guess], several: dict[str, int], k: int) -> Draft:
+    """The draft of one owner's study from the guesses."""
     notes = tuple(_notes(guesses, several, k))
-    text = _text(name, partition, guesses, sources, key, k * max(several.values(), default=1), notes)
-    return Draft(text, tuple(guesses), partition, tuple(party for party, _ in sources) if partition else (), notes)
+    text = _text(name, None, guesses, (), None, k * max(several.values(), default=1), notes)
+    return Draft(text, tuple(guesses), None, (), notes)
+
+
+def _ages_on(seen: Sequence[ColumnValues]) -> date:
+    """The day for which ages are computed from dates of birth."""
+    return date(latest_year(seen) + 1, 1, 1)
 
 
 def _guesses(seen: Sequence[ColumnValues], k: int) -> list[Guess]:
-    ages_on = date(latest_year(seen) + 1, 1, 1)
-    return [guess(column, k, ages_on) for column in seen]
+    return [guess(column, k, _ages_on(seen)) for column in seen]
 
 
 def _keyed(found: Guess) -> Guess:
@@ -128,7 +179,8 @@ def _notes(guesses: Sequence[Guess], several: dict[str, int], k: int) -> Iterato
         )
 
 
-def _refuse_formulas(source: Source) -> None:
+def refuse_formulas(source: Source) -> None:
+    """Refuses a table with a column's name that a spreadsheet might run."""
     for column in source.columns:
         if cells.could_run(column):
             raise InputError(
@@ -144,6 +196,13 @@ def _listed(found: Guess, column: ColumnValues) -> Guess:
     path = f"hierarchies/{slug(found.name, 'column').lower()}.txt"
     text = "\n".join(sorted(column.known)) + "\n"
     return replace(found, lines=(*found.lines, f'values = "{path}"'), file=(path, text))
+
+
+def section_of(found: Guess, *, joint: bool = False) -> list[str]:
+    """The lines of a column in the study file; in a joint study it has no l of its own."""
+    lines = [f"# {found.why}", f"[columns.{toml_key(found.name)}]", f'role = "{found.role}"']
+    lines += [] if found.hierarchy is None else [f"hierarchy = {found.hierarchy}"]
+    return [*lines, *(line for line in found.lines if not joint or not line.startswith("l = "))]
 
 
 def _text(
@@ -169,9 +228,7 @@ def _text(
         lines += [f"{joint_l}".ljust(33) + "# each sensitive value at most 1/l of a class"]
     lines += ["", "[utility]", 'measure = "lm"']
     for each in guesses:
-        lines += ["", f"# {each.why}", f"[columns.{toml_key(each.name)}]", f'role = "{each.role}"']
-        lines += [] if each.hierarchy is None else [f"hierarchy = {each.hierarchy}"]
-        lines += [line for line in each.lines if partition is None or not line.startswith("l = ")]
+        lines += ["", *section_of(each, joint=partition is not None)]
     for place, (party, source) in enumerate(sources if partition else ()):
         lines += ["", f"[parties.{toml_key(party)}]", f'# address = "127.0.0.1:{_PORT + place}"']
         lines += [f'# certificate = "certs/{party}.pem"']

@@ -56,7 +56,26 @@ class Guess:
 
 def guess(column: ColumnValues, k: int, ages_on: date) -> Guess:
     """Guesses the role and hierarchy of one column."""
-    found = _guess(column, k, ages_on)
+    return _spelled(_guess(column, k, ages_on), column)
+
+
+def as_role(column: ColumnValues, role: Role, k: int, ages_on: date) -> Guess:
+    """The column in the role that a person chose, with what that role needs."""
+    if role is Role.QUASI:
+        found = _quasi(column, k, ages_on) if column.known else Guess(column.name, role, '"flat"', "it is empty")
+        if found.role is not Role.QUASI:
+            found = Guess(column.name, role, '"flat"', "it has too many texts to group: kept or suppressed")
+    elif role is Role.SENSITIVE and column.known:
+        found = sensitive(column, k, "")
+    else:
+        typed = () if column.spelling.format is None else (f'type = "{column.spelling.kind}"',)
+        found = Guess(column.name, role, None, "", lines=typed if role is Role.PLAIN else ())
+    why = f"a person chose this role; {found.why.removeprefix('; ')}" if found.why else "a person chose this role"
+    return _spelled(replace(found, role=role, why=why), column)
+
+
+def _spelled(found: Guess, column: ColumnValues) -> Guess:
+    """The guess with the spellings of missing values, numbers and dates, where the column is published."""
     if found.role in (Role.IDENTIFIER, Role.KEY):
         return found
     how = column.spelling

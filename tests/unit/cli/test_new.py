@@ -204,3 +204,21 @@ def test_joint_drafts_have_the_protocol_that_is_recommended_and_a_port_for_each(
     folder = samples.path("clinic-billing")
     covey("new", folder / "clinic.csv", folder / "billing.csv", "--out", tmp_path / "v" / "study.toml")
     assert Study.load(tmp_path / "v" / "study.toml").protocol == "cluster"
+
+
+def test_a_role_that_a_person_says_replaces_the_guess(tmp_path: Path, covey: Covey) -> None:
+    data = tmp_path / "visits.csv"
+    rows = "".join(f"{20 + n % 30},{'Bonn' if n % 3 else 'Ulm'},x{n}\n" for n in range(90))
+    data.write_text(f"age,town,note\n{rows}")
+    out = tmp_path / "study.toml"
+    asked = covey("new", data, "--role", "town=sensitive", "--role", "note=quasi", "--out", out)
+    assert asked.code == 0, asked.err
+    study = Study.load(out)
+    assert {column.name: str(column.role) for column in study.columns} == {
+        "age": "quasi", "town": "sensitive", "note": "quasi"
+    }  # fmt: skip
+    assert covey("check", out, "--data", data).code == 0
+    wrong = covey("new", data, "--role", "town=secret", "--out", tmp_path / "b.toml")
+    assert (wrong.code, "COLUMN=ROLE" in wrong.err) == (2, True)
+    strange = covey("new", data, "--role", "city=plain", "--out", tmp_path / "b.toml")
+    assert (strange.code, "no column 'city'" in strange.err) == (2, True)

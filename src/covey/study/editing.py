@@ -1,0 +1,136 @@
+"""Edits of a study file's text: single keys and whole sections, with everything else left as it stands.
+
+After each edit the text is read again: what was not to be changed must say what it said before.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+
+from covey.errors import InputError
+from covey.plain import toml_key
+
+Path = tuple[str, ...]
+
+
+def set_keys(text: str, path: Path, changes: Mapping[str, str | None], name: str = "the study") -> str:
+    """The text with these keys of one section set to TOML values, or taken out; a missing section is added.
+
+    Raises InputError where the text is written in a way that cannot be edited line by line.
+    """
+    lines = text.splitlines()
+    said = [f"{toml_key(key)} = {value}" for key, value in changes.items() if value is not None]
+    place = _section(lines, path)
+    if place is None:
+        head = ".".join(map(toml_key, path))
+        new = [*lines, "", f"[{head}]", *said] if said else lines
+    else:
+        first, last = place
+        new = [*lines[: first + 1], *said, *_without(lines[first + 1 : last], set(changes)), *lines[last:]]
+    return _checked(text, "\n".join([*new, ""]), path, set(changes), name)
+
+
+def set_section(text: str, path: Path, section: Sequence[str], name: str = "the study") -> str:
+    """The text with one section, and the comment above it, replaced by these lines or added at the end."""
+    lines = text.splitlines()
+    place = _section(lines, path)
+    if place is None:
+        new = [*lines, "", *section]
+    else:
+        first, last = place
+        while first > 0 and lines[first - 1].startswith("#"):
+            first -= 1
+        while last > first and (not lines[last - 1].strip() or lines[last - 1].startswith("#")):
+            last -= 1  # empty lines and the comment above the next section stay
+        new = [*lines[:first], *section, *lines[last:]]
+    return _checked(text, "\n".join([*new, ""]), path, None, name)
+
+
+def _section(lines: Sequence[str], path: Path) -> tuple[int, int] | None:
+    """The line of a section's head, and the line at which the next one begins."""
+    heads = [place for place, line in enumerate(lines) if _head(line) is not None]
+    first = next((place for place in heads if _head(lines[place]) == path), None)
+    if first is None:
+        return None
+    return first, min((place for place in heads if place > first), default=len(lines))
+
+
+def _head(line: str) -> Path | None:
+    """The names of a section's head; None for any other line."""
+    if not line.lstrip().startswith("["):
+        return None
+    try:
+        found: object = tomllib.loads(line)
+    except tomllib.TOMLDecodeError:
+        return None
+    path = []
+    while isinstance(found, dict) and len(found) == 1:
+        name, found = next(iter(found.items()))
+        path.append(name)
+    return tuple(path) if found == {} else None
+
+
+def _without(lines: Sequence[str], keys: set[str]) -> list[str]:
+    """A section's lines without some keys, whose values may go over several lines."""
+    kept: list[str] = []
+    place = 0
+    while place < len(lines):
+        size = _size(lines, place) if _key(lines[place]) in keys else 0
+        if not size:
+            kept.append(lines[place])
+        place += size or 1
+    return kept
+
+
+def _key(line: str) -> str | None:
+    """The key that a line begins with; None for an empty line and for a comment."""
+    before, equals, _ = line.partition("=")
+    if not equals or before.lstrip().startswith("#"):
+        return None
+    try:
+        found = tomllib.loads(f"{before} = 0")
+    except tomllib.TOMLDecodeError:
+        return None
+    return next(iter(found))
+
+
+def _size(lines: Sequence[str], place: int) -> int:
+    """The number of lines of the value that begins there."""
+    for end in range(place + 1, len(lines) + 1):
+        try:
+            tomllib.loads("\n".join(lines[place:end]))
+        except tomllib.TOMLDecodeError:
+            continue
+        return end - place
+    return 1
+
+
+def _checked(old: str, new: str, path: Path, keys: set[str] | None, name: str) -> str:
+    """The new text. Raises InputError if it changes anything but the section, or but these keys of it."""
+    by_hand = f"{name}: [{'.'.join(path)}] cannot be changed here, as it is written in another way; edit the file"
+    try:
+        before, after = tomllib.loads(old), tomllib.loads(new)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{by_hand} ({error})") from None
+    for content in (before, after):
+        _take_out(content, path, keys)
+    if before != after:
+        raise InputError(by_hand)
+    return new
+
+
+def _take_out(content: dict[str, object], path: Path, keys: set[str] | None) -> None:
+    """Takes a section out of a document, or some keys of it."""
+    *above, last = path
+    here: object = content
+    for part in above:
+        here = here.setdefault(part, {}) if isinstance(here, dict) else {}
+    if not isinstance(here, dict):
+        return
+    if keys is None:
+        here.pop(last, None)
+        return
+    section = here.setdefault(last, {})
+    for key in keys if isinstance(section, dict) else ():
+        section.pop(key, None)
