@@ -79,3 +79,49 @@ def _show(certificate: Certificate, path: Path, as_json: bool) -> None:
     words = certificate.fingerprint.split(" ")
     typer.echo(f"fingerprint  {' '.join(words[:8])}")
     typer.echo(f"             {' '.join(words[8:])}")
+
+
+@app.command()
+def card(
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="The file to write: north.covey.")],
+    keys: Annotated[Path, typer.Option("--keys", metavar="DIR", help="The folder with this party's keys.")] = KEYS,
+    address: Annotated[
+        str | None,
+        typer.Option("--address", metavar="HOST:PORT", help="Where the others reach you; without it you dial out."),
+    ] = None,
+    study: Annotated[
+        Path | None, typer.Option("--study", metavar="STUDY", help="Carry this study too, as an invitation to it.")
+    ] = None,
+) -> None:
+    """Writes your card: the one small file that you give to each partner, with your certificate and address.
+
+    Example: covey keys card --address north.example.org:7701 --study study.toml --out north.covey
+    """
+    from covey.files import write_atomically
+    from covey.party.identity import card as cards
+    from covey.party.identity.keys import load
+
+    own = load(keys).certificate
+    write_atomically(out, cards.make(own, address, study).spell())
+    _show(own, out, as_json=False)
+    typer.echo("Give it to the other parties, and read the fingerprint to them over the telephone.")
+
+
+@app.command()
+def add(
+    study: Annotated[Path, typer.Argument(metavar="STUDY", help="The study file; made from the card if it is new.")],
+    files: Annotated[list[Path], typer.Argument(metavar="CARD…", help="The cards that partners gave you.")],
+) -> None:
+    """Adds partners to a study by their cards. Compare each fingerprint with its owner by telephone.
+
+    Example: covey keys add study.toml south.covey east.covey
+    """
+    from covey.files import read_bytes
+    from covey.party.identity import card as cards
+
+    for file in files:
+        found = cards.read(read_bytes(file, "name a party's card", cards.LARGEST), str(file))
+        if not study.exists():
+            cards.unpack(found, study.parent)
+        cards.add(study, found)
+        _show(found.identity, file, as_json=False)

@@ -34,6 +34,14 @@ def run(
     wait: Wait = 60.0,
     journal: JournalSize = "512MB",
     approve: Annotated[bool, typer.Option("--approve", help="Approve the release without being asked.")] = False,
+    control: Annotated[
+        Path | None,
+        typer.Option(
+            "--control",
+            metavar="DIR",
+            help="For programs: keep status.json in this folder, and ask for approval there, not on the terminal.",
+        ),
+    ] = None,
     encoding: Encoding = None,
     as_json: Json = False,
 ) -> None:
@@ -45,12 +53,22 @@ def run(
     from covey.cli.outcome import render
     from covey.party.record.names import APPROVAL
     from covey.party.session.approval import ApprovalQuestion, approve_always, asking_on_terminal
+    from covey.party.session.control import Control
+    from covey.party.session.progress import Snapshot
     from covey.party.session.run import Job, run_party
 
     seconds, address, kept = wait_seconds(wait), listen_address(listen), journal_limit(journal)
+    controlled = None if control is None else Control(control)
     with Display() as display:
 
+        def show(snapshot: Snapshot) -> None:
+            display.show(snapshot)
+            if controlled is not None:
+                controlled.show(snapshot)
+
         async def ask(question: ApprovalQuestion) -> bool:
+            if controlled is not None:
+                return await controlled.ask(question)
             with display.paused():
                 return await asking_on_terminal(str(out / APPROVAL))(question)
 
@@ -65,7 +83,7 @@ def run(
                 listen=address,
                 wait=seconds,
                 journal=kept,
-                listener=display.show,
+                listener=show,
                 notice=display.notice,
             )
         )

@@ -78,18 +78,41 @@ class ApprovalQuestion:
         learned = self._facts(self.known, _PAGE, "Already learned by {}, whatever you answer:", str)
         return "\n".join([*self._decision(_PAGE), *self._body(_PAGE), "", *learned, ""])
 
-    def _decision(self, width: int) -> list[str]:
+    def describe(self) -> dict[str, object]:
+        """The question for programs."""
+        preview = self.proposal.preview
+        return {
+            "question": self._head,
+            "choices": dict(self._choices),
+            "warnings": list(self._warnings),
+            "figures": dict(self._figures()),
+            "losses": {} if preview is None else dict(preview.losses),
+            "opens": [{"fact": rounded(each.fact), "learned_by": each.learned_by} for each in self.opens],
+            "known": [{"fact": each.fact, "learned_by": each.learned_by} for each in self.known],
+            "classes": [] if preview is None else [[size, *labels] for labels, size in preview.classes],
+        }
+
+    @property
+    def _head(self) -> str:
+        return f"Decide for {self.party}: may the study {self.study.name!r} be released?"
+
+    @property
+    def _choices(self) -> list[tuple[str, str]]:
         everyone = listed([party.name for party in self.study.parties])
         to = "every party" if len(self.receivers) == len(self.study.parties) else listed(self.receivers)
-        choices = [
+        return [
             ("yes", f"if all of {everyone} say yes, the release is opened to {to}"),
             ("no", "nothing is released, and the run ends for everyone; a no is final"),
             ("later", f"close this terminal: {_STOPS}, and asks again once all run the same command again"),
         ]
-        head = f"Decide for {self.party}: may the study {self.study.name!r} be released?"
-        told = (*insiders.warning(self.study), *row_counts.warnings(self.stated, self.study.privacy.k))
-        warnings = [wrapped(f"WARNING: {sentence}", width) for sentence in told]
-        return [wrapped(head, width), *_lines(choices, width), *warnings, ""]
+
+    @property
+    def _warnings(self) -> tuple[str, ...]:
+        return (*insiders.warning(self.study), *row_counts.warnings(self.stated, self.study.privacy.k))
+
+    def _decision(self, width: int) -> list[str]:
+        warnings = [wrapped(f"WARNING: {sentence}", width) for sentence in self._warnings]
+        return [wrapped(self._head, width), *_lines(self._choices, width), *warnings, ""]
 
     def _body(self, width: int) -> list[str]:
         preview, figures = self.proposal.preview, self.proposal.figures
@@ -201,17 +224,21 @@ def asking_on_terminal(place: str = "") -> Decide:
         while True:
             sys.stderr.write("Release it? [yes/no] ")
             sys.stderr.flush()
-            answer = (await _read_line(sys.stdin.fileno())).strip().lower()
-            if answer in _YES:
-                return True
-            if answer in _NO:
-                return False
+            answer = answered(await read_line(sys.stdin.fileno()))
+            if answer is not None:
+                return answer
 
     return ask
 
 
-async def _read_line(descriptor: int) -> str:
-    """A line from the terminal, without blocking the heartbeats."""
+def answered(line: str) -> bool | None:
+    """The answer in a line; None if it is neither yes nor no."""
+    word = line.strip().lower()
+    return True if word in _YES else False if word in _NO else None
+
+
+async def read_line(descriptor: int) -> str:
+    """A line from the terminal or a pipe, without blocking the heartbeats."""
     loop = asyncio.get_running_loop()
     line: asyncio.Future[str] = loop.create_future()
 
