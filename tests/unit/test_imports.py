@@ -33,6 +33,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"protocols", "release", "report"}),
     frozenset({"party", "publish"}),
     frozenset({"bench", "steward"}),
+    frozenset({"ui"}),
     frozenset({"cli"}),
     frozenset({"__main__"}),
 )

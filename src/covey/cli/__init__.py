@@ -28,6 +28,7 @@ from covey.cli.protocols import protocols
 from covey.cli.report import report
 from covey.cli.run import run
 from covey.cli.simulate import simulate
+from covey.cli.ui import ui
 from covey.cli.verify import verify
 from covey.errors import CoveyError
 from covey.plain import plain_lines
@@ -62,6 +63,7 @@ app.add_typer(relay.app, name="relay")
 app.add_typer(hierarchy.app, name="hierarchy")
 app.add_typer(data.app, name="data")
 app.command()(doctor)
+app.command()(ui)
 
 _OURS = 70
 

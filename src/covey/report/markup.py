@@ -18,6 +18,10 @@ class Markup(str):
 
     __slots__ = ()
 
+    def __html__(self) -> str:
+        """The same for templates, which escape all other text."""
+        return str(self)
+
 
 def text(content: str) -> Markup:
     """The content as text: nothing in it is read as markup."""

@@ -111,13 +111,22 @@ class Source:
 
     def distinct(self, columns: Sequence[str]) -> tuple[pa.Table, Longs]:
         """The distinct tuples of these columns and how often each occurs, grouped in the engine."""
+        found: pa.Table = self._explained(self._grouped(columns).to_pyarrow)
+        counts = found.column("records").to_numpy().astype(np.int64)
+        return found.drop_columns("records").rename_columns(list(columns)), counts
+
+    def group_sizes(self, columns: Sequence[str]) -> Longs:
+        """The number of rows of each distinct tuple of these columns; the tuples stay in the engine."""
+        sizes: pa.Table = self._explained(self._grouped(columns).select("records").to_pyarrow)
+        counted: Longs = sizes.column("records").to_numpy().astype(np.int64)
+        return counted
+
+    def _grouped(self, columns: Sequence[str]) -> Expression:
+        """The distinct tuples of these columns as c0, c1, and so on, with the number of rows of each."""
         self.require(columns)
         position = {f"c{index}": self._text[column] for index, column in enumerate(columns)}
         tuples = self._text.select(**position)
-        grouped = tuples.group_by(list(position)).agg(records=tuples.count())
-        found: pa.Table = self._explained(grouped.to_pyarrow)
-        counts = found.column("records").to_numpy().astype(np.int64)
-        return found.drop_columns("records").rename_columns(list(columns)), counts
+        return tuples.group_by(list(position)).agg(records=tuples.count())
 
     def _explained(self, read: Callable[[], T]) -> T:
         """An engine's complaint about a damaged table as one sentence of ours, without the cells that it quotes."""

@@ -1,0 +1,115 @@
+"""Makes the pictures of docs/ui.md: drives the workbench through a table, trials and a joint run, as a person would.
+
+python scripts/ui_screenshots.py [FOLDER]  writes the four pictures of the page to docs/images; with FOLDER it writes
+every page there instead, at both widths, light and dark.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from tests.ui.test_one_owner import open_page  # noqa: E402
+from tests.ui.test_three_parties import meet, start_party  # noqa: E402
+from tests.ui.workbench import SECONDS, browsing, serving  # noqa: E402
+
+from covey import samples  # noqa: E402
+
+WAIT = SECONDS * 4000
+IMAGES = ROOT / "docs" / "images"
+
+
+class Camera:
+    """Takes the pictures that are wanted."""
+
+    def __init__(self, everywhere: Path | None) -> None:
+        self.everywhere = everywhere
+
+    def shoot(self, page: Page, name: str, *, kept: str = "") -> None:
+        """Takes a picture of a page; `kept` is its name in the documentation."""
+        if self.everywhere is not None:
+            for width, scheme in ((1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")):
+                _look(page, width, 860, scheme)
+                page.screenshot(path=self.everywhere / f"{name}-{width}-{scheme}.png", full_page=True)
+            _look(page, 1280, 860, "light")
+        elif kept:
+            wide = kept != "ui-phone"
+            _look(page, 1080 if wide else 390, 720, "light" if wide else "dark")
+            page.screenshot(path=IMAGES / f"{kept}.png")
+            _look(page, 1280, 860, "light")
+
+
+def _look(page: Page, width: int, height: int, scheme: str) -> None:
+    page.set_viewport_size({"width": width, "height": height})
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+
+
+def one_owner(camera: Camera, folder: Path) -> None:
+    """A table, its columns, trials, and the choice."""
+    shutil.copy(samples.path("clinic") / "clinic.csv", folder)
+    with browsing() as browser, serving(folder) as server:
+        page = open_page(browser, server.address)
+        camera.shoot(page, "start")
+        page.get_by_role("link", name="clinic.csv").click()
+        expect(page.locator("h1")).to_contain_text("What are the columns", timeout=WAIT)
+        for name, role in (("stay", "sensitive"), ("invoice", "left out"), ("admission", "plain")):
+            page.get_by_role("group", name=name).get_by_role("radio", name=role).check()
+        expect(page.get_by_text("are the only ones")).to_be_visible(timeout=WAIT)
+        camera.shoot(page, "columns", kept="ui-columns")
+        camera.shoot(page, "columns", kept="ui-phone")
+        page.get_by_role("button", name="Make the study").click()
+        camera.shoot(page, "study")
+        for number, k in enumerate((5, 10, 25), 1):
+            page.get_by_label("k", exact=True).fill(str(k))
+            page.get_by_role("button", name="Try this").click()
+            expect(page.get_by_role("link", name=f"Look at trial {number}")).to_be_visible(timeout=WAIT)
+            expect(page.locator(".job.running")).to_have_count(0, timeout=WAIT)
+        page.get_by_role("heading", name="Trials side by side").scroll_into_view_if_needed()
+        page.evaluate("document.querySelector('#trials h2').scrollIntoView()")
+        camera.shoot(page, "trials", kept="ui-trials")
+        page.get_by_role("link", name="Look at trial 2").click()
+        camera.shoot(page, "trial")
+        page.get_by_role("button", name="Choose this one").click()
+        camera.shoot(page, "release")
+        page.get_by_role("link", name="Jobs").click()
+        camera.shoot(page, "jobs")
+
+
+def together(camera: Camera, folder: Path) -> None:
+    """Three parties up to the question."""
+    with ExitStack() as stack:
+        pages = meet(folder, stack)
+        camera.shoot(pages["north"], "partners")
+        for page in pages.values():
+            start_party(page)
+        east = pages["east"]
+        camera.shoot(east, "running")
+        east.get_by_role("link", name="Read the question and decide").click(timeout=WAIT)
+        camera.shoot(east, "decide", kept="ui-decide")
+        east.get_by_role("button", name="No, do not release it").click()
+        expect(east.locator("#run")).to_contain_text("refused", timeout=WAIT)
+        camera.shoot(east, "refused")
+
+
+def main(everywhere: Path | None) -> None:
+    """Takes all pictures."""
+    IMAGES.mkdir(exist_ok=True)
+    if everywhere is not None:
+        everywhere.mkdir(parents=True, exist_ok=True)
+    camera = Camera(everywhere)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        for name, make in (("clinic-data", one_owner), ("parties", together)):
+            (Path(folder) / name).mkdir()
+            make(camera, Path(folder) / name)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)

@@ -1,0 +1,193 @@
+"""A table read once, in a process of its own, into summaries: `python -m covey.ui.look DATA FILE`.
+
+The summaries have counts and guesses, never a row. A value is named only where ten rows or more have it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from covey import cells
+from covey.arrays import Floats, Longs
+from covey.errors import CoveyError, InputError
+from covey.files import PRIVATE, write_atomically
+from covey.guess import Guess, look_at, refuse_formulas
+from covey.guess.columns import ColumnValues
+from covey.plain import plain_lines
+from covey.schema import Role
+from covey.sources import connect
+
+K = 10
+MOST_COLUMNS = 1000
+MOST_LISTED = 20_000
+VALUES = ".values"
+"""The ending of the file with the rows of each value."""
+FEW = 10
+"""Values that fewer rows have are not named."""
+_BARS = 12
+CHOICES = (Role.QUASI, Role.SENSITIVE, Role.PLAIN, Role.IDENTIFIER)
+
+
+class ColumnSummary(msgspec.Struct, frozen=True):
+    """One column: what it is like, and what it could be in a study."""
+
+    name: str
+    kind: str
+    distinct: int
+    missing: int
+    unique: int
+    """Rows whose value no other row has."""
+    bars: list[int]
+    """Rows in equal steps of a column of numbers or dates, or of the most frequent values."""
+    shown: str
+    """The bars in words."""
+    role: Role
+    guesses: dict[Role, Guess]
+
+
+class TableSummary(msgspec.Struct, frozen=True):
+    """One table, as its pages show it."""
+
+    stamp: str
+    rows: int
+    columns: list[ColumnSummary]
+    several: dict[str, int]
+
+
+class Together(msgspec.Struct, frozen=True):
+    """The power of some columns together to single people out."""
+
+    columns: list[str]
+    rows: int
+    groups: int
+    unique: int
+    below: int
+    """Rows that fewer than k share their values with."""
+    without: dict[str, int]
+    """By column: the rows that would be unique without it."""
+
+
+def summarize(data: str, stamp: str) -> tuple[TableSummary, dict[str, dict[str, int]]]:
+    """Reads a table: its summary, and the rows of each value in columns that have not too many, for hierarchies.
+
+    Raises InputError for a table that cannot be read, or has too many columns.
+    """
+    source = connect(data)
+    if len(source.columns) > MOST_COLUMNS:
+        raise InputError(
+            f"{source.name}: has {len(source.columns):,} columns, more than {MOST_COLUMNS:,}; "
+            "write those that a release needs to a table of their own"
+        )
+    source.require(())
+    refuse_formulas(source)
+    looked = look_at(source, K)
+    columns = []
+    for column, guess in zip(looked.columns, looked.guesses, strict=True):
+        guesses = {guess.role: guess} | {
+            role: looked.as_role(column, role) for role in CHOICES if role is not guess.role
+        }
+        columns.append(_column(column, guess.role, guesses))
+    values = {column.name: column.known for column in looked.columns if len(column.known) <= MOST_LISTED}
+    return TableSummary(stamp, source.rows, columns, looked.several), values
+
+
+def _column(column: ColumnValues, role: Role, guesses: dict[Role, Guess]) -> ColumnSummary:
+    known = column.known
+    bars, shown = _steps(column) if column.spelling.kind != "text" else _frequent(known)
+    rows = sum(known.values())
+    return ColumnSummary(
+        name=column.name,
+        kind=column.spelling.kind,
+        distinct=len(known),
+        missing=column.rows - rows,
+        unique=sum(count == 1 for count in known.values()),
+        bars=bars,
+        shown=shown,
+        role=role,
+        guesses=guesses,
+    )
+
+
+def _steps(column: ColumnValues) -> tuple[list[int], str]:
+    """Rows in equal steps between the ends that ten rows lie beyond."""
+    if column.spelling.kind == "date":
+        places = [(float(day.toordinal()), count) for text, count in column.known.items() if (day := cells.day(text))]
+    else:
+        places = [(float(cells.number(text) or 0), count) for text, count in column.known.items()]
+    places.sort()
+    if not places:
+        return [], "no values"
+    values, counts = np.array([place for place, _ in places]), np.array([count for _, count in places])
+    if len(places) <= _BARS:
+        return counts.tolist(), f"{len(places)} values"
+    edges = np.linspace(values[0], values[-1], _BARS + 1)
+    found = np.histogram(values, edges, weights=counts)[0].astype(int)
+    low, high = _end(values, counts), _end(values[::-1], counts[::-1])
+    return found.tolist(), f"most lie between {_spell(low, column)} and {_spell(high, column)}"
+
+
+def _end(values: Floats, counts: Longs) -> float:
+    """The first value with ten rows at or before it."""
+    return float(values[min(int(np.searchsorted(np.cumsum(counts), FEW)), len(values) - 1)])
+
+
+def _spell(value: float, column: ColumnValues) -> str:
+    if column.spelling.kind == "date":
+        from datetime import date
+
+        return str(date.fromordinal(int(value)))
+    return f"{value:,.6g}"
+
+
+def _frequent(known: Mapping[str, int]) -> tuple[list[int], str]:
+    """The most frequent values; named are those that ten rows or more have."""
+    ordered = sorted(known.items(), key=lambda item: (-item[1], item[0]))
+    named = [text if len(text) <= 24 else text[:23] + "…" for text, count in ordered[:3] if count >= FEW]
+    bars = [count for _, count in ordered[:_BARS]]
+    if not named:
+        return bars, "each value has few rows"
+    more = len(ordered) - len(named)
+    return bars, "most often " + ", ".join(named) + (f", and {more:,} more" if more else "")
+
+
+def together(data: str, k: int, columns: Sequence[str]) -> Together:
+    """Counts how far these columns together single people out, and how far without each of them."""
+    source = connect(data)
+    sizes = source.group_sizes(columns)
+    without = {}
+    if 1 < len(columns) <= 20:
+        for name in columns:
+            rest = source.group_sizes([other for other in columns if other != name])
+            without[name] = int((rest == 1).sum())
+    return Together(
+        columns=list(columns),
+        rows=int(sizes.sum()),
+        groups=len(sizes),
+        unique=int((sizes == 1).sum()),
+        below=int(sizes[sizes < k].sum()),
+        without=without,
+    )
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Writes a summary of DATA to FILE, or of some of its columns together; a failure is one sentence."""
+    data, file, stamp, *more = arguments
+    try:
+        if more:
+            write_atomically(Path(file), msgspec.json.encode(together(data, int(more[0]), more[1:])), PRIVATE)
+        else:
+            found, values = summarize(data, stamp)
+            write_atomically(Path(file + VALUES), msgspec.json.encode(values), PRIVATE)
+            write_atomically(Path(file), msgspec.json.encode(found), PRIVATE)
+    except CoveyError as error:
+        print(f"covey: {plain_lines(str(error))}", file=sys.stderr)
+        sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

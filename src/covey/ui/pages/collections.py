@@ -1,0 +1,92 @@
+"""A collection as its organiser sees it: invitations, who answered, the phase and its deadline, the trustees."""
+
+from __future__ import annotations
+
+import contextlib
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from covey.errors import CoveyError, InputError
+from covey.party.collection import status as boards
+from covey.party.collection import times
+from covey.study import Study
+from covey.summary import FILE as SUMMARY
+from covey.ui.jobs import covey
+from covey.ui.workbench import Form, Workbench, asked
+
+_SHOWN = 24
+
+
+def show(bench: Workbench, request: Request) -> Response:
+    """The collection of a study, or one that lies in a folder."""
+    workspace = bench.workspace
+    path = asked(request, "study", "")
+    folder = asked(request, "folder", "") or _folder(bench, path)
+    place = workspace.path(folder)
+    study = None
+    for candidate in (path, f"{folder}/study.toml"):
+        if study is None and candidate and (workspace.root / candidate).is_file():
+            study = Study.load(workspace.path(candidate))
+            path = path or candidate
+    status: dict[str, object] = {}
+    with contextlib.suppress(CoveyError):  # raised as long as nobody has been invited
+        status = boards.read(place)
+    moments = {
+        name: times.shown(float(str(status[name]))) for name in ("closes", "deadline") if status.get(name) is not None
+    }
+    collectors = () if study is None else study.of_party_role("collector")
+    return bench.page(
+        "collection.html", request, study=path, folder=folder, agreed=study, status_=status, moments=moments,
+        party=workspace.of_study(path).get("party", ""), collector=collectors[0] if collectors else "",
+        trustees=() if study is None else study.of_party_role("trustee"), most=_SHOWN,
+        inviting=bench.jobs.all("invite", path)[:5], serving=bench.jobs.latest("collect", path),
+        finished=(place / SUMMARY).is_file(), data="",
+    )  # fmt: skip
+
+
+def _folder(bench: Workbench, path: str) -> str:
+    """The folder of a study's collection, beside the study."""
+    return bench.workspace.relative(bench.workspace.study(path)[0].parent / "collection")
+
+
+def invite(bench: Workbench, form: Form) -> Response:
+    """Makes invitations; the list is shown once they are made."""
+    path = form.text("study")
+    count, days = form.whole("count", low=1, high=100_000), form.number("days", low=0.01, high=400)
+    command = ["collect", "invite", path, "--out", _folder(bench, path), "--count", str(count or 1)]
+    command += ["--valid", f"{days:g}"] if days else []
+    bench.jobs.start("invite", f"{count or 1} invitations to {path}", path, [covey(*command)])
+    return bench.go("/collection", study=path)
+
+
+def invitations(bench: Workbench, request: Request) -> Response:
+    """The invitations that were made, one on each line: whoever has one can answer in its owner's place."""
+    job = bench.jobs.find(asked(request, "job"))
+    if job.file.kind != "invite" or job.state != "done":
+        raise InputError("these invitations have not been made; look at the job")
+    return Response(
+        job.out, media_type="text/plain; charset=utf-8",
+        headers={"content-disposition": 'attachment; filename="invitations.txt"'},
+    )  # fmt: skip
+
+
+def serve(bench: Workbench, form: Form) -> Response:
+    """Starts collecting, or serving as a trustee; the same command goes on with what was ended."""
+    path = form.text("study")
+    keys = f"{bench.workspace.relative(bench.workspace.study(path)[0].parent)}/keys"
+    folder = _folder(bench, path)
+    if form.text("as", "") == "trustee":
+        command = ["collect", "trustee", path, "--keys", keys, "--out", folder]
+    else:
+        command = ["collect", "serve", path, "--out", folder, "--keys", keys]
+        quorum, closes = form.whole("quorum", low=1), form.text("closes", "")
+        command += ["--quorum", str(quorum)] if quorum else []
+        command += ["--closes", closes] if closes else []
+        command += ["--phase-deadline", form.text("phase", "1h")]
+    bench.jobs.start("collect", f"Collecting for {path}", path, [covey(*command)], out=folder)
+    return bench.go("/collection", study=path)
+
+
+SHOW = {"/collection": show, "/collection/invitations": invitations}
+DO = {"/collection/invite": invite, "/collection/serve": serve}

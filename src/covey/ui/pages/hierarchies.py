@@ -1,0 +1,338 @@
+"""Hierarchies: each column's tree looked at and edited, made anew by a wizard, or exchanged with ARX."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from starlette.requests import Request
+from starlette.responses import Response
+
+from covey.cells import MISSING, SUPPRESSED
+from covey.errors import CoveyError, InputError, StudyError
+from covey.files import write_atomically
+from covey.hierarchy import Flat, Hierarchy, Interval, Prefix, editing, parse, write
+from covey.plain import slug, toml_string
+from covey.schema import Column
+from covey.study import Study
+from covey.study.editing import set_keys
+from covey.ui.look import FEW
+from covey.ui.pages.table import values_of
+from covey.ui.workbench import Form, Workbench, asked
+from covey.ui.workspace import Changed, mark
+
+_MOST_SHOWN = 1500
+_UNITS = ("month", "quarter", "year", "half-decade", "decade")
+_LARGEST = 16 * 2**20
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level of a tree over the data: its groups, the loss if all cells stood there, the smallest group."""
+
+    number: int
+    groups: int
+    loss: float
+    smallest: int
+    example: str
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """A tree held against the values of our table."""
+
+    leaves: int
+    lacking: dict[str, int]
+    """Values that the tree does not have, with their rows."""
+    rows: int
+    levels: tuple[Level, ...]
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A node as the page shows it."""
+
+    label: str
+    rows: str
+    leaf: bool
+    children: tuple[Branch, ...]
+    more: int = 0
+
+
+def show_all(bench: Workbench, request: Request) -> Response:
+    """The hierarchies of a study."""
+    path = asked(request, "study")
+    study, text = _study(bench, path)
+    data = bench.workspace.of_study(path).get("data", "")
+    columns = [column for column in study.columns if column.hierarchy is not None]
+    specs = tomllib.loads(text)["columns"]
+    shown = [
+        {"name": column.name, "kind": _kind(column), "spec": specs[column.name].get("hierarchy"),
+         "coverage": _coverage(bench, column, data)}
+        for column in columns
+    ]  # fmt: skip
+    return bench.page("hierarchies.html", request, study=path, data=data, columns=shown)
+
+
+def _study(bench: Workbench, path: str) -> tuple[Study, str]:
+    place, text = bench.workspace.study(path)
+    return Study.parse(text, place.parent), text
+
+
+def _kind(column: Column) -> str:
+    match column.hierarchy:
+        case Flat():
+            return "flat"
+        case Prefix():
+            return "prefixes"
+        case Interval():
+            return "free intervals"
+    return {"number": "numbers", "date": "dates", "text": "groups"}[column.kind]
+
+
+def _coverage(bench: Workbench, column: Column, data: str) -> Coverage | None:
+    """The column's tree over the values of our table; None where there is no table, or it has too many values."""
+    try:
+        values = values_of(bench, data, column.name) if data else None
+    except InputError:
+        return None
+    return None if values is None else coverage(column, values)
+
+
+def coverage(column: Column, values: Mapping[str, int]) -> Coverage:
+    """Which values of a table a tree has, and what each of its levels would lose."""
+    counts: dict[str, int] = {}
+    for text, count in values.items():
+        value = column.published.read(text)
+        if value != MISSING:
+            counts[value] = counts.get(value, 0) + count
+    labels = list(counts)
+    tree = column.tree(labels)
+    codes = tree.encode(labels)
+    rows = np.array([counts[label] for label in labels], dtype=np.int64)
+    lacking = {label: counts[label] for label, code in zip(labels, codes.tolist(), strict=True) if code < 0}
+    known, often = codes[codes >= 0], rows[codes >= 0]
+    levels = []
+    for number in range(tree.levels) if len(known) else ():
+        nodes = tree.up[number][known]
+        sizes = np.bincount(nodes, weights=often, minlength=tree.nodes)
+        part = (tree.sizes[nodes] - 1) / max(int(tree.sizes[tree.root]) - 1, 1)
+        found = sizes[sizes > 0]
+        example = tree.labels[int(np.argmax(sizes))]
+        levels.append(Level(number, len(found), float(part @ often / often.sum()), int(found.min()), example))
+    return Coverage(tree.leaves, lacking, int(rows.sum()), tuple(levels))
+
+
+def show(bench: Workbench, request: Request) -> Response:
+    """One column's hierarchy; with a proposal of a wizard, what that one would be."""
+    path, name = asked(request, "study"), asked(request, "column")
+    study, text = _study(bench, path)
+    column = study.column(name)
+    if column.hierarchy is None:
+        raise InputError(f"column {name!r} has no hierarchy; only columns that are known outside need one")
+    data = bench.workspace.of_study(path).get("data", "")
+    values = values_of(bench, data, name) if data else None
+    spec = tomllib.loads(text)["columns"][name].get("hierarchy")
+    editable = isinstance(spec, str) and spec != "interval"
+    tree = column.tree(list(values or {})) if not isinstance(column.hierarchy, Interval) else None
+    proposal, proposed, wrong = request.query_params.get("wizard", ""), None, ""
+    if proposal:
+        try:
+            line = _wizard(proposal, lambda field: request.query_params.get(field, ""))
+            other = Study.parse(_with(text, name, line, path), bench.workspace.path(path).parent).column(name)
+            proposed = coverage(other, values or {}), line
+        except CoveyError as error:
+            wrong = str(error).splitlines()[-1].strip()
+    return bench.page(
+        "hierarchy.html", request, study=path, column=column, data=data, spec=spec, kind=_kind(column),
+        coverage=None if values is None else coverage(column, values), seen=_seen(bench, path, text, spec),
+        branch=None if tree is None else _branch(tree, values or {}), editable=editable, units=_UNITS,
+        groups=[] if tree is None else [tree.labels[node] for node in range(tree.codes, tree.nodes)][:500],
+        levels=0 if tree is None else tree.height, proposed=proposed, wrong=wrong, few=FEW, wizard=proposal,
+        given=dict(request.query_params), nodes=0 if tree is None else tree.nodes, most=_MOST_SHOWN,
+    )  # fmt: skip
+
+
+def _seen(bench: Workbench, path: str, text: str, spec: object) -> str:
+    """A mark of the study and of the column's file: neither may have changed when an edit is saved."""
+    file = bench.workspace.path(path).parent / spec if isinstance(spec, str) else None
+    content = file.read_bytes() if file is not None and file.is_file() else b""
+    return mark(text + hashlib.sha256(content).hexdigest())
+
+
+def _branch(tree: Hierarchy, values: Mapping[str, int]) -> Branch | None:
+    """The tree as the page shows it; very large ones without their values."""
+    rows = np.zeros(tree.nodes, dtype=np.int64)
+    for value, code in zip(values, tree.encode(list(values)).tolist(), strict=True):
+        if code >= 0:
+            rows[code] += values[value]
+    below: dict[int, list[int]] = {}
+    for node in range(tree.nodes):
+        if node != tree.root and tree.labels[node] != MISSING:
+            below.setdefault(int(tree.parent[node]), []).append(node)
+    whole = tree.nodes <= _MOST_SHOWN
+
+    def grown(node: int) -> Branch:
+        children = sorted(below.get(node, []), key=lambda child: int(tree.first[child]))
+        kept = [child for child in children if whole or child >= tree.codes]
+        count = int(rows[tree.first[node] : tree.last[node] + 1].sum())
+        said = f"{count:,} rows" if count >= FEW else "few rows" if count else "no rows"
+        made = tuple(grown(child) for child in kept)
+        return Branch(tree.labels[node], said, node < tree.codes, made, len(children) - len(kept))
+
+    return grown(tree.root) if whole or tree.nodes - tree.codes <= _MOST_SHOWN else None
+
+
+def _with(text: str, name: str, spec: str, path: str) -> str:
+    """The study's text with another hierarchy of a column."""
+    typed = '"text"' if spec.startswith("{ prefix") else None
+    changes: dict[str, str | None] = {"hierarchy": spec}
+    if typed is not None and "type" in tomllib.loads(text)["columns"][name]:
+        changes["type"] = typed
+    return set_keys(text, ("columns", name), changes, path)
+
+
+def _wizard(kind: str, field: Callable[[str], str]) -> str:
+    """The hierarchy that a wizard's fields describe, as the study has it."""
+    if kind == "numbers":
+        parts = [
+            f"{name} = {_number(field(name), name)}" for name in ("min", "max", "bottom", "top", "unit") if field(name)
+        ]
+        steps = ", ".join(_number(step, "steps") for step in field("steps").replace(",", " ").split())
+        rounding = ["round = true"] if field("round") else []
+        return "{ " + ", ".join([*parts, f"steps = [{steps}]", *rounding]) + " }"
+    if kind == "dates":
+        units = [f'"{unit}"' for unit in _UNITS if field(f"unit-{unit}")]
+        ends = [f"{name} = {_day(field(name), name)}" for name in ("min", "max")]
+        return "{ date = [" + ", ".join(units) + "], " + ", ".join(ends) + " }"
+    if kind == "prefix":
+        lengths = [_number(each, "lengths") for each in field("lengths").replace(",", " ").split()]
+        return "{ prefix = [" + ", ".join(lengths) + "] }"
+    if kind == "flat":
+        return '"flat"'
+    raise InputError("choose one of the ways to make a hierarchy")
+
+
+def _number(text: str, name: str) -> str:
+    try:
+        float(text)
+    except ValueError:
+        raise InputError(f"{name}: {text!r} is no number") from None
+    return text.strip()
+
+
+def _day(text: str, name: str) -> str:
+    from datetime import date
+
+    try:
+        return date.fromisoformat(text.strip()).isoformat()
+    except ValueError:
+        raise InputError(f"{name}: write a day as 2024-12-31") from None
+
+
+def use(bench: Workbench, form: Form) -> Response:
+    """Puts the hierarchy that a wizard makes into the study."""
+    path, name, text, _ = _opened(bench, form)
+    new = _with(text, name, _wizard(form.text("wizard"), lambda field: form.text(field, "")), path)
+    return _saved(bench, path, name, text, new)
+
+
+def _opened(bench: Workbench, form: Form) -> tuple[str, str, str, object]:
+    """The study and column of a form, if neither has changed since its page was made."""
+    path, name = form.text("study"), form.text("column")
+    study, text = _study(bench, path)
+    study.column(name)
+    spec = tomllib.loads(text)["columns"][name].get("hierarchy")
+    if _seen(bench, path, text, spec) != form.text("seen"):
+        raise Changed(
+            f"the hierarchy of {name!r} was changed elsewhere after this page was opened: nothing was written"
+        )
+    return path, name, text, spec
+
+
+def _saved(bench: Workbench, path: str, name: str, old: str, new: str) -> Response:
+    try:
+        Study.parse(new, bench.workspace.path(path).parent)
+    except StudyError as error:
+        raise InputError(error.problems[0]) from None
+    bench.workspace.write_study(path, new, mark(old))
+    return bench.go("/hierarchy", study=path, column=name, saved="yes")
+
+
+def edit(bench: Workbench, form: Form) -> Response:
+    """Edits a tree that lists its values."""
+    path, name, text, spec = _opened(bench, form)
+    data = bench.workspace.of_study(path).get("data", "")
+    values = values_of(bench, data, name) if data else None
+    study = Study.parse(text, bench.workspace.path(path).parent)
+    column = study.column(name)
+    known = [value for value in map(column.published.read, values or {}) if value != MISSING]
+    tree = column.hierarchy if isinstance(column.hierarchy, Hierarchy) else column.tree(known)
+    if tree.missing is not None:
+        tree = Hierarchy.from_paths(tree.paths(), tree.kind)
+    chosen, label, action = form.texts("node"), form.text("label", ""), form.text("action")
+    match action:
+        case "group":
+            new = editing.group(tree, chosen, form.text("label"))
+        case "rename":
+            if len(chosen) != 1:
+                raise InputError("choose the one value or group to rename")
+            new = editing.rename(tree, chosen[0], form.text("label"))
+        case "move":
+            new = editing.move(tree, chosen, form.text("target"))
+        case "first":
+            new = editing.put_first(tree, chosen)
+        case "remove":
+            new = editing.without_values(tree, chosen)
+        case "level":
+            new = editing.without_level(tree, form.whole("level", low=1) or 0)
+        case "add":
+            lacking = [value for value in dict.fromkeys(known) if tree.encode([value])[0] < 0 and value != SUPPRESSED]
+            new = editing.with_values(tree, [label] if label else lacking)
+        case _:
+            raise InputError("choose what to do with the chosen values")
+    return _write(bench, path, name, text, spec, new)
+
+
+def _write(bench: Workbench, path: str, name: str, text: str, spec: object, tree: Hierarchy) -> Response:
+    """Writes a tree to the column's file; one that had none gets one."""
+    folder = bench.workspace.path(path).parent
+    if isinstance(spec, str) and spec not in ("flat", "interval"):
+        write_atomically(bench.workspace.path(bench.workspace.relative(folder / spec)), write(tree).encode())
+        return bench.go("/hierarchy", study=path, column=name, saved="yes")
+    stem = slug(name, "column").lower()
+    file = f"hierarchies/{stem}.csv"
+    if (folder / file).exists():
+        file = f"hierarchies/{bench.workspace.free(folder / 'hierarchies', stem, '.csv')}.csv"
+    write_atomically(folder / file, write(tree).encode())
+    changes: dict[str, str | None] = {"hierarchy": toml_string(file)}
+    if "values" in tomllib.loads(text)["columns"][name]:
+        changes["values"] = None
+    return _saved(bench, path, name, text, set_keys(text, ("columns", name), changes, path))
+
+
+def upload(bench: Workbench, form: Form) -> Response:
+    """Takes a hierarchy in ARX's format from a file."""
+    path, name, text, _ = _opened(bench, form)
+    column = Study.parse(text, bench.workspace.path(path).parent).column(name)
+    tree = parse(form.content("file", _LARGEST), str(form.upload("file").filename), column.kind)
+    return _write(bench, path, name, text, None, tree)
+
+
+def download(bench: Workbench, request: Request) -> Response:
+    """The tree in ARX's format."""
+    path, name = asked(request, "study"), asked(request, "column")
+    column = _study(bench, path)[0].column(name)
+    data = bench.workspace.of_study(path).get("data", "")
+    tree = column.tree(list((values_of(bench, data, name) if data else None) or {}))
+    return Response(
+        write(tree), media_type="application/octet-stream",
+        headers={"content-disposition": f'attachment; filename="{slug(name, "column").lower()}.csv"'},
+    )  # fmt: skip
+
+
+SHOW = {"/hierarchies": show_all, "/hierarchy": show, "/hierarchy/file": download}
+DO = {"/hierarchy/use": use, "/hierarchy/edit": edit, "/hierarchy/upload": upload}

@@ -1,0 +1,72 @@
+"""The folder of a release or of a run: its figures, its files, and the checks that it can be put to."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from covey.errors import InputError
+from covey.evaluation import FILE as EVALUATION
+from covey.evaluation import Evaluation
+from covey.files import read_json
+from covey.summary import FILE as SUMMARY
+from covey.summary import Summary
+from covey.ui.jobs import covey
+from covey.ui.workbench import Form, Workbench, asked
+
+_FILES = {
+    "release.csv": "the released table",
+    "report.html": "the report for people",
+    "summary.json": "the figures",
+    "ledger.json": "what each party learned",
+    "certificate.json": "the signatures of all parties",
+    "transcript.jsonl": "sizes and hashes of all messages, signed",
+    "approval.txt": "the question that was asked before the release",
+    "study.toml": "the study as it was run",
+    "explanation.json": "what cost most",
+    "evaluation.json": "what the release is good for",
+}
+
+_WORDS = {
+    "verify": ("The judge", "yes, the release keeps all that the study asks"),
+    "evaluate": ("The evaluation", "done; its sentences stand below"),
+    "audit": ("The audit", "yes, transcript, signatures, ledger and summary hold"),
+    "forget": ("Erasing", "done; the run can no longer be resumed or replayed"),
+}
+
+
+def show(bench: Workbench, request: Request) -> Response:
+    """A run or a release."""
+    path = asked(request, "run")
+    folder = bench.workspace.path(path)
+    summary = Summary.read(folder / SUMMARY)
+    files = [(name, said) for name, said in _FILES.items() if (folder / name).is_file()]
+    checks = {kind: bench.jobs.latest(kind, path) for kind in ("verify", "evaluate", "audit", "forget")}
+    return bench.page(
+        "run.html", request, run=path, summary=summary, files=files, checks=checks, words=_WORDS,
+        study=asked(request, "study", ""), data=bench.workspace.of_study(asked(request, "study", "")).get("data", ""),
+        evaluation=read_json(folder / EVALUATION, Evaluation), joint=(folder / "transcript.jsonl").is_file(),
+        journal=(folder / "journal").exists(),
+    )  # fmt: skip
+
+
+def check(bench: Workbench, form: Form) -> Response:
+    """Puts a release or a run to one of the checks of the command line."""
+    path, kind = form.text("run"), form.text("kind")
+    bench.workspace.path(path)
+    data = form.text("data", "")
+    original = ["--original", bench.workspace.data(data)] if data else []
+    commands = {
+        "verify": ["verify", f"{path}/release.csv", "--study", f"{path}/study.toml", *original],
+        "evaluate": ["evaluate", f"{path}/release.csv", "--study", f"{path}/study.toml", *original, "--out", path],
+        "audit": ["audit", path],
+        "forget": ["forget", path],
+    }
+    if kind not in commands:
+        raise InputError(f"{kind}: is no check of a run")
+    bench.jobs.start(kind, f"covey {kind} {path}", path, [covey(*commands[kind])])
+    return bench.go("/run", run=path, study=form.text("study", ""))
+
+
+SHOW = {"/run": show}
+DO = {"/run/check": check}

@@ -1,0 +1,207 @@
+"""A table: its columns, the guessed roles and why, and how identifying they are; roles become a study."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from covey.errors import InputError
+from covey.files import write_atomically
+from covey.guess import compose, name_of, section_of
+from covey.report.markup import Markup, tag
+from covey.schema import Role
+from covey.study import Study
+from covey.study.editing import set_section
+from covey.ui.jobs import Job, module
+from covey.ui.look import CHOICES, FEW, VALUES, ColumnSummary, K, TableSummary, Together
+from covey.ui.workbench import Form, Workbench, asked
+from covey.ui.workspace import file_of, mark
+
+_AT_ONCE = 40
+_HEIGHT = 28
+MEANING = {
+    Role.QUASI: ("known outside", "others could know it of a person: it is made coarser"),
+    Role.SENSITIVE: ("sensitive", "must not be learned of a person: published, but varied in every group"),
+    Role.PLAIN: ("plain", "neither: published as it is"),
+    Role.IDENTIFIER: ("left out", "names a person, or is not needed: it is not published"),
+    Role.KEY: ("key", "joins the rows of several tables; not published"),
+}
+
+
+def key_of(data: str) -> str:
+    """The name of a table's files among the notes."""
+    return hashlib.sha256(data.encode()).hexdigest()[:24]
+
+
+def summary_of(bench: Workbench, data: str) -> tuple[TableSummary | None, Job | None]:
+    """The summary of a table, if it has been read as it is now; else the job that reads it, started if need be."""
+    stamp = bench.workspace.stamp(data)
+    path = _notes(bench) / f"{key_of(data)}.json"
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=TableSummary)
+    except (OSError, msgspec.MsgspecError):
+        found = None
+    if found is not None and found.stamp == stamp:
+        return found, None
+    latest = bench.jobs.latest("look", data)
+    if latest is not None and latest.file.notes.get("stamp") == stamp and latest.state != "lost":
+        return None, latest
+    command = module("covey.ui.look", data, str(path), stamp)
+    return None, bench.jobs.start("look", f"Reading {data}", data, [command], stamp=stamp)
+
+
+def values_of(bench: Workbench, data: str, column: str) -> dict[str, int] | None:
+    """The rows of each value of a column in a table that has been read; None where there are too many values."""
+    if summary_of(bench, data)[0] is None:
+        return None
+    path = _notes(bench) / f"{key_of(data)}.json{VALUES}"
+    return msgspec.json.decode(path.read_bytes(), type=dict[str, dict[str, int]]).get(column)
+
+
+def together_of(bench: Workbench, data: str, columns: list[str]) -> tuple[Together | None, Job | None]:
+    """The power of some columns together, counted in a job where it is not known yet."""
+    if not columns:
+        return None, None
+    stamp = bench.workspace.stamp(data)
+    name = key_of("\0".join([data, stamp, *sorted(columns)]))
+    path = _notes(bench) / f"{name}.json"
+    if path.is_file():
+        return msgspec.json.decode(path.read_bytes(), type=Together), None
+    latest = bench.jobs.latest("together", name)
+    if latest is None or latest.state == "lost":
+        command = module("covey.ui.look", data, str(path), stamp, str(K), *columns)
+        latest = bench.jobs.start("together", f"Counting columns of {data} together", name, [command])
+    return None, latest
+
+
+def _notes(bench: Workbench) -> Path:
+    folder = bench.workspace.notes / "tables"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    return folder
+
+
+def show(bench: Workbench, request: Request) -> Response:
+    """The columns of a table, some at a time; with a study the roles that it gives them."""
+    workspace = bench.workspace
+    data = workspace.data(asked(request, "data"))
+    path = asked(request, "study", "") or _study_of(bench, data)
+    summary, job = summary_of(bench, data)
+    if summary is None:
+        return bench.page("reading.html", request, data=data, job=job)
+    roles = {column.name: column.role for column in summary.columns}
+    seen, strange = "", []
+    if path:
+        _, text = workspace.study(path)
+        study = Study.parse(text, workspace.path(path).parent)
+        seen = mark(text)
+        known = {column.name: column.role for column in study.columns}
+        strange = [name for name in known if name not in roles]
+        roles = {name: known.get(name, Role.IDENTIFIER) for name in roles}
+    quasi = [name for name, role in roles.items() if role is Role.QUASI]
+    first = max(0, int(asked(request, "from", "0") or 0)) if asked(request, "from", "0").isdecimal() else 0
+    chosen = summary.columns[first : first + _AT_ONCE]
+    together, counting = together_of(bench, data, quasi) if len(quasi) <= 60 else (None, None)
+    default = f"{Path(file_of(data)).stem if '://' not in data else name_of(data)}/study.toml"
+    return bench.page(
+        "table.html", request, data=data, study=path, seen=seen, rows=summary.rows, columns=chosen, roles=roles,
+        pictures={column.name: picture(column) for column in chosen}, meaning=MEANING, choices=CHOICES, quasi=quasi,
+        first=first, size=_AT_ONCE, total=len(summary.columns), together=together, counting=counting, k=K, few=FEW,
+        strange=strange, suggested=default, several=summary.several,
+    )  # fmt: skip
+
+
+def _study_of(bench: Workbench, data: str) -> str:
+    """The study that was made of a table before, if it is still there."""
+    for path in bench.workspace.contents().studies:
+        if bench.workspace.of_study(path).get("data") == data and "trial-" not in path:
+            return path
+    return ""
+
+
+def picture(column: ColumnSummary) -> Markup:
+    """The column's bars; what few rows have is drawn low, whatever their number."""
+    most = max(column.bars, default=0) or 1
+    width = 100 / max(len(column.bars), 8)
+    shapes = []
+    for place, count in enumerate(column.bars):
+        height = 2 if count < FEW else max(2, round(_HEIGHT * count / most))
+        shapes.append(
+            tag(
+                "rect",
+                x=f"{place * width:.2f}%",
+                y=_HEIGHT - height,
+                width=f"{width * 0.8:.2f}%",
+                height=height,
+                class_="bar",
+            )
+        )
+    return tag(
+        "svg", *shapes, class_="spark", width="100%", height=_HEIGHT, role="img",
+        aria_label=f"{len(column.bars)} bars: {column.shown}",
+    )  # fmt: skip
+
+
+def save(bench: Workbench, form: Form) -> Response:
+    """Writes the study that the chosen roles make, or changes the roles in the study that there is."""
+    data = bench.workspace.data(form.text("data"))
+    summary, _ = summary_of(bench, data)
+    if summary is None:
+        raise InputError(f"{data}: is still being read; wait until its columns are shown")
+    given = {
+        summary.columns[int(name[5:])].name: Role(role)
+        for name, role in form.fields.items()
+        if name.startswith("role-") and isinstance(role, str) and name[5:].isdecimal() and role in tuple(Role)
+        and int(name[5:]) < len(summary.columns)
+    }  # fmt: skip
+    study = form.text("study", "")
+    if study:
+        _change(bench, form, study, summary, given)
+        return bench.go("/table", data=data, study=study, saved="roles", **{"from": form.text("from", "0")})
+    path = _new(bench, form, data, summary, given)
+    return bench.go("/study", study=path, saved="study")
+
+
+def _new(bench: Workbench, form: Form, data: str, summary: TableSummary, given: dict[str, Role]) -> str:
+    """Writes a new study, as `covey new` does, and keeps in mind which table it is of."""
+    path = form.text("out")
+    place = bench.workspace.path(path)
+    if place.suffix != ".toml":
+        raise InputError(f"{path}: the name of a study ends with .toml")
+    guesses = [
+        column.guesses.get(given.get(column.name, column.role), column.guesses[column.role])
+        for column in summary.columns
+    ]
+    if not any(guess.role is Role.QUASI for guess in guesses):
+        raise InputError("no column is one that others could know; say of at least one that it is known outside")
+    compose(name_of(data), guesses, summary.several, K).write(place)
+    bench.workspace.note_study(path, data=data)
+    return path
+
+
+def _change(bench: Workbench, form: Form, path: str, summary: TableSummary, given: dict[str, Role]) -> None:
+    """Changes the sections of the columns whose role is another now."""
+    place, text = bench.workspace.study_as_seen(path, form.text("seen"))
+    study = Study.parse(text, place.parent)
+    roles = {column.name: column.role for column in study.columns}
+    files: dict[str, str] = {}
+    for column in summary.columns:
+        role = given.get(column.name)
+        if role is None or role is roles.get(column.name, Role.IDENTIFIER):
+            continue
+        found = column.guesses[role]
+        text = set_section(text, ("columns", column.name), section_of(found, joint=study.protocol is not None), path)
+        files |= dict([found.file]) if found.file else {}
+    for name, content in files.items():
+        if not (place.parent / name).exists():
+            write_atomically(place.parent / name, content.encode())
+    Study.parse(text, place.parent)
+    bench.workspace.write_study(path, text, form.text("seen"))
+    bench.workspace.note_study(path, data=form.text("data"))
+
+
+SHOW = {"/table": show}
+DO = {"/table/save": save}

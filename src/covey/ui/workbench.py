@@ -1,0 +1,164 @@
+"""The workbench as its pages see it: the folder, the jobs, and the way to an answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import cast
+from urllib.parse import quote, urlencode
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.datastructures import FormData, UploadFile
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from covey.errors import InputError
+from covey.plain import UNSEEN, plural
+from covey.report import spelling
+from covey.report.markup import text as escaped
+from covey.sizes import spell as spell_size
+from covey.ui.guard import TOKEN_FIELD, Guard
+from covey.ui.jobs import Jobs, shown
+from covey.ui.workspace import Workspace
+from covey.version import __version__
+
+_UPLOADED = 64 * 2**20
+
+
+@dataclass(frozen=True)
+class Workbench:
+    """All that a page needs."""
+
+    workspace: Workspace
+    jobs: Jobs
+    guard: Guard
+    templates: Environment
+
+    def page(self, template: str, request: Request, *, status: int = 200, **context: object) -> Response:
+        """A page from a template."""
+        made = self.templates.get_template(template).render(
+            bench=self, folder=self.workspace.root.name, here=request.url.path, form_token=self.guard.form_token,
+            token_field=TOKEN_FIELD, saved=request.query_params.get("saved"), version=__version__, **context,
+        )  # fmt: skip
+        return HTMLResponse(made, status)
+
+    def at(self, path: str, **query: str | int) -> str:
+        """The address of a page of ours."""
+        asked = urlencode({name: value for name, value in query.items() if value != ""}, quote_via=quote)
+        return f"{self.guard.prefix}{path}" + (f"?{asked}" if asked else "")
+
+    def go(self, path: str, **query: str | int) -> Response:
+        """Sends the browser to a page after something was done."""
+        return RedirectResponse(self.at(path, **query), 303)
+
+
+@dataclass(frozen=True)
+class Form:
+    """The fields of a form that came with the right token."""
+
+    fields: FormData
+
+    def text(self, name: str, otherwise: str | None = None) -> str:
+        """A field's text. Raises InputError if it is not there and nothing stands for it."""
+        value = self.fields.get(name)
+        if isinstance(value, str) and value.strip():
+            return value.strip()
+        if otherwise is None:
+            raise InputError(f"{name}: is empty; fill it in")
+        return otherwise
+
+    def texts(self, name: str) -> list[str]:
+        """All texts of a field that may stand several times."""
+        return [value for value in self.fields.getlist(name) if isinstance(value, str)]
+
+    def number(self, name: str, *, low: float, high: float = float("inf")) -> float | None:
+        """A field's number; None if it is empty. Raises InputError if it is none, or out of range."""
+        given = self.text(name, "")
+        if not given:
+            return None
+        try:
+            found = float(given)
+        except ValueError:
+            raise InputError(f"{name}: {given!r} is no number") from None
+        if not low <= found <= high:
+            upper = "" if high == float("inf") else f" and at most {high:g}"
+            raise InputError(f"{name}: must be at least {low:g}{upper}")
+        return found
+
+    def whole(self, name: str, *, low: int, high: int = 10**9) -> int | None:
+        """A field's whole number."""
+        found = self.number(name, low=low, high=high)
+        if found is not None and not found.is_integer():
+            raise InputError(f"{name}: must be a whole number")
+        return None if found is None else int(found)
+
+    def upload(self, name: str) -> UploadFile:
+        """A file that was chosen. Raises InputError if none was."""
+        value = self.fields.get(name)
+        if not isinstance(value, UploadFile) or not value.filename:
+            raise InputError("choose a file first")
+        return value
+
+    def content(self, name: str, most: int = _UPLOADED) -> bytes:
+        """The content of a small file that was chosen."""
+        content = self.upload(name).file.read(most + 1)
+        if len(content) > most:
+            raise InputError(f"the file is larger than {most:,} bytes, which is too much for what is asked here")
+        return content
+
+
+Get = Callable[[Workbench, Request], Response]
+Post = Callable[[Workbench, Form], Response]
+Pages = Mapping[str, Get]
+Actions = Mapping[str, Post]
+
+
+def environment(guard: Guard, paths: Collection[str]) -> Environment:
+    """The templates: every text is escaped, and a name that is missing is an error. `paths` are those of the pages."""
+    made = Environment(
+        loader=PackageLoader("covey.ui"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+
+    def at(path: str, **query: str | int) -> str:
+        asked = urlencode({name: value for name, value in query.items() if value != ""}, quote_via=quote)
+        return f"{guard.prefix}{path}" + (f"?{asked}" if asked else "")
+
+    made.globals["at"] = at
+    made.globals["there"] = lambda path: path in paths
+    made.globals["command"] = lambda *parts: shown([str(part) for part in parts if part != ""])
+    made.globals["percent"] = _percent
+    made.filters.update(
+        share=spelling.share, loss=spelling.loss, level=spelling.level, duration=spelling.duration, size=spell_size,
+        plural=plural, number=lambda value: f"{value:,}", day=_day, printable=lambda name: escaped(str(name)),
+        short=lambda name: name if len(name) <= 60 else name[:59] + "…",
+    )  # fmt: skip
+    made.finalize = _plain
+    return made
+
+
+def _percent(said: str) -> int | None:
+    """The part that is done, where a command's last words name it."""
+    found = re.search(r"(\d{1,3})% done", said)
+    return None if found is None else int(found[1])
+
+
+def _plain(value: object) -> object:
+    """Texts without control characters, which a page may not hold."""
+    if type(value) is str and any(ord(mark) < 32 and mark not in "\t\n\r" for mark in value):
+        return "".join(UNSEEN if ord(mark) < 32 and mark not in "\t\n\r" else mark for mark in value)
+    return value
+
+
+def _day(moment: float) -> str:
+    return datetime.fromtimestamp(moment).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def asked(request: Request, name: str, otherwise: str | None = None) -> str:
+    """A part of a page's address. Raises InputError if it is not there."""
+    found = request.query_params.get(name)
+    if found is None and otherwise is None:
+        raise InputError("the address is not complete; go back to the first page")
+    return cast("str", found if found is not None else otherwise)
