@@ -14,14 +14,33 @@ It never quotes a cell: error messages travel to logs and to other people.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
+
+_ONE = re.compile(
+    r"(?<![\d.,-])(?<![-+] )1 (?:(answer|cell|combination|group|message|problem|record|respondent|row|round|time|user|"
+    r"value)s|(class)es)\b( have\b| are\b)?"
+)
+
+
+def counted(text: str) -> str:
+    """The text with its nouns in the singular where there is one: `1 row has`, never `1 rows have`."""
+
+    def one(found: re.Match[str]) -> str:
+        verb = {" have": " has", " are": " is", None: ""}[found[3]]
+        return f"1 {found[1] or found[2]}{verb}"
+
+    return _ONE.sub(one, text)
 
 
 class CoveyError(Exception):
     """Something that Covey can explain to the person who called it."""
 
     exit_code = 1
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(counted(message))
 
 
 class Unmet(CoveyError):
@@ -46,10 +65,10 @@ class StudyError(InputError):
 
 
 class Aborted(CoveyError):
-    """The run stopped safely and released nothing."""
+    """The run stopped safely and released nothing; `party` is the one that is gone or stopped it, if that is known."""
 
-    def __init__(self, message: str, *, resumable: bool) -> None:
-        self.resumable = resumable
+    def __init__(self, message: str, *, resumable: bool, party: str | None = None) -> None:
+        self.resumable, self.party = resumable, party
         super().__init__(message)
 
     @property
@@ -60,9 +79,11 @@ class Aborted(CoveyError):
 class Left(Aborted):
     """One of many respondents is there no longer, and will not be: a run of many may be able to do without."""
 
+    party: str
+
     def __init__(self, party: str, why: str) -> None:
-        self.party, self.why = party, why
-        super().__init__(f"respondent {party!r} {why}", resumable=False)
+        self.why = why
+        super().__init__(f"respondent {party!r} {why}", resumable=False, party=party)
 
 
 class AccessError(CoveyError):

@@ -15,7 +15,7 @@ import numpy as np
 from covey import table
 from covey.arrays import Longs
 from covey.cells import spell
-from covey.errors import InputError
+from covey.errors import InputError, counted
 from covey.hierarchy import Interval
 from covey.identifiers import suspected
 from covey.measures import diversity_of
@@ -190,13 +190,13 @@ def _exact_ends(column: Column, rows: int, k: int) -> str | None:
 def _problem(column: Column, rows: int, unknown: dict[str, int], lacking: int, unique: int, most: int) -> str | None:
     if unknown:
         values = "1 value" if len(unknown) == 1 else f"{len(unknown):,} values"
-        return f"its {table.domain(column)} lacks {values}, found in {sum(unknown.values()):,} rows"
+        return counted(f"its {table.domain(column)} lacks {values}, found in {sum(unknown.values()):,} rows")
     if lacking and column.missing == "error":
-        return f'{lacking:,} rows have no value and the study says missing = "error"'
+        return counted(f'{lacking:,} rows have no value and the study says missing = "error"')
     if column.role is Role.KEY and most > 1:
         return "a key stands in more than one row; a vertical study has one row per key"
     if column.role is Role.KEY and lacking:
-        return f"{lacking:,} rows have no key"
+        return counted(f"{lacking:,} rows have no key")
     if column.role is Role.PLAIN and column.identifies is None and rows > 1 and unique >= NEARLY_UNIQUE * rows:
         return (
             f"{unique:,} of {rows:,} rows have a value of their own: published as it is, it identifies; "
@@ -255,4 +255,4 @@ def _notes(study: Study, rows: int, *, whole: bool) -> tuple[str, ...]:
             f"the study does not list the domain of {', '.join(open_columns)}: parties cannot compute over it jointly; "
             "give its `values`, or a hierarchy file"
         )
-    return tuple(notes)
+    return tuple(map(counted, notes))

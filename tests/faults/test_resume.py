@@ -137,9 +137,19 @@ def test_a_finished_run_helps_a_peer_that_lost_its_last_files(tmp_path: Path) ->
     sites = found(tmp_path)
     assert all_finished(run_together(jobs(sites)))
     before = {name: (site.out / "summary.json").read_bytes() for name, site in sites.items()}
-    assert all_finished(run_together(jobs(sites)))
+    assert all_finished(run_together(jobs(sites, for_others=True)))
     assert before == {name: (site.out / "summary.json").read_bytes() for name, site in sites.items()}
     assert "only for peers that were cut off" in log(sites["north"])
+
+
+def test_a_finished_folder_says_so_at_once_and_waits_for_nobody(tmp_path: Path) -> None:
+    sites = found(tmp_path)
+    assert all_finished(run_together(jobs(sites)))
+    (end,) = run_together({"north": replace(sites["north"].job(), wait=3600.0)}).values()
+    assert isinstance(end, InputError)
+    assert end.exit_code == 2
+    assert "this run is finished" in str(end) and "--for-others" in str(end)
+    assert (sites["north"].out / "release.csv").read_text() == RELEASE
 
 
 def test_a_finished_folder_is_not_given_up_for_other_data(tmp_path: Path) -> None:
@@ -157,7 +167,7 @@ def test_a_finished_party_does_not_begin_anew_for_a_peer_without_a_journal(tmp_p
     assert all_finished(run_together(jobs(sites)))
     for name in ("journal", "release.csv", "summary.json"):
         (sites["south"].out / name).unlink()
-    ends = run_together(jobs(sites))
+    ends = run_together(jobs(sites, for_others=True))
     assert not any(isinstance(end, Summary) for end in ends.values())
     assert "finished here" in str(ends["north"])
     assert (sites["north"].out / "release.csv").read_text() == RELEASE

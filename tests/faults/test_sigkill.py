@@ -15,12 +15,12 @@ from tests.consortium import RELEASE, Site, found
 from covey.party.audit.folders import audit
 
 
-def start(site: Site, doomed_at: int = 0) -> subprocess.Popen[str]:
+def start(site: Site, doomed_at: int = 0, *more: str) -> subprocess.Popen[str]:
     """`covey run`, which kills itself at that write to its journal; zero is never."""
     command: Sequence[str] = [
         sys.executable, "-m", "tests.faults.doomed", str(doomed_at),
         "run", str(site.study), "--as", site.name, "--data", str(site.data), "--out", str(site.out),
-        "--keys", str(site.keys), "--wait", "0.5", "--approve",
+        "--keys", str(site.keys), "--wait", "0.5", "--approve", *more,
     ]  # fmt: skip
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
@@ -37,7 +37,7 @@ def killed_and_resumed(folder: Path, victim: str, at: int) -> None:
     assert first[victim][0] == -signal.SIGKILL, first
     for name in set(sites) - {victim}:
         assert first[name][0] in (0, 3), first
-    second = end({name: start(site) for name, site in sites.items()})
+    second = end({name: start(site, 0, "--for-others") for name, site in sites.items()})
     assert {code for code, _ in second.values()} == {0}, second
     assert {(site.out / "release.csv").read_text() for site in sites.values()} == {RELEASE}
     assert [each.wrong for each in audit([site.out for site in sites.values()])] == [(), (), ()]

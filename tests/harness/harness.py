@@ -123,7 +123,7 @@ async def _one(
     stack.callback(journal.close)
     part = part_of(trial, name, seed, journal, RunLog(own / LOG))
     _watch(part, end, stack)
-    own_run = ResumableRun(part, RunFolder(own), journal)
+    own_run = ResumableRun(part, RunFolder(own), journal, for_others=True)
     own_run.prepare()
     return await own_run.run(lambda: meet(name))
 

@@ -201,7 +201,7 @@ def test_a_key_that_repeats_or_lacks_is_refused_before_anything_is_said() -> Non
     with pytest.raises(InputError, match=r"in column 'id', 2 rows share their key with another row"):
         tables_of(study_of(), frame)
     frame["id"][2] = ""
-    with pytest.raises(InputError, match=r"column 'id' has no key in 1 rows"):
+    with pytest.raises(InputError, match=r"column 'id' has no key in 1 row"):
         tables_of(study_of(), frame)
 
 
@@ -214,7 +214,7 @@ def test_keys_are_looked_at_again_where_tables_meet() -> None:
     with pytest.raises(InputError, match=r"^clinic: in column 'id', 2 rows share their key with another row"):
         columns.keys_of(twice, "clinic")
     lacking = replace(table, key=replace(table.key, labels=(MISSING, *table.key.labels[1:])))
-    with pytest.raises(InputError, match=r"^clinic: column 'id' has no key in 1 rows"):
+    with pytest.raises(InputError, match=r"^clinic: column 'id' has no key in 1 row"):
         columns.keys_of(lacking, "clinic")
     with pytest.raises(InputError, match=r"^clinic: has no key column"):
         columns.keys_of(replace(table, key=None), "clinic")

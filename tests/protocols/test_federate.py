@@ -145,11 +145,11 @@ def test_rows_of_strangers_and_repeated_ids_are_refused_without_being_quoted() -
     study = study_of(4)
     params = Parameters.of(study)
     users: Users = {GYM: {"u0": ("1", "F"), "u77": ("2", "M")}, INSURER: {"u0": ("1", "50", "no")}}
-    with pytest.raises(InputError, match="1 rows have an id that the population does not list") as caught:
+    with pytest.raises(InputError, match="1 row has an id that the population does not list") as caught:
         OwnUsers.of(params, tables_of(study, users)[GYM], lasting_of(GYM))
     assert "u77" not in str(caught.value)
     table = tables_of(study, {GYM: {"u0": ("1", "F"), "u1": ("2", "M")}})[GYM]
-    with pytest.raises(InputError, match="1 rows repeat an id"):
+    with pytest.raises(InputError, match="1 row repeat an id"):
         OwnUsers.of(params, table.select(np.array([0, 1, 1])), lasting_of(GYM))
     with pytest.raises(InputError, match="no key column"):
         OwnUsers.of(params, dataclasses.replace(table, key=None), lasting_of(GYM))

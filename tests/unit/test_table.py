@@ -63,7 +63,7 @@ def test_missing_is_a_value_of_its_own() -> None:
 def test_missing_rows_are_dropped_or_refused_where_the_study_says_so() -> None:
     dropped = built(ROWS, "drop")
     assert (dropped.rows, dropped.dropped) == (2, 1)
-    with pytest.raises(InputError, match="column 'age' has no value in 1 rows"):
+    with pytest.raises(InputError, match="column 'age' has no value in 1 row"):
         built(ROWS, "error")
 
 
@@ -75,7 +75,7 @@ def test_identifiers_are_not_kept() -> None:
 
 @pytest.mark.parametrize("age", ["NaN", "inf", "-Infinity"])
 def test_nan_and_infinities_are_refused_without_being_quoted(age: str) -> None:
-    with pytest.raises(InputError, match="column 'age' has NaN or an infinity in 1 rows"):
+    with pytest.raises(InputError, match="column 'age' has NaN or an infinity in 1 row"):
         built([*ROWS, (age, "1", "dan", "flu")])
 
 

@@ -198,7 +198,7 @@ def test_masked_codes_cost_their_part_of_the_domain() -> None:
     loss = verify(pd.DataFrame({"code": ["12*", "12*", "123", "123", "1*", "1*", "*", "*"]}), codes).loss
     assert loss.lm == pytest.approx((9 / 999 + 0 + 99 / 999 + 1) / 4)
     assert loss.precision == pytest.approx((1 / 3 + 0 + 2 / 3 + 1) / 4)
-    with pytest.raises(InputError, match="column 'code' has a cell in 1 rows that is no label"):
+    with pytest.raises(InputError, match="column 'code' has a cell in 1 row that is no label"):
         verify(pd.DataFrame({"code": ["12*", "1234*"]}), codes)
 
 
@@ -233,7 +233,7 @@ def test_the_judge_says_no_to_an_interval_that_ends_at_no_public_step(cell: str)
 @pytest.mark.parametrize("cell", ["[20, 10]", "[0, 50]", "ten", "[10, nan]", "[10,20]"])
 def test_a_cell_that_is_no_interval_of_the_range_is_refused(cell: str) -> None:
     pay = pd.DataFrame({"pay": ["[10, 20]", cell]})
-    with pytest.raises(InputError, match="column 'pay' has a cell in 1 rows that is no label"):
+    with pytest.raises(InputError, match="column 'pay' has a cell in 1 row that is no label"):
         verify(pay, Study.parse(INTERVAL.format(range="range = [0, 40]")))
 
 
@@ -244,7 +244,7 @@ def test_a_label_that_the_hierarchy_does_not_have_is_refused_with_its_rows() -> 
 
 
 def test_nan_is_refused_and_never_a_label() -> None:
-    with pytest.raises(InputError, match="column 'age' has NaN or an infinity in 1 rows"):
+    with pytest.raises(InputError, match="column 'age' has NaN or an infinity in 1 row"):
         verify(table("30|York|flu", "nan|York|flu"), study())
 
 

@@ -122,7 +122,7 @@ def test_a_missing_identifier_drops_a_row_too() -> None:
 
 def test_a_missing_original_value_is_an_error_where_the_study_says_so() -> None:
     more = pd.concat([BEFORE, table("|111|10|flu|1")])
-    with pytest.raises(InputError, match="column 'age' has no value in 1 rows"):
+    with pytest.raises(InputError, match="column 'age' has no value in 1 row"):
         verify(AFTER, study(age='missing = "error"'), more)
 
 
@@ -136,7 +136,7 @@ def test_missing_is_covered_by_itself_and_the_root_alone() -> None:
 
 def test_an_original_that_does_not_fit_the_study_is_refused() -> None:
     for row, column in (("99|111|10|flu|1", "age"), ("3|111|ten|flu|1", "pay")):
-        with pytest.raises(InputError, match=f"column {column!r} has values in 1 rows that its hierarchy does not"):
+        with pytest.raises(InputError, match=f"column {column!r} has values in 1 row that its hierarchy does not"):
             verify(AFTER, study(), pd.concat([BEFORE, table(row)]))
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import pytest
+
 import covey
+from covey.errors import InputError, counted
 
 SOURCE = Path(covey.__file__).parent
 NEVER = {"How", "Of", "What", "When", "Where", "Whether", "Which", "Who", "Whoever", "Whom", "Whose", "Why"}
@@ -30,3 +33,16 @@ def test_docstrings_begin_with_a_verb_or_a_noun() -> None:
 
 def test_a_question_is_noticed() -> None:
     assert first_words('def f():\n    """What it is."""\n') == ["What"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1 rows have no key", "1 row has no key"),
+        ("in 1 rows; 11 rows, 2.1 rows and k - 1 rows", "in 1 row; 11 rows, 2.1 rows and k - 1 rows"),
+        ("1 records are in 1 classes", "1 record is in 1 class"),
+        ("21 records, 1,001 records", "21 records, 1,001 records"),
+    ],
+)
+def test_one_is_followed_by_the_singular(text: str, expected: str) -> None:
+    assert counted(text) == str(InputError(text)) == expected

@@ -17,7 +17,6 @@ from covey.report.page import document
 PAGE, FIGURES = "bench.html", "bench.json"
 _SENTENCES = {"yes": "holds", "in part": "holds in part", "no": "does not hold", "not tried": "not tried"}
 _STYLE = """
-.scroll{overflow-x:auto}
 svg.plot{max-width:none;height:20rem}
 figure{margin:1rem 0;break-inside:avoid}figcaption{margin:.3rem 0}
 .entries{font-size:.9rem;line-height:1.7}.entry{white-space:nowrap;margin-right:1rem}

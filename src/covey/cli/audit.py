@@ -10,6 +10,7 @@ import typer
 from covey.cli.options import Json
 from covey.cli.output import print_json
 from covey.errors import InputError, Unmet
+from covey.plain import plural
 
 if TYPE_CHECKING:
     from covey.party.audit.folders import Audited
@@ -76,7 +77,7 @@ def _render(each: Audited, wrong: list[str], replay: bool) -> None:
             typer.echo(f"     {sentence}")
         return
     how = "finished" if each.finished else "ended before its end"
-    typer.echo(f"yes  {each.folder}: party {each.party!r}, {each.messages:,} messages, {how}")
+    typer.echo(f"yes  {each.folder}: party {each.party!r}, {plural(each.messages, 'message')}, {how}")
     messages = ", declared messages" if each.scripted else ""
     typer.echo(f"     chains, signatures{messages}, ledger and summary hold")
     if not each.scripted and not replay:

@@ -9,6 +9,7 @@ import typer
 
 from covey.cli.options import Json
 from covey.cli.output import print_json
+from covey.plain import plural
 
 
 def export(
@@ -34,4 +35,4 @@ def export(
     if as_json:
         print_json({"written": place, "rows": cells.num_rows})
     else:
-        typer.echo(f"wrote {cells.num_rows:,} rows to {place}")
+        typer.echo(f"wrote {plural(cells.num_rows, 'row')} to {place}")

@@ -34,6 +34,10 @@ def run(
     wait: Wait = 60.0,
     journal: JournalSize = "512MB",
     approve: Annotated[bool, typer.Option("--approve", help="Approve the release without being asked.")] = False,
+    for_others: Annotated[
+        bool,
+        typer.Option("--for-others", help="Go on with a run that is finished here, for parties that were cut off."),
+    ] = False,
     control: Annotated[
         Path | None,
         typer.Option(
@@ -82,6 +86,7 @@ def run(
                 data=None if data is None else encoded(data, encoding),
                 listen=address,
                 wait=seconds,
+                for_others=for_others,
                 journal=kept,
                 listener=show,
                 notice=display.notice,

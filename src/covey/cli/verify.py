@@ -10,6 +10,7 @@ import typer
 from covey.cli.options import Json, by_party
 from covey.cli.output import console, print_json, table, verdict
 from covey.errors import Unmet
+from covey.plain import plural
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -108,8 +109,8 @@ def _render(found: Verdict) -> None:
     answer = Text("yes", "bold green") if found.answer else Text("no", "bold red")
     shown.print(Text.assemble(answer, f"  {found.release} under study {found.study!r}"))
     shown.print(
-        f"{found.rows:,} rows in {found.classes:,} classes; {found.suppressed_rows:,} rows and "
-        f"{found.suppressed_cells:,} cells suppressed\n"
+        f"{plural(found.rows, 'row')} in {plural(found.classes, 'class', 'classes')}; "
+        f"{plural(found.suppressed_rows, 'row')} and {plural(found.suppressed_cells, 'cell')} suppressed\n"
     )
     shown.print(_requirements(found.requirements))
     if found.diversity:
@@ -169,8 +170,8 @@ def _print_loss(shown: Console, verdict: Verdict) -> None:
     if verdict.original is not None:
         found = verdict.original
         shown.print(
-            f"\nagainst the original: {found.rows:,} rows, {found.withheld:,} withheld, {found.dropped:,} dropped for "
-            f"missing values; {found.unmatched:,} released rows have no original of their own"
+            f"\nagainst the original: {plural(found.rows, 'row')}, {found.withheld:,} withheld, {found.dropped:,} "
+            f"dropped for missing values; {found.unmatched:,} released rows have no original of their own"
         )
     elif loss.em is None:
         shown.print("(-: needs the original's frequencies; give --original)")

@@ -76,7 +76,7 @@ def _cells(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> Markup:
     """A table of labels, of which the first columns are shown."""
     head = tag("tr", *(tag("th", named(name)) for name in heads[:_COLUMNS]))
     body = (tag("tr", *(tag("td", named(cell or NO_VALUE)) for cell in line[:_COLUMNS])) for line in lines)
-    shown = tag("table", tag("thead", head), tag("tbody", *body), class_="cells")
+    shown = tag("div", tag("table", tag("thead", head), tag("tbody", *body), class_="cells"), class_="scroll")
     more = len(heads) - _COLUMNS
     return join([shown, tag("p", f"and {spelling.plural(more, 'more column')}", class_="note")]) if more > 0 else shown
 

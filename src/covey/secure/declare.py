@@ -10,7 +10,7 @@ from typing import Generic, ParamSpec
 
 import msgspec
 
-from covey.errors import InputError
+from covey.errors import InputError, counted
 from covey.plain import listed, wrapped
 
 P = ParamSpec("P")
@@ -54,7 +54,7 @@ class Leakage:
         if missing:
             raise InputError(f"the ledger needs {', '.join(sorted(missing))}")
         spelled = {name: f"{value:,}" if type(value) is int else value for name, value in numbers.items()}
-        return [line.format(**spelled) for line in lines]
+        return [counted(line.format(**spelled)) for line in lines]
 
 
 class Fact(msgspec.Struct, frozen=True):

@@ -206,13 +206,19 @@ class Channel(LongLists):
         context = ("pairwise", session.session, self.step, call)
         return {peer: derive(session.shared[peer], *context) for peer in self.peers}
 
-    async def stop(self, why: Literal["refused", "aborted", "interrupted", "failed"], *, resumable: bool) -> None:
-        """Tells every peer that can still be reached that this party ends the session."""
+    async def stop(
+        self,
+        why: Literal["refused", "aborted", "interrupted", "failed"],
+        *,
+        resumable: bool,
+        party: str | None = None,
+    ) -> None:
+        """Tells every peer that can still be reached that this party ends the session, and because of which other."""
 
         async def tell(peer: str) -> None:
             try:
                 async with asyncio.timeout(5):
-                    await self._post(peer, CONTROL_STEP, 0, Stopped(why=why, resumable=resumable))
+                    await self._post(peer, CONTROL_STEP, 0, Stopped(why=why, resumable=resumable, party=party))
             except (CoveyError, TimeoutError):
                 return
 
@@ -261,7 +267,7 @@ class Channel(LongLists):
                 await session.link.send(to, frame.place(sequence, letter.raw))
         except TimeoutError:
             slow = f"party {to!r} has not taken our message at {self._where} for {session.patience:g} s"
-            raise Aborted(f"{slow}; start again to go on", resumable=True) from None
+            raise Aborted(f"{slow}; start again to go on", resumable=True, party=to) from None
         except Aborted as gone:
             raise await self._reason(to, gone) from None
         session.tally.count(letter)
@@ -299,7 +305,7 @@ class Channel(LongLists):
         silence = self._session.silence
         if now >= max(begun, self._session.link.heard(sender)) + silence:  # the deadline's own sum, or rounding differs
             gone = f"no sign of life from party {sender!r} for {silence:g} s, waiting for {what}"
-            raise Aborted(f"{gone}; start again to go on", resumable=True)
+            raise Aborted(f"{gone}; start again to go on", resumable=True, party=sender)
         if now >= begun + patience:
             late = f"party {sender!r} did not send {what} within {patience:g} s"
-            raise Aborted(f"{late}; start again to go on", resumable=True)
+            raise Aborted(f"{late}; start again to go on", resumable=True, party=sender)

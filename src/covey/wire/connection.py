@@ -1,8 +1,9 @@
 """A line is one TLS connection to one peer: frames with their length in front, heartbeats, and a good-bye.
 
-The length is checked before anything is read. Three values that no frame has are signs: a heartbeat (so that
-a peer who computes for long is not taken for dead), a good-bye, and its acknowledgement (so that closing
-loses nothing that was sent before).
+The length is checked before anything is read. Four values that no frame has are signs: a heartbeat (so that
+a peer who computes for long is not taken for dead), a good-bye, its acknowledgement (so that closing loses nothing
+that was sent before), and the names of the parties that the sender waits for itself (so that nobody is taken for
+late who only waits for another).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import asyncio
 import contextlib
 import socket
 import ssl
+from collections.abc import Callable
 
 from covey.errors import Aborted, CoveyError, PeerError
 from covey.wire.frame import LENGTH_BYTES, MAX_FRAME
@@ -22,7 +24,11 @@ HASTE_SECONDS = 2.0
 READ_AHEAD = 2 << 20
 _WRITE_AHEAD = 1 << 20
 
-_BEAT, _BYE, _BYE_HEARD = 0, 0xFFFFFFFF, 0xFFFFFFFE
+_BEAT, _BYE, _BYE_HEARD, _AWAITS = 0, 0xFFFFFFFF, 0xFFFFFFFE, 0xFFFFFFFD
+_NAMES_BYTES = 1 << 16
+
+Awaited = Callable[[], tuple[str, ...]]
+"""The parties that this one waits for right now."""
 
 
 class PeerConnection:
@@ -33,6 +39,10 @@ class PeerConnection:
         self.heard = asyncio.get_running_loop().time()
         self._reader, self._writer = reader, writer
         self._frames = FrameQueue()
+        self.awaits: tuple[str, ...] | None = None
+        """The parties that the peer waits for, as it said last; None before it has said anything."""
+        self.told: Callable[[], None] = lambda: None
+        """Called whenever the peer has said whom it waits for."""
         self._over = asyncio.Event()
         self._bye_heard = asyncio.Event()
         writer.transport.set_write_buffer_limits(high=_WRITE_AHEAD)
@@ -66,15 +76,20 @@ class PeerConnection:
         """Reads until the connection ends; never raises: the queue's end tells the reader why."""
         try:
             while True:
-                length = int.from_bytes(await self._reader.readexactly(LENGTH_BYTES), "big")
+                length = await self._read_number()
                 self.heard = asyncio.get_running_loop().time()
                 if length <= MAX_FRAME and length != _BEAT:
                     await self._frames.put(await self._reader.readexactly(length))
                 elif length == _BYE:
-                    self._frames.end(Aborted(f"party {self.peer!r} has left the session", resumable=True))
+                    left = f"party {self.peer!r} has left the session"
+                    self._frames.end(Aborted(left, resumable=True, party=self.peer))
                     self._sign(_BYE_HEARD)
                 elif length == _BYE_HEARD:
                     self._bye_heard.set()
+                elif length == _AWAITS and (size := await self._read_number()) <= _NAMES_BYTES:
+                    names = (await self._reader.readexactly(size)).decode(errors="replace")
+                    self.awaits = tuple(names.split("\n")) if names else ()
+                    self.told()
                 elif length != _BEAT:
                     reason = f"a frame of {length} bytes, at most {MAX_FRAME} are allowed"
                     self._frames.end(PeerError(party=self.peer, step="the frame", reason=reason))
@@ -89,14 +104,27 @@ class PeerConnection:
             self._bye_heard.set()
             self._writer.close()
 
-    async def beat(self, every: float = HEARTBEAT_SECONDS) -> None:
-        """Gives a sign of life now and then, until the line is over."""
+    async def _read_number(self) -> int:
+        return int.from_bytes(await self._reader.readexactly(LENGTH_BYTES), "big")
+
+    def tell(self, awaited: tuple[str, ...]) -> None:
+        """Says whom this party waits for."""
+        if not self._over.is_set():
+            names = "\n".join(awaited).encode()[:_NAMES_BYTES]
+            self._sign(_AWAITS, len(names).to_bytes(LENGTH_BYTES, "big") + names)
+
+    async def beat(self, every: float = HEARTBEAT_SECONDS, awaited: Awaited = lambda: ()) -> None:
+        """Gives a sign of life now and then, until the line is over, and says whom this party waits for."""
+        said: tuple[str, ...] = ()
         while not self._over.is_set():
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(every):
                     await self._over.wait()
                     return
             self._sign(_BEAT)
+            if (now := awaited()) != said:
+                self.tell(now)
+                said = now
 
     async def close(self, linger: float = LINGER_SECONDS) -> None:
         """Says good-bye, waits until the peer has read all that came before, and hangs up."""
@@ -111,12 +139,13 @@ class PeerConnection:
             async with asyncio.timeout(1):
                 await self._writer.wait_closed()
 
-    def _sign(self, sign: int) -> None:
+    def _sign(self, sign: int, more: bytes = b"") -> None:
         if not self._writer.is_closing():
-            self._writer.write(sign.to_bytes(LENGTH_BYTES, "big"))
+            self._writer.write(sign.to_bytes(LENGTH_BYTES, "big") + more)
 
     def _gone(self) -> Aborted:
-        return Aborted(f"the connection to party {self.peer!r} was cut; start again to go on", resumable=True)
+        cut = f"the connection to party {self.peer!r} was cut; start again to go on"
+        return Aborted(cut, resumable=True, party=self.peer)
 
 
 def _tune(connection: socket.socket | None) -> None:

@@ -14,7 +14,7 @@ from covey.errors import Aborted, CoveyError, PeerError
 from covey.wire import frame as frames
 from covey.wire.frame import VERSION, Letter
 from covey.wire.link import Link
-from covey.wire.message import Message, decode, tag_of
+from covey.wire.message import Message, Name, decode, tag_of
 
 HELD_LETTERS = 4096
 HELD_BYTES = 64 << 20
@@ -27,6 +27,8 @@ class Stopped(Message, tag="covey.stopped"):
 
     why: Literal["refused", "aborted", "interrupted", "failed"]
     resumable: bool
+    party: Name | None = None
+    """The party that is the cause, where it is another than the sender."""
 
 
 class Inbox:
@@ -163,7 +165,13 @@ class Inbox:
             "interrupted": "was interrupted",
             "failed": "failed and stopped the run; ask it for its message",
         }
-        return Aborted(f"party {self._peer!r} {words[stopped.why]}", resumable=stopped.resumable)
+        cause = stopped.party
+        if cause == self._peer or cause not in (*self._link.peers, self._link.me):
+            said = f"party {self._peer!r} {words[stopped.why]}"
+            return Aborted(said, resumable=stopped.resumable, party=self._peer)
+        because = "its connection to us" if cause == self._link.me else f"party {cause!r}"
+        said = f"party {self._peer!r} stopped the run because of {because}"
+        return Aborted(said, resumable=stopped.resumable, party=cause)
 
     def _refused(self, step: str, reason: str) -> PeerError:
         return PeerError(party=self._peer, step=step, reason=reason)

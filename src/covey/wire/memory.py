@@ -52,7 +52,7 @@ class MemoryNetwork:
 
     def hang_up(self, sender: str, recipient: str, reason: str) -> None:
         """One line goes down."""
-        self._queues[sender, recipient].end(Aborted(reason, resumable=True))
+        self._queues[sender, recipient].end(Aborted(reason, resumable=True, party=sender))
 
 
 class MemoryLink:

@@ -1,7 +1,8 @@
 """Parties meet over TLS: the one whose name sorts later dials, both sides insist on the roster's certificates.
 
 Whoever is early waits; a caller tries again until the time is up; a stranger is turned away without a word
-about the study, and the wait for the right one goes on. Nothing of a role runs before all have met.
+about the study, and the wait for the right one goes on. Nothing of a role runs before all have met all: each says whom
+it waits for, and who is here is not taken for late because it waits for another.
 A connection is a socket, or a way over the relay where one of the two has no address; TLS is the same on both.
 """
 
@@ -17,7 +18,14 @@ from functools import partial
 from pathlib import Path
 
 from covey.errors import Aborted, AccessError, InputError
-from covey.wire.connection import HASTE_SECONDS, HEARTBEAT_SECONDS, LINGER_SECONDS, READ_AHEAD, PeerConnection
+from covey.wire.connection import (
+    HASTE_SECONDS,
+    HEARTBEAT_SECONDS,
+    LINGER_SECONDS,
+    READ_AHEAD,
+    Awaited,
+    PeerConnection,
+)
 from covey.wire.contact import Address, Contact, by_fingerprint, dials, meet_at_relay
 from covey.wire.depth import first_cause
 from covey.wire.greet import GREETING_SECONDS, HungUp, answer, call, turn_away, welcome
@@ -69,13 +77,16 @@ async def connect(
     relay: RelaySite | None = None,
     notice: Callable[[str], None] = lambda sentence: None,
     awaited: Callable[[tuple[str, ...]], None] = lambda names: None,
+    awaiting: Awaited = lambda: (),
+    told: Callable[[str, tuple[str, ...]], None] = lambda peer, names: None,
     heartbeat: float = HEARTBEAT_SECONDS,
 ) -> AsyncIterator[TlsLink]:
     """Meets all peers of the roster `contacts` (which has `me` too) within `wait` seconds.
 
     `listen` is where to listen if that is not the address in the roster, `relay` where parties without an address
     are met. `notice` is told who came and who was turned away, `awaited` who is not here yet, at first and whenever
-    that changes. Raises `AccessError` for strangers and from a relay that refuses us, `Aborted` when somebody does not
+    that changes. Once all have met, each heartbeat says whom this party waits for (`awaiting`), and `told` hears it of
+    the peers. Raises `AccessError` for strangers and from a relay that refuses us, `Aborted` when somebody does not
     come in time, `InputError` if the roster or the port is at fault.
     """
     try:
@@ -88,7 +99,9 @@ async def connect(
                     Exchange.of_party(me, [peer.name for peer in far], relay, key, notice).open()
                 )
             tasks = await stack.enter_async_context(asyncio.TaskGroup())
-            meeting = _Meeting(me, contacts, certificate, key, listen, exchange, notice, awaited, heartbeat, tasks)
+            meeting = _Meeting(
+                me, contacts, certificate, key, listen, exchange, notice, awaited, awaiting, told, heartbeat, tasks
+            )
             try:
                 link = await meeting.hold(wait)
                 yield link
@@ -111,6 +124,8 @@ class _Meeting:
         exchange: Exchange | None,
         notice: Callable[[str], None],
         awaited: Callable[[tuple[str, ...]], None],
+        awaiting: Awaited,
+        told: Callable[[str, tuple[str, ...]], None],
         heartbeat: float,
         tasks: asyncio.TaskGroup,
     ) -> None:
@@ -118,7 +133,7 @@ class _Meeting:
             raise InputError(f"party {me!r} is not in the roster")
         own = self._own = contacts[me]
         self._me, self._heartbeat, self._tasks = me, heartbeat, tasks
-        self._notice, self._awaited = notice, awaited
+        self._notice, self._awaited, self._awaiting, self._told = notice, awaited, awaiting, told
         self._peers = {name: contact for name, contact in contacts.items() if name != me}
         self._known = by_fingerprint(self._peers.values())
         for contact in contacts.values():
@@ -129,6 +144,8 @@ class _Meeting:
         self._bind = listen or own.address
         self._dialing, self._answering = contexts(certificate, key, self._peers.values())
         self._lines: dict[str, PeerConnection] = {}
+        self._left: dict[str, frozenset[str]] = {}
+        """Peers that were here and left, and whom they waited for then."""
         self._keepers: list[asyncio.Task[None]] = []
         self._refusals: list[str] = []
         self._hung_up: Counter[str] = Counter()
@@ -173,10 +190,33 @@ class _Meeting:
     def _absent(self) -> tuple[str, ...]:
         return tuple(sorted(name for name in self._peers if name not in self._lines or self._lines[name].is_over))
 
+    @property
+    def _met(self) -> bool:
+        """True if all are here, and say that all are there."""
+        return not self._absent and all(line.awaits == () for line in self._lines.values())
+
+    @property
+    def _awaited_in_truth(self) -> tuple[str, ...]:
+        """The parties that nobody has to wait for another to wait for: those who left for their sake do not count."""
+        names, absent = set[str](), frozenset(self._absent)
+        for name in absent:
+            names |= (self._left.get(name, frozenset()) & absent) or {name}
+        for line in self._lines.values():
+            names |= self._known_names(line) if not line.is_over else set()
+        return tuple(sorted(names))
+
+    def _known_names(self, line: PeerConnection) -> frozenset[str]:
+        """The peers of ours that a peer says it waits for."""
+        return frozenset(name for name in line.awaits or () if name in self._peers)
+
     def _missing(self, wait: float) -> Aborted | AccessError:
-        absent = self._absent
+        absent = self._awaited_in_truth
         who = ", ".join(f"{name!r}" for name in absent)
         late = f"{'party' if len(absent) == 1 else 'parties'} {who} did not come within {wait:g} s"
+        if not self._absent:
+            late = f"all parties are here, but {who or 'some of them'} did not meet each other within {wait:g} s"
+        elif gone := sorted(set(self._left) - set(absent)):
+            late += f" ({', '.join(map(repr, gone))} waited too, and left)"
         if self._refusals:
             return AccessError(f"{late}; {self._refusals[-1]}")
         where = "relay" if all(map(self._is_far, absent)) else "address"
@@ -184,13 +224,35 @@ class _Meeting:
 
     def _enter(self, line: PeerConnection) -> None:
         self._lines[line.peer] = line
-        for work in (line.listen(), line.beat(self._heartbeat)):
+        self._left.pop(line.peer, None)
+        line.told = lambda: self._look(line)
+        for work in (self._read(line), line.beat(self._heartbeat, self._waits_for)):
             self._keepers.append(self._tasks.create_task(work))
         absent = self._absent
-        self._awaited(absent)
         self._notice(f"party {line.peer!r} is here ({len(self._peers) - len(absent)} of {len(self._peers)})")
-        if not absent:
+        for each in self._lines.values():
+            each.tell(absent)
+        self._look(line)
+
+    async def _read(self, line: PeerConnection) -> None:
+        await line.listen()
+        if not self._all_here.is_set() and self._lines.get(line.peer) is line:
+            self._left[line.peer] = self._known_names(line)
+            self._look(line)
+
+    def _waits_for(self) -> tuple[str, ...]:
+        """The parties that this one waits for: those who have not come, and in the run those who have to speak."""
+        return self._awaiting() if self._all_here.is_set() else self._absent
+
+    def _look(self, line: PeerConnection) -> None:
+        """Finds who is still missing, after somebody came, left, or said whom it waits for."""
+        if self._all_here.is_set():
+            self._told(line.peer, tuple(sorted(self._known_names(line))))
+        elif self._met:
+            self._awaited(())
             self._all_here.set()
+        else:
+            self._awaited(self._awaited_in_truth)
 
     async def _keep_calling(self, peer: Contact) -> None:
         """Calls until the peer answers; calls again if it goes away before all have met."""

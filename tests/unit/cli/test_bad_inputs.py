@@ -47,7 +47,7 @@ BAD = {
     "an empty file": Bad("data.csv: is empty", b""),
     "a file of blank lines": Bad("data.csv: is empty", b"\n\n\n"),
     "no rows": Bad("has a header but no rows", b"age,region,illness\n"),
-    "NaN": Bad("column 'age' has NaN or an infinity in 1 rows", DATA + b"NaN,Kent,flu\n"),
+    "NaN": Bad("column 'age' has NaN or an infinity in 1 row", DATA + b"NaN,Kent,flu\n"),
     "an infinity": Bad("column 'age' has NaN or an infinity in 2 rows", DATA + b"inf,Kent,flu\n-Infinity,Kent,flu\n"),
     "NaN in the study": Bad("must be finite", study=STUDY.replace("max = 120", "max = nan")),
     "a 10 MB cell": Bad(

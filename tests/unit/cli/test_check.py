@@ -145,7 +145,7 @@ def test_a_sensitive_value_that_its_hierarchy_lacks_is_refused_in_a_sentence(cov
     study, data = lay_tree(tmp_path)
     called = covey("anonymize", study, "--data", data, "--out", tmp_path / "release.csv")
     assert called.code == 2, called.err
-    assert "column 'illness' has 1 values in 2 rows that its hierarchy does not have" in called.err
+    assert "column 'illness' has 1 value in 2 rows that its hierarchy does not have" in called.err
     assert "gout" not in called.err and not (tmp_path / "release.csv").exists()
 
 

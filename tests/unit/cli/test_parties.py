@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -173,3 +175,20 @@ def test_a_journal_of_no_size_is_refused(size: str, covey: Covey, study: Path) -
     done = covey("run", study, "--as", "north", "--out", study.parent / "out", "--journal", size)
     assert done.code == 2
     assert f"--journal {size}: write a size such as 512MB, 0, or all" in done.err
+
+
+@pytest.mark.parametrize("how", [["--in-process"], []])
+def test_progress_goes_on_until_the_reports_are_written(
+    covey: Covey, study: Path, data: list[str], how: list[str]
+) -> None:
+    done = covey("simulate", study, *data, *how, "--out", study.parent / "out")
+    assert done.code == 0, done.err
+    for party in ("north", "south", "east", *([] if how else ["all parties"])):
+        said = [line.partition(": ")[2].partition(";")[0] for line in done.err.splitlines() if line.startswith(party)]
+        assert said[-2:] == ["report", "finished"], done.err
+
+
+def test_a_reader_that_has_seen_enough_is_no_failure() -> None:
+    command = f"{sys.executable} -m covey protocols | head -1 > /dev/null; echo ${{PIPESTATUS[0]}}"
+    ended = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    assert (ended.stdout, ended.stderr) == ("0\n", "")

@@ -73,7 +73,7 @@ def test_a_released_identifier_is_a_no(covey: Covey, folder: Path) -> None:
     ("age\n*\n*\n", "has no column 'illness'"),
     ("age,illness\nold,flu\nold,cold\n", "column 'age' has a cell in 2 rows that is no label of its hierarchy"),
     ("age,illness\n", "has a header but no rows"),
-    ("age,illness\nNaN,flu\n", "column 'age' has NaN or an infinity in 1 rows"),
+    ("age,illness\nNaN,flu\n", "column 'age' has NaN or an infinity in 1 row"),
 ])  # fmt: skip
 def test_a_bad_release_is_bad_input(covey: Covey, folder: Path, release: str, says: str) -> None:
     (folder / "release.csv").write_text(release)

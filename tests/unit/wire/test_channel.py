@@ -477,3 +477,19 @@ def test_a_deadline_that_rounding_puts_a_hair_too_early_still_ends_the_wait() ->
         await channel.receive("b", Ping)
 
     assert "within 60 s" in str(_error(run_parties({"a": late, "b": _silent}, silence=1e9, patience=60)["a"]))
+
+
+def test_whoever_stops_says_because_of_whom() -> None:
+    """C is gone; B notices first and stops, and A, which waits for B alone, is told of C."""
+
+    async def stops(channel: Channel) -> None:
+        await channel.stop("aborted", resumable=True, party="c")
+
+    async def waits(channel: Channel) -> None:
+        await channel.receive("b", Ping)
+
+    ended = run_parties({"a": waits, "b": stops, "c": waits})
+    first, last = _error(ended["a"]), _error(ended["c"])
+    assert str(first) == "party 'b' stopped the run because of party 'c'"
+    assert isinstance(first, Aborted) and first.party == "c" and first.resumable
+    assert str(last) == "party 'b' stopped the run because of its connection to us"

@@ -103,6 +103,47 @@ async def test_a_party_that_never_comes_is_named_and_the_run_can_be_resumed(tmp_
 
 
 @on_real_clock
+async def test_who_waited_for_another_and_left_is_not_the_one_who_is_missing(tmp_path: Path) -> None:
+    """B's time is up before A's: what both miss is C."""
+    town = Town.found("abc", tmp_path)
+    ends = await asyncio.gather(meet(town, "a", wait=1.2), meet(town, "b", wait=0.4), return_exceptions=True)
+    assert "party 'c' did not come within 1.2 s ('b' waited too, and left)" in str(ends[0])
+    assert "party 'c' did not come within 0.4 s" in str(ends[1])
+
+
+@on_real_clock
+async def test_parties_that_do_not_reach_each_other_are_named_by_one_that_reaches_both(tmp_path: Path) -> None:
+    """C dials B at an address where nobody is; A has both, and does not blame either of not having come."""
+    town = Town.found("abc", tmp_path)
+    lost = dataclasses.replace(town, roster={**town.roster, "b": town.identities["b"].contact(Address("127.0.0.1", 1))})
+    meetings = [meet(town, "a", wait=0.7), meet(town, "b", wait=2), meet(lost, "c", wait=2)]
+    first, *rest = await asyncio.gather(*meetings, return_exceptions=True)
+    assert "all parties are here, but 'b', 'c' did not meet each other within 0.7 s" in str(first)
+    assert all(isinstance(end, Aborted) for end in rest)
+
+
+@on_real_clock
+async def test_peers_hear_whom_a_party_waits_for(tmp_path: Path) -> None:
+    town, heard = Town.found("abc", tmp_path), asyncio.Event()
+
+    async def waits(name: str, awaiting: tuple[str, ...]) -> None:
+        own = town.identities[name]
+
+        def told(peer: str, names: tuple[str, ...]) -> None:
+            if (name, peer, names) == ("a", "b", ("c",)):  # others than the roster's are not passed on
+                heard.set()
+
+        async with connect(
+            name, town.roster, certificate=own.certificate, key=own.key, wait=10,
+            awaiting=lambda: awaiting, told=told, heartbeat=0.05,
+        ):  # fmt: skip
+            await heard.wait()
+
+    async with asyncio.timeout(20):
+        await asyncio.gather(waits("a", ()), waits("b", ("c", "nobody")), waits("c", ()))
+
+
+@on_real_clock
 async def test_a_port_in_use_is_named_with_what_to_do(tmp_path: Path) -> None:
     town = Town.found("ab", tmp_path)
     where = town.roster["a"].address

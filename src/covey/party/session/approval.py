@@ -18,7 +18,7 @@ from covey.cells import NO_VALUE
 from covey.crypto.rng import spell
 from covey.errors import Aborted
 from covey.party.record.ledger import Ledger
-from covey.plain import grid, listed, wrapped
+from covey.plain import grid, listed, plural, wrapped
 from covey.protocols import Proposal
 from covey.secure import row_counts
 from covey.secure.declare import Fact, rounded, tell
@@ -149,8 +149,9 @@ class ApprovalQuestion:
             found["l"] = "not asked: all rows of a class may have the same sensitive value"
         if figures is not None:
             found["k"] = f"{figures.k_reached:,}: each row looks like {figures.k_reached - 1:,} others or more"
-            found["rows"] = f"{figures.rows:,} in {figures.classes:,} classes"
-            found["rows"] += f"; {figures.withheld:,} more are withheld" if figures.withheld else "; none is withheld"
+            found["rows"] = f"{figures.rows:,} in {plural(figures.classes, 'class', 'classes')}"
+            more = plural(figures.withheld, "more is", "more are")
+            found["rows"] += f"; {more} withheld" if figures.withheld else "; none is withheld"
             if self.proposal.preview is not None and self.proposal.preview.own is not None:
                 found["rows"] += _of_ours(*self.proposal.preview.own)
             if figures.l_reached is not None:
@@ -192,8 +193,9 @@ def _spelled(errors: Mapping[str, float]) -> Iterator[tuple[str, float]]:
 
 def _of_ours(published: int, withheld: int) -> str:
     """The lot of one's own rows, in words."""
-    more = f", {withheld:,} are among the withheld" if withheld else ""
-    return f"; {published:,} of them are ours{more}"
+    if not withheld:
+        return f"; {published:,} of them are ours"
+    return f"; of our {published + withheld:,} rows {published:,} are in it and {withheld:,} withheld"
 
 
 def _meaning(diversity: str, diverse: float) -> str:

@@ -18,7 +18,7 @@ import pyarrow as pa
 from covey.crypto.letter import LetterKey, public_of_signing
 from covey.crypto.rng import derive
 from covey.crypto.secret import Secret
-from covey.errors import Aborted, CoveyError, Unmet
+from covey.errors import Aborted, CoveyError, PeerError, Unmet
 from covey.party.identity.keys import Keys
 from covey.party.identity.roster import Roster
 from covey.party.record.ledger import Ledger
@@ -164,7 +164,8 @@ async def play(participant: Participant, link: Link, agreement: Agreement) -> Fi
         raise
     except CoveyError as error:
         why, resumable = _why(error, decisions)
-        await channel.stop(why, resumable=resumable)
+        cause = error.party if isinstance(error, Aborted | PeerError) else None
+        await channel.stop(why, resumable=resumable, party=cause)
         raise
     except Exception:
         await channel.stop("failed", resumable=False)

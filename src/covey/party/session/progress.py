@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, field
 
 import msgspec
@@ -32,6 +32,16 @@ class Snapshot(msgspec.Struct, frozen=True):
     waiting: tuple[str, ...] = ()
 
 
+@contextmanager
+def writing(*parties: Progress) -> Iterator[None]:
+    """Shows that these write their files and reports, and that they are finished then."""
+    for each in parties:
+        each.phase("report")
+    yield
+    for each in parties:
+        each.phase("finished")
+
+
 _NOTHING = Phase("", 0.0, 0, 0)
 Listener = Callable[[Snapshot], None]
 
@@ -48,6 +58,10 @@ class Progress:
     of: int = 1
     awaited: tuple[str, ...] = ()
     """The parties that have not come yet, while they meet."""
+    theirs: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """By peer the parties that it waits for, as it said last."""
+    own: tuple[float, tuple[str, ...]] = (0.0, ())
+    """The parties that this one waits for, and when that was seen."""
     channel: Channel | None = field(default=None, repr=False)
     spent: dict[str, Phase] = field(default_factory=dict)
     """By phase of the protocol that has ended."""
@@ -93,8 +107,29 @@ class Progress:
             phases=len(self.phases),
             rounds=0 if channel is None else channel.tally.rounds,
             bytes=0 if channel is None else sum(channel.tally.bytes.values()),
-            waiting=self.awaited if channel is None else channel.waiting,
+            waiting=self.awaited if channel is None else self._late(channel.waiting),
         )
+
+    def awaiting(self) -> tuple[str, ...]:
+        """The parties that this one waits for, or none if it has been busy since that was last seen; for any thread."""
+        when, names = self.own
+        return names if time.monotonic() - when < 2 * TICK_SECONDS else ()
+
+    def hear(self, peer: str, names: tuple[str, ...]) -> None:
+        """Notes whom a peer waits for; for any thread."""
+        self.theirs = {**self.theirs, peer: names}
+
+    def _late(self, waiting: tuple[str, ...]) -> tuple[str, ...]:
+        """The parties that all waiting goes back to: not those that only wait for another, unless that is us."""
+        ends, seen, chain = set[str](), set[str](), [*waiting]
+        while chain:
+            name = chain.pop()
+            behind = [each for each in self.theirs.get(name, ()) if each != self.party]
+            if not behind:
+                ends.add(name)
+            chain += [each for each in behind if each not in seen]
+            seen |= {name, *behind}
+        return tuple(sorted(ends)) or waiting
 
     def ticking(self) -> AbstractAsyncContextManager[None]:
         """Tells the listener how things stand every second, while the block runs."""
@@ -103,4 +138,6 @@ class Progress:
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(TICK_SECONDS)
+            if self.channel is not None:
+                self.own = time.monotonic(), self.channel.waiting
             self.listener(self.snapshot())

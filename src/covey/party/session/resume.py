@@ -20,6 +20,7 @@ from covey.party.record.run_record import Finished
 from covey.party.session.binding import bind
 from covey.party.session.journal import Journal
 from covey.party.session.playing import Participant, take_part
+from covey.party.session.progress import writing
 from covey.party.session.replay import finish_alone
 from covey.plain import plain_lines
 from covey.summary import Summary
@@ -35,6 +36,8 @@ class ResumableRun:
     participant: Participant
     folder: RunFolder
     journal: Journal
+    for_others: bool = False
+    """True if a run that is finished here goes on for peers that were cut off."""
     reproducible: bool = False
     notice: Callable[[str], None] = lambda sentence: None
     summary: Summary | None = None
@@ -44,7 +47,7 @@ class ResumableRun:
         """Looks at what the folder holds, before anyone is met.
 
         A session that was bound to other data, another study or other peers is given up. Raises InputError if a
-        finished run is here that is not this one.
+        finished run is here that is not this one, or is not to go on for others.
         """
         begun = self.journal.begun
         changed = self._changes()
@@ -55,6 +58,12 @@ class ResumableRun:
                     "choose another folder with --out"
                 )
             self.journal.give_up()
+        if self.journal.kept and not self.for_others:
+            raise InputError(
+                f"{self.folder.path}: this run is finished, and what came out is there (begin with report.html). For "
+                "another run choose another folder with --out; if a partner was cut off at the end and waits for us, "
+                "add --for-others"
+            )
         self.folder.prepare(resuming=self.journal.begun is not None)
         self.folder.keep_study(self.participant.study)
         if begun is not None and changed:
@@ -104,13 +113,15 @@ class ResumableRun:
             return None
 
     async def _to_its_end(self, meet: Meet) -> Finished:
+        if self.journal.begun is not None:
+            self._note("a session that was cut off goes on; a party that is finished joins it with --for-others")
         if self.journal.complete and self.journal.whole:
             finished = await finish_alone(self.participant)
         else:
             async with meet() as link:
                 finished = await take_part(self.participant, link)
         own = self.participant
-        with resumable():
+        with writing(own.progress), resumable():
             self.summary = self.folder.keep(
                 own.study, own.ledger, finished, own.party, own.keys, reproducible=self.reproducible
             )

@@ -53,6 +53,8 @@ class Job:
     data: str | None = None
     listen: Address | None = None
     wait: float = WAIT_SECONDS
+    for_others: bool = False
+    """A run that is finished here goes on for peers that were cut off."""
     journal: int = LIMIT
     """The largest size of the journal up to which the messages that are read are kept, in bytes."""
     listener: Listener = lambda snapshot: None
@@ -94,7 +96,7 @@ def run_party(job: Job) -> Summary:
             journal=journal,
         )
         run = ResumableRun(
-            participant, RunFolder(job.out), journal, reproducible=job.seed is not None, notice=job.notice
+            participant, RunFolder(job.out), journal, job.for_others, job.seed is not None, notice=job.notice
         )
         run.prepare()
         participant.log.note(f"party {job.party!r} begins study {study.name!r} with protocol {protocol.name!r}")
@@ -171,6 +173,8 @@ async def _dial(job: Job, participant: Participant) -> AsyncIterator[Link]:
             relay=participant.roster.relay,
             notice=notice,
             awaited=participant.progress.await_parties,
+            awaiting=participant.progress.awaiting,
+            told=participant.progress.hear,
         )
     )
     async with meeting as link:

@@ -15,7 +15,7 @@ from covey.party.record.folder import RunFolder
 from covey.party.record.run_record import Finished
 from covey.party.session.data import load_table
 from covey.party.session.playing import Participant, take_part
-from covey.party.session.progress import Listener
+from covey.party.session.progress import Listener, writing
 from covey.party.session.respondents import RESPONDENTS
 from covey.party.simulate import respondents
 from covey.party.simulate.blame import most_telling
@@ -71,7 +71,8 @@ def simulate(
     run = JointRun(certified, outcomes, reproducible=seed is not None)
     release = run.release(next(iter(data.values()), None))
     if out is not None:
-        release.save(out)
+        with writing(*(participant.progress for participant in participants.values())):
+            release.save(out)
     return release
 
 

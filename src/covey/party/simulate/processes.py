@@ -24,7 +24,7 @@ from covey.party.identity import keys
 from covey.party.record.folder import RunFolder
 from covey.party.record.names import CERTIFICATE, RELEASE, SUMMARY
 from covey.party.record.summary import join_summaries
-from covey.party.session.progress import Listener
+from covey.party.session.progress import Listener, Progress, writing
 from covey.party.simulate import broker, document, in_process
 from covey.party.simulate.blame import most_telling, rebuild
 from covey.party.simulate.stage import require_data
@@ -69,7 +69,8 @@ def simulate(study: Study, data: Mapping[str, str], out: Path, setting: Simulati
     met = broker.running(prepared, out / "relay") if setting.relay else contextlib.nullcontext()
     with met, asyncio.Runner() as runner:
         runner.run(_supervise(orders, setting))
-    return _join(prepared, folder)
+    with writing(Progress("all parties", (), setting.listener)):
+        return _join(prepared, folder)
 
 
 def _survey(study: Study, data: Mapping[str, str], out: Path, setting: SimulationSetting) -> Summary:

@@ -26,7 +26,7 @@ from covey.party.record.ledger import Ledger
 from covey.party.record.run_record import Agreement, Finished, RunRecord
 from covey.party.record.transcript import Transcript
 from covey.party.session.playing import letter_keys, play_role
-from covey.party.session.progress import Listener, Progress
+from covey.party.session.progress import Listener, Progress, writing
 from covey.party.session.respondents import RESPONDENTS, Collector, agree, compare, consent, refusals
 from covey.party.simulate.blame import most_telling
 from covey.party.simulate.deal import seed_of
@@ -79,7 +79,8 @@ def simulate(
     outcomes = {survey.hub: Outcome(survey.ledger, finished, survey.keys[survey.hub])}
     release = JointRun(survey.study, outcomes, reproducible=seed is not None).release(data)
     if out is not None:
-        release.save(out)
+        with writing(survey.progress):
+            release.save(out)
     return release
 
 

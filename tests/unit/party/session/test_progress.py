@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import replace
 
 import pytest
@@ -17,6 +18,7 @@ from covey.party.session.progress import Progress, Snapshot
 from covey.protocols import Figures, find
 from covey.secure.declare import Leakage
 from covey.study import Study
+from covey.wire import Tally
 
 STUDY = Study.parse(study_text())
 
@@ -44,6 +46,44 @@ def test_while_parties_meet_those_who_are_absent_are_named() -> None:
     progress.await_parties(("east", "south"))
     assert seen[-1].waiting == ("east", "south")
     assert describe(seen[-1]) == "starting; waiting for east, south"
+
+
+class _Waiting:
+    """A channel of which a progress asks only these."""
+
+    tally = Tally()
+
+    def __init__(self, *names: str) -> None:
+        self.waiting = names
+
+
+@pytest.mark.parametrize(
+    ("theirs", "expected"),
+    [
+        ({}, ("south",)),
+        ({"south": ("east",)}, ("east",)),
+        ({"south": ("east",), "east": ("west",)}, ("west",)),
+        ({"south": ("north",)}, ("south",)),
+        ({"south": ("east",), "east": ("south",)}, ("south",)),
+        ({"south": ("east", "west"), "east": ()}, ("east", "west")),
+    ],
+)
+def test_who_only_waits_for_another_is_not_the_one_we_wait_for(
+    theirs: dict[str, tuple[str, ...]], expected: tuple[str, ...]
+) -> None:
+    progress = Progress("north", ())
+    progress.channel = _Waiting("south")  # type: ignore[assignment]
+    for peer, names in theirs.items():
+        progress.hear(peer, names)
+    assert progress.snapshot().waiting == expected
+
+
+def test_a_party_that_computes_does_not_say_that_it_waits() -> None:
+    progress = Progress("north", ())
+    progress.own = time.monotonic(), ("south",)
+    assert progress.awaiting() == ("south",)
+    progress.own = time.monotonic() - 60, ("south",)
+    assert progress.awaiting() == ()
 
 
 def test_a_line_says_phase_steps_rounds_bytes_and_whom_we_wait_for() -> None:

@@ -29,7 +29,7 @@ def hospitals(protocol: str, folder: Path) -> Study:
 
 @pytest.mark.parametrize(
     ("protocol", "says"),
-    [("peel", "1 rows have more than 16,384"), ("cluster", "16,384"), ("suppress", "cells of more")],
+    [("peel", "1 row has more than 16,384"), ("cluster", "16,384"), ("suppress", "cells of more")],
 )
 def test_a_row_that_is_too_long_to_be_released_is_refused(
     protocol: str, says: str, covey: Covey, tmp_path: Path
@@ -55,5 +55,5 @@ def test_an_id_that_the_population_lacks_is_refused(tmp_path: Path) -> None:
     cells = lines[1].split(",")
     cells[key] = "a stranger"
     (tmp_path / "gym.csv").write_text("\n".join([lines[0], ",".join(cells), *lines[2:20]]) + "\n")
-    with pytest.raises(InputError, match=r"gym.csv: column .* 1 rows have an id that the population does not list"):
+    with pytest.raises(InputError, match=r"gym.csv: column .* 1 row has an id that the population does not list"):
         load_table(study, "gym", str(tmp_path / "gym.csv"))
