@@ -72,7 +72,7 @@ def tables_of(study: Study, skew: str | None = None) -> dict[str, Table]:
 def loss_of(tables: list[Table], k: int, study: Study) -> tuple[float, int]:
     """The records' summed loss after a clear peeling of these tables with their own list, and how many there are."""
     params = Parameters.of(study)
-    listed = list_nodes(study, tables[0].trees, marginals.ideal(study, tables), params.nodes)
+    listed = list_nodes(study, tables[0].trees, marginals.ideal(study, tables, params.pairs), params.nodes)
     codes = np.concatenate([table.codes for table in tables], axis=1)
     boxes, sizes, _ = peel(tables[0].trees, listed, codes, params.k, admits(params, tables))
     per_class = sum(lm(tree)[np.stack(boxes)[:, c]] for c, tree in enumerate(tables[0].trees)) / len(_adult.QUASI)
@@ -167,7 +167,7 @@ def measure_insider(asked: list[str]) -> Iterator[Row]:
     for k in (10, 50):
         study = study_of(k, 3)
         tables = tables_of(study)
-        nodes = list_nodes(study, tables["p0"].trees, marginals.ideal(study, list(tables.values())), 2000)
+        nodes = list_nodes(study, tables["p0"].trees, marginals.ideal(study, list(tables.values()), True), 2000)
         for per_record in (1, 4, 16, None):
             found, wrong = rule_out(study, tables, nodes, per_record)
             yield {

@@ -316,7 +316,7 @@ def test_an_impossible_number_of_records_ends_the_run(monkeypatch: pytest.Monkey
     tables = tables_of(study, draw_people(3, 10, 1))
 
     async def role(channel: Channel) -> object:
-        return await marginals.learn(channel.at("m"), study, tables[channel.me], marginals.by_shares(3))
+        return await marginals.total(channel.at("m"), 3, tables[channel.me])
 
     error = run_parties(dict.fromkeys(names_of(3), role))["p0"].error
     assert isinstance(error, Aborted)

@@ -192,7 +192,8 @@ class Peeled:
 def list_of(study: Study, tables: Mapping[str, Table]) -> Ints:
     """The list of nodes of a run on these tables."""
     trees = next(iter(tables.values())).trees
-    return list_nodes(study, trees, marginals.ideal(study, list(tables.values())), Parameters.of(study).nodes)
+    params = Parameters.of(study)
+    return list_nodes(study, trees, marginals.ideal(study, list(tables.values()), params.pairs), params.nodes)
 
 
 def visit(study: Study, tables: Mapping[str, Table], seed: int = 0) -> dict[str, Outcome[Peeled]]:

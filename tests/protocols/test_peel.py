@@ -435,8 +435,8 @@ def test_the_list_and_what_is_withheld_follow_from_the_columns_and_k_alone(
     monkeypatch.setattr(nodes, "WHOLE", 0)
     study, people = study_of(3), draw_people(3, 60, 1)
     tables = tables_of(study, people)
-    known = marginals.ideal(study, list(tables.values()))
-    again = marginals.ideal(other, list(tables.values()))
+    known = marginals.ideal(study, list(tables.values()), True)
+    again = marginals.ideal(other, list(tables.values()), True)
     assert all(np.array_equal(a, b) for a, b in zip(known.counts, again.counts, strict=True))
     trees = tables["p0"].trees
     assert np.array_equal(nodes.list_nodes(study, trees, known, 2000), nodes.list_nodes(other, trees, again, 2000))

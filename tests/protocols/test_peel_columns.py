@@ -106,7 +106,9 @@ def test_the_release_is_a_trusted_partys_on_a_thousand_tables(part: int) -> None
 def test_it_is_the_release_of_rows_split(split: Mapping[str, Sequence[str]], privacy: str, options: str) -> None:
     people = draw_people(stream_of(3, "rows too"), 60)
     common = "\n".join(line for line in options.split("\n") if not line.startswith("window"))
-    assert released(study_of(split, privacy=privacy, options=options), people) == rows_split(people, 3, privacy, common)
+    assert released(study_of(split, privacy=privacy, options=options), people) == rows_split(
+        people, 3, privacy, f"pairs = false\n{common}"
+    )
 
 
 def test_windows_publish_the_same_and_count_what_they_name_besides(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,6 +77,6 @@ def _nodes(
     problem: Problem, trees: Forest, atoms: Atoms, limits: Limits, seed: int, progress: Progress, cancel: Cancel
 ) -> Ints:
     """The nodes to visit, by cost."""
-    if lattice.is_listed(problem, atoms):
-        return lattice.by_cost(problem, lattice.whole(problem))
+    if lattice.is_listed(problem, atoms.number):
+        return lattice.whole(problem)
     return lattice.searched(problem, trees, atoms, limits, seed, progress, cancel)

@@ -3,10 +3,11 @@
 A node is one level per column. Its cost is the mean over the leaves of each column, weighted alike: no data enters it,
 and on the tables tried that order was at least as good as one that knows the data.
 
-A small lattice is listed whole. A lattice of 10^9 nodes is not: *probes* then look for the nodes that matter. A probe
-starts at a record and the root and lowers one column after another, in random order and as far as k records still share
-the record's tuple. The node where it gets stuck is one at which a class can form. Some probes ask for 2k or 4k records,
-because those that leave earlier are missing later; and after a trial peel more probes start at what was left over.
+A lattice is listed whole up to a size that does not take longer than the search that follows. A lattice of 10^9 nodes
+is not: *probes* then look for the nodes that matter. A probe starts at a record and the root and lowers one column
+after another, in random order and as far as k records still share the record's tuple. The node where it gets stuck is
+one at which a class can form. Some probes ask for 2k or 4k records, because those that leave earlier are missing later;
+and after a trial peel more probes start at what was left over.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from covey.anonymizers.problem import Problem
 from covey.arrays import Ints, Longs, Words
 from covey.compiled import jit
 
-LISTED = 20_000  # a lattice up to this size is listed whole,
-VISITED = 2_000_000_000  # if its nodes times the atoms are no more than this
+LISTED = 200_000  # a lattice up to this size is listed whole,
+VISITED = 2_500_000_000  # if its nodes times the atoms are no more than this
 PROBES = 600  # in each of the passes
 PASSES = 3
 COMPANY = (1, 2, 4)  # how many times k records a probe asks for
@@ -37,19 +38,23 @@ def size(problem: Problem) -> int:
 
 
 def whole(problem: Problem) -> Ints:
-    """Every node, columns as the problem has them."""
+    """Every node, by increasing cost."""
     grids = np.indices([tree.levels for tree in problem.trees], dtype=np.int32)
-    return np.ascontiguousarray(grids.reshape(problem.columns, -1).T)
+    return _sorted(problem, np.ascontiguousarray(grids.reshape(problem.columns, -1).T))
 
 
-def is_listed(problem: Problem, atoms: Atoms) -> bool:
-    """True if the lattice is small enough to list."""
-    return size(problem) <= min(LISTED, VISITED // max(atoms.number, 1))
+def is_listed(problem: Problem, items: int) -> bool:
+    """True if the lattice is small enough to list for a table of so many items or atoms."""
+    return size(problem) <= min(LISTED, VISITED // max(items, 1))
 
 
 def by_cost(problem: Problem, nodes: Ints) -> Ints:
     """These nodes, each once, by increasing cost; ties by levels."""
-    nodes = np.unique(nodes, axis=0)
+    return _sorted(problem, np.unique(nodes, axis=0))
+
+
+def _sorted(problem: Problem, nodes: Ints) -> Ints:
+    """These nodes by increasing cost; those that cost the same stay in their order."""
     cost = np.zeros(len(nodes))
     for column, tree in enumerate(problem.trees):
         leaves = max(tree.leaves, 1)

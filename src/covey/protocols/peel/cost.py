@@ -16,6 +16,7 @@ from covey.protocols.shared import insiders, model, query_errors, rows
 from covey.protocols.shared.peeling.estimate import REPEATED
 from covey.protocols.shared.peeling.marginals import ideal, study_seed
 from covey.protocols.shared.peeling.nodes import list_nodes
+from covey.protocols.shared.peeling.pairs import cells_of
 from covey.secure import approval, coin, conjunction, shuffle, squares, threshold_test
 from covey.secure import sum as secure_sum
 from covey.study import Study
@@ -43,14 +44,15 @@ def foresee(study: Study, rows_of: Mapping[str, int], own: Table | None = None) 
     number = min(most, records // weight)
     seed = derive(study_seed(study), "peel plan")
     made = model.made_up(study, params.watched, number, seed) if own is None else model.like(own, number, seed)
-    nodes = list_nodes(study, made.trees, ideal(study, [made] * weight), params.nodes)
+    nodes = list_nodes(study, made.trees, ideal(study, [made] * weight, params.pairs), params.nodes)
     denser = replace(params, buckets=max(1, round(params.buckets * records / (weight * number))))
     leaves = sum(tree.codes for tree in made.trees)
+    cells = cells_of(made.trees) if params.looks_at_pairs(made.trees, records) else 0
     owners = model.dealt(rows_of, number, seed)
     visits = {mode: rehearse(study, replace(denser, mode=mode), nodes, made, owners, weight) for mode in _modes(params)}
-    costs = {mode: _forecast(study, params, leaves, records, spent) for mode, spent in visits.items()}
+    costs = {mode: _forecast(study, params, leaves, cells, records, spent) for mode, spent in visits.items()}
     names = [party.name for party in study.parties]
-    learned = tuple(_learned(study, params, made.trees, len(nodes)))
+    learned = tuple(_learned(study, params, made.trees, cells, len(nodes)))
     whole = {
         f'mode = "{mode}"': replace(
             cost, learns=dict.fromkeys(names, learned), mind=(REPEATED,), insider_k=insiders.foretell(study, rows_of)
@@ -61,15 +63,15 @@ def foresee(study: Study, rows_of: Mapping[str, int], own: Table | None = None) 
     return replace(whole[chosen], choices=whole, chosen=chosen)
 
 
-def _forecast(study: Study, params: Parameters, leaves: int, records: int, spent: Spent) -> Forecast:
+def _forecast(study: Study, params: Parameters, leaves: int, cells: int, records: int, spent: Spent) -> Forecast:
     """The visits, and what comes before and after them."""
-    parties, tests = len(study.parties), spent.tests
+    parties, tests = len(study.parties), spent.tests + cells
     spent.then(secure_sum.COST, parties, 1)
     if params.two:
-        spent.then(choice.COST, params.k, leaves)
+        spent.then(choice.COST, params.k, leaves + cells)
     else:
-        spent.then(threshold_test.PREPARATION_COST, parties, params.k, leaves)
-        spent.then(threshold_test.COST, parties, params.k, leaves)
+        spent.then(threshold_test.PREPARATION_COST, parties, params.k, leaves + cells)
+        spent.then(threshold_test.COST, parties, params.k, leaves + cells)
     spent.then(secure_sum.COST, parties, leaves)
     spent.then(coin.COST, parties)
     if not params.two:
@@ -89,9 +91,11 @@ def _forecast(study: Study, params: Parameters, leaves: int, records: int, spent
     return Forecast(spent.rounds, spent.messages, spent.bytes, seconds, {})
 
 
-def _learned(study: Study, params: Parameters, trees: tuple[Hierarchy, ...], nodes: int) -> Iterator[str]:
+def _learned(study: Study, params: Parameters, trees: tuple[Hierarchy, ...], cells: int, nodes: int) -> Iterator[str]:
     """Sentences that say what every party will learn."""
     yield from marginals.LEAKAGE.sentences(leaves=sum(tree.codes for tree in trees), k=params.k)
+    if cells:
+        yield from marginals.PAIRS.sentences(cells=cells, k=params.k)
     if params.two:
         yield from leakage.TWO.sentences(k=params.k)
     if params.sites is not None:

@@ -93,7 +93,14 @@ COUNTED_DIVERSE = Leakage(
     )
 )
 
-LEAKAGE = Leakage(everyone=(*marginals.LEAKAGE.everyone, *VISITS.everyone, *rows.LEAKAGE.everyone))
+LEAKAGE = Leakage(
+    everyone=(
+        *marginals.LEAKAGE.everyone,
+        *marginals.PAIRS.everyone,
+        *VISITS.everyone,
+        *rows.LEAKAGE.everyone,
+    )
+)
 """The leakage of a run in visit mode without further constraints, before its numbers are known."""
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from covey.arrays import Bits, Longs, Words
 from covey.errors import Aborted, PeerError, Unmet
 from covey.protocols.shared.peeling.marginals import Marginals, count_leaves, to_open
+from covey.protocols.shared.peeling.pairs import pairs_of
 from covey.secure import sum as secure_sum
 from covey.secure import threshold_test
 from covey.secure.declare import TOTALS, Leakage
@@ -41,23 +42,35 @@ class Listed(Message, tag="peel.listed"):
     digest: Bytes32
 
 
-async def learn(channel: Channel, study: Study, table: Table, reaches: Reaches) -> Marginals:
-    """The public part of the values' frequencies. Raises Unmet if there are fewer than k records in all."""
-    k = study.privacy.k
+PAIRS = Leakage(
+    everyone=("which of {cells} pairs of values, of two quasi columns each, {k} or more records have; not how many",)
+)
+
+
+async def total(channel: Channel, k: int, table: Table) -> int:
+    """The number of all parties' records. Raises Unmet if there are fewer than k."""
     mine = np.array([table.rows], dtype=np.uint64)
     records = int((await secure_sum.total(channel.at("total"), mine))[0])
     if records < k:
         raise Unmet(f"the parties together have fewer than k = {k} records; nothing can be released")
     if records >= _MOST_RECORDS:
         raise Aborted("the number of records is impossibly large; nothing was released", resumable=False)
+    return records
+
+
+async def learn(channel: Channel, study: Study, table: Table, records: int, reaches: Reaches, pairs: bool) -> Marginals:
+    """The public part of the frequencies of values, and of `pairs` of them."""
+    k = study.privacy.k
     own = count_leaves(table.trees, table.codes)
+    both = [pair.count(table.trees, table.codes) for pair in pairs_of(table.trees)] if pairs else []
     flat = np.concatenate(own).astype(np.uint64)
-    heavy = _split(await reaches(channel.at("frequent"), flat), own)
+    tested = _split(await reaches(channel.at("frequent"), np.concatenate([flat, *both]).astype(np.uint64)), own + both)
+    heavy, shared = tested[: len(own)], tested[len(own) :]
     opened = to_open(study, heavy)
     which = np.concatenate(opened)
     totals = np.zeros(len(flat), dtype=np.int64)
     totals[which] = (await secure_sum.total(channel.at("counts"), flat[which])).astype(np.int64)
-    return Marginals.of(records, k, _split(totals, own), heavy, opened)
+    return Marginals.of(records, k, _split(totals, own), heavy, opened, shared)
 
 
 def by_shares(k: int) -> Reaches:

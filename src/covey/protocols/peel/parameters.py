@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from covey.errors import InputError
-from covey.option import Choice, Whole
+from covey.hierarchy import Hierarchy
+from covey.option import Choice, Flag, Whole
 from covey.protocols.peel.choice import LARGEST
 from covey.protocols.shared.diversity import fraction, part_as_l
 from covey.protocols.shared.domains import require_listed
-from covey.protocols.shared.peeling.nodes import NODES
+from covey.protocols.shared.peeling.nodes import NODES, lists_all
 from covey.schema import Column
 from covey.study import Study
 from covey.study.insiders import OF_INSIDERS, asked
@@ -44,6 +46,12 @@ LEFTOVER = Choice(
     "class in which it costs least, and everyone learns which class that is, not whose the record is",
     ("withhold", "merge"),
 )
+PAIRS = Flag(
+    "pairs",
+    True,
+    "look first which pairs of values k or more records share (default true): the list of generalizations is then "
+    "shorter and fits better; false: everyone learns less, and the release loses a little more",
+)
 REQUIREMENTS = Requirements(
     partition="horizontal",
     holders=(2, None),
@@ -53,7 +61,7 @@ REQUIREMENTS = Requirements(
         "t": "t is measured against what is published, and classes are published before it is known which records are "
         'withheld; take protocol = "cluster", which withholds none'
     },
-    options=(MODE, NODES, BUCKETS, INSIDER, LEFTOVER),
+    options=(MODE, NODES, PAIRS, BUCKETS, INSIDER, LEFTOVER),
 )
 
 
@@ -79,10 +87,16 @@ class Parameters:
     """For each party, each sensitive value has at most one of so many of a class's records that are not the party's."""
     split: Fraction | None = None
     """Each party has at most one of so many of a class's records."""
+    pairs: bool = True
+    """True if the parties look which pairs of values k or more records share, before the list is made."""
     merge: bool = False
     """True if what is left over joins other classes."""
     sites: tuple[int, int] | None = None
     """The place of the column that may tell a site, and how many sites every label of it is to have."""
+
+    def looks_at_pairs(self, trees: Sequence[Hierarchy], records: int) -> bool:
+        """True if the list of generalizations needs to know which pairs of values are shared: not where it has all."""
+        return self.pairs and not lists_all(trees, records, self.nodes)
 
     @classmethod
     def of(cls, study: Study) -> Parameters:
@@ -111,6 +125,7 @@ class Parameters:
             watched=study.sensitive if _counts_values(study) else (),
             diverse_beside=None if study.privacy.l_insider is None else fraction(study.privacy.l_insider),
             split=None if study.privacy.most_of_a_class is None else part_as_l(study.privacy.most_of_a_class),
+            pairs=PAIRS.of(options),
             merge=_merges(study),
             sites=_sites(study),
         )

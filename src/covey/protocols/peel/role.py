@@ -20,6 +20,7 @@ from covey.protocols.shared.diversity import require_diverse
 from covey.protocols.shared.peeling.classes import PublishedClasses
 from covey.protocols.shared.peeling.leftover import cheapest, widened
 from covey.protocols.shared.peeling.nodes import digest, list_nodes
+from covey.protocols.shared.peeling.pairs import cells_of
 from covey.secure import coin, conjunction
 from covey.wire import gather
 
@@ -41,7 +42,10 @@ async def holder(seat: Seat) -> Result:
         seat.ledger.learns(site.LEAKAGE, **names)
         table = await site.lift(channel.at("site"), params, table)
         trees = table.trees
-    known = await marginals.learn(channel.at("marginals"), study, table, reaches)
+    records = await marginals.total(channel.at("marginals"), params.k, table)
+    if pairs := params.looks_at_pairs(trees, records):
+        seat.ledger.learns(marginals.PAIRS, cells=cells_of(trees), k=params.k)
+    known = await marginals.learn(channel.at("marginals"), study, table, records, reaches, pairs)
 
     seat.progress.phase("list")
     nodes = list_nodes(study, trees, known, params.nodes)

@@ -20,14 +20,16 @@ def peel_all(
     *,
     nodes: int,
     merge: bool,
+    pairs: bool = False,
     owner: Longs | None = None,
 ) -> tuple[PublishedClasses, Longs]:
     """The classes of all records (columns x records), and each record's class, or -1 if it is withheld.
 
-    At most `nodes` generalizations are visited; with `merge`, records that are left over join the cheapest classes,
-    where each record's `owner` is given only those in which the owner has records.
+    At most `nodes` generalizations are visited; the list of them may know which `pairs` of values k records share. With
+    `merge`, records that are left over join the cheapest classes, where each record's `owner` is given only those in
+    which the owner has records.
     """
-    listed = list_nodes(study, trees, marginals.of_records(study, trees, codes), nodes)
+    listed = list_nodes(study, trees, marginals.of_records(study, trees, codes, pairs), nodes)
     boxes, sizes, klass = peel(trees, listed, codes, study.privacy.k, admits)
     published = PublishedClasses.of(len(trees), boxes, sizes)
     klass = published.of_records(klass)

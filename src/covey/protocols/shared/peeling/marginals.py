@@ -1,5 +1,8 @@
 """Marginals: what is public of the values' frequencies before the list of nodes is made.
 
+These are the public numbers that the list uses: the number of records, the counts of frequent values but for some, and,
+where the parties look at pairs (`pairs`), of each pair of values whether k or more records share it.
+
 A count is public where k or more records have the value. Wherever a column has a rarer value, the count of one
 frequent value is withheld too: else a subtraction from the total would show how many records have rare values. The
 choice follows from the columns and k alone (`study_seed`), so that a second run withholds the same, whoever takes part
@@ -18,6 +21,7 @@ from covey.arrays import Bits, Ints, Longs
 from covey.crypto.rng import Rng, derive, spell
 from covey.crypto.secret import Secret
 from covey.hierarchy import Hierarchy
+from covey.protocols.shared.peeling.pairs import pairs_of
 from covey.study import Study
 from covey.table import Table
 
@@ -31,14 +35,22 @@ class Marginals:
     records: int
     k: int
     counts: tuple[Longs, ...]
+    shared: tuple[Bits, ...] = ()
+    """Of each pair of columns (`pairs_of`), which pairs of values k or more records have; none where nobody looked."""
 
     @classmethod
     def of(
-        cls, records: int, k: int, counts: Sequence[Longs], heavy: Sequence[Bits], opened: Sequence[Bits]
+        cls,
+        records: int,
+        k: int,
+        counts: Sequence[Longs],
+        heavy: Sequence[Bits],
+        opened: Sequence[Bits],
+        shared: Sequence[Bits] = (),
     ) -> Marginals:
         """The counts of each column with what is not opened struck out."""
         struck = zip(counts, heavy, opened, strict=True)
-        return cls(records, k, tuple(np.where(o, c, np.where(h, WITHHELD, RARE)) for c, h, o in struck))
+        return cls(records, k, tuple(np.where(o, c, np.where(h, WITHHELD, RARE)) for c, h, o in struck), tuple(shared))
 
     def weights(self, column: int) -> Longs:
         """Whole numbers in proportion to the frequencies, as far as they are known.
@@ -64,7 +76,7 @@ def study_seed(study: Study) -> Secret:
     """
     columns = ((column.name, column.tree().digest, repr(float(column.weight))) for column in study.quasi)
     said = [text for column in columns for text in column]
-    return Secret(hashlib.sha256(spell("covey peel list/2", study.privacy.k, measure_of(study), *said)).digest())
+    return Secret(hashlib.sha256(spell("covey peel list/3", study.privacy.k, measure_of(study), *said)).digest())
 
 
 def measure_of(study: Study) -> str:
@@ -92,13 +104,14 @@ def count_leaves(trees: Sequence[Hierarchy], codes: Ints) -> list[Longs]:
     return [np.bincount(own, minlength=tree.codes).astype(np.int64) for own, tree in zip(codes, trees, strict=True)]
 
 
-def of_records(study: Study, trees: Sequence[Hierarchy], codes: Ints) -> Marginals:
-    """The marginals of all records (columns x records), as a trusted party would publish them."""
-    counts = count_leaves(trees, codes)
-    heavy = [column >= study.privacy.k for column in counts]
-    return Marginals.of(codes.shape[1], study.privacy.k, counts, heavy, to_open(study, heavy))
+def of_records(study: Study, trees: Sequence[Hierarchy], codes: Ints, pairs: bool) -> Marginals:
+    """The marginals of all records (columns x records), perhaps with pairs, as a trusted party would publish them."""
+    counts, k = count_leaves(trees, codes), study.privacy.k
+    heavy = [column >= k for column in counts]
+    shared = [pair.count(trees, codes) >= k for pair in pairs_of(trees)] if pairs else []
+    return Marginals.of(codes.shape[1], k, counts, heavy, to_open(study, heavy), shared)
 
 
-def ideal(study: Study, tables: Sequence[Table]) -> Marginals:
+def ideal(study: Study, tables: Sequence[Table], pairs: bool) -> Marginals:
     """The same of tables that hold rows."""
-    return of_records(study, tables[0].trees, np.concatenate([table.codes for table in tables], axis=1))
+    return of_records(study, tables[0].trees, np.concatenate([table.codes for table in tables], axis=1), pairs)

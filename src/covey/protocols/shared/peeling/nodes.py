@@ -1,8 +1,10 @@
-"""The list of lattice nodes to visit: those that matter on a table of independent columns with the same marginals.
+"""The list of lattice nodes to visit: those that matter on synthetic tables like the one that nobody sees.
 
-Everyone computes the list alike from what is public: the columns, k and the marginals. So the same people have the same
-list in every run, whoever takes part and however their table is split. Where a table and its lattice are small, all
-nodes are listed: few made-up records say little about which of them matter, and a visit costs little.
+Everyone computes the list alike from what is public: the columns, k and the `Marginals`, which are the number of
+records, the counts of frequent values, and, where the parties look, which pairs of values k or more records share. So
+the same people have the same list in every run, whoever takes part and however their rows are split. Where a table and
+its lattice are small, all nodes are listed: few made-up records say little about which of them matter, and a visit
+costs little.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from covey.hierarchy import Hierarchy
 from covey.measures import integer_costs
 from covey.option import Whole
 from covey.protocols.shared.peeling.marginals import Marginals, measure_of, study_seed
+from covey.protocols.shared.peeling.pairs import MASS, dependences
 from covey.study import Study
 from covey.table import group
 
@@ -33,10 +36,17 @@ MULTIPLES = (0.4, 0.7, 1.0, 1.5, 2.5)
 TABLES = 2
 SAMPLE = 200_000
 """Rows of a synthetic table at most; beyond that k is scaled down with them."""
-WHOLE = 1 << 16
-"""All nodes are listed where their number times the number of records is no more than this."""
+FEW = 100
+"""All nodes are listed where they are no more than this,"""
+WHOLE = 1 << 18
+"""or where their number times the number of records is no more than this."""
 PROBES = 1500
 """Searches for a node on each synthetic table and for each multiple, where the lattice is too large to be listed."""
+
+
+def lists_all(trees: Sequence[Hierarchy], records: int, most: int) -> bool:
+    """True if the list has every node of the lattice, whatever the marginals are."""
+    return math.prod(tree.levels for tree in trees) <= min(most, max(FEW, WHOLE // max(records, 1)))
 
 
 def list_nodes(study: Study, trees: tuple[Hierarchy, ...], marginals: Marginals, most: int) -> Ints:
@@ -44,9 +54,9 @@ def list_nodes(study: Study, trees: tuple[Hierarchy, ...], marginals: Marginals,
 
     If more than `most` nodes are found, those stay at which most synthetic records were published.
     """
-    if math.prod(tree.levels for tree in trees) <= min(most, WHOLE // max(marginals.records, 1)):
+    if lists_all(trees, marginals.records, most):
         every = _problem(study, trees, np.zeros((len(trees), 0), dtype=np.int32), np.zeros(0, dtype=np.int64))
-        return lattice.by_cost(every, lattice.whole(every))
+        return lattice.whole(every)
     rows = min(marginals.records, SAMPLE)
     k = study.privacy.k * rows / max(marginals.records, 1)
     found: list[Ints] = []
@@ -68,13 +78,33 @@ def records_published(study: Study, trees: tuple[Hierarchy, ...], codes: Ints, c
 
 
 def synthesize(trees: tuple[Hierarchy, ...], marginals: Marginals, rows: int, seed: Secret) -> tuple[Ints, Longs]:
-    """Distinct records (columns x records) with their counts, each column drawn on its own."""
-    columns = []
-    for column in range(len(trees)):
-        ends = np.cumsum(marginals.weights(column)).astype(np.uint64)
-        drawn = Rng(derive(seed, "column", column)).stream("rows").words_below(int(ends[-1]), rows)
-        columns.append(np.searchsorted(ends, drawn, side="right").astype(np.int32))
-    return distinct(columns)
+    """Distinct records (columns x records) with their counts.
+
+    Each column is drawn on its own or, where it is known which pairs of values are shared, given another one.
+    """
+    ends = [_mass(marginals.weights(column)).cumsum() for column in range(len(trees))]
+    streams = [Rng(derive(seed, "column", column)).stream("rows") for column in range(len(trees))]
+
+    def alone(column: int) -> Ints:
+        drawn = streams[column].words_below(int(ends[column][-1]), rows).astype(np.int64)
+        return np.searchsorted(ends[column], drawn, side="right").astype(np.int32)
+
+    if not marginals.shared:
+        return distinct([alone(column) for column in range(len(trees))])
+    least = max(1, MASS * marginals.k // max(marginals.records, 1))
+    mass = [np.diff(own, prepend=0) for own in ends]
+    columns = {0: alone(0)}
+    for each in dependences(trees, mass, marginals.shared, least):
+        dice = streams[each.column].words_below(1 << 30, 2 * rows).astype(np.int64)
+        given = columns[each.given]
+        columns[each.column] = each.draw(trees[each.column], ends[each.column], given, (dice[:rows], dice[rows:]))
+    return distinct([columns[column] for column in range(len(trees))])
+
+
+def _mass(weights: Longs) -> Longs:
+    """The same frequencies in units of which the whole table has about MASS; what occurs has one unit at least."""
+    total = max(int(weights.sum()), 1)
+    return np.array([max(weight * MASS // total, int(weight > 0)) for weight in weights.tolist()], dtype=np.int64)
 
 
 def distinct(columns: Sequence[Ints]) -> tuple[Ints, Longs]:
@@ -85,7 +115,7 @@ def distinct(columns: Sequence[Ints]) -> tuple[Ints, Longs]:
 
 def digest(nodes: Ints) -> bytes:
     """The hash of a list, which parties compare before the first visit."""
-    return hashlib.sha256(b"covey peel list/2" + str(nodes.shape).encode() + nodes.astype("<i4").tobytes()).digest()
+    return hashlib.sha256(b"covey peel list/3" + str(nodes.shape).encode() + nodes.astype("<i4").tobytes()).digest()
 
 
 def _problem(study: Study, trees: tuple[Hierarchy, ...], codes: Ints, counts: Longs) -> Problem:
@@ -102,8 +132,8 @@ def _peel(problem: Problem, bound: int, nodes: Ints) -> Longs:
 
 def _candidates(problem: Problem, bound: int, seed: Secret) -> Ints:
     """The whole lattice where it can be listed, else what probes find."""
-    if lattice.size(problem) <= lattice.LISTED:
-        return lattice.by_cost(problem, lattice.whole(problem))
+    if lattice.is_listed(problem, problem.items):
+        return lattice.whole(problem)
     flat = forest(problem)
     stream = Rng(derive(seed, "probe", bound)).stream("starts")
     starts = stream.words_below(problem.items, PROBES).astype(np.int64)
