@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from covey.judge import Verdict, verify
     from covey.party.simulate.in_process import simulate
     from covey.publish import anonymize
+    from covey.publish_large import anonymize_on_engine
     from covey.release import Release
     from covey.steward import audit, check, make_report, new, plan, run
     from covey.study import Study
@@ -40,6 +41,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "anonymize",
+    "anonymize_on_engine",
     "audit",
     "check",
     "evaluate",
@@ -57,6 +59,7 @@ _HOMES = {
     "Study": "covey.study",
     "Verdict": "covey.judge",
     "anonymize": "covey.publish",
+    "anonymize_on_engine": "covey.publish_large",
     **dict.fromkeys(("audit", "check", "make_report", "new", "plan", "run"), "covey.steward"),
     "evaluate": "covey.evaluation",
     "simulate": "covey.party.simulate.in_process",

@@ -32,7 +32,7 @@ from covey.judge import Verdict, verify
 from covey.option import Value
 from covey.release import Release
 from covey.schema import Role
-from covey.sources import Data, arrange, as_given, canonical_csv, connect
+from covey.sources import Data, Source, arrange, as_given, canonical_csv, connect
 from covey.study import Study
 from covey.study.editing import set_keys
 from covey.study.insiders import OF_INSIDERS
@@ -57,7 +57,7 @@ class OwnerRun:
         The report shows counts of the original data, and only the owner of the file can read it; `covey report` makes
         one without.
         """
-        files = {"release.csv": release.content, **_study_files(release.study)}
+        files = {"release.csv": release.content, **study_files(release.study)}
         if self.study_text is not None:
             files["study.toml"] = self.study_text.encode()
         files["summary.json"] = as_json(release.summary)
@@ -105,11 +105,7 @@ def anonymize(
     report("reading the data", 0.0, progress, cancel)
     reading = table.read_source(source, columns)
     for column in columns:
-        if table.exact_ends(reading, column, study.privacy.k):
-            raise InputError(
-                f"{source.name}: column {column.name!r} has only multiples of its step, so intervals would end at "
-                "exact values; give it a larger step in the study"
-            )
+        table.refuse_exact_ends(reading, column, study.privacy.k)
     built = build(table.build(reading, study))
     began = time.perf_counter()
     found = search(
@@ -119,9 +115,9 @@ def anonymize(
     seconds = time.perf_counter() - began
     report("judging the release", 0.0, progress, cancel)
     arranged = arrange(released(built, found))
-    verdict = _judged(arranged, study)
+    verdict = judged(arranged, study)
     reached = figures(built, found)
-    content = canonical_csv(arranged)
+    digest = hashlib.sha256(canonical_csv(arranged)).hexdigest()
     why = None
     if explain:
         names = [column.name for column in built.table.quasi]
@@ -132,7 +128,7 @@ def anonymize(
     return Release(
         study=study,
         table=as_given(arranged, data),
-        figures=_summary(study, built, found, reached, verdict, algorithm, seed, seconds, content),
+        figures=summarize(study, built, found, reached, verdict, algorithm, seed, seconds, digest),
         ledger={},
         arranged=arranged,
         writer=OwnerRun(built.table, verdict, text),
@@ -152,7 +148,7 @@ def _asking(study: Study, asked: Mapping[str, float | None]) -> tuple[Study, str
     return Study.parse(text, study.path.parent), text
 
 
-def _judged(arranged: pa.Table, study: Study) -> Verdict:
+def judged(arranged: pa.Table | Source, study: Study) -> Verdict:
     """The judge's verdict on what is about to be published. A no is an error of ours, and nothing is published."""
     verdict = verify(arranged, study)
     wanting = [each for each in verdict.unmet if "suppressed or withheld" not in each.name]
@@ -163,7 +159,7 @@ def _judged(arranged: pa.Table, study: Study) -> Verdict:
     return verdict
 
 
-def _summary(
+def summarize(
     study: Study,
     built: Built,
     found: Partition,
@@ -172,7 +168,7 @@ def _summary(
     algorithm: str,
     seed: int,
     seconds: float,
-    content: bytes,
+    digest: str,
 ) -> Summary:
     """The figures of summary.json."""
     kind = study.privacy.diversity
@@ -200,7 +196,7 @@ def _summary(
         classes=reached.classes,
         suppressed_cells=reached.suppressed_cells,
         loss=msgspec.to_builtins(reached.loss),
-        release_sha256=hashlib.sha256(content).hexdigest(),
+        release_sha256=digest,
     )
 
 
@@ -211,7 +207,7 @@ def _warnings(study: Study) -> Iterator[str]:
             yield f"{name} is about who contributed which row; the release of one owner does not keep it"
 
 
-def _study_files(study: Study) -> dict[str, bytes]:
+def study_files(study: Study) -> dict[str, bytes]:
     """The study and every file that it names, as they were read."""
     if study.path is None or not study.path.is_file():
         return dict(study.files)

@@ -46,10 +46,15 @@ class Table:
     carried: tuple[Values, ...]  # sensitive and plain columns
     key: Values | None = None
     dropped: int = 0  # rows left out by a column's `missing = "drop"`
+    counts: Longs | None = None  # how many records each row stands for, where an engine has counted them; else one
 
     @property
     def rows(self) -> int:
         return int(self.codes.shape[1])
+
+    def tally(self, codes: Ints | Longs, size: int) -> Longs:
+        """The number of records that have each code."""
+        return tally(codes, size, self.counts)
 
     def values(self, name: str) -> Values:
         for values in self.carried:
@@ -75,6 +80,15 @@ class Table:
         for values in self.carried:
             cells[values.column.name] = labelled(values.codes[rows], values.labels)
         return pa.table({column.name: cells[column.name] for column in self.study.columns if column.name in cells})
+
+
+def tally(codes: Ints | Longs, size: int, counts: Longs | None) -> Longs:
+    """The number of records of each code, where each row stands for as many records as `counts` says, or for one."""
+    if counts is None:
+        return np.bincount(codes, minlength=size).astype(np.int64)
+    found = np.zeros(size, dtype=np.int64)
+    np.add.at(found, codes, counts)
+    return found
 
 
 def labelled(codes: Ints, labels: Sequence[str]) -> pa.DictionaryArray:
@@ -106,6 +120,11 @@ class Reading:
     labels: dict[str, list[str]]  # per column: its distinct canonical values, the missing one included
     rows: int
     name: str
+    counts: Longs | None = None  # how many records each row stands for, where an engine has counted them; else one
+
+    def records(self, which: Bits) -> int:
+        """The number of records behind these rows."""
+        return int(which.sum() if self.counts is None else self.counts[which].sum())
 
 
 def read(batches: Iterable[pa.RecordBatch], columns: Sequence[Column], name: str) -> Reading:
@@ -125,13 +144,15 @@ def read_source(source: Source, columns: Sequence[Column]) -> Reading:
     """A source's cells, normalised as the study says. Raises InputError where it has lost what a code's text said."""
     reading = read(source.batches([column.name for column in columns]), columns, source.name)
     for column in columns:
-        if column.name in source.numeric and isinstance(column.hierarchy, Prefix):
-            _refuse_shortened(reading, column, column.hierarchy.keep[0] + 1)
+        refuse_shortened(reading, column, source.numeric)
     return reading
 
 
-def _refuse_shortened(reading: Reading, column: Column, width: int) -> None:
+def refuse_shortened(reading: Reading, column: Column, numeric: frozenset[str]) -> None:
     """Refuses codes that are numbers in the source and of which some are short: 01067 has become 1067 there."""
+    if column.name not in numeric or not isinstance(column.hierarchy, Prefix):
+        return
+    width = column.hierarchy.keep[0] + 1
     lengths = [len(label) for label in reading.labels[column.name] if label != MISSING]
     if lengths and min(lengths) < max(width, *lengths):
         raise InputError(
@@ -161,7 +182,7 @@ def unknown(reading: Reading, column: Column) -> dict[str, int]:
         known &= np.array([label in column.values for label in labels], dtype=bool)
     if known.all():
         return {}
-    counts = np.bincount(reading.codes[column.name], minlength=len(labels))
+    counts = tally(reading.codes[column.name], len(labels), reading.counts)
     return {
         label: int(counts[code])
         for code, label in enumerate(labels)
@@ -180,8 +201,17 @@ def exact_ends(reading: Reading, column: Column, k: int) -> int:
     known = [number(label) for label in reading.labels[column.name]]
     if not all(value is None or tree.is_step(value) for value in known):
         return 0
-    counts = np.bincount(reading.codes[column.name], minlength=len(known))
+    counts = tally(reading.codes[column.name], len(known), reading.counts)
     return sum(int(count) for value, count in zip(known, counts, strict=True) if value is not None and count < k)
+
+
+def refuse_exact_ends(reading: Reading, column: Column, k: int) -> None:
+    """Raises InputError for a column of intervals that would end at exact values."""
+    if exact_ends(reading, column, k):
+        raise InputError(
+            f"{reading.name}: column {column.name!r} has only multiples of its step, so intervals would end at "
+            "exact values; give it a larger step in the study"
+        )
 
 
 def domain(column: Column) -> str:
@@ -206,7 +236,7 @@ def refuse_not_finite(reading: Reading, column: Column) -> None:
     labels = reading.labels[column.name]
     bad = [code for code, label in enumerate(labels) if is_not_finite(label)]
     if bad:
-        count = int(np.isin(reading.codes[column.name], bad).sum())
+        count = reading.records(np.isin(reading.codes[column.name], bad))
         raise InputError(
             f"{reading.name}: column {column.name!r} has NaN or an infinity in {count:,} rows; "
             "correct them, or list their spellings under `null` in the study to read them as missing"
@@ -220,16 +250,9 @@ def build(reading: Reading, study: Study, domains: Mapping[str, Sequence[str]] |
     """
     keep = np.ones(reading.rows, dtype=bool)
     for column in reading.columns:
-        refuse_not_finite(reading, column)
-        _refuse_unknown(reading, column)
-        lacking = missing(reading, column)
-        if column.missing == "error" and lacking.any():
-            raise InputError(
-                f"{reading.name}: column {column.name!r} has no value in {int(lacking.sum()):,} rows, "
-                'and the study says missing = "error"'
-            )
+        refuse_unfit(reading, column)
         if column.missing == "drop":
-            keep &= ~lacking
+            keep &= ~missing(reading, column)
     if not keep.any():
         raise InputError(f"{reading.name}: no row is left after dropping those with missing values")
     quasi = tuple(column for column in reading.columns if column.role is Role.QUASI)
@@ -248,8 +271,21 @@ def build(reading: Reading, study: Study, domains: Mapping[str, Sequence[str]] |
             _values(reading, column, keep) for column in reading.columns if column.role in (Role.SENSITIVE, Role.PLAIN)
         ),
         key=next((_values(reading, column, keep) for column in reading.columns if column.role is Role.KEY), None),
-        dropped=int((~keep).sum()),
+        dropped=reading.records(~keep),
+        counts=None if reading.counts is None else reading.counts[keep],
     )
+
+
+def refuse_unfit(reading: Reading, column: Column) -> None:
+    """Raises InputError for values that are no numbers, that the domain does not have, or that may not be missing."""
+    refuse_not_finite(reading, column)
+    _refuse_unknown(reading, column)
+    lacking = missing(reading, column)
+    if column.missing == "error" and lacking.any():
+        raise InputError(
+            f"{reading.name}: column {column.name!r} has no value in {reading.records(lacking):,} rows, "
+            'and the study says missing = "error"'
+        )
 
 
 def _refuse_unknown(reading: Reading, column: Column) -> None:

@@ -32,7 +32,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"anonymizers", "evaluation", "fitness"}),
     frozenset({"protocols", "release", "report"}),
     frozenset({"party", "publish"}),
-    frozenset({"bench", "steward"}),
+    frozenset({"bench", "publish_large", "steward"}),
     frozenset({"ui"}),
     frozenset({"cli"}),
     frozenset({"__main__"}),

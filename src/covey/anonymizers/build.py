@@ -39,8 +39,8 @@ def build(table: Table, *, k: int | None = None) -> Built:
     watched = any(asked is not None for each in study.sensitive for asked in (study.l_of(each), study.t_of(each)))
     columns = [_sensitive(values) for values in sensitive] if watched else []
     item_of_row, first = group([*table.codes, *(column.codes for column in columns)], table.rows)
-    counts = np.bincount(item_of_row, minlength=len(first)).astype(np.int64)
-    leaf_counts = [np.bincount(codes, minlength=t.codes) for codes, t in zip(table.codes, table.trees, strict=True)]
+    counts = table.tally(item_of_row, len(first))
+    leaf_counts = [table.tally(codes, tree.codes) for codes, tree in zip(table.codes, table.trees, strict=True)]
     weights = [column.weight for column in table.quasi]
     if not any(weights):
         raise InputError("every quasi column has weight = 0: give one that matters a weight above 0")
@@ -122,12 +122,22 @@ def released(built: Built, partition: Partition) -> pa.Table:
     rows = np.flatnonzero(group_of_row >= 0)
     own = group_of_row[rows]
     table = built.table.published(np.ascontiguousarray(partition.nodes[own].T), rows)
-    for position, (column, tree) in enumerate(zip(built.table.quasi, built.table.trees, strict=True)):
+    for column, (labels, code) in zip(built.table.quasi, class_labels(built, partition), strict=True):
         if isinstance(column.hierarchy, Interval):
-            labels, code = _intervals(built.problem, partition, position, tree, column.hierarchy)
             place = table.column_names.index(column.name)
             table = table.set_column(place, column.name, labelled(code[own].astype(np.int32), labels))
     return table
+
+
+def class_labels(built: Built, partition: Partition) -> list[tuple[Sequence[str], Ints | Longs]]:
+    """For each quasi column its labels, and each class's place among them."""
+    found: list[tuple[Sequence[str], Ints | Longs]] = []
+    for position, (column, tree) in enumerate(zip(built.table.quasi, built.table.trees, strict=True)):
+        if isinstance(column.hierarchy, Interval):
+            found.append(_intervals(built.problem, partition, position, tree, column.hierarchy))
+        else:
+            found.append((tree.labels, partition.nodes[:, position]))
+    return found
 
 
 def _intervals(

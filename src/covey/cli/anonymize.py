@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,6 +20,15 @@ if TYPE_CHECKING:
     from covey.anonymizers.explain import Explanation
     from covey.option import Value
     from covey.release import Release
+    from covey.study import Study
+    from covey.summary import Summary
+
+
+class Format(StrEnum):
+    """The format in which the engine writes a release."""
+
+    CSV = "csv"
+    PARQUET = "parquet"
 
 
 def anonymize(
@@ -54,6 +64,17 @@ def anonymize(
         list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="An option of the algorithm.")
     ] = None,
     encoding: Encoding = None,
+    on_engine: Annotated[
+        bool,
+        typer.Option(
+            "--on-engine",
+            help="Leave the rows in DuckDB, on the disk: for CSV and Parquet that memory cannot hold. Always so for a "
+            "folder or a pattern of Parquet files.",
+        ),
+    ] = False,
+    written: Annotated[
+        Format, typer.Option("--format", help="With --on-engine: write release.csv or release.parquet.")
+    ] = Format.CSV,
     as_json: Json = False,
 ) -> None:
     """Anonymizes a table that one owner holds; DIR gets release.csv, report.html, summary.json and the study.
@@ -63,11 +84,20 @@ def anonymize(
     from covey.cli.waiting import ProgressDisplay
     from covey.publish import anonymize as publish
     from covey.publish import require_room
+    from covey.sources.folders import is_many
     from covey.study import Study
 
     agreed = Study.load(study)
     require_room(out, force=force)
     options = read_options(algorithm, option or [])
+    if on_engine or is_many(data):
+        _on_engine(
+            data, agreed, out, algorithm, {"--k": k, "--l": l, "--t": t, "--explain": explain or None}, options,
+            written=written, seed=seed, budget=budget, threads=threads, force=force, as_json=as_json,
+        )  # fmt: skip
+        return
+    if written is not Format.CSV:
+        raise InputError("--format is for --on-engine; `covey export` writes a release in other formats")
     try:
         with ProgressDisplay() as progress:
             release = publish(
@@ -82,6 +112,46 @@ def anonymize(
         print_json(_described(release))
     else:
         _render(release, out)
+
+
+def _on_engine(
+    data: str,
+    study: Study,
+    out: Path,
+    algorithm: str,
+    unable: dict[str, object],
+    options: dict[str, Value],
+    *,
+    written: Format,
+    seed: int,
+    budget: int | None,
+    threads: int | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Anonymizes a table whose rows stay in the engine."""
+    from covey.cli.waiting import ProgressDisplay
+    from covey.publish_large import anonymize_on_engine
+
+    asked = [name for name, value in unable.items() if value is not None]
+    if asked:
+        raise InputError(f"{asked[0]} is for tables in memory; write it into the study, or leave out --on-engine")
+    try:
+        with ProgressDisplay() as progress:
+            summary = anonymize_on_engine(
+                data, study, out, algorithm, written=written.value, seed=seed, budget=budget, threads=threads,
+                options=options, progress=progress, force=force,
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        raise Aborted("cancelled; nothing was written", resumable=False) from None
+    if as_json:
+        print_json(summary.describe())
+        return
+    render_figures(summary, study)
+    console().print(
+        f"\nwrote {out / f'release.{written.value}'}, summary.json, study.toml; no report: it would need the rows",
+        markup=False, soft_wrap=True,
+    )  # fmt: skip
 
 
 def read_options(algorithm: str, given: list[str]) -> dict[str, Value]:
@@ -111,23 +181,26 @@ def _described(release: Release) -> dict[str, object]:
     return answer
 
 
-def _render(release: Release, out: Path) -> None:
-    shown, said = console(), release.summary
-    rows, classes, withheld, cells = (
-        int(str(said[name])) for name in ("rows", "classes", "withheld", "suppressed_cells")
-    )
-    asked = release.study.privacy
-    diverse = f", l = {said['l_reached']:.3g}" if said.get("l") is not None else ""
+def render_figures(said: Summary, study: Study) -> None:
+    """Prints the figures of one owner's release."""
+    shown = console()
+    diverse = f", l = {said.l_reached:.3g}" if said.l is not None else ""
     shown.print(
-        f"{plural(rows, 'row')} in {plural(classes, 'class', 'classes')}; the smallest has {said['k_reached']:,} "
-        f"(k = {asked.k}){diverse}; {plural(withheld, 'row')} withheld, {plural(cells, 'cell')} suppressed",
+        f"{plural(said.rows or 0, 'row')} in {plural(said.classes or 0, 'class', 'classes')}; the smallest has "
+        f"{said.k_reached:,} (k = {study.privacy.k}){diverse}; {plural(said.withheld, 'row')} withheld, "
+        f"{plural(said.suppressed_cells or 0, 'cell')} suppressed",
         soft_wrap=True,
     )
-    loss = release.loss
-    shown.print(f"loss: lm {loss.lm:.4f}, em {loss.em:.4f}, dm {loss.dm:,}, c_avg {loss.c_avg:.3f}")
-    shown.print(f"{said['algorithm']} took {said['seconds']:.1f} s")
-    for warning in cast("list[str]", said["warnings"]):
+    loss = said.loss
+    shown.print(f"loss: lm {loss['lm']:.4f}, em {loss['em']:.4f}, dm {loss['dm']:,}, c_avg {loss['c_avg']:.3f}")
+    shown.print(f"{said.algorithm} took {said.seconds:.1f} s")
+    for warning in said.warnings:
         shown.print(f"note: {warning}", markup=False, soft_wrap=True)
+
+
+def _render(release: Release, out: Path) -> None:
+    shown = console()
+    render_figures(release.figures, release.study)
     if release.explanation is not None:
         _render_explanation(shown, release.explanation, [column.name for column in release.study.quasi])
     shown.print(f"\nwrote {out / 'release.csv'}, report.html, summary.json, study.toml", markup=False)

@@ -26,7 +26,7 @@ _C = 1.0  # of recursive (c, l)-diversity, where the study has none
 
 
 def verify(
-    release: Data, study: Study, original: Data | None = None, providers: Mapping[str, Data] | None = None
+    release: Data | Source, study: Study, original: Data | None = None, providers: Mapping[str, Data] | None = None
 ) -> Verdict:
     """Judges a release from the files alone: does it keep what the study asks, and what has it lost?
 

@@ -1,6 +1,8 @@
 """Tables from and to files, databases and frames.
 
 source    one table of text cells behind Ibis: CSV, Parquet, PostgreSQL, or a frame from Python
+folders   folders and patterns of Parquet files, one table in many files
+engine    a table whose rows stay in DuckDB, out of core
 csvfile   a CSV file looked at before an engine reads it: separator, header, encoding
 packages  files of spreadsheets and statistics packages: Excel, SPSS, Stata, SAS
 frames    pandas, Polars and Arrow tables in, and the same kind out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,8 @@ from covey.errors import InputError
 from covey.files import write_atomically
 from covey.sources.packages import EXCEL, write_sheet
 from covey.sources.source import write_table
+
+_LINES = 500_000  # written at a time
 
 
 def arrange(table: pa.Table) -> pa.Table:
@@ -46,11 +49,25 @@ def arrange(table: pa.Table) -> pa.Table:
 
 def canonical_csv(arranged: pa.Table) -> bytes:
     """The bytes of release.csv: RFC 4180, comma, UTF-8, LF, a header, quotes only where needed."""
+    parts = (arranged.slice(first, _LINES) for first in range(0, arranged.num_rows, _LINES))
+    return csv_header(arranged.column_names) + b"".join(map(csv_lines, parts))
+
+
+def csv_header(names: Sequence[str]) -> bytes:
+    """The first line of release.csv."""
+    return (",".join(_quoted(name, len(names) == 1) for name in names) + "\n").encode()
+
+
+def csv_lines(arranged: pa.Table) -> bytes:
+    """The lines of these rows in release.csv; every column is dictionary-encoded text."""
+    if not arranged.num_rows:
+        return b""
     alone = arranged.num_columns == 1
-    lines = [",".join(_quoted(name, alone) for name in arranged.column_names)]
-    if arranged.num_rows:
-        lines += pc.binary_join_element_wise(*(_cells(column, alone) for column in arranged.columns), ",").to_pylist()
-    return ("\n".join(lines) + "\n").encode()
+    cells = [_cells(column, alone) for column in arranged.columns]
+    lines = pc.binary_join_element_wise(*cells[:-1], pc.binary_join_element_wise(cells[-1], "", "\n"), ",")
+    first, last = lines.offset, lines.offset + len(lines)
+    ends = np.frombuffer(lines.buffers()[1], dtype=np.int32)
+    return bytes(memoryview(lines.buffers()[2])[ends[first] : ends[last]])
 
 
 def _cells(column: pa.ChunkedArray, alone: bool) -> pa.Array:

@@ -27,6 +27,7 @@ from covey.cells import clean
 from covey.errors import InputError
 from covey.sources import packages
 from covey.sources.csvfile import LONGEST_LINE, NOT_UTF8, OTHER_WIDTH, look, read_encoded
+from covey.sources.folders import is_many, parquet_files
 from covey.sources.frames import Frame, to_arrow
 from covey.sources.memory import limit, refuse_above, too_large
 
@@ -46,6 +47,8 @@ _REASONS = (
     ("Expected Number of Columns", OTHER_WIDTH),
     ("Invalid unicode", NOT_UTF8),
     ("not utf-8", NOT_UTF8),
+    ("No space left", "the disk is full; free some of it, or work in a folder on another one"),
+    ("max_temp_directory_size", "the disk is full; free some of it, or work in a folder on another one"),
     ("unterminated quote", "a quoted cell is not closed; double the quotes inside a cell"),
 )
 
@@ -60,11 +63,14 @@ class Source:
         backend: Backend,
         keep: object = None,
         numeric: frozenset[str] | None = None,
+        *,
+        kept: bool = True,
     ) -> None:
         self.name = name
         self._table = table
         self._backend = backend
         self._keep = keep  # what must live as long as the table does
+        self._kept = kept  # False if the rows are too many to be parsed once and kept
         weakref.finalize(self, backend.disconnect)
         self.columns = tuple(clean(column) for column in table.columns)
         typed = (clean(column) for column in table.columns if table[column].type().is_numeric())
@@ -79,7 +85,7 @@ class Source:
         """The table with every column as text; our own engine keeps it, so that a file is parsed once."""
         cells = {name: _as_text(self._table[raw]) for name, raw in zip(self.columns, self._table.columns, strict=True)}
         table = self._table.select(**cells)
-        if self._backend.name != "duckdb":
+        if self._backend.name != "duckdb" or not self._kept:
             return table
         name = ibis.util.gen_name("covey")
         return self._explained(lambda: self._backend.create_table(name, obj=table, temp=True))
@@ -129,19 +135,30 @@ class Source:
         return tuples.group_by(list(position)).agg(records=tuples.count())
 
     def _explained(self, read: Callable[[], T]) -> T:
-        """An engine's complaint about a damaged table as one sentence of ours, without the cells that it quotes."""
-        try:
-            return read()
-        except duckdb.OutOfMemoryException:
-            raise too_large(self.name) from None
-        except duckdb.Error as error:
-            raise InputError(f"{self.name}{_line(error)}: {_reason(str(error))}") from None
-        except (pa.ArrowException, OSError) as error:
-            raise InputError(f"{self.name}: cannot be read ({type(error).__name__}); is the file damaged?") from None
+        return explain(self.name, read)
 
 
-def connect(data: Data) -> Source:
-    """The source behind a path, a URL or a frame. Raises InputError that names it."""
+def explain(name: str, read: Callable[[], T]) -> T:
+    """An engine's complaint about a damaged table as one sentence of ours, without the cells that it quotes."""
+    try:
+        return read()
+    except duckdb.OutOfMemoryException:
+        raise too_large(name) from None
+    except duckdb.Error as error:
+        raise InputError(f"{name}{_line(error)}: {_reason(str(error))}") from None
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{name}: cannot be read ({type(error).__name__}); is the file damaged?") from None
+
+
+def connect(data: Data | Source) -> Source:
+    """The source behind a path, a URL or a frame; a folder or a pattern of Parquet files is one table.
+
+    Raises InputError that names it.
+    """
+    if isinstance(data, Source):
+        return data
+    if isinstance(data, str | Path) and is_many(data):
+        return on_disk(str(data), parquet_files(data))
     if isinstance(data, Path) or (isinstance(data, str) and "://" not in data):
         return _file(*_asked(str(data)))
     if isinstance(data, str):
@@ -149,6 +166,19 @@ def connect(data: Data) -> Source:
     backend = _engine()
     frame = to_arrow(data)
     return Source("the given table", ibis.memtable(_without_duplicates(frame)), backend)
+
+
+def on_disk(name: str, files: Sequence[Path]) -> Source:
+    """The table in these Parquet files, of which the engine keeps no row; what it cannot hold lies on the disk."""
+    folder = Path(tempfile.mkdtemp(prefix="covey-"))
+    keep = _Kept()
+    weakref.finalize(keep, shutil.rmtree, folder, ignore_errors=True)
+    backend = ibis.duckdb.connect(memory_limit=f"{limit()}B", temp_directory=str(folder))
+    try:
+        table = backend.read_parquet([str(file) for file in files], hive_partitioning=False)
+    except (duckdb.Error, pa.ArrowException, OSError):
+        raise InputError(f"{name}: is no readable Parquet; do all files have the same columns?") from None
+    return Source(name, table, backend, keep, kept=False)
 
 
 def _without_duplicates(frame: pa.Table) -> pa.Table:
@@ -168,8 +198,6 @@ def _asked(data: str) -> tuple[Path, dict[str, str]]:
 
 
 def _file(path: Path, asked: Mapping[str, str]) -> Source:
-    if path.is_dir():
-        raise InputError(f"{path}: is a folder; name a file")
     if not path.exists():
         raise InputError(f"{path}: there is no such file")
     if not stat.S_ISREG(path.stat().st_mode):

@@ -97,7 +97,7 @@ def test_rows_are_counted_by_distinct_tuple_in_the_engine(tmp_path: Path) -> Non
 
 
 def test_a_folder_and_an_absent_file_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is a folder"):
+    with pytest.raises(InputError, match="has no Parquet file"):
         connect(tmp_path)
     with pytest.raises(InputError, match="no such file"):
         connect(tmp_path / "absent.csv")

@@ -1,0 +1,40 @@
+"""Folders and patterns of Parquet files: one table in many files."""
+
+from __future__ import annotations
+
+import glob
+import stat
+from pathlib import Path
+
+from covey.errors import InputError
+
+PARQUET = (".parquet", ".pq")
+
+
+def is_many(data: object) -> bool:
+    """True for a folder or a pattern of files: such a table is never read into memory as a whole."""
+    if not isinstance(data, str | Path) or "://" in str(data):
+        return False
+    path = Path(data)
+    return path.is_dir() or (not path.exists() and glob.has_magic(str(data)) and path.suffix.lower() in PARQUET)
+
+
+def parquet_files(data: str | Path) -> list[Path]:
+    """The files of a folder or a pattern, in their order. Raises InputError where there are none."""
+    path = Path(data)
+    if path.is_dir():
+        found = sorted(path.rglob("*"))
+    else:
+        found = [Path(name) for name in sorted(glob.glob(str(data), recursive=True))]  # noqa: PTH207 - an absolute one
+    files = [each for each in found if each.suffix.lower() in PARQUET and stat.S_ISREG(each.stat().st_mode)]
+    if not files:
+        raise InputError(f"{data}: has no Parquet file; name one table, or a folder or a pattern of .parquet files")
+    refuse_patterns(files)
+    return files
+
+
+def refuse_patterns(files: list[Path]) -> None:
+    """Raises InputError for a name that an engine would take for a pattern."""
+    for file in files:
+        if glob.has_magic(str(file)):
+            raise InputError(f"{file}: has one of *, ?, [ in its name, which the engine takes for a pattern; rename it")

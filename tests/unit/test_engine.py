@@ -1,0 +1,188 @@
+"""Rows that stay in the engine: the same release, the same figures and the same errors as from memory."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import csv, parquet
+
+import covey
+from covey import publish_large
+from covey.errors import InputError, Unmet
+from covey.sources import engine
+from covey.study import Study
+
+HEAD = '[study]\nname = "large"\n[privacy]\nk = 4\n'
+COLUMNS = """
+[columns.name]
+role = "identifier"
+[columns.age]
+role = "quasi"
+hierarchy = { min = 0, max = 99, steps = [5, 10, 20] }
+[columns.town]
+role = "quasi"
+hierarchy = "flat"
+missing = "value"
+null = ["NA"]
+[columns.code]
+role = "quasi"
+hierarchy = { prefix = [2, 1] }
+[columns.ill]
+role = "sensitive"
+values = ["flu", "ulcer", "none"]
+[columns.'a "note']
+role = "plain"
+missing = "drop"
+[columns.amount]
+role = "plain"
+"""
+
+
+def people(rows: int, seed: int = 0) -> pa.Table:
+    """Cells as people write them: spaces, two Unicode forms, numbers in several spellings, formulas, none at all."""
+    draws = np.random.default_rng(seed)
+    spelled = np.array(["{}", " {}", "{}.0", "0{}", "{} "])
+    ages = [spelled[draws.integers(5)].format(age) for age in draws.integers(0, 100, rows)]
+    towns = draws.choice(["Köln", "Ko\u0308ln", " Rom", "Rom", "NA", "", "-2+3"], rows)
+    notes = [None if draws.random() < 0.05 else f"=n{number % 9}" for number in range(rows)]
+    return pa.table({
+        "name": [f"p{number}" for number in range(rows)],
+        "age": ages,
+        "town": towns,
+        "code": draws.choice(["110", "111", "120", "210", "211"], rows),
+        "ill": draws.choice([" flu", "flu", "ulcer", "none"], rows),
+        'a "note': notes,
+        "amount": [f"{number}" for number in draws.integers(0, 1000, rows)],
+    })  # fmt: skip
+
+
+def stored(table: pa.Table, folder: Path, kind: str) -> Path:
+    if kind == "csv":
+        csv.write_csv(table, folder / "table.csv", csv.WriteOptions(quoting_style="all_valid"))
+        return folder / "table.csv"
+    if kind == "parquet":
+        parquet.write_table(table, folder / "table.parquet")
+        return folder / "table.parquet"
+    (folder / "table" / "age=30").mkdir(parents=True)  # a name that must not become a column
+    third = table.num_rows // 3
+    parquet.write_table(table.slice(third), folder / "table" / "b.parquet")
+    parquet.write_table(table.slice(0, third), folder / "table" / "age=30" / "a.parquet")
+    return folder / "table"
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked", "algorithm"),
+    [
+        ("csv", "", "peel"),
+        ("parquet", "l = 2\n", "peel"),
+        ("folder", "t = 0.4\n", "peel"),
+        pytest.param("folder", "", "mondrian", marks=pytest.mark.thorough),
+        pytest.param("csv", "l = 2\n", "hilbert", marks=pytest.mark.thorough),
+    ],
+)
+def test_a_release_from_the_engine_is_the_one_from_memory(
+    kind: str, asked: str, algorithm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if asked:
+        monkeypatch.setattr(engine, "MOST_SPELLINGS", 5)  # plain columns are read cell by cell
+    study, table = Study.parse(HEAD + asked + COLUMNS), people(400)
+    data = stored(table, tmp_path, kind)
+    ordered = table if kind != "folder" else pa.concat_tables([table.slice(0, 133), table.slice(133)])
+    expected = covey.anonymize(ordered, study, algorithm)
+    found = covey.anonymize_on_engine(data, study, tmp_path / "out", algorithm)
+    assert (tmp_path / "out" / "release.csv").read_bytes() == expected.content
+    mine, other = found.describe(), expected.figures.describe()
+    assert {**mine, "seconds": 0} == {**other, "seconds": 0}
+    assert found.dropped > 0
+    assert json.loads((tmp_path / "out" / "summary.json").read_text()) == mine
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([data.name, "out"])  # nothing is left
+
+
+def test_rows_of_one_tuple_are_dealt_to_classes_as_in_memory(tmp_path: Path) -> None:
+    """One tuple has more rows than its class needs, and what the others lack is taken from it."""
+    study = Study.parse(
+        '[study]\nname = "split"\n[privacy]\nk = 3\n[columns.age]\nrole = "quasi"\n'
+        'hierarchy = { min = 0, max = 7, steps = [2, 4] }\n[columns.note]\nrole = "plain"\n'
+    )
+    table = pa.table({"age": ["1"] * 9 + ["0"] * 2 + ["5"], "note": [f"n{place}" for place in range(12)]})
+    data = stored(table, tmp_path, "parquet")
+    covey.anonymize_on_engine(data, study, tmp_path / "out")
+    assert (tmp_path / "out" / "release.csv").read_bytes() == covey.anonymize(table, study).content
+
+
+def test_a_release_as_parquet_has_the_hash_of_its_csv(tmp_path: Path) -> None:
+    study, table = Study.parse(HEAD + COLUMNS), people(100)
+    data = stored(table, tmp_path, "folder")
+    found = covey.anonymize_on_engine(data, study, tmp_path / "out", written="parquet")
+    target = tmp_path / "out" / "release.parquet"
+    assert covey.verify(target, study).answer
+    assert covey.verify(tmp_path / "out", study).rows == found.rows  # the folder is one table
+    content = covey.anonymize(table, study).content
+    assert found.release_sha256 == hashlib.sha256(content).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "study"),
+    [
+        ("age", "old", HEAD + COLUMNS),
+        ("age", "nan", HEAD + COLUMNS),
+        ("ill", "rash", HEAD + COLUMNS),
+        ("age", "", HEAD + COLUMNS.replace("steps = [5, 10, 20] }", 'steps = [5, 10, 20] }\nmissing = "error"')),
+    ],
+)
+def test_an_error_is_the_one_from_memory(column: str, cell: str, study: str, tmp_path: Path) -> None:
+    table = people(60)
+    cells = [*table.column(column).to_pylist()[:-2], cell, cell]
+    table = table.set_column(table.column_names.index(column), column, [pa.array(cells)])
+    data = stored(table, tmp_path, "csv")
+    said = []
+    for work in (
+        lambda: covey.anonymize(data, Study.parse(study)),
+        lambda: covey.anonymize_on_engine(data, Study.parse(study), tmp_path / "out"),
+    ):
+        with pytest.raises(InputError) as error:
+            work()
+        said.append(str(error.value))
+    assert said[0] == said[1]
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_cannot_be_is_refused_with_a_sentence(tmp_path: Path) -> None:
+    study = Study.parse(HEAD + COLUMNS)
+    data = stored(people(60), tmp_path, "csv")
+    with pytest.raises(InputError, match="sequential cannot leave the rows in the engine"):
+        covey.anonymize_on_engine(data, study, tmp_path / "out", "sequential")
+    with pytest.raises(InputError, match="two columns are named 'age'"):
+        (tmp_path / "twice.csv").write_text("age,age \n1,2\n")
+        covey.anonymize_on_engine(tmp_path / "twice.csv", study, tmp_path / "out")
+    with pytest.raises(InputError, match="has no Parquet file"):
+        (tmp_path / "empty").mkdir()
+        covey.anonymize_on_engine(tmp_path / "empty", study, tmp_path / "out")
+    with pytest.raises(InputError, match="has no column 'town'"):
+        (tmp_path / "less.csv").write_text("age\n1\n")
+        covey.anonymize_on_engine(tmp_path / "less.csv", study, tmp_path / "out")
+    with pytest.raises(Unmet):
+        covey.anonymize_on_engine(stored(people(3), tmp_path, "parquet"), study, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_table_that_changes_while_it_is_read_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = Study.parse(HEAD + COLUMNS)
+    data = stored(people(200), tmp_path, "folder")
+    search = publish_large.search  # type: ignore[attr-defined]
+
+    def slowly(*arguments: object, **options: object) -> object:
+        parquet.write_table(people(50, seed=1), data / "c.parquet")
+        parquet.write_table(people(90, seed=2), data / "b.parquet")
+        return search(*arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(publish_large, "search", slowly)
+    with pytest.raises(InputError, match="has changed while it was read"):
+        covey.anonymize_on_engine(data, study, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
