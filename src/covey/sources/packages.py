@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from datetime import date, datetime, time
 from pathlib import Path
 from typing import NamedTuple
@@ -88,15 +89,16 @@ def _sheet(path: Path, sheet: str | None) -> tuple[Sequence[object], Iterator[Se
         raise InputError(
             f"{path}: is no readable Excel file ({type(error).__name__}); save it as .xlsx again"
         ) from None
-    filled = [each.title for each in book.worksheets if each.calculate_dimension(force=True) != "A1:A1"]
-    if sheet is None and len(filled) > 1:
-        named = ", ".join(map(repr, filled))
-        raise InputError(f"{path}: has several sheets, {named}; say which one: {path}?sheet={filled[0]}")
-    wanted = sheet or next(iter(filled), None)
-    if wanted not in book.sheetnames:
-        raise InputError(f"{path}: has no sheet {wanted!r}; it has {', '.join(map(repr, book.sheetnames))}")
-    rows = book[wanted].iter_rows(values_only=True)
-    return next(rows, ()), rows
+    with closing(book):
+        filled = [each.title for each in book.worksheets if each.calculate_dimension(force=True) != "A1:A1"]
+        if sheet is None and len(filled) > 1:
+            named = ", ".join(map(repr, filled))
+            raise InputError(f"{path}: has several sheets, {named}; say which one: {path}?sheet={filled[0]}")
+        wanted = sheet or next(iter(filled), None)
+        if wanted not in book.sheetnames:
+            raise InputError(f"{path}: has no sheet {wanted!r}; it has {', '.join(map(repr, book.sheetnames))}")
+        rows = list(book[wanted].iter_rows(values_only=True))
+    return next(iter(rows), ()), iter(rows[1:])
 
 
 def _statistics(path: Path, labels: bool) -> tuple[Sequence[object], Iterator[Sequence[object]]]:
