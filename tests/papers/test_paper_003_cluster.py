@@ -23,14 +23,16 @@ from covey.anonymizers.sweeping import sweep
 from covey.arrays import Longs
 from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import Secret
+from covey.errors import InputError
 from covey.party.session.data import load_table
 from covey.party.session.handshake import commit, session_digest
 from covey.party.simulate.deal import deal, seed_of, write_hands
 from covey.party.simulate.processes import SimulationSetting, simulate
 from covey.protocols.cluster_rows import exact, guarded, ideal, paper
 from covey.protocols.cluster_rows.divide import close_jointly
-from covey.protocols.cluster_rows.exact import RandomChoices
+from covey.protocols.cluster_rows.exact import FITTED, ClusterSizes, RandomChoices
 from covey.protocols.cluster_rows.ideal import SILENT, TrustedParty
+from covey.protocols.cluster_rows.parameters import Parameters
 from covey.protocols.cluster_rows.party import Disclosures, SearchParty, SecureBlocks
 from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
 from covey.protocols.cluster_rows.role import Classes
@@ -73,7 +75,7 @@ class Found:
     exactly: int
 
 
-def run_exact(problem: ClusterProblem, tables: Mapping[str, Table], *, fitted: bool = True) -> Found:
+def run_exact(problem: ClusterProblem, tables: Mapping[str, Table], sizes: ClusterSizes = FITTED) -> Found:
     noted = {name: Noted() for name in tables}
     disclosed = {name: Disclosures() for name in tables}
     records = sum(table.rows for table in tables.values())
@@ -82,7 +84,7 @@ def run_exact(problem: ClusterProblem, tables: Mapping[str, Table], *, fitted: b
         me = channel.me
         choices = noted[me].choices(channel)
         party = SearchParty(SecureBlocks.over(channel), problem, tables[me].codes, SILENT, disclosed[me])
-        return await exact.search(party, records, choices, exact.FullSweeps(), fitted=fitted)
+        return await exact.search(party, records, choices, exact.FullSweeps(), sizes)
 
     ends = {name: end.unwrap() for name, end in run_parties(dict.fromkeys(tables, role)).items()}
     first = next(iter(ends.values()))[1]
@@ -91,7 +93,9 @@ def run_exact(problem: ClusterProblem, tables: Mapping[str, Table], *, fitted: b
     return Found(labels, first, noted, sum(each.exact for each in disclosed.values()))
 
 
-def centralized(problem: ClusterProblem, tables: Mapping[str, Table], noted: Mapping[str, Noted]) -> Longs:
+def centralized(
+    problem: ClusterProblem, tables: Mapping[str, Table], noted: Mapping[str, Noted], k1: float = 1.5
+) -> Longs:
     """The pooled records' labels by the centralized algorithm's own steps."""
     names = sorted(tables)
     codes = np.ascontiguousarray(np.concatenate([tables[name].codes for name in names], axis=1))
@@ -101,7 +105,7 @@ def centralized(problem: ClusterProblem, tables: Mapping[str, Table], noted: Map
     state = clusters_of(problem.forest, limits, codes, nothing, label)
     for number in range(exact.SWEEPS):
         moved = sweep(state, problem.forest, limits, 0, codes.shape[1])
-        large = np.flatnonzero(2 * state.size > 3 * limits.k)
+        large = np.flatnonzero(state.size > k1 * limits.k)
         if len(large):
             after = state.label.copy()
             for name in names:
@@ -116,12 +120,28 @@ def centralized(problem: ClusterProblem, tables: Mapping[str, Table], noted: Map
     return numbers
 
 
-def compare(problem: ClusterProblem, tables: Mapping[str, Table]) -> Found:
-    found = run_exact(problem, tables)
+def compare(problem: ClusterProblem, tables: Mapping[str, Table], sizes: ClusterSizes = FITTED) -> Found:
+    found = run_exact(problem, tables, sizes)
     together = np.concatenate([found.labels[name] for name in sorted(tables)])
-    assert np.array_equal(together, centralized(problem, tables, found.noted))
+    assert np.array_equal(together, centralized(problem, tables, found.noted, sizes.k1))
     assert found.clusters.sizes.min() >= problem.k
     return found
+
+
+def test_other_sizes_of_first_and_large_clusters_give_the_centralized_labels_too() -> None:
+    study = study_of("cluster", tuple("abc"), k=4)
+    trial = trial_of(study, draw_people(stream_of(7, "sizes"), "abc", 20, 30))
+    tables = {name: table for name, table in trial.tables.items() if table is not None}
+    problem = ClusterProblem.of(study, tables["a"].trees, None)
+    found = compare(problem, tables, ClusterSizes(k0=1.0, k1=3.0, fitted=False))
+    assert found.clusters.sizes.max() > 6 >= compare(problem, tables).clusters.sizes.max()
+
+
+def test_sizes_are_for_the_papers_schedules() -> None:
+    with pytest.raises(InputError, match="k0 is for schedule = 'exact' or 'paper'"):
+        Parameters.of(study_of("cluster", options="k0 = 0.75"))
+    asked = Parameters.of(study_of("cluster", options='schedule = "exact"\nk0 = 0.75\nk1 = 2'))
+    assert (asked.k0, asked.k1) == (0.75, 2)
 
 
 @pytest.mark.parametrize("names", few_first(["abc", "ab", "abcde"]))
@@ -142,7 +162,7 @@ def test_where_the_papers_start_ends_in_one_class_smaller_first_clusters_give_th
     trial = trial_of(study, draw_people(stream_of(3, "wide"), names, 150, 150))
     tables = {name: table for name, table in trial.tables.items() if table is not None}
     problem = ClusterProblem.of(study, tables["a"].trees, None)
-    assert problem.loss(run_exact(problem, tables, fitted=False).clusters) == 1
+    assert problem.loss(run_exact(problem, tables, ClusterSizes(fitted=False)).clusters) == 1
     found = compare(problem, tables)
     assert min(each.attempts for each in found.noted.values()) > 1
     assert problem.loss(found.clusters) < 1

@@ -59,7 +59,7 @@ class Scale:
 def scale_of(setting: Setting, whole: int) -> Scale:
     """Returns as much as the setting allows and the table has."""
     if setting.quick:
-        return Scale(tuple(sorted({min(whole, n) for n in (1000, 2000, 3000)})), (10, 50), min(whole, 600), 600)
+        return Scale(tuple(sorted({min(whole, n) for n in (1000, 2000)})), (10, 50), min(whole, 400), 300)
     rows = tuple(sorted({min(whole, n) for n in (10_000, 20_000, 30_000, 40_000)}))
     return Scale(rows, (10, 50, 100), min(whole, 2000), min(whole, 5000))
 

@@ -66,8 +66,8 @@ class Scale:
 def scale_of(setting: Setting, whole: int) -> Scale:
     """Returns as much as the setting allows and the table has."""
     if setting.quick:
-        rows = tuple(sorted({min(whole, number) for number in (1000, 2000, 3000)}))
-        return Scale(rows, (10, 50), (10, 25, 50), min(whole, 1000))
+        rows = tuple(sorted({min(whole, number) for number in (1000, 2000)}))
+        return Scale(rows, (10, 50), (10, 25, 50), min(whole, 600))
     rows = tuple(sorted({min(whole, number) for number in (10_000, 20_000, 30_000, whole)}))
     return Scale(rows, (10, 50, 100), (10, 25, 50, 100), min(whole, 10_000))
 

@@ -241,7 +241,7 @@ def _losses(setting: Setting, ready: PartitionedStudy, ks: tuple[int, ...]) -> t
 def _costs(setting: Setting, ready: PartitionedStudy) -> tuple[ResultTable, Claim]:
     """Measures runs in each mode; on the whole table but in quick mode."""
     least = min(ready.rows.values())
-    people = min(least, 1500) if setting.quick else least
+    people = min(least, 600) if setting.quick else least
     if least > people:
         ready = replace(ready, data={name: part.slice(0, people) for name, part in ready.data.items()})
     rows: list[tuple[Cell, ...]] = []

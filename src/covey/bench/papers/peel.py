@@ -42,9 +42,9 @@ class ModeRun:
 def run(setting: Setting) -> Findings:
     """Measures the losses and the modes."""
     data = census(setting)
-    rows = min(data.pooled.num_rows, 3_000 if setting.quick else 30_000)
+    rows = min(data.pooled.num_rows, 2_000 if setting.quick else 30_000)
     losses = {(way, dealt, k): lm for way, dealt, k, lm in _losses(setting, data, rows)}
-    runs = list(_runs(setting, data, min(rows, 900 if setting.quick else 10_000)))
+    runs = list(_runs(setting, data, min(rows, 450 if setting.quick else 10_000)))
     modes = ResultTable.of("What a mode takes and opens (k = 10)", runs, {
         "mode": "mode", "rounds": "done.rounds", "MB, all parties": "done.megabytes", "seconds": "done.seconds",
         "impure buckets opened": "impure", "tuples named, not published": "unpublished",

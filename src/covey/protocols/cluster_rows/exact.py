@@ -22,7 +22,7 @@ import numpy as np
 
 from covey.anonymizers.clusters import clusters_of
 from covey.anonymizers.merging import agglomerate
-from covey.anonymizers.sequential import first_number, too_wide
+from covey.anonymizers.sequential import K0, K1, first_number, too_wide
 from covey.arrays import Longs
 from covey.crypto.rng import Rng, Stream
 from covey.protocols.cluster_rows.descent import NOTHING
@@ -53,6 +53,19 @@ class RandomChoices:
             ),
             split=lambda sweep, label, large, clusters: halves(label, large, clusters, rng.stream("halves", sweep)),
         )
+
+
+@dataclass(frozen=True)
+class ClusterSizes:
+    """The sizes of first clusters and of the largest ones, as parts of k."""
+
+    k0: float = K0
+    k1: float = K1
+    fitted: bool = True
+    """The first clusters are halved while they are all alike."""
+
+
+FITTED = ClusterSizes()
 
 
 class Sweeps(Interface):
@@ -120,12 +133,12 @@ async def hear_state(party: SearchParty, own: OwnRecords, before: PublicClusters
 
 
 async def search(
-    party: SearchParty, records: int, choices: RandomChoices, sweeps: Sweeps, *, fitted: bool = True
+    party: SearchParty, records: int, choices: RandomChoices, sweeps: Sweeps, wanted: ClusterSizes = FITTED
 ) -> tuple[Longs, PublicClusters]:
-    """Each own record's cluster, and the clusters. If `fitted`, the first ones are halved while they are all alike."""
+    """Each own record's cluster, and the clusters."""
     parties = party.joint.parties
     party.progress.phase("division")
-    label, state = await begin(party.at("start"), records, choices, fitted=fitted)
+    label, state = await begin(party.at("start"), records, choices, wanted)
     party.progress.phase("moves", sweeps.most * len(parties))
     for sweep in range(sweeps.most):
         before = state.digest()
@@ -135,7 +148,7 @@ async def search(
             party.progress.reach(sweep * len(parties) + place + 1)
         moved = state.digest() != before
         label, state = compact(label, state)
-        large = np.flatnonzero(2 * state.sizes > 3 * party.problem.k)
+        large = np.flatnonzero(state.sizes > wanted.k1 * party.problem.k)
         if len(large):
             with party.within("sweep", sweep, "split") as at:
                 label = choices.split(sweep, label, large, len(state))
@@ -148,16 +161,16 @@ async def search(
 
 
 async def begin(
-    party: SearchParty, records: int, choices: RandomChoices, *, fitted: bool
+    party: SearchParty, records: int, choices: RandomChoices, wanted: ClusterSizes
 ) -> tuple[Longs, PublicClusters]:
     """Random first labels, and the clusters that they make (steps 1 to 3)."""
     problem = party.problem
-    clusters = first_number(records, problem.k)
+    clusters = first_number(records, problem.k, wanted.k0)
     for attempt in count():
         label = choices.start(party.rows, clusters, attempt)
         state = await measure(party.at(attempt) if attempt else party, label, clusters)
         wide = too_wide(problem.forest, state.sizes, problem.costs(state.boxes))
-        if not fitted or not wide or 4 * clusters > records:
+        if not wanted.fitted or not wide or 4 * clusters > records:
             break
         clusters *= 2
     return compact(label, state)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from covey.anonymizers.sequential import K0, K1
 from covey.errors import InputError
-from covey.option import Choice
+from covey.option import Choice, Number
 from covey.protocols.shared.domains import require_listed, require_weight
 from covey.study import Study
 from covey.study.insiders import asked
@@ -28,12 +29,16 @@ START = Choice(
     "again (default); paper: of k/2, come what may",
     ("fitted", "paper"),
 )
+K0_OPTION = Number("k0", K0, "for exact and paper: the size of first clusters, as a part of k (default 0.5)", 0.01, 1.0)
+K1_OPTION = Number(
+    "k1", K1, "for exact and paper: clusters larger than this many times k are split (default 1.5)", 1.0, 1000.0
+)
 REQUIREMENTS = Requirements(
     partition="horizontal",
     holders=(2, None),
     evaluates=True,
     privacy=("k", "l", "diversity", "t", "site_l", "k_insider", "most_of_a_class"),
-    options=(SCHEDULE, START),
+    options=(SCHEDULE, START, K0_OPTION, K1_OPTION),
 )
 
 
@@ -52,6 +57,8 @@ class Parameters:
     schedule: str
     fitted: bool
     """The first clusters of `exact` and `paper` are halved while they are all alike."""
+    k0: float
+    k1: float
     parties: int
     entropy: bool
     """The measure needs the joint frequencies of values."""
@@ -62,10 +69,11 @@ class Parameters:
         require_weight(study)
         require_listed(study)
         privacy, schedule = study.privacy, SCHEDULE.of(study.options)
-        if START.name in study.options and schedule in ("guarded", "strict"):
-            raise InputError(
-                "[protocol] start is for schedule = 'exact' or 'paper'; leave it out, or choose one of them"
-            )
+        for option in (START, K0_OPTION, K1_OPTION):
+            if option.name in study.options and schedule in ("guarded", "strict"):
+                raise InputError(
+                    f"[protocol] {option.name} is for schedule = 'exact' or 'paper'; leave it out, or take one of them"
+                )
         if schedule == "paper" and len(study.parties) < 3:
             raise InputError("[protocol] schedule = 'paper': its rings need three parties or more; take 'exact'")
         if privacy.l is not None:
@@ -81,6 +89,8 @@ class Parameters:
             site_l=privacy.site_l,
             schedule=schedule,
             fitted=START.of(study.options) == "fitted",
+            k0=K0_OPTION.of(study.options),
+            k1=K1_OPTION.of(study.options),
             parties=len(study.parties),
             entropy=study.measure in ("em", "em-monotone"),
         )

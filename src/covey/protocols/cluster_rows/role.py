@@ -120,7 +120,8 @@ async def search(party: SearchParty, parameters: Parameters, records: int) -> tu
     rings = parameters.schedule == "paper" and isinstance(party.joint, SecureBlocks)
     sweeps = paper.RandomisedSweeps() if rings else exact.FullSweeps()
     choices = exact.RandomChoices.drawn(party.joint.rng)
-    return await exact.search(party, records, choices, sweeps, fitted=parameters.fitted)
+    sizes = exact.ClusterSizes(parameters.k0, parameters.k1, parameters.fitted)
+    return await exact.search(party, records, choices, sweeps, sizes)
 
 
 async def repair(
