@@ -8,6 +8,7 @@ from importlib import import_module
 BENCHMARKS = {
     "anonymize": "algorithms_adult",
     "growth": "algorithms_growth",
+    "engine": "engine",
     "verify": "verify",
     "evaluation": "evaluation",
     "estimators": "estimators",
