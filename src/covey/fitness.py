@@ -98,7 +98,8 @@ def check(study: Study, source: Source, party: str | None = None) -> Fitness:
     columns = study.held_by(party)
     if not columns:
         raise InputError(f"party {party!r} holds no columns in this study: it has no data to check")
-    reading = table.read_source(source, columns)
+    allowed = party is not None and study.declared is not None and not study.declared.empty
+    reading = table.read_source(source, columns, empty=allowed)
     fits = tuple(_column(reading, column, study) for column in columns)
     keep = np.ones(reading.rows, dtype=bool)
     for column in columns:

@@ -140,9 +140,9 @@ def read(batches: Iterable[pa.RecordBatch], columns: Sequence[Column], name: str
     return Reading(tuple(columns), codes, {key: list(found) for key, found in code_of.items()}, rows, name)
 
 
-def read_source(source: Source, columns: Sequence[Column]) -> Reading:
+def read_source(source: Source, columns: Sequence[Column], *, empty: bool = False) -> Reading:
     """A source's cells, normalised as the study says. Raises InputError where it has lost what a code's text said."""
-    reading = read(source.batches([column.name for column in columns]), columns, source.name)
+    reading = read(source.batches([column.name for column in columns], empty=empty), columns, source.name)
     for column in columns:
         refuse_shortened(reading, column, source.numeric)
     return reading
@@ -243,17 +243,20 @@ def refuse_not_finite(reading: Reading, column: Column) -> None:
         )
 
 
-def build(reading: Reading, study: Study, domains: Mapping[str, Sequence[str]] | None = None) -> Table:
+def build(
+    reading: Reading, study: Study, domains: Mapping[str, Sequence[str]] | None = None, *, empty: bool = False
+) -> Table:
     """The table, or InputError with the first column whose values do not fit and how many rows that concerns.
 
-    An open domain is closed over the values at hand, or over those that `domains` gives for the column.
+    An open domain is closed over the values at hand, or over those that `domains` gives for the column. A table without
+    rows is refused unless it may be empty.
     """
     keep = np.ones(reading.rows, dtype=bool)
     for column in reading.columns:
         refuse_unfit(reading, column)
         if column.missing == "drop":
             keep &= ~missing(reading, column)
-    if not keep.any():
+    if not keep.any() and not empty:
         raise InputError(f"{reading.name}: no row is left after dropping those with missing values")
     quasi = tuple(column for column in reading.columns if column.role is Role.QUASI)
     trees = tuple(column.tree((domains or {}).get(column.name, reading.labels[column.name])) for column in quasi)

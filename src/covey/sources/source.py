@@ -95,18 +95,18 @@ class Source:
         counted = self._text.count()
         return int(self._explained(lambda: counted.to_pyarrow().as_py()))
 
-    def require(self, columns: Sequence[str]) -> None:
-        """Refuse a table that lacks a column, or that has no rows."""
+    def require(self, columns: Sequence[str], *, empty: bool = False) -> None:
+        """Refuse a table that lacks a column, or that has no rows unless it may be empty."""
         lacking = [column for column in columns if column not in self.columns]
         if lacking:
             named = ", ".join(map(repr, lacking))
             raise InputError(f"{self.name}: has no column {named}; it has {', '.join(map(repr, self.columns))}")
-        if self.rows == 0:
+        if self.rows == 0 and not empty:
             raise InputError(f"{self.name}: has a header but no rows")
 
-    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def batches(self, columns: Sequence[str], *, empty: bool = False) -> Iterator[pa.RecordBatch]:
         """The rows in their order, some at a time, as text."""
-        self.require(columns)
+        self.require(columns, empty=empty)
         chosen = self._text.select(*columns)
         reader = self._explained(lambda: chosen.to_pyarrow_batches(chunk_size=_BATCH))
         while True:

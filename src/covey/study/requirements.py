@@ -44,6 +44,8 @@ class Requirements:
     """True if its parties can add up errors over all rows (`[evaluate] joint = true`)."""
     method: str = ""
     """The method that a study asks for it by, where a name has several protocols for one way to split a table."""
+    empty: str = ""
+    """Why a party without rows cannot take part, as the end of a sentence; none where it can."""
     usual: bool = True
     """True if it is the one for a study that names no method."""
 

@@ -26,8 +26,11 @@ def load_table(study: Study, party: str, data: Data | None) -> Table | None:
 
     columns = study.held_by(party)
     source = connect(data)
-    reading = read_source(source, columns)
-    table = build(reading, study)
+    reading = read_source(source, columns, empty=True)
+    table = build(reading, study, empty=True)
+    if not table.rows and study.declared is not None and study.declared.empty:
+        found = f"{reading.rows:,} rows, of which none can be released," if reading.rows else "a header but no rows,"
+        raise InputError(f"{source.name}: has {found} and {study.declared.empty}")
     if study.rows_at_most is not None and table.rows > study.rows_at_most:
         raise InputError(
             f"{source.name}: this party has more than {study.rows_at_most:,} rows; raise rows_at_most in [study], for "

@@ -17,7 +17,7 @@ from covey.errors import InputError
 from covey.measures import node_costs
 from covey.option import Choice
 from covey.protocols.shared import columns
-from covey.protocols.shared.domains import require_listed, require_weight
+from covey.protocols.shared.domains import NOBODY_IN_COMMON, require_listed, require_weight
 from covey.study import Study
 from covey.study.requirements import Requirements
 from covey.table import Table
@@ -36,7 +36,9 @@ SCHEDULE = Choice(
     "guarded divides the table into blocks first (default), exact is the paper's algorithm on the whole table",
     ("guarded", "exact"),
 )
-REQUIREMENTS = Requirements(partition="vertical", holders=(2, None), roles=("evaluator",), options=(SCHEDULE,))
+REQUIREMENTS = Requirements(
+    partition="vertical", holders=(2, None), roles=("evaluator",), options=(SCHEDULE,), empty=NOBODY_IN_COMMON
+)
 
 
 @dataclass(frozen=True)

@@ -124,6 +124,7 @@ REQUIREMENTS = Requirements(
     method="curve",
     usual=False,
     holders=(0, None),
+    empty="a respondent answers with one row",
     roles=("collector",),
     needs=("collector",),
     options=(METHOD, GRID, RHO, OFFSET, JITTER, COMMITTEE, THRESHOLD, SPARE, CUT, SCHEME, SHARES, RETRIEVAL),

@@ -46,6 +46,7 @@ REQUIREMENTS = Requirements(
     partition="respondents",
     method="peel",
     holders=(0, None),
+    empty="a respondent answers with one row",
     roles=("collector", "trustee"),
     needs=("collector",),
     options=(METHOD, NODES, REFERENCE, COMMITTEE, WEB, PAGE),

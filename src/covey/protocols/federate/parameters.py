@@ -12,6 +12,7 @@ from covey.crypto.paillier import SIZES, check_bits
 from covey.errors import InputError
 from covey.hierarchy import Interval
 from covey.option import Choice, File, Number, Whole
+from covey.protocols.shared.domains import NOBODY_IN_COMMON
 from covey.protocols.shared.rows import domain
 from covey.schema import Column, Role
 from covey.study import Study
@@ -50,6 +51,7 @@ PRESENCE = Choice(
 BITS = Whole("bits", SIZES[0], f"bits of the Paillier keys: {SIZES[0]} (default) or {SIZES[1]}", 0, 1 << 16)
 REQUIREMENTS = Requirements(
     partition="vertical",
+    empty=NOBODY_IN_COMMON,
     holders=(2, 2),
     roles=("recipient",),
     needs=("recipient",),

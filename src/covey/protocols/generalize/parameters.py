@@ -9,7 +9,7 @@ from covey.anonymizers import ALGORITHMS
 from covey.anonymizers.datafly import Ties
 from covey.errors import InputError
 from covey.option import Choice
-from covey.protocols.shared.domains import require_listed, require_weight
+from covey.protocols.shared.domains import NOBODY_IN_COMMON, require_listed, require_weight
 from covey.study import Study
 from covey.study.requirements import Requirements
 
@@ -55,6 +55,7 @@ TIES = Choice(
 )
 REQUIREMENTS = Requirements(
     partition="vertical",
+    empty=NOBODY_IN_COMMON,
     holders=(2, 2),
     roles=("recipient",),
     privacy=("k",),

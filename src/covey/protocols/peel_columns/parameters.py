@@ -8,7 +8,7 @@ from covey.errors import InputError
 from covey.option import Choice, Whole
 from covey.protocols.peel_columns.diversity import Rule
 from covey.protocols.shared import columns
-from covey.protocols.shared.domains import require_listed
+from covey.protocols.shared.domains import NOBODY_IN_COMMON, require_listed
 from covey.protocols.shared.peeling.nodes import NODES
 from covey.study import Study
 from covey.study.requirements import Requirements
@@ -29,6 +29,7 @@ LEFTOVER = Choice(
 )
 REQUIREMENTS = Requirements(
     partition="vertical",
+    empty=NOBODY_IN_COMMON,
     holders=(2, None),
     roles=("evaluator", "recipient"),
     needs=("evaluator",),

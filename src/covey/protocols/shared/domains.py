@@ -5,6 +5,9 @@ from __future__ import annotations
 from covey.errors import InputError
 from covey.study import Study
 
+NOBODY_IN_COMMON = "a release of joined columns has the people whom all parties have: with none of yours there are none"
+"""Why a party of a vertical study must have rows."""
+
 
 def require_listed(study: Study) -> None:
     """Raises InputError for a domain that the study does not list: parties agree on listed domains alone."""
