@@ -36,7 +36,11 @@ async def test_respondents_hand_in_and_go_and_the_release_is_a_trusted_partys(tm
         await running.task
         assert await asyncio.gather(*staying) == ["released"] * 3
     assert (town.out / "release.csv").read_bytes() == town.ideal(8)
-    assert not [sentence for each in audit([town.out]) for sentence in each.wrong]
+    folders = [town.out, *(tmp_path / name for name in THREE)]
+    assert [sentence for each in audit(folders) for sentence in each.wrong] == []
+    assert all(each.finished and each.scripted for each in audit(folders))
+    signed = json.loads((town.out / "certificate.json").read_text())["A signed by"]
+    assert set(signed) == {"office", *THREE}
     board, collector = town.out / "board.json", town.keys.certificate
     for each in people:
         receipt = each.home.receipt() or {}

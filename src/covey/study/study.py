@@ -148,8 +148,18 @@ class Study(Shown):
 
     @property
     def signers(self) -> frozenset[str]:
-        """The parties that sign a run: all but trustees, for whom, as for respondents, the collector signs."""
-        return frozenset(party.name for party in self.parties if party.role != "trustee")
+        """The parties that sign a run: all that the study names. For respondents the collector signs."""
+        return frozenset(party.name for party in self.parties)
+
+    @property
+    def founders(self) -> frozenset[str]:
+        """The parties whose random numbers name the session: all, or the collector alone where people enrol with it."""
+        return frozenset(self.of_party_role("collector")) if self.enrols else self.signers
+
+    @property
+    def enrols(self) -> bool:
+        """True if people enrol with the collector, who opens the session, instead of being named in the study."""
+        return self.partition == "respondents" and not self.holders
 
     @property
     def states_rows(self) -> bool:

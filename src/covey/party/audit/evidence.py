@@ -100,7 +100,7 @@ def _session(case: Case) -> list[str]:
         wrong.append(f"{TRANSCRIPT}: is of another study than the folder's {STUDY}")
     if all(party.certificate for party in case.study.parties) and said.roster_hash != case.study.roster_hash:
         wrong.append(f"{TRANSCRIPT}: is of a run with other addresses or certificates than the folder's {STUDY}")
-    if not case.study.signers == set(said.commitments) == set(said.nonces) == set(said.confirmed):
+    if not case.study.founders == set(said.commitments) == set(said.nonces) == set(said.confirmed):
         return [*wrong, f"{TRANSCRIPT}: the session is not one of the study's parties"]
     commitments = {name: bytes.fromhex(value) for name, value in said.commitments.items()}
     nonces = {name: bytes.fromhex(value) for name, value in said.nonces.items()}
@@ -153,7 +153,7 @@ def _unsigned(case: Case, sender: str, rows: list[transcript_file.Said]) -> list
 
 
 def _is_respondent(case: Case, name: str) -> bool:
-    """True for a respondent or a trustee, for whom the collector signs."""
+    """True for a respondent, for whom the collector signs."""
     return case.study.partition == "respondents" and name not in case.study.signers
 
 

@@ -32,7 +32,7 @@ def strays(study: Study, protocol: Protocol, messages: Iterable[Message], *, fin
     declared = None if protocol.script is None else protocol.script(study)
     if declared is None:
         return found
-    lines = (_KEYS, *((_ROWS,) if study.states_rows else ()), *declared)
+    lines = (*(() if study.enrols else (_KEYS,)), *((_ROWS,) if study.states_rows else ()), *declared)
     for place, said in sorted(by_place.items()):
         found += _undeclared(study, protocol, lines, place, said, finished)
     if finished:

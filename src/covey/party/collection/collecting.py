@@ -42,10 +42,9 @@ from covey.party.session.journal import Journal
 from covey.party.session.journal_records import Begun
 from covey.party.session.playing import lasting_secret, letter_keys
 from covey.party.session.progress import Listener, Progress
-from covey.party.session.respondents import RESPONDENTS, Collector, agree, refusals
+from covey.party.session.respondents import AGREED, RESPONDENTS, Collector, agree, refusals
 from covey.party.session.run import INTERRUPTED, cancel_on
 from covey.protocols import Proposal, Protocol, of_study
-from covey.secure.declare import TAKING_PART, Leakage
 from covey.study import Study
 from covey.study.study import Party
 from covey.summary import Summary
@@ -62,7 +61,6 @@ QUORUM_CLASSES = 2
 """It begins with so many times k respondents at least."""
 _FOREVER = 10 * 365 * 86400.0
 _FILES = 1 << 16
-AGREED = Leakage(roles={"collector": ("which respondents agree to hand in their rows",)}, about=TAKING_PART)
 
 
 @dataclass(frozen=True)

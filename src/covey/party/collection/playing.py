@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -20,7 +21,7 @@ from covey.party.session.binding import bind
 from covey.party.session.journal import Journal
 from covey.party.session.journal_records import Begun
 from covey.party.session.playing import lasting_secret, play_role
-from covey.party.session.respondents import compare, consent
+from covey.party.session.respondents import AGREED, compare, consent
 from covey.protocols import Proposal, Protocol
 from covey.protocols.collect.leakage import WITHHELD
 from covey.protocols.protocol import LetterKeys
@@ -112,6 +113,7 @@ class Player:
         )
 
         async def approve(proposal: Proposal) -> None:
+            noted.learns(AGREED)
             await consent(channel, self.hub)
 
         named = {party.name for party in self.study.parties}
@@ -121,6 +123,7 @@ class Player:
         ledger.listener = lambda: self._keep_ledger(ledger)
         noted = Noted(ledger)
         ledger.met()
+        began = time.monotonic()
         await play_role(
             self.protocol,
             self.study,
@@ -132,8 +135,14 @@ class Player:
             approve=approve,
             letters=self.letters,
         )
-        await compare(channel, self.hub, transcript)
+        await self._close(channel, agreement, ledger, transcript, time.monotonic() - began)
         return "withheld" if noted.withheld else "released"
+
+    async def _close(
+        self, channel: Channel, agreement: Agreement, ledger: Ledger, transcript: Transcript, seconds: float
+    ) -> None:
+        """The end of the session, once the role has been played."""
+        await compare(channel, self.hub, transcript)
 
     def _keep_ledger(self, ledger: Ledger) -> None:
         write_atomically(self.home.path / LEDGER, as_json(ledger.describe("taking part")), PRIVATE)

@@ -69,9 +69,10 @@ class Respondent:
         pinned = self.invitation
         where = place_of(self.study, self.hub, pinned.address)
         self.dialer = Dialer(where, pinned.fingerprint, pinned.study, own, self._tell)
-        self._player = Player(
-            self.study, self.protocol, self.hub, self.home, self.keys, self.table, self._tell, self.letters
-        )
+        self._player = self._make_player()
+
+    def _make_player(self) -> Player:
+        return Player(self.study, self.protocol, self.hub, self.home, self.keys, self.table, self._tell, self.letters)
 
     def _tell(self, sentence: str) -> None:
         self.say(sentence)

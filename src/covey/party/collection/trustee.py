@@ -17,20 +17,45 @@ from covey.files import write_atomically
 from covey.party.collection.eligibility import address_of, collected
 from covey.party.collection.home import Home
 from covey.party.collection.invitation import SECRET_BYTES, Invitation
-from covey.party.collection.playing import How
+from covey.party.collection.playing import How, Player
 from covey.party.collection.responding import Respondent
 from covey.party.identity import keys as keyring
 from covey.party.identity.roster import Roster
+from covey.party.record.folder import RunFolder
+from covey.party.record.ledger import Ledger
 from covey.party.record.names import JOURNAL
+from covey.party.record.run_record import Agreement, Closed, Finished, RunRecord
+from covey.party.record.transcript import Transcript
 from covey.party.session.journal import Journal
 from covey.party.session.playing import letter_keys
 from covey.party.session.run import INTERRUPTED, cancel_on
+from covey.party.session.trustees import TrusteeClosing
 from covey.protocols import of_study
+from covey.wire import Channel
 from covey.wire.contact import Address, fingerprint
 from covey.wire.depth import first_cause
 from covey.wire.standing import words
 
 DONE = "The release is made. You are done: the folder keeps what you learned, and no answer."
+
+
+@dataclass(frozen=True)
+class TrusteePlayer(Player):
+    """Plays a trustee's role, signs the run with the others, and leaves a folder as every party of a run does."""
+
+    async def _close(
+        self, channel: Channel, agreement: Agreement, ledger: Ledger, transcript: Transcript, seconds: float
+    ) -> None:
+        closing = TrusteeClosing(self.study, self.hub, self.keys, Roster.of(self.study), transcript)
+
+        def keep(agreed: Agreement, closed: Closed) -> None:
+            folder = RunFolder(self.home.path)
+            folder.keep_study(self.study)
+            record = RunRecord(agreement=agreed, transcript=transcript, closed=closed)
+            finished = Finished(None, None, None, closed.traffic, seconds, agreed.session, (), record, ())
+            folder.keep(self.study, ledger, finished, channel.me, self.keys, reproducible=False)
+
+        await closing.close(channel, agreement, keep)
 
 
 @dataclass
@@ -54,6 +79,11 @@ class NamedTrustee(Respondent):
                     await self._abandon()
         except BaseExceptionGroup as failures:
             raise first_cause(failures) from None
+
+    def _make_player(self) -> Player:
+        return TrusteePlayer(
+            self.study, self.protocol, self.hub, self.home, self.keys, self.table, self._tell, self.letters
+        )
 
     @property
     def _began(self) -> Path:

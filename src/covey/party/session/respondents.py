@@ -1,7 +1,8 @@
 """A session with respondents: consent, comparison and signature in place of handshake, vote and closing.
 
 Respondents have no signing keys: the collector knows them by handles. Each agrees to the release by a message to the
-collector, and at the end compares with it what was said and read. The collector signs the certificate alone.
+collector, and at the end compares with it what was said and read. The collector signs the certificate, and so do the
+trustees that the study names.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from covey.crypto.rng import derive
 from covey.crypto.secret import Secret
 from covey.errors import PeerError
 from covey.party.identity.keys import Keys
+from covey.party.identity.roster import Roster
 from covey.party.record.ledger import Ledger
 from covey.party.record.run_certificate import RunCertificate, statement_a, statement_b, to_sign
 from covey.party.record.run_record import Agreement, Closed, Finished, RunRecord, Traffic
@@ -22,12 +24,15 @@ from covey.party.session.closing import traffic_of
 from covey.party.session.handshake import commit, session_digest, statement
 from covey.party.session.playing import Approve, play_role, sealed
 from covey.party.session.progress import Progress
+from covey.party.session.trustees import CollectorClosing
 from covey.protocols import Figures, Protocol
 from covey.protocols.collect import roll
 from covey.protocols.protocol import EVERYONE, Attendance, LetterKeys
+from covey.secure.declare import TAKING_PART, Leakage
 from covey.study import Study
 from covey.wire import Bytes32, Channel, Message
 
+AGREED = Leakage(roles={"collector": ("which respondents agree to hand in their rows",)}, about=TAKING_PART)
 RESPONDENTS = "respondents"
 """The name under which all respondents stand together: in ledgers, in summaries, and for a table of their rows."""
 
@@ -82,7 +87,7 @@ class Collector:
     """The answers that respondents handed in before the session; None where they take part in it."""
 
     async def play(self, channel: Channel, approve: Approve) -> Finished:
-        """Plays the collector's role to its end, compares with every respondent that is there, and signs alone."""
+        """Plays the collector's role to its end, compares with everyone who is there, and signs."""
         begun = time.monotonic()
         result = await play_role(
             self.protocol,
@@ -116,8 +121,9 @@ class Collector:
         )
 
     async def _close(self, channel: Channel, release: bytes | None, figures: Figures | None) -> Closed:
-        """Compares with every respondent what was said, and signs the certificate alone: no one else has a key."""
+        """Compares with everyone what was said, and signs, with the trustees that the study names."""
         at, session, hub = channel.at(CLOSING_STEP), channel.session, channel.me
+        trustees = self.study.of_party_role("trustee")
         pairs = [pair for name in channel.peers for pair in ((hub, name), (name, hub))]
         heads = {pair: self.record.transcript.head(session, pair) for pair in pairs}
 
@@ -127,15 +133,17 @@ class Collector:
                 raise PeerError(party=name, step="farewell", reason="it saw another run than we did")
 
         traffic = _traffic(channel, self.study)
-        await roll.call(self.attendance, channel.peers, check)
+        await roll.call(self.attendance, [name for name in channel.peers if name not in trustees], check)
+        with_trustees = CollectorClosing(self.study, self.keys, Roster.of(self.study), self.agreement, trustees)
         sign = self.keys.sign
         signatures = {
             (hub, name): sign(heads[hub, name].statement(session, self.study.study_hash, (hub, name)))
             for name in channel.peers
-        }
+        } | await with_trustees.farewells(channel, heads)
         a = statement_a(self.study, session, {pair: head.digest for pair, head in heads.items()})
         b = None if release is None or figures is None else statement_b(self.study, a, release, figures)
-        certificate = RunCertificate(a, {hub: sign(to_sign(a))}, b, {} if b is None else {hub: sign(to_sign(b))})
+        sealed_a = await with_trustees.seals(channel, a, heads, signatures)
+        certificate = RunCertificate(a, sealed_a, b, {} if b is None else {hub: sign(to_sign(b))})
         return Closed(traffic, heads, signatures, certificate)
 
 

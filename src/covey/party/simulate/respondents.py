@@ -28,6 +28,7 @@ from covey.party.record.transcript import Transcript
 from covey.party.session.playing import letter_keys, play_role
 from covey.party.session.progress import Listener, Progress, writing
 from covey.party.session.respondents import RESPONDENTS, Collector, agree, compare, consent, refusals
+from covey.party.session.trustees import TrusteeClosing
 from covey.party.simulate.blame import most_telling
 from covey.party.simulate.deal import seed_of
 from covey.party.simulate.outcome import JointRun, Outcome
@@ -202,7 +203,11 @@ class Survey:
             letters=self._letters(name),
         )
         channel.finish()
-        await compare(channel, self.hub, transcript)
+        if name in self.rows:
+            await compare(channel, self.hub, transcript)
+            return
+        closing = TrusteeClosing(self.study, self.hub, self.keys[name], Roster.of(self.study), transcript)
+        await closing.close(channel, self.agreement, lambda agreement, closed: None)
 
     async def _collect(self, link: Link) -> Finished:
         self.ledger.met()

@@ -15,6 +15,7 @@ from __future__ import annotations
 from covey.protocols.collect_peel import collector, cost, ideal, leakage, respondent, trustee
 from covey.protocols.collect_peel.parameters import REQUIREMENTS, Parameters
 from covey.protocols.protocol import Demonstration, Protocol, Role
+from covey.protocols.shared.script import recorded
 from covey.study import Study
 
 
@@ -50,5 +51,6 @@ PROTOCOL = Protocol(
     # fewer visits: the demonstration is meant to be short
     demonstration=Demonstration(sample="survey", changes={"protocol": {"nodes": 24}}),
     ideal=ideal.ideal,
+    script=recorded(__name__),
     judge=_judge,
 )

@@ -52,6 +52,7 @@ async def collector(seat: Seat) -> Result:
         seat.ledger.learns(leakage.MARGINALS, k=parameters.k)
     for learned, numbers in leakage.visits(parameters):
         seat.ledger.learns(learned, **numbers)
+    seat.ledger.learns(leakage.MAJORITY)
     await hub.show_board(answers)
     seat.progress.phase("visits")
     return await hub.lead(len(answers))

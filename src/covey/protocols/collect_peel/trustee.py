@@ -105,6 +105,7 @@ class Serving:
             counts = await peeling.count_values(private.at("values"))
         for learned, numbers in leakage.visits(self.parameters):
             seat.ledger.learns(learned, **numbers)
+        seat.ledger.learns(leakage.MAJORITY)
         return peeling, await peeling.prepare(private.at("list"), counts)
 
     async def _board(self) -> tuple[list[str], list[Words | None], bytes]:
