@@ -17,10 +17,12 @@ from covey import samples
 from covey.arrays import Ints, Longs
 from covey.bench.dataset import Dataset, PartitionedStudy, of_table, read_text
 from covey.bench.findings import Cell, Claim, Curve, Experiment, Findings, Plot, ResultTable, Setting, curves
+from covey.bench.papers import coalition
 from covey.bench.papers.census import of_adult
 from covey.hierarchy import Hierarchy
 from covey.measures import lm
 from covey.party.session.respondents import RESPONDENTS
+from covey.party.simulate.deal import seed_of
 from covey.party.simulate.document import Document
 from covey.party.simulate.respondents import load_rows
 from covey.protocols import of_study
@@ -117,10 +119,12 @@ def run(setting: Setting) -> Findings:
     attacked = _attacks(people, setting)
     setting.tell("the other method")
     both = _side_by_side(people, setting)
+    setting.tell("what conspirators find out")
+    conspired = _conspirators(people, setting)
     setting.tell("real runs")
     real = _real(people, setting)
     return Findings(
-        tables=(*concealed, kept, attacked, both, real),
+        tables=(*concealed, kept, attacked, both, conspired, real),
         plots=plots,
         claims=_claims(ratios, concealed, kept, attacked),
         notes=(
@@ -299,6 +303,26 @@ def _side_by_side(people: People, setting: Setting) -> ResultTable:
         "it guesses from everyone's positions and classes."
     )
     return ResultTable("Both methods side by side", head, tuple(rows), note)
+
+
+def _conspirators(people: People, setting: Setting) -> ResultTable:
+    """Measures what the collector and some trustees find out with peel, from all that they saw in a real run."""
+    count = min(120 if setting.quick else 400, people.codes.shape[1])
+    rows: list[tuple[Cell, ...]] = []
+    for k in (5,) if setting.quick else (5, 10):
+        study = _study(people.data, k, {"method": "peel", "nodes": 8 if setting.quick else 24})
+        table = load_rows(study, people.data.pooled.slice(0, count))
+        run = coalition.watch(study, table, seed_of(setting.seed))
+        for size in (1, 2):
+            told = run.trustees.names[:size]
+            shown = (run.largest, run.guessed(told), run.linked(told), run.read(told))
+            rows.append((k, count, size, *(round(part, 3) for part in shown)))
+    head = ("k", "people", "trustees", "largest class", "classes told", "shares found again", "answers read")
+    note = (
+        "The collector conspires with one or two of three trustees, with their keys and all that they saw. One tells "
+        "no more classes right than a guess from the release, and no answer; two, the majority, tell everything."
+    )
+    return ResultTable("What conspirators find out, peel", head, tuple(rows), note)
 
 
 def _parameters(k: int, rho: tuple[int, int], b: int, grid: Grid) -> Parameters:

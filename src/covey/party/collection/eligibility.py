@@ -24,8 +24,9 @@ def collected(path: Path) -> tuple[Study, str]:
     if by_peeling(study):
         if not study.of_party_role("trustee"):
             raise InputError(
-                f'{path}: names no trustees; give it three or five parties with role = "trustee", with certificates '
-                '(trustees that are drawn among respondents are for simulations), or take method = "curve"'
+                f'{path}: names no trustees; give it three or five parties with role = "trustee", with certificates. '
+                "Drawing them among the respondents is for simulations: people who answer do not stay, and without "
+                "every trustee nothing is released"
             )
     elif Parameters.of(study).dealt:
         raise InputError(f'{path}: scheme = "paillier" is for simulations; leave it out to collect from people')

@@ -104,7 +104,8 @@ def warnings(study: Study, parameters: Parameters, work: Work, respondents: int)
         f"a respondent sends one message of {sent:.1f} kB, and is not needed again"
         if parameters.trustees
         else f"a respondent enrols, and sends one message of {sent:.1f} kB when the trustees are drawn; the "
-        f"{work.trustees} who are drawn have to stay to the end. Name trustees in the study to spare them that",
+        f"{work.trustees} who are drawn have to stay to the end. That is for simulations; to collect from people, name "
+        "trustees in the study",
         f"{needed} of the {work.trustees} trustees together could read all answers: choose them so that this is absurd",
         "all trustees have to be there to the end: while one is away the others wait for it, and nothing is released",
     ]
