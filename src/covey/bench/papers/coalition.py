@@ -90,7 +90,7 @@ class WatchedRun:
 
     @cached_property
     def truth(self) -> Longs:
-        """Each respondent's class, from the records that all trustees' shares stand for: equal ones are in one class."""
+        """Each respondent's class, from the records behind all trustees' shares: equal records are in one class."""
         shares = {self.trustees.places[name]: view.records.ravel() for name, view in self.views.items()}
         width = len(next(iter(self.answers.values())))
         opened = sharing.reveal(shares, self.trustees.degree, FQ).reshape(-1, width).tolist()
