@@ -15,7 +15,7 @@ from covey.protocols import all_protocols
 from covey.protocols.shared.script import FILE, load, settings
 
 SAMPLE = ("peel", "peel of two", "cluster", "cluster of two", "federate", "generalize", "suppress by elgamal")
-FOLDERS = ("peel", "cluster_rows", "federate", "generalize", "suppress")
+FOLDERS = ("peel", "cluster_rows", "collect_peel", "federate", "generalize", "suppress")
 FOREIGN = {
     "peel": ("visit/3/find/alone", "peel.alone"),
     "peel of two": ("prepare/1", "reach.dealt"),
@@ -50,6 +50,17 @@ def test_what_does_not_belong_to_the_run_is_refused(played: tuple[str, list[Mess
     assert "declares no 'approval.vote' there" in odd(name, [*said, replace(vote, step="elsewhere")])
     assert "2 messages 'approval.vote'" in odd(name, [*said, replace(vote, number=1)])
     assert f"declares no '{tag}' there" in odd(name, [*said, replace(vote, step=step, tag=tag)])
+
+
+def test_a_collection_by_peeling_fits_its_script_and_a_trustee_may_not_say_what_it_likes() -> None:
+    name = "collect by peeling"
+    said = lines(run(CASES[name].smallest()))
+    assert odd(name, said) == ""
+    found = next(message for message in said if message.tag == "collect.found")
+    assert "declares no 'sum.foreign' there" in odd(name, [*said, replace(found, tag="sum.foreign", number=1)])
+    assert "declares no 'collect.found' there" in odd(name, [*said, replace(found, step="asked")])
+    answer = next(message for message in said if message.tag == "collect.answer")
+    assert "2 messages 'collect.answer'" in odd(name, [*said, replace(answer, number=1)])
 
 
 def test_the_recorder_finds_nothing_new_in_a_run_that_was_recorded() -> None:
