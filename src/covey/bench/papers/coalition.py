@@ -47,7 +47,7 @@ class TrusteeView:
     """Its shares of each answer."""
     orders: dict[tuple[str, ...], Longs] = field(default_factory=dict)
     """The permutations of the first shuffle by group, of the groups that it is in."""
-    records: Words = field(default_factory=lambda: np.zeros((0, 0), dtype=object))  # type: ignore[arg-type]
+    records: Words = field(default_factory=lambda: np.zeros((0, 0), dtype=object))
     """Its shares of the records after that shuffle."""
     klass: Longs = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """Each record's class."""
