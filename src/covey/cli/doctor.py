@@ -30,6 +30,9 @@ def doctor(
     wait: Annotated[
         float, typer.Option("--wait", metavar="MINUTES", help="Answer and call the other parties so long; both sides.")
     ] = 0.0,
+    relay: Annotated[
+        bool, typer.Option("--relay", help="Examine the way to the study's relay: names, proxy, TLS, clock, access.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Examines this machine: Python, packages, clocks, folder, compiler, ports; says what to do if one is unfit.
@@ -40,9 +43,9 @@ def doctor(
     """
     findings = examine(out)
     if study is not None:
-        findings += _for_study(study, party, keys, out, listen, rows or [], wait)
-    elif party is not None:
-        raise InputError("--as needs the study: add --study study.toml")
+        findings += _for_study(study, party, keys, out, listen, rows or [], wait, relay)
+    elif party is not None or relay:
+        raise InputError(f"{'--relay' if relay else '--as'} needs the study: add --study study.toml")
     unfit = [finding for finding in findings if not finding.fit]
     if as_json:
         print_json({"fit": not unfit, "findings": [asdict(each) for each in findings]})
@@ -55,7 +58,14 @@ def doctor(
 
 
 def _for_study(
-    path: Path, party: str | None, keys: Path, out: Path, listen: str | None, rows: list[str], wait: float
+    path: Path,
+    party: str | None,
+    keys: Path,
+    out: Path,
+    listen: str | None,
+    rows: list[str],
+    wait: float,
+    relay: bool,
 ) -> list[Finding]:
     """Examines what a party of the study needs."""
     from covey.party.plan import make_plan
@@ -71,7 +81,7 @@ def _for_study(
         raise InputError("--wait must be a number of minutes, at most a day")
     plan = make_plan(study, _likely(study, rows), 0.03, 1e7)
     seconds = max(QUICK_SECONDS, 60 * wait)
-    return Examination(study, party, keys, out, plan, LIMIT, listen_address(listen), seconds).findings()
+    return Examination(study, party, keys, out, plan, LIMIT, listen_address(listen), seconds, relay).findings()
 
 
 def _likely(study: Study, rows: list[str]) -> dict[str, int]:

@@ -13,7 +13,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 from covey.errors import InputError
 from covey.files import PRIVATE, create, write_atomically
@@ -68,11 +74,25 @@ def _certify(folder: Path) -> None:
     """Makes the broker's certificate, unless it is there."""
     if (folder / CERTIFICATE).exists() and (folder / KEY).exists():
         return
-    made = keyring.make("relay")
+    key = Ed25519PrivateKey.generate()
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "relay")])
+    begin = datetime.now(UTC).replace(microsecond=0) - timedelta(days=1)
+    certificate = (  # without the extension of parties' certificates: Go cannot read its identifier
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(begin)
+        .not_valid_after(begin + timedelta(days=keyring.DAYS))
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .sign(key, None)
+    )
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        create(folder / KEY, made.tls_pem, PRIVATE)
-        create(folder / CERTIFICATE, made.certificate.pem, 0o644)
+        create(folder / KEY, private, PRIVATE)
+        create(folder / CERTIFICATE, certificate.public_bytes(Encoding.PEM), 0o644)
     except OSError as error:
         raise InputError(f"{folder}: cannot write the broker's key ({error.strerror}); choose another folder") from None
 

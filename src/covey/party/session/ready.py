@@ -13,13 +13,17 @@ from pathlib import Path
 from covey.doctor import Finding, available_memory, existing
 from covey.errors import CoveyError, InputError
 from covey.party.identity import keys as keyring
+from covey.party.identity.relay_config import FIXED_IN, FLAWS, is_current
 from covey.party.identity.roster import Roster
 from covey.party.plan import Plan
 from covey.party.session.handshake import CLOCKS_APART
 from covey.sizes import spell
 from covey.study import Study
-from covey.wire.contact import Address, dials
+from covey.wire.contact import Address, Contact, dials, meet_at_relay
 from covey.wire.probe import Probed, Prober
+from covey.wire.relay import Exchange, RelaySite
+from covey.wire.relay.broker import Broker, Signer
+from covey.wire.relay.route import Blocked, issuer
 from covey.wire.tls import open_port
 
 SOON = timedelta(days=14)
@@ -38,6 +42,8 @@ class Examination:
     journal: int
     listen: Address | None = None
     wait: float = QUICK_SECONDS
+    relay_only: bool = False
+    """True if nothing but the way to the relay is examined."""
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     def findings(self) -> list[Finding]:
@@ -46,11 +52,38 @@ class Examination:
             roster = Roster.of(self.study)
         except CoveyError as error:
             return [Finding("roster", False, str(error), "complete the study's parties"), *self._machine()]
+        if self.relay_only and roster.relay is None:
+            return [Finding("relay", False, "the study has no [relay]", "leave out --relay, or add a relay's url")]
         found = [*self._keys(roster), *self._certificates(roster)]
         if all(each.fit for each in found):
             with asyncio.Runner() as runner:
-                found += runner.run(self._peers(roster))
-        return [*found, *self._machine()]
+                if roster.relay is not None:
+                    found += runner.run(self._relay(roster.relay))
+                if not self.relay_only and all(each.fit for each in found if each.name.startswith("relay")):
+                    found += runner.run(self._peers(roster))
+        return found if self.relay_only else [*found, *self._machine()]
+
+    async def _relay(self, site: RelaySite) -> list[Finding]:
+        """Goes the way to the relay, step by step."""
+        found: list[Finding] = []
+
+        def passed(step: str, what: str) -> None:
+            found.append(Finding(f"relay, {step}", True, what))
+
+        _, key = keyring.files(self.keys, self.party)
+        try:
+            wire = await Broker(site, Signer.of_file(key), lambda sentence: None).visit(passed)
+        except Blocked as blocked:
+            other = await issuer(site) if blocked.step == "TLS" else ""
+            what = f"{blocked.found}; it was issued by {other}" if other else blocked.found
+            return [*found, Finding(f"relay, {blocked.step}", False, what, blocked.advice)]
+        wire.writer.transport.abort()
+        version = wire.text("version")
+        current, fixed = is_current(version), " or ".join(".".join(map(str, each)) for each in FIXED_IN)
+        advice = "" if current else f"ask for {fixed} or later: this one has {FLAWS}"
+        passed("access", "the broker knows our key")
+        fit = current or not site.parts.scheme.startswith("ws")  # the flaws that strangers can use are in that door
+        return [*found, Finding("broker", fit, f"nats-server {version}", advice)]
 
     def _keys(self, roster: Roster) -> Iterator[Finding]:
         try:
@@ -78,17 +111,44 @@ class Examination:
     async def _peers(self, roster: Roster) -> list[Finding]:
         contacts = roster.contacts
         own = contacts[self.party]
+        relay = roster.relay
+        others = [peer for name, peer in contacts.items() if name != self.party]
         try:
-            called = [peer for name, peer in contacts.items() if name != self.party and dials(own, peer)]
+            called = [peer for peer in others if dials(own, peer, relay=relay is not None)]
         except InputError as error:
-            return [Finding("addresses", False, str(error), "give one of them an address")]
-        callers = [name for name in contacts if name != self.party and contacts[name] not in called]
+            return [Finding("addresses", False, str(error), "give one of them an address, or the study a relay")]
+        far = [peer for peer in others if relay is not None and meet_at_relay(own, peer)]
+        callers = [peer.name for peer in others if peer not in called]
         where, found = self.listen or own.address, []
-        if callers and where is not None:
+        if any(peer not in called and peer not in far for peer in others) and where is not None:
             found.append(_port(where))
-        elif not callers:
-            found.append(Finding("port", True, "none is needed: this party dials all others"))
-        prober = Prober(self.party, contacts, *keyring.files(self.keys, self.party))
+        else:
+            why = "others are met at the relay" if far else "this party dials all others"
+            found.append(Finding("port", True, f"none is needed: {why}"))
+            where = None
+        files = keyring.files(self.keys, self.party)
+        async with contextlib.AsyncExitStack() as stack:
+            exchange = None
+            if relay is not None and far:
+                names = [peer.name for peer in far]
+                exchange = Exchange.of_party(self.party, names, relay, files[1], lambda sentence: None)
+                await stack.enter_async_context(exchange.open())
+            prober = Prober(self.party, contacts, *files, exchange)
+            awaited, probed = await self._meet(prober, exchange, where if found[0].fit else None, called, far, callers)
+        for peer, answer in zip(called, probed, strict=True):
+            found += _called(peer.name, answer)
+        return [*found, *(self._caller(name, name not in awaited) for name in sorted(callers))]
+
+    async def _meet(
+        self,
+        prober: Prober,
+        exchange: Exchange | None,
+        where: Address | None,
+        called: list[Contact],
+        far: list[Contact],
+        callers: list[str],
+    ) -> tuple[set[str], list[Probed]]:
+        """Calls and answers for as long as it may take: who did not call us, and what came of our calls."""
         awaited, all_came = set(callers), asyncio.Event()
 
         def came(name: str) -> None:
@@ -97,19 +157,19 @@ class Examination:
                 all_came.set()
 
         async with asyncio.TaskGroup() as group:
-            work = [prober.probe(peer, peer.address, self.wait) for peer in called if peer.address is not None]
+            work = [prober.probe(peer, None if peer in far else peer.address, self.wait) for peer in called]
             calls = [group.create_task(each) for each in work]
-            if callers and where is not None and found[0].fit:
-                answering = group.create_task(prober.answer(where, came))
+            answering = [] if where is None else [group.create_task(prober.answer(where, came))]
+            if exchange is not None:
+                answering.append(group.create_task(prober.answer_relayed(exchange, came)))
+            if answering and callers:
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(self.wait):
                         await all_came.wait()
                 await asyncio.sleep(LINGER_SECONDS)  # for who still reads our clock
-                answering.cancel()
-        probed = [call.result() for call in calls]
-        for peer, answer in zip(called, probed, strict=True):
-            found += _called(peer.name, answer)
-        return [*found, *(self._caller(name, name not in awaited) for name in sorted(callers))]
+            for each in answering:
+                each.cancel()
+        return awaited, [call.result() for call in calls]
 
     def _caller(self, name: str, came: bool) -> Finding:
         if came:

@@ -21,6 +21,7 @@ from typing import Protocol
 from urllib.parse import SplitResult, unquote, urlsplit
 
 import numpy as np
+from cryptography import x509
 
 from covey.crypto.rng import fresh_seed
 from covey.wire.relay.site import SECURED, RelaySite
@@ -77,18 +78,34 @@ class Wire:
         return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
-async def reach(site: RelaySite, passed: Callable[[str, str], None] = lambda step, found: None) -> Wire:
-    """Opens the way up to the broker's first word; `passed` is told each step that worked. Raises Blocked."""
+async def reach(
+    site: RelaySite, passed: Callable[[str, str], None] = lambda step, found: None, *, trust: bool = True
+) -> Wire:
+    """Opens the way up to the broker's first word; `passed` is told each step that worked. Raises Blocked.
+
+    Without `trust` any certificate will do: only to see whose it is.
+    """
     proxy = proxy_for(site)
     reader, writer = await _connect(site, proxy, passed)
     try:
         if proxy is not None:
             await _through(site, proxy, reader, writer)
             passed("proxy", f"{_shown(proxy)} lets us through to {site.address}")
-        return replace(await _greeted(site, reader, writer, passed), below=writer)
+        return replace(await _greeted(site, reader, writer, passed, trust), below=writer)
     except BaseException:
         writer.transport.abort()
         raise
+
+
+async def issuer(site: RelaySite) -> str:
+    """The issuer of the certificate that answers in the broker's place; empty if that cannot be seen."""
+    try:
+        wire = await reach(site, trust=False)
+    except Blocked:
+        return ""
+    shown = wire.writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+    wire.writer.transport.abort()
+    return x509.load_der_x509_certificate(shown).issuer.rfc4514_string()
 
 
 def proxy_for(site: RelaySite) -> SplitResult | None:
@@ -165,12 +182,16 @@ async def _ask(
 
 
 async def _greeted(
-    site: RelaySite, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, passed: Callable[[str, str], None]
+    site: RelaySite,
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    passed: Callable[[str, str], None],
+    trust: bool,
 ) -> Wire:
     """TLS and websocket as far as the URL asks for them, and the broker's first word."""
     scheme = site.parts.scheme
     if scheme == "wss":
-        reader, writer = await _secure(site, writer, passed)
+        reader, writer = await _secure(site, writer, passed, trust)
     if scheme in ("ws", "wss"):
         await _upgrade(site, reader, writer)
         passed("websocket", f"{site.address} speaks websocket")
@@ -178,22 +199,23 @@ async def _greeted(
         return Wire(frames, writer, frame, await _info(frames))
     info = await _info(reader)
     if info.get("tls_required") is True or (scheme == "tls" and info.get("tls_available") is True):
-        reader, writer = await _secure(site, writer, passed)
+        reader, writer = await _secure(site, writer, passed, trust)
     elif scheme == "tls":
         raise Blocked("TLS", "the broker offers no TLS", "give it a certificate, or write nats:// in the study")
     return Wire(reader, writer, bytes, info)
 
 
 async def _secure(
-    site: RelaySite, writer: asyncio.StreamWriter, passed: Callable[[str, str], None]
+    site: RelaySite, writer: asyncio.StreamWriter, passed: Callable[[str, str], None], trust: bool
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """TLS to the broker, with its pinned certificate or one that this machine trusts."""
-    context = ssl.create_default_context()
+    context = ssl.create_default_context() if site.certificate is None else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    if site.certificate is not None:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if site.certificate is not None or not trust:
         context.check_hostname = False
+    if not trust:
+        context.verify_mode = ssl.CERT_NONE
+    elif site.certificate is not None:
         context.load_verify_locations(cadata=site.certificate)
     try:
         streams = await over_tls(
