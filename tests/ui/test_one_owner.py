@@ -47,16 +47,16 @@ def test_from_a_table_to_a_release_with_the_command_lines_files(tmp_path: Path, 
         foreign: list[str] = []
         page.on("request", lambda request: foreign.append(request.url) if "127.0.0.1" not in request.url else None)
         page.get_by_role("link", name="visits.csv").click()
-        expect(page.locator("h1")).to_contain_text("What are the columns", timeout=SECONDS * 1000)
-        expect(page.get_by_text("are the only ones with their values")).to_be_visible(timeout=SECONDS * 1000)
+        expect(page.locator("h1")).to_contain_text("What are the columns")
+        expect(page.get_by_text("are the only ones with their values")).to_be_visible()
         page.get_by_role("group", name="town").get_by_role("radio", name="plain").check()
         page.get_by_role("button", name="Make the study").click()
         expect(page.get_by_role("status")).to_contain_text("visits/study.toml")
         page.get_by_label("k", exact=True).fill("8")
         page.get_by_role("button", name="Try this").click()
-        expect(page.get_by_role("heading", name="Trials side by side")).to_be_visible(timeout=SECONDS * 1000)
+        expect(page.get_by_role("heading", name="Trials side by side")).to_be_visible()
         assert page.get_by_label("k", exact=True).input_value() == "8", "the controls keep what was tried"
-        expect(page.get_by_text("yes, it keeps what is asked")).to_be_visible(timeout=SECONDS * 1000)
+        expect(page.get_by_text("yes, it keeps what is asked")).to_be_visible()
         page.get_by_role("link", name="Look at trial 1").click()
         expect(page.get_by_role("heading", name="Groups before and after")).to_be_visible()
         page.get_by_text("On the command line").click()
@@ -64,7 +64,7 @@ def test_from_a_table_to_a_release_with_the_command_lines_files(tmp_path: Path, 
         page.get_by_role("button", name="Choose this one").click()
         expect(page.get_by_role("status")).to_contain_text("This is the release now")
         page.get_by_role("button", name="Have it judged").click()
-        expect(page.get_by_text("yes, the release keeps all that the study asks")).to_be_visible(timeout=SECONDS * 1000)
+        expect(page.get_by_text("yes, the release keeps all that the study asks")).to_be_visible()
         assert foreign == []
     assert shown == "covey anonymize visits/trial-1.toml --data visits.csv --out visits/trial-1 --explain"
     _same_by_hand(folder, other, covey)
@@ -109,7 +109,7 @@ def test_another_site_cannot_post_and_names_do_not_run(tmp_path: Path) -> None:
 
         page.on("dialog", alarmed)
         page.get_by_role("link", name="odd.csv").click()
-        expect(page.locator("h1")).to_contain_text("What are the columns", timeout=SECONDS * 1000)
+        expect(page.locator("h1")).to_contain_text("What are the columns")
         expect(page.locator("legend").first).to_contain_text(HOSTILE)
         prefix = "/" + page.url.split("/")[3]
         attacker = page.context.new_page()

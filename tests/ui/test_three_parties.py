@@ -36,7 +36,7 @@ def save_card(page: Page, path: Path, *, invitation: bool = False) -> Path:
 def make_study(page: Page, address: str) -> None:
     """The one who begins: a study from the own table, and the names of the partners."""
     page.get_by_role("link", name="rows.csv").click()
-    expect(page.locator("h1")).to_contain_text("What are the columns", timeout=WAIT)
+    expect(page.locator("h1")).to_contain_text("What are the columns")
     page.get_by_role("button", name="Make the study").click()
     page.get_by_role("link", name="With partners").click()
     page.get_by_label("Our short name").fill("north")
@@ -73,7 +73,7 @@ def add_card(page: Page, card: Path) -> None:
 def start_party(page: Page) -> None:
     page.locator("#run-data").select_option("rows.csv")
     page.get_by_role("button", name="Start our party").click()
-    expect(page.locator("#run")).to_contain_text("waiting for", timeout=WAIT)
+    expect(page.locator("#run")).to_contain_text("waiting for")
 
 
 def meet(folder: Path, stack: ExitStack) -> dict[str, Page]:
@@ -106,9 +106,9 @@ def test_three_browsers_from_tables_to_certificate(tmp_path: Path, covey: Covey)
         north = pages["north"]
         north.locator("#check-data").select_option("rows.csv")
         north.get_by_role("button", name="Check it").click()
-        expect(north.get_by_text("Our table fits the study.")).to_be_visible(timeout=WAIT)
+        expect(north.get_by_text("Our table fits the study.")).to_be_visible()
         north.get_by_role("button", name="Make the plan").click()
-        expect(north.get_by_text("What north will learn")).to_be_visible(timeout=WAIT)
+        expect(north.get_by_text("What north will learn")).to_be_visible()
         for page in pages.values():
             start_party(page)
         for page in pages.values():
@@ -119,10 +119,10 @@ def test_three_browsers_from_tables_to_certificate(tmp_path: Path, covey: Covey)
         for page in pages.values():
             page.get_by_role("link", name="Look at the release").click(timeout=WAIT)
         north.get_by_role("button", name="Audit the run").click()
-        expect(north.get_by_text("transcript, signatures, ledger and summary hold")).to_be_visible(timeout=WAIT)
+        expect(north.get_by_text("transcript, signatures, ledger and summary hold")).to_be_visible()
         north.get_by_text("Erase the journal").click()
         north.get_by_role("button", name="Erase it").click()
-        expect(north.get_by_text("can no longer be resumed")).to_be_visible(timeout=WAIT)
+        expect(north.get_by_text("can no longer be resumed")).to_be_visible()
     runs = [tmp_path / name / "rows" / "run-1" for name in NAMES]
     assert not (runs[0] / "journal").exists()
     released = {(run / "release.csv").read_bytes() for run in runs}
@@ -135,21 +135,21 @@ def test_three_browsers_from_tables_to_certificate(tmp_path: Path, covey: Covey)
     assert (out / "release.csv").read_bytes() in released, "the command line publishes the same bytes"
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_no_ends_the_run_for_everyone_and_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
     with ExitStack() as stack:
         pages = meet(tmp_path, stack)
         start_party(pages["north"])
         pages["north"].locator("#run").get_by_role("button", name="Stop").click()
-        expect(pages["north"].locator("#run")).to_contain_text("interrupted", timeout=WAIT)
+        expect(pages["north"].locator("#run")).to_contain_text("interrupted")
         pages["north"].locator("#run").get_by_role("button", name="Go on").click()
         for name in ("south", "east"):
             start_party(pages[name])
         pages["east"].get_by_role("link", name="Read the question and decide").click(timeout=WAIT)
         pages["east"].get_by_role("button", name="No, do not release it").click()
         for page in pages.values():
-            expect(page.locator("#run")).to_contain_text("refused", timeout=WAIT)
+            expect(page.locator("#run")).to_contain_text("refused")
     for name in NAMES:
         assert not list((tmp_path / name / "rows").glob("run-*/release.csv"))
         assert list((tmp_path / name / "rows").glob("run-*/ledger.json")), "what was learned stands in the ledger"

@@ -17,9 +17,10 @@ from pathlib import Path
 from urllib.parse import quote, urlencode, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
-SECONDS = 90.0
+SECONDS = 120.0
+expect.set_options(timeout=SECONDS * 1000)  # a busy machine is no failure
 _FLAGS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",

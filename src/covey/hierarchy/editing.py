@@ -40,7 +40,8 @@ def group(tree: Hierarchy, chosen: Collection[str], label: str) -> Hierarchy:
     above: list[str] | None = None
     for path in paths:
         if path[level] in chosen:
-            above = path[level + 2 :] if above is None else above
+            if above is None:  # where the first one stands for itself further up, the group stands in its place
+                above = [label if each in chosen else each for each in path[level + 2 :]]
             path[level + 1 :] = [label, *above]
     return built(paths, tree)
 

@@ -84,6 +84,8 @@ def serve(bench: Workbench, form: Form) -> Response:
         command += ["--quorum", str(quorum)] if quorum else []
         command += ["--closes", closes] if closes else []
         command += ["--phase-deadline", form.text("phase", "1h")]
+        web = form.text("web", "")
+        command += ["--web", web] if web else []
     bench.jobs.start("collect", f"Collecting for {path}", path, [covey(*command)], out=folder)
     return bench.go("/collection", study=path)
 

@@ -82,6 +82,17 @@ def _study(bench: Workbench, path: str) -> tuple[Study, str]:
     return Study.parse(text, place.parent), text
 
 
+def spelled(value: object) -> str:
+    """A hierarchy as the study file has it."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{name} = {spelled(each)}" for name, each in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(spelled, value)) + "]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return toml_string(value) if isinstance(value, str) else str(value)
+
+
 def _kind(column: Column) -> str:
     match column.hierarchy:
         case Flat():
@@ -147,7 +158,7 @@ def show(bench: Workbench, request: Request) -> Response:
         except CoveyError as error:
             wrong = str(error).splitlines()[-1].strip()
     return bench.page(
-        "hierarchy.html", request, study=path, column=column, data=data, spec=spec, kind=_kind(column),
+        "hierarchy.html", request, study=path, column=column, data=data, spec=spelled(spec), kind=_kind(column),
         coverage=None if values is None else coverage(column, values), seen=_seen(bench, path, text, spec),
         branch=None if tree is None else _branch(tree, values or {}), editable=editable, units=_UNITS,
         groups=[] if tree is None else [tree.labels[node] for node in range(tree.codes, tree.nodes)][:500],

@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from covey.errors import InputError
 from covey.files import json_object
+from covey.party.session.control import QUESTION
 from covey.ui.workbench import Form, Workbench
 
 _TRIAL = re.compile(r"(^|/)trial-\d+(\.toml)?$")
@@ -26,12 +27,13 @@ def show(bench: Workbench, request: Request) -> Response:
     """The contents of the folder."""
     workspace = bench.workspace
     found = workspace.contents()
+    running = [job for job in bench.jobs.all() if job.state == "running"]
     tables = [{"data": path, **_size(workspace.path(path))} for path in found.tables]
     runs = [{"run": path, **_figures(workspace.path(path))} for path in found.runs if not is_trial(path)]
     return bench.page(
         "start.html", request, tables=tables, sources=workspace.sources(),
         studies=[path for path in found.studies if not is_trial(path)], runs=runs, collections=found.collections,
-        jobs=[job for job in bench.jobs.all() if job.state == "running"],
+        jobs=running, asking=[job for job in running if (job.folder / QUESTION).is_file()],
     )  # fmt: skip
 
 
