@@ -38,6 +38,7 @@ def test_the_token_lets_one_browser_in_once(server: Server) -> None:
     assert client.get("/").status == 200
 
 
+@pytest.mark.thorough
 def test_the_cookie_is_strict_and_bound_to_a_path_that_others_do_not_know(tmp_path: Path) -> None:
     with serving(tmp_path) as own:
         client = Client(int(own.address.split(":")[2].split("/")[0]))
@@ -133,6 +134,7 @@ def test_the_notes_are_for_their_owner_alone(server: Server) -> None:
         assert not stat.S_IMODE(path.stat().st_mode) & 0o077, path
 
 
+@pytest.mark.thorough
 def test_names_and_cells_are_text_on_every_page(server: Server) -> None:
     page = server.client.wait_for("What are the columns", "/table", data="html.csv").text
     assert HTML not in page
@@ -140,11 +142,13 @@ def test_names_and_cells_are_text_on_every_page(server: Server) -> None:
     assert "&lt;b&gt;n&lt;/b&gt;" in page
 
 
+@pytest.mark.thorough
 def test_a_name_that_begins_like_a_formula_is_refused_by_name(server: Server) -> None:
     page = server.client.wait_for("begins like a formula", "/table", data="formula.csv").text
     assert "rename the column" in page
 
 
+@pytest.mark.thorough
 def test_ten_thousand_columns_are_refused_in_a_sentence(server: Server) -> None:
     assert server.client.get("/").status == 200
     page = server.client.wait_for("10,000 columns, more than 1,000", "/table", data="wide.csv").text

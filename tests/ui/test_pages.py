@@ -12,6 +12,7 @@ from tests.ui.workbench import Client, Server, serving
 from covey import samples
 from covey.study import Study
 
+pytestmark = pytest.mark.thorough
 ONE_WORKER = "one server answers all of them"
 ROWS = "".join(f"{20 + n % 40},{('nurse', 'clerk', 'cook', 'pilot')[n % 4]},{n % 100:05d}\n" for n in range(200))
 STUDY = "people/study.toml"
@@ -92,11 +93,17 @@ def test_values_that_a_tree_lacks_are_counted(server: Server) -> None:
 
 
 def test_a_collection_is_shown_to_its_organiser(server: Server) -> None:
-    client = server.client
-    page = client.get("/partners", study="survey/study.toml")
-    assert page.status == 200
-    assert "The rows come from people" in page.text or "After the first step" in page.text
-    assert client.get("/collection", study="survey/study.toml").status == 200
+    client, study = server.client, "survey/study.toml"
+    file = server.folder / study
+    file.write_text(file.read_text() + '\n[protocol]\nmethod = "curve"\n')
+    assert client.post("/partners/me", study=study, party="collector", address="127.0.0.1:7799").status == 303
+    assert "invite them and collect their answers" in client.get("/partners", study=study).text
+    assert "Nobody has been invited yet" in client.get("/collection", study=study).text
+    assert client.post("/collection/invite", study=study, count="3", days="2").status == 303
+    page = client.wait_for("Download the list", "/collection", study=study).text
+    found = re.search(r"invitations\?job=(\d+)", page)
+    assert found
+    assert len(client.get("/collection/invitations", job=found[1]).text.split()) == 3
 
 
 def test_a_study_with_problems_shows_all_of_them(server: Server) -> None:

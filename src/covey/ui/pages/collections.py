@@ -37,7 +37,7 @@ def show(bench: Workbench, request: Request) -> Response:
     }
     collectors = () if study is None else study.of_party_role("collector")
     return bench.page(
-        "collection.html", request, study=path, folder=folder, agreed=study, status_=status, moments=moments,
+        "collection.html", request, study=path, place=folder, agreed=study, standing=status, moments=moments,
         party=workspace.of_study(path).get("party", ""), collector=collectors[0] if collectors else "",
         trustees=() if study is None else study.of_party_role("trustee"), most=_SHOWN,
         inviting=bench.jobs.all("invite", path)[:5], serving=bench.jobs.latest("collect", path),
