@@ -24,6 +24,14 @@ _ONE = re.compile(
 )
 
 
+_MANY = re.compile(r"# (\w*(?:[^s\W]s|sses))\b( have\b| are\b)?")
+
+
+def uncounted(text: str) -> str:
+    """The text, in which `#` stands for every number, as if each of them were 1: texts that differ in numbers alike."""
+    return _MANY.sub(lambda found: counted(f"1 {found[1]}{found[2] or ''}").replace("1 ", "# ", 1), text)
+
+
 def counted(text: str) -> str:
     """The text with its nouns in the singular where there is one: `1 row has`, never `1 rows have`."""
 

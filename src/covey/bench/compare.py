@@ -116,8 +116,8 @@ def _joint(
     data: Dataset, protocol: Protocol, ks: Sequence[int], allowance: float, tell: Callable[[str], None]
 ) -> Iterator[ContenderResult]:
     """Tries a protocol at every k; it runs for real first at the k nearest to the study's."""
-    split = SPLITS[protocol.requirements.partition]
-    name = protocol.name if len(named(protocol.name)) == 1 else f"{protocol.name}, {split}"
+    split, method = SPLITS[protocol.requirements.partition], protocol.requirements.method
+    name = protocol.name if len(named(protocol.name)) == 1 else f"{protocol.name}, {method or split}"
     spent = 0.0
     for k in sorted(ks, key=lambda k: abs(k - data.k)):
         entry = ContenderResult(name, _NOBODY, k)

@@ -222,9 +222,9 @@ def partition_for(data: Dataset, contender: Protocol, k: int) -> PartitionedStud
     protocol, needed = contender.name, contender.requirements
     if needed.partition == "respondents":
         collector: Document = {"collector": {"role": "collector"}}
-        return PartitionedStudy(
-            data.study(k, collector, protocol=protocol, partition="respondents"), {RESPONDENTS: data.pooled}
-        )
+        options: Document = {"method": needed.method} if needed.method else {}
+        study = data.study(k, collector, protocol=protocol, partition="respondents", options=options)
+        return PartitionedStudy(study, {RESPONDENTS: data.pooled})
     if needed.partition == "horizontal":
         sites = dict(data.sites)
         if needed.holders[1] == 2 and len(sites) != 2:

@@ -20,7 +20,7 @@ _STYLE = """
 svg.plot{max-width:none;height:20rem}
 figure{margin:1rem 0;break-inside:avoid}figcaption{margin:.3rem 0}
 .entries{font-size:.9rem;line-height:1.7}.entry{white-space:nowrap;margin-right:1rem}
-table.cells .number{text-align:right}
+table.cells .number{text-align:right;white-space:nowrap}table.cells td:not(.number){min-width:7rem}
 .claim{border-left:4px solid #999;padding:.1rem 0 .1rem .8rem;margin:.6rem 0;break-inside:avoid}
 .claim.no{border-left:8px double #1a1a1a}.claim.yes{border-left-color:#1f4e79}
 """

@@ -11,7 +11,7 @@ import typer
 
 from covey.cli import complete
 from covey.cli.options import Json, PartyTables, WholeTable, by_party, require_one_kind
-from covey.cli.output import console
+from covey.cli.output import console, fitted
 from covey.cli.output import table as show_table
 from covey.errors import Aborted, InputError
 
@@ -130,11 +130,14 @@ def _render(found: Sequence[Chapter], out: Path) -> None:
         for each in chapter.findings.tables:
             if not each.long:
                 rows = [[spell(cell) for cell in row] for row in each.rows]
-                shown.print(show_table(each.head, rows, right=each.numbers, title=each.title))
+                head, rows, aside = fitted(each.head, rows, each.numbers, shown.width)
+                shown.print(show_table(head, rows, right=each.numbers, title=each.title))
+                for said in aside:
+                    shown.print(Text(said))
         for claim in chapter.findings.claims:
             shown.print(Text(f"{claim.holds:>9}  {claim.where}: {claim.says} Found: {claim.found}"))
         for remark in chapter.findings.remarks:
             shown.print(Text(f"   remark  {remark.where}: {remark.says} {remark.remark}"))
         for note in chapter.findings.notes:
-            shown.print(Text(f"note: {note}"), soft_wrap=True)
+            shown.print(Text(f"note: {note}"))
     shown.print(f"\nwrote {out / PAGE}, with plots, and {out / FIGURES}", markup=False)

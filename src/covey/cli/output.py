@@ -42,11 +42,38 @@ def table(
     made = Table(
         title=Text(title) if title else None, title_justify="left", box=None, pad_edge=False, header_style="bold"
     )
-    for heading in headings:
-        made.add_column(Text(heading), justify="right" if heading in right else "left")
-    for row in rows:
+    lines = list(rows)
+    for place, heading in enumerate(headings):
+        longest = max((len(row[place]) for row in lines), default=0)  # a number is never broken, a heading may be
+        number = heading in right
+        made.add_column(Text(heading), justify="right" if number else "left", min_width=longest if number else None)
+    for row in lines:
         made.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
     return made
+
+
+def fitted(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], numbers: Collection[str], width: int
+) -> tuple[list[str], list[list[str]], list[str]]:
+    """Takes columns of words, the last first, out of a table that is too wide for that many characters.
+
+    Returns the headings and rows that stay, and for each column that was taken out lines that say whose each word is.
+    """
+    kept, aside = list(range(len(headings))), list[str]()
+
+    def wide(place: int) -> int:
+        longest = max(map(len, headings[place].split()), default=0)  # a heading may be broken between words
+        return max(longest, *(len(row[place]) for row in rows), 0) + 2
+
+    for place in reversed(kept[1:]):
+        if sum(map(wide, kept)) - 2 > width and headings[place] not in numbers:
+            kept.remove(place)
+            owners: dict[str, list[str]] = {}
+            for row in rows:
+                if row[place]:
+                    owners.setdefault(row[place], []).append(row[0])
+            aside = [*(f"{headings[place]}: {said} ({'; '.join(of)})" for said, of in owners.items()), *aside]
+    return [headings[place] for place in kept], [[row[place] for place in kept] for row in rows], aside
 
 
 def verdict(fit: bool, yes: str = "ok", no: str = "no") -> Text:

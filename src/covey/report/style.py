@@ -44,9 +44,9 @@ svg.curve .here{fill:#1f4e79;stroke:#fff;stroke-width:2}svg.curve .said{font-wei
 ul{margin:.3rem 0;padding-left:1.3rem}li{margin:.2rem 0}
 summary{cursor:pointer;margin:.5rem 0}
 .scroll{overflow-x:auto}
-table.cells{font-size:.88rem;font-variant-numeric:tabular-nums;margin:.4rem 0;width:max-content}
+table.cells{font-size:.88rem;font-variant-numeric:tabular-nums;margin:.4rem 0}
 table.cells th,table.cells td{padding:.12rem .9rem .12rem 0;text-align:left;vertical-align:top;overflow-wrap:normal}
-table.cells bdi{display:inline-block;max-width:16rem;overflow-wrap:break-word}
+table.cells bdi{display:inline-block;width:max-content;max-width:16rem;overflow-wrap:break-word}
 table.cells thead th{font-weight:400;font-size:.8rem;color:#444;border-bottom:1px solid #bbb;vertical-align:bottom}
 .caution{border-left:6px solid #1a1a1a;padding:.1rem 0 .1rem .8rem;font-weight:600}
 .facts{width:100%}.facts th,.facts td{text-align:left;font-weight:400;padding:.15rem .8rem .15rem 0;vertical-align:top}
@@ -68,7 +68,7 @@ table.bars td.figure{font-size:.8rem}
 @media print{
 body{max-width:none;padding:0;font-size:10.5pt}
 .tile,tr,figure,.answer,li,pre{break-inside:avoid}h2,h3{break-after:avoid}
-.scroll{overflow-x:visible}table.cells{width:auto}table.cells bdi{display:inline;overflow-wrap:anywhere}
+.scroll{overflow-x:visible}table.cells bdi{display:inline;overflow-wrap:anywhere}
 .cards{grid-template-columns:1fr 1fr}
 pre{border:1px solid #999}
 }

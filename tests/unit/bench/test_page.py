@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import re
 
+import pytest
+from rich.console import Console
+
 from covey.bench.findings import Chapter, Claim, Curve, Findings, Plot, ResultTable
 from covey.bench.page import as_json, render, spell
 from covey.bench.plotting import draw
+from covey.cli.output import fitted, table
 
 HOSTILE = '<script>alert("x")</script>'
 
@@ -68,3 +73,28 @@ def test_cells_are_spelled_for_people() -> None:
     assert [spell(cell) for cell in (None, 1234567, 0.00001234, 0.08375, 187.94, "x", 2.5e9)] == [
         "–", "1,234,567", "1.23e-05", "0.08375", "187.9", "x", "2.5e+09",
     ]  # fmt: skip
+
+
+def test_a_table_that_is_too_wide_gives_its_columns_of_words_up_and_no_number() -> None:
+    head = ("contender", "trusted", "seconds", "remark")
+    rows = [["peel", "nobody", "12.5", "its ideal, not run"], ["cluster", "nobody", "3", ""]]
+    assert fitted(head, rows, ("seconds",), 80) == (list(head), rows, [])
+    kept, cells, aside = fitted(head, rows, ("seconds",), 32)
+    assert (kept, cells) == (["contender", "trusted", "seconds"], [row[:3] for row in rows])
+    assert aside == ["remark: its ideal, not run (peel)"]
+    kept, _, aside = fitted(head, rows, ("seconds",), 10)
+    assert kept == ["contender", "seconds"]
+    assert aside[0] == "trusted: nobody (peel; cluster)"
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_no_number_is_cut_off_in_a_terminal(width: int) -> None:
+    head = ("contender", "trusted", "risk: highest", "average", "withheld", "seconds", "rounds", "MB", "remark")
+    row = ["cluster, columns split", "nobody", "0.000719", "0.000667", "0", "136.4", "17,652", "324.2", "its ideal"]
+    numbers = head[2:-1]
+    console = Console(width=width, file=io.StringIO(), highlight=False)
+    kept, rows, _ = fitted(head, [row], numbers, width)
+    console.print(table(kept, rows, right=numbers))
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "…" not in shown and all(number in shown for number in row[2:-1])
+    assert max(map(len, shown.splitlines())) <= width

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from covey.errors import CoveyError, InputError
+from covey.errors import CoveyError, InputError, uncounted
 from covey.files import json_object
 from covey.party.audit.script import strays
 from covey.party.identity.certificate import Certificate
@@ -270,4 +270,4 @@ def sentences_of(ledger: Mapping[str, object], party: str) -> list[str]:
 
 
 def _without_numbers(sentence: str) -> str:
-    return _NUMBER.sub("#", sentence)
+    return uncounted(_NUMBER.sub("#", sentence))
