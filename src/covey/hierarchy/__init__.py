@@ -4,6 +4,7 @@ tree      the encoded form that everything else uses
 arx       ARX's files, read and written
 numbers   {min, max, steps}; dates   days, months, quarters, years
 opened    flat values, prefix masks, intervals: domains that the study does not list
+steps     intervals between public steps, where a protocol needs a domain
 """
 
 from covey.hierarchy.arx import parse, read, write

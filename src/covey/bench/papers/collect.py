@@ -29,7 +29,7 @@ from covey.protocols import of_study
 from covey.protocols.collect import attack, privacy
 from covey.protocols.collect.grid import Grid
 from covey.protocols.collect.line import boxes, cut_line
-from covey.protocols.collect.parameters import Parameters, trees_of
+from covey.protocols.collect.parameters import Parameters, on_trees, trees_of
 from covey.study import Study
 
 COLUMNS = ("age", "sex", "race", "marital-status", "education", "occupation")
@@ -43,6 +43,36 @@ PRINTED_4 = {
     (100, 200): 0.999525, (50, 250): 0.999174, (0, 300): 0.998411,
     (100, 400): 0.999223, (150, 450): 0.999438, (200, 500): 0.999536,
 }  # fmt: skip
+PATIENTS = (
+    (35, 50), (40, 55), (45, 60), (45, 65), (55, 65), (60, 60),
+    (60, 55), (65, 50), (55, 75), (60, 75), (65, 85), (70, 80),
+)  # fmt: skip
+FIGURE_1B = {("[35, 45]", "[50, 65]"), ("[55, 65]", "[50, 65]"), ("[55, 70]", "[75, 85]")}
+FIGURE_1 = """
+[study]
+name = "Figure 1"
+protocol = "collect"
+partition = "respondents"
+[privacy]
+k = 4
+[protocol]
+method = "curve"
+grid = 64
+[columns.age]
+role = "quasi"
+hierarchy = "interval"
+range = [35, 70]
+step = 5
+missing = "error"
+[columns.weight]
+role = "quasi"
+hierarchy = "interval"
+range = [50, 85]
+step = 5
+missing = "error"
+[parties.office]
+role = "collector"
+"""
 PAPER_RHO = (200, 500)
 _CURVE = "the curve itself"
 
@@ -109,6 +139,7 @@ class CurveOrder:
 def run(setting: Setting) -> Findings:
     """Measures what positions conceal and keep, what classes lose, and what the collector finds out."""
     people = _people(setting)
+    figure, found = _figure_1()
     setting.tell("what positions conceal")
     concealed = [_table_2(setting), _table_3(setting)]
     setting.tell("how well positions keep distances")
@@ -124,9 +155,9 @@ def run(setting: Setting) -> Findings:
     setting.tell("real runs")
     real = _real(people, setting)
     return Findings(
-        tables=(*concealed, kept, attacked, both, conspired, real),
+        tables=(figure, *concealed, kept, attacked, both, conspired, real),
         plots=plots,
-        claims=_claims(ratios, concealed, kept, attacked),
+        claims=(found, *_claims(ratios, concealed, kept, attacked)),
         notes=(
             people.data.about,
             "GCP counts a published node's leaves; the paper counts intervals of taxonomy-ordered codes, which are no "
@@ -134,6 +165,31 @@ def run(setting: Setting) -> Findings:
             "Sizes above the table's are drawn from it with repetition.",
         ),
     )
+
+
+def _figure_1() -> tuple[ResultTable, Claim]:
+    """The paper's twelve patients: their classes along the curve, with exact minima and maxima, which no run shows."""
+    study, cells = Study.parse(FIGURE_1), np.array(PATIENTS)
+    parameters = Parameters.of(study)
+    names = [column.name for column in study.quasi]
+    table = pa.table({name: [str(value) for value in own] for name, own in zip(names, cells.T.tolist(), strict=True)})
+    codes = on_trees(study, load_rows(study, table)).codes
+    ranks = parameters.grid.rank(codes)
+    order = np.argsort(ranks, kind="stable")
+    group = cut_line(ranks[order], parameters.k, parameters.cut)
+    nodes = boxes(trees_of(study), codes[:, order], group)
+    rows: list[tuple[Cell, ...]] = []
+    for own, published in enumerate(nodes.tolist()):
+        members = cells[order[group == own]]
+        exact = [f"[{low}, {high}]" for low, high in zip(members.min(axis=0), members.max(axis=0), strict=True)]
+        labels = [tree.labels[node] for tree, node in zip(trees_of(study), published, strict=True)]
+        rows.append((len(members), *exact, *labels))
+    head = ("patients", "age", "weight", "age, as released", "weight, as released")
+    note = "Exact ends are two patients' own values: a run publishes steps of 5, on which these patients happen to lie."
+    hits = sum((row[1], row[2]) in FIGURE_1B and row[0] == 4 for row in rows)
+    claim = Claim.counted("Figure 1b", "the classes of the twelve patients", hits, len(FIGURE_1B),
+                          f"{hits} of {len(rows)} classes have its intervals")  # fmt: skip
+    return ResultTable("Figure 1: twelve patients in intervals", head, tuple(rows), note), claim
 
 
 def _people(setting: Setting) -> People:

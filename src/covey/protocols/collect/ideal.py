@@ -9,7 +9,7 @@ import numpy as np
 from covey.arrays import Longs
 from covey.protocols.collect.diversity import is_diverse
 from covey.protocols.collect.line import boxes, cut_line, merge
-from covey.protocols.collect.parameters import Parameters, trees_of
+from covey.protocols.collect.parameters import Parameters, on_trees, trees_of
 from covey.protocols.protocol import Result
 from covey.protocols.shared.peeling.classes import PublishedClasses
 from covey.protocols.shared.rows import Rows, carried, domain
@@ -20,7 +20,7 @@ from covey.table import Table
 def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
     """The trusted party's release."""
     parameters = Parameters.of(study)
-    pooled = [tables[name] for name in sorted(tables)]
+    pooled = [on_trees(study, tables[name]) for name in sorted(tables)]
     codes = np.concatenate([table.codes for table in pooled], axis=1)
     return release(study, pooled, parameters.grid.rank(codes))
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
 from covey.crypto.gentry_ramzan import LARGEST as LARGEST_CHUNKED
 from covey.errors import InputError
-from covey.hierarchy import Hierarchy
+from covey.hierarchy import Hierarchy, Interval
+from covey.hierarchy.steps import StepTree, codes_on
 from covey.option import Choice, Flag, Range, Whole, WholeOrWord
 from covey.protocols.collect.grid import AUTO_CELLS, MOST_CELLS, Grid
 from covey.protocols.shared.domains import require_countable, require_listed
@@ -17,6 +18,7 @@ from covey.schema import Column
 from covey.study import Study
 from covey.study.ratio import at_least
 from covey.study.requirements import Requirements
+from covey.table import Table
 
 Cut = Literal["fall", "hansen-mukherjee"]
 
@@ -169,7 +171,7 @@ class Parameters:
 
     @classmethod
     def _read(cls, study: Study) -> Parameters:
-        require_listed(study)
+        require_listed(study, intervals=True)
         require_countable(study)
         options = study.options
         low, high = RHO.of(options)
@@ -269,8 +271,25 @@ _LAST: list[tuple[Study, Parameters]] = []
 
 
 def trees_of(study: Study) -> tuple[Hierarchy, ...]:
-    """The quasi columns' trees, which the study lists in full."""
-    return tuple(column.tree() for column in study.quasi)
+    """The quasi columns' trees, which the study lists in full, or whose public steps it gives."""
+    return tuple(_tree(column) for column in study.quasi)
+
+
+def _tree(column: Column) -> Hierarchy:
+    if not isinstance(column.hierarchy, Interval):
+        return column.tree()
+    try:
+        return StepTree(column.hierarchy)
+    except InputError as error:
+        raise InputError(f"column {column.name!r}: {error}") from None
+
+
+def on_trees(study: Study, table: Table) -> Table:
+    """A respondent's table with codes of these trees: numbers of an interval column become places among its steps."""
+    if not any(isinstance(column.hierarchy, Interval) for column in study.quasi):
+        return table
+    trees = trees_of(study)
+    return replace(table, trees=trees, codes=codes_on(trees, [tree.labels for tree in table.trees], table.codes))
 
 
 def hub_of(study: Study) -> str:

@@ -12,7 +12,7 @@ from covey.protocols.collect import answers, dealt, fetch, index, keys, leakage,
 from covey.protocols.collect.answers import Answers, Layout
 from covey.protocols.collect.dealt_committee import Trustee as DealtShare
 from covey.protocols.collect.keys import Membership
-from covey.protocols.collect.parameters import Parameters, hub_of
+from covey.protocols.collect.parameters import Parameters, hub_of, on_trees
 from covey.protocols.collect.zero_test import Helper
 from covey.protocols.protocol import Proposal, Result, Seat
 from covey.wire import gather
@@ -61,7 +61,7 @@ async def contribute(
 
 async def answer(seat: Seat, parameters: Parameters, hub: str, membership: Membership, key: PublicKey | None) -> None:
     """Sends our entry of the index, re-randomised, and our marks; with a dealt key the position goes separately."""
-    channel, table = seat.channel.at("answers"), seat.records
+    channel, table = seat.channel.at("answers"), on_trees(seat.study, seat.records)
     cell = int(parameters.grid.rank(table.codes)[0])
     raw = await fetch.read(seat.channel.at("fetch"), parameters, hub, membership.lot, cell)
     jitter = answers.jitter_of(parameters, channel.rng.stream("jitter"))

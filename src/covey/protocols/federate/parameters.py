@@ -12,7 +12,7 @@ from covey.crypto.paillier import SIZES, check_bits
 from covey.errors import InputError
 from covey.hierarchy import Interval
 from covey.option import Choice, File, Number, Whole
-from covey.protocols.shared.domains import NOBODY_IN_COMMON
+from covey.protocols.shared.domains import NOBODY_IN_COMMON, require_range
 from covey.protocols.shared.rows import domain
 from covey.schema import Column, Role
 from covey.study import Study
@@ -171,11 +171,7 @@ def _require_listed(params: Parameters) -> None:
             raise InputError(
                 f"column {column.name!r}: list its domain in the study (`values`), so that all agree on it"
             )
-        if column.hierarchy.low is None or column.missing == "value":
-            raise InputError(
-                f"column {column.name!r}: intervals need a public range here (range = [17, 90]), and "
-                'missing = "drop" or "error"'
-            )
+        require_range(column)
     for name, values in params.domains.items():
         if not values:
             raise InputError(f"column {name!r}: list its values in the study, so that they can be counted jointly")

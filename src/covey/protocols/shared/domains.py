@@ -3,22 +3,38 @@
 from __future__ import annotations
 
 from covey.errors import InputError
+from covey.hierarchy import Interval
+from covey.schema import Column
 from covey.study import Study
 
 NOBODY_IN_COMMON = "a release of joined columns has the people whom all parties have: with none of yours there are none"
 """Why a party of a vertical study must have rows."""
 
 
-def require_listed(study: Study) -> None:
-    """Raises InputError for a domain that the study does not list: parties agree on listed domains alone."""
+def require_listed(study: Study, *, intervals: bool = False) -> None:
+    """Raises InputError for a domain that the study does not list: parties agree on listed domains alone.
+
+    With `intervals`, a column published as intervals need not be listed, but needs a public range.
+    """
     if not study.quasi:
         raise InputError("no column has the role quasi: there is nothing to generalize")
     for column in study.quasi:
-        if not column.closed:
+        if intervals and isinstance(column.hierarchy, Interval):
+            require_range(column)
+        elif not column.closed:
             raise InputError(
                 f"column {column.name!r}: protocol {study.protocol!r} needs a hierarchy that lists the whole domain; "
                 "give it a file, its `values`, or min, max and steps"
             )
+
+
+def require_range(column: Column) -> None:
+    """Raises InputError for an interval column on whose range the parties have not agreed."""
+    if isinstance(column.hierarchy, Interval) and (column.hierarchy.low is None or column.missing == "value"):
+        raise InputError(
+            f"column {column.name!r}: intervals need a public range here (range = [17, 90]), and "
+            'missing = "drop" or "error"'
+        )
 
 
 def require_weight(study: Study) -> None:
