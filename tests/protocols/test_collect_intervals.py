@@ -20,6 +20,7 @@ from covey.errors import InputError
 from covey.hierarchy import Interval
 from covey.hierarchy.numbers import label
 from covey.hierarchy.steps import StepTree
+from covey.party.collection.questions import questions
 from covey.party.simulate.in_process import simulate
 from covey.party.simulate.respondents import load_rows
 from covey.protocols import of_study
@@ -127,3 +128,11 @@ def test_the_bench_finds_figure_1_and_says_so_from_what_it_found(monkeypatch: py
     table, claim = experiment._figure_1()
     assert ("[36, 45]", "[50, 65]", "[35, 45]", "[50, 65]") in {row[1:] for row in table.rows}
     assert claim.holds == "in part"
+
+
+def test_a_respondent_is_asked_for_a_number_of_the_range() -> None:
+    asked = questions(study_of())[0]
+    assert asked.allowed == "a number from 35 to 70" and asked.read("41.5") == "41.5"
+    for answer in ("34", "70.5", "young"):
+        with pytest.raises(InputError, match="allows a number from 35 to 70"):
+            asked.read(answer)

@@ -8,14 +8,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from covey.cells import MISSING, is_not_finite
+from covey.cells import MISSING, is_not_finite, number, spell
 from covey.errors import InputError
-from covey.hierarchy import Hierarchy
+from covey.hierarchy import Hierarchy, Interval
 from covey.schema import Column, Role
 from covey.study import Study
 from covey.table import Table, build, read
@@ -43,6 +44,8 @@ class Question:
     @property
     def allowed(self) -> str:
         """The allowed answers, in words."""
+        if (ends := self._range) is not None:
+            return f"a number from {spell(ends[0])} to {spell(ends[1])}"
         values = self.values
         if values is None:
             return "any text"
@@ -62,6 +65,14 @@ class Question:
             return [label for label in leaves if label != MISSING]
         return None if column.values is None else list(column.values)
 
+    @property
+    def _range(self) -> tuple[Decimal, Decimal] | None:
+        """The least and the greatest number of a column that is published as intervals."""
+        tree = self.column.hierarchy
+        return (
+            None if not isinstance(tree, Interval) or tree.low is None or tree.high is None else (tree.low, tree.high)
+        )
+
     def read(self, answer: str) -> str:
         """The answer in the study's spelling. Raises InputError with what is allowed, and without the answer."""
         cell = self.column.read(answer)
@@ -75,6 +86,9 @@ class Question:
             if near is None:
                 raise InputError(f"column {self.column.name!r} allows {self.allowed}")
             return near
+        ends, found = self._range, number(cell)
+        if ends is not None and (found is None or not ends[0] <= found <= ends[1]):
+            raise InputError(f"column {self.column.name!r} allows {self.allowed}")
         if is_not_finite(cell) and self.column.kind == "number":
             raise InputError(f"column {self.column.name!r} allows {self.allowed}")
         return cell
