@@ -20,6 +20,7 @@ from covey.party.record.signatures import check_file
 from covey.party.record.transcript import chain
 from covey.party.record.transcript_file import ReadTranscript
 from covey.party.session.handshake import session_digest, statement
+from covey.party.session.respondents import RESPONDENTS
 from covey.plain import plain
 from covey.protocols import Protocol, of_study
 from covey.secure import approval, row_counts
@@ -230,7 +231,8 @@ def _due(case: Case) -> set[str]:
     due.met()
     if any(row.type == "approval.vote" for row in case.read.said):
         due.learns(approval.LEAKAGE)
-    rows = {party.name: 1 for party in case.study.holders}
+    several = 2  # people, where they are not named: sentences have the plural
+    rows = {party.name: 1 for party in case.study.holders} or {RESPONDENTS: several}
     if any(row.type == row_counts.TAG for row in case.read.said):
         due.learns(row_counts.LEAKAGE)
         due.learns(row_counts.STATED, stated=row_counts.spelled(rows))
