@@ -9,6 +9,7 @@ BENCHMARKS = {
     "anonymize": "algorithms_adult",
     "growth": "algorithms_growth",
     "engine": "engine",
+    "algorithms": "algorithms_figures",
     "verify": "verify",
     "evaluation": "evaluation",
     "estimators": "estimators",

@@ -5,7 +5,7 @@ five levels; the first column is drawn, and each of the others leans on the one 
 drawn from a geometric distribution for the rest. k = 10. Each run is a process of its own, whose peak of memory and
 whose seconds (grouping the rows into items included, compiling not) are noted. What an algorithm refuses is noted too.
 
-`python -m benchmarks growth` writes results/growth.json and results/growth.svg.
+`python -m benchmarks growth` writes results/algorithms.json and results/growth.svg.
 """
 
 from __future__ import annotations
@@ -87,5 +87,5 @@ def run(arguments: list[str]) -> None:
     for algorithm in arguments or ALGORITHMS:
         for number in ROWS:
             found.append(apart(one, algorithm, number))
-            keep("growth", "growth", found[-1], ("algorithm", "rows"))
+            keep("algorithms", "growth", found[-1], ("algorithm", "rows"))
     plot(found)

@@ -392,7 +392,7 @@ def _real(people: People, setting: Setting) -> ResultTable:
     """Whole runs: what they lose beside the curve itself, and what they take."""
     rows: list[tuple[Cell, ...]] = []
     cells = 1 << 10 if setting.quick else 1 << 14
-    count = min(120 if setting.quick else 600, people.codes.shape[1])
+    count = min(80 if setting.quick else 600, people.codes.shape[1])
     for k in (5, 10) if setting.quick else (5, 10, 20):
         study = _study(people.data, k, {"grid": cells})
         done = PartitionedStudy(study, {RESPONDENTS: people.data.pooled.slice(0, count)}).run(setting.seed)
