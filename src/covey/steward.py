@@ -71,16 +71,18 @@ def run(
     data: str | None = None,
     keys: str | Path = "keys",
     wait: float = 3600.0,
+    for_others: bool = False,
 ) -> Summary:
     """Runs one party against the real others, as `covey run` does, and blocks until the end; a second call resumes.
 
-    `approve` is asked before anything is published, and shown all that `covey run` shows; True approves unseen.
+    `approve` is asked before anything is published, and shown all that `covey run` shows; True approves unseen. A run
+    that is finished here goes on only `for_others`, who were cut off.
     """
 
     async def decide(question: ApprovalQuestion) -> bool:
         return approve if isinstance(approve, bool) else bool(approve(question))
 
-    return run_party(Job(Path(study), party, Path(out), Path(keys), decide, data, wait=wait))
+    return run_party(Job(Path(study), party, Path(out), Path(keys), decide, data, wait=wait, for_others=for_others))
 
 
 def audit(*folders: str | Path, replay: bool = False) -> list[Audited]:

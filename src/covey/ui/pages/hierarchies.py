@@ -114,7 +114,7 @@ def _coverage(bench: Workbench, column: Column, data: str) -> Coverage | None:
 
 
 def coverage(column: Column, values: Mapping[str, int]) -> Coverage:
-    """Which values of a table a tree has, and what each of its levels would lose."""
+    """The values of a table that a tree has, and the loss of each of its levels."""
     counts: dict[str, int] = {}
     for text, count in values.items():
         value = column.published.read(text)
