@@ -16,6 +16,7 @@ BENCHMARKS = {
     "blocks_group": "blocks_group",
     "blocks_sharing": "blocks_sharing",
     "wire": "wire",
+    "relay": "relay",
     "parties": "parties",
     "resume": "resume",
     "journals": "journals",
