@@ -6,6 +6,8 @@ import json
 import re
 import shutil
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -151,6 +153,18 @@ def test_a_job_outlives_the_server_and_is_found_again(tmp_path: Path) -> None:
             assert "diagnosis" in page.text
     finally:
         stop_jobs(tmp_path)
+
+
+def test_a_job_keeps_no_pipe_of_the_server_open(tmp_path: Path) -> None:
+    """`covey ui | tee log` ends when the workbench does, whatever still runs."""
+    program = (
+        "import sys; from pathlib import Path; from covey.ui.jobs import Jobs; "
+        "Jobs(Path(sys.argv[1]), Path(sys.argv[1]) / 'jobs').start('sleep', 'Waiting', '', [['sleep', '600']])"
+    )
+    try:
+        subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, timeout=SECONDS, check=True)
+    finally:
+        stop_jobs(tmp_path, "jobs")
 
 
 def test_a_job_that_is_stopped_ends_and_says_so(tmp_path: Path) -> None:

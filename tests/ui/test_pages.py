@@ -104,6 +104,12 @@ def test_a_collection_is_shown_to_its_organiser(server: Server) -> None:
     found = re.search(r"invitations\?job=(\d+)", page)
     assert found
     assert len(client.get("/collection/invitations", job=found[1]).text.split()) == 3
+    assert client.post("/collection/serve", study=study, quorum="10").status == 303
+    page = client.wait_for("of 10 needed", "/collection", study=study).text
+    assert "enrolment" in page
+    job = re.search(r'name="job" value="(\d+)"', page)
+    assert job
+    assert client.post("/job/stop", job=job[1]).status == 303
 
 
 def test_a_study_with_problems_shows_all_of_them(server: Server) -> None:

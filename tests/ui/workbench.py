@@ -147,9 +147,9 @@ def serving(folder: Path) -> Iterator[Server]:
         stop_jobs(folder)
 
 
-def stop_jobs(folder: Path) -> None:
+def stop_jobs(folder: Path, jobs: str = ".covey-ui/jobs") -> None:
     """Stops what still runs in a folder, and waits until it has ended."""
-    for pid in folder.glob(".covey-ui/jobs/*/pid"):
+    for pid in folder.glob(f"{jobs}/*/pid"):
         number = int(pid.read_text().split()[0])
         ends = time.monotonic() + SECONDS
         while not pid.with_name("exit.txt").exists() and Path(f"/proc/{number}").exists():

@@ -106,7 +106,10 @@ class Jobs:
             (job.folder / left).unlink(missing_ok=True)
         starter = module("covey.ui.work", str(job.folder))
         environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
-        done = subprocess.run(starter, cwd=self.root, env=environment, stdin=subprocess.DEVNULL, check=False)
+        nowhere = subprocess.DEVNULL  # a job that goes on must not keep the server's terminal or pipe open
+        done = subprocess.run(
+            starter, cwd=self.root, env=environment, stdin=nowhere, stdout=nowhere, stderr=nowhere, check=False
+        )
         if done.returncode:
             raise InputError(f"{job.file.title}: could not be started; is there memory and disk left?")
         return self.find(name)
