@@ -10,6 +10,7 @@ BENCHMARKS = {
     "growth": "algorithms_growth",
     "engine": "engine",
     "algorithms": "algorithms_figures",
+    "loss": "loss",
     "verify": "verify",
     "evaluation": "evaluation",
     "estimators": "estimators",

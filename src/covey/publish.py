@@ -84,6 +84,7 @@ def anonymize(
     *,
     seed: int = 0,
     budget: int | None = None,
+    effort: str | None = None,
     threads: int | None = None,
     explain: bool = False,
     options: Mapping[str, Value] | None = None,
@@ -95,10 +96,11 @@ def anonymize(
 ) -> Release:
     """The table that the study's k, l and t allow to be published, by a centralized algorithm.
 
-    `data` is a path, a URL or a frame; k, l and t stand for the study's, for a quick look. Raises InputError for
-    data that does not fit, Unmet with what would be feasible.
+    `data` is a path, a URL or a frame; k, l and t stand for the study's, for a quick look; `effort` is peel's. Raises
+    InputError for data that does not fit, Unmet with what would be feasible.
     """
     find(algorithm)
+    options = {**(options or {}), **({} if effort is None else {"effort": effort})}
     study, text = _asking(study, {"k": k, "l": l, "t": t})
     source = connect(data)
     columns = study.of_role(*_CARRIED)
@@ -187,7 +189,7 @@ def summarize(
         bytes=0,
         study_hash=study.study_hash,
         reproducible=found.reproducible,
-        warnings=list(_warnings(study)),
+        warnings=list(_warnings(study, found)),
         rows=reached.rows,
         withheld=reached.withheld,
         dropped=built.table.dropped,
@@ -200,8 +202,13 @@ def summarize(
     )
 
 
-def _warnings(study: Study) -> Iterator[str]:
-    """The requests of the study that one owner's release cannot keep."""
+def _warnings(study: Study, found: Partition) -> Iterator[str]:
+    """The requests of the study that one owner's release cannot keep, and a search that could not look everywhere."""
+    if found.notes.get("probed"):
+        yield (
+            f"of {found.notes['lattice']:,} generalizations {found.notes['visited']:,} were visited, those that probes "
+            "found: fewer quasi columns or fewer levels would let all be visited"
+        )
     for name in ("site_l", "delta", *OF_INSIDERS):
         if getattr(study.privacy, name) is not None:
             yield f"{name} is about who contributed which row; the release of one owner does not keep it"

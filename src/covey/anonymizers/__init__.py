@@ -72,6 +72,14 @@ _SEARCHES = (
         "peel",
         "visits the generalization lattice by increasing cost and takes out classes, then improves them",
         "covey.anonymizers.peel",
+        (
+            Choice(
+                "effort",
+                "normal",
+                "how long the search goes on: quick, normal, or thorough, about twelve times as long",
+                ("quick", "normal", "thorough"),
+            ),
+        ),
         budget=True,
         steps=lambda items, records, k, columns: items * columns * 64,
     ),
@@ -215,11 +223,7 @@ def _refuse_too_long(algorithm: Algorithm, problem: Problem, longest: float) -> 
 
 def _refuse_too_much_suppressed(problem: Problem, partition: Partition, algorithm: str) -> None:
     """The study limits how many records may end withheld or at every root."""
-    import numpy as np
-
-    roots = np.array([tree.root for tree in problem.trees])
-    at_root = int(partition.sizes()[(partition.nodes == roots).all(axis=1)].sum())
-    lost = problem.records - int(partition.count.sum()) + at_root
+    lost = partition.lost(problem)
     if lost > problem.suppression * problem.records:
         raise Unmet(
             f"algorithm {algorithm} suppresses {lost:,} of {problem.records:,} records, more than suppression = "

@@ -1,17 +1,21 @@
-"""Fewer than k records may be withheld: more than that are made a class, with others where they cannot stand alone."""
+"""Fewer than k records may be withheld: more than that are made a class, with others where they cannot stand alone.
+
+t is measured against what is published. The searches measure it against the whole table, which is the same as long as
+no record is withheld. So none is where a class would be too far from what is left.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from covey.anonymizers.closure import closed
-from covey.anonymizers.constraints import flat_codes, histograms, kept, limits_of
+from covey.anonymizers.constraints import broken, flat_codes, histograms, kept, limits_of
 from covey.anonymizers.problem import Partition, Problem
 from covey.arrays import Bits, Ints, Longs
 
 
 def settled(problem: Problem, partition: Partition) -> Partition:
-    """The partition itself if fewer than k records are withheld; else one in which none is.
+    """The partition itself if fewer than k records are withheld, and t holds without them; else one in which none is.
 
     The withheld become a class; while it breaks l or t it takes in the class with which it costs least. The whole table
     keeps them, so this ends.
@@ -19,7 +23,7 @@ def settled(problem: Problem, partition: Partition) -> Partition:
     left = problem.counts - np.bincount(partition.item, weights=partition.count, minlength=problem.items).astype(
         np.int64
     )
-    if int(left.sum()) < problem.k:
+    if int(left.sum()) < problem.k and _is_near_without(problem, partition, left):
         return partition
     limits, places = limits_of(problem), flat_codes(problem)
     own = np.flatnonzero(left)
@@ -36,6 +40,19 @@ def settled(problem: Problem, partition: Partition) -> Partition:
         histogram, size = histogram + counts[nearest], size + int(sizes[nearest])
         nodes = _joined(problem, nodes, partition.nodes[nearest][None, :])[0]
     return _with_class(problem, partition, own, left[own], taken)
+
+
+def _is_near_without(problem: Problem, partition: Partition, left: Longs) -> bool:
+    """True if every class keeps t where it is measured against the table without the records that are left."""
+    limits = limits_of(problem)
+    if not left.any() or np.isinf(limits.t).all():
+        return True
+    places, whole = flat_codes(problem), limits.whole.copy()
+    for column in range(places.shape[1]):
+        np.subtract.at(whole, places[:, column], left)
+    counts = histograms(problem, partition.group, partition.classes, partition.item, partition.count)
+    published = limits._replace(whole=whole, records=limits.records - int(left.sum()))
+    return not broken(published, counts, partition.sizes()).any()
 
 
 def _closed_over(problem: Problem, items: Longs) -> Ints:

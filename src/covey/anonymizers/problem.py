@@ -119,6 +119,12 @@ class Partition:
     def sizes(self) -> Longs:
         return np.bincount(self.group, weights=self.count, minlength=self.classes).astype(np.int64)
 
+    def lost(self, problem: Problem) -> int:
+        """The number of records that are withheld or at every root."""
+        roots = np.array([tree.root for tree in problem.trees])
+        at_root = int(self.sizes()[(self.nodes == roots).all(axis=1)].sum())
+        return problem.records - int(self.count.sum()) + at_root
+
     def loss(self, problem: Problem) -> float:
         """The mean cost of a cell; a withheld record costs what a fully generalized one does."""
         per_class = np.zeros(self.classes, dtype=np.int64)

@@ -56,6 +56,10 @@ def anonymize(
         int | None,
         typer.Option("--budget", min=1, help="Units of work for the search; more never makes the release worse."),
     ] = None,
+    effort: Annotated[
+        str | None,
+        typer.Option("--effort", metavar="NAME", help="quick, normal or thorough (a minute): how long peel searches."),
+    ] = None,
     threads: Annotated[
         int | None,
         typer.Option("--threads", min=1, help="The number of cores to use; the release does not depend on it."),
@@ -89,7 +93,7 @@ def anonymize(
 
     agreed = Study.load(study)
     require_room(out, force=force)
-    options = read_options(algorithm, option or [])
+    options = read_options(algorithm, [*(option or []), *([] if effort is None else [f"effort={effort}"])])
     if on_engine or is_many(data):
         _on_engine(
             data, agreed, out, algorithm, {"--k": k, "--l": l, "--t": t, "--explain": explain or None}, options,

@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from tests.harness.problems import faults, problems
 from tests.harness.tiers import examples
 
-from covey.anonymizers import anonymize
+from covey.anonymizers import ALGORITHMS, anonymize
 from covey.anonymizers.pace import silent
-from covey.anonymizers.peel import lattice, peel
+from covey.anonymizers.peel import EFFORTS, lattice, peel
 from covey.anonymizers.peel.atoms import cut
 from covey.anonymizers.problem import Partition, Problem, Sensitive
 from covey.errors import Aborted, Unmet
@@ -95,6 +95,50 @@ def test_the_same_seed_gives_the_same_classes_on_one_thread_and_on_two() -> None
     assert same(one, two)
     assert one.reproducible
     assert not same(one, peel(problem, seed=4, budget=4_000_000))
+
+
+def test_what_a_search_leaves_of_its_budget_other_starts_get_and_none_makes_it_worse() -> None:
+    problem = numbers(3, 300, 5)
+    once, again = (peel(problem, budget=budget, threads=threads) for budget, threads in ((1, 1), (20_000_000, 2)))
+    assert once.notes["starts"] == 1
+    assert int(str(again.notes["starts"])) > 2
+    assert again.loss(problem) < once.loss(problem)
+    assert same(again, peel(problem, budget=20_000_000))
+    assert faults(problem, again) == []
+
+
+def test_more_effort_loses_less_or_the_same() -> None:
+    problem = numbers(3, 200, 5)
+    losses = [peel(problem, effort=effort).loss(problem) for effort in EFFORTS]
+    assert losses == sorted(losses, reverse=True)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("seed", [37, 58])
+def test_t_holds_in_what_is_published_also_where_records_are_withheld(algorithm: str, seed: int) -> None:
+    random, limit = np.random.default_rng(seed), 0.25
+    trees = (grouped(9, 3), grouped(4, 2))
+    codes = np.array([random.integers(9, size=60), random.integers(4, size=60)], dtype=np.int32)
+    values = (random.random(60) < 0.3).astype(np.int32) + (random.random(60) < 0.2)
+    items, counts = np.unique(np.vstack([codes, values]), axis=1, return_counts=True)
+    costs, scale = integer_costs(trees)
+    problem = Problem(
+        trees, np.ascontiguousarray(items[:2]).astype(np.int32), counts.astype(np.int64), costs, scale, 6,
+        sensitive=(Sensitive(items[2].astype(np.int32), 3),), t=limit,
+    )  # fmt: skip
+    found = anonymize(problem, algorithm, threads=1)
+    histogram = np.zeros((found.classes, 3))
+    np.add.at(histogram, (found.group, problem.sensitive[0].codes[found.item]), found.count)
+    published = histogram.sum(axis=0) / histogram.sum()
+    distance = np.abs(histogram / histogram.sum(axis=1, keepdims=True) - published).sum(axis=1) / 2
+    assert distance.max() <= limit + 1e-9
+
+
+def grouped(leaves: int, branch: int) -> Hierarchy:
+    groups = -(-leaves // branch)
+    labels = [*(f"v{leaf}" for leaf in range(leaves)), *(f"g{group}" for group in range(groups)), "*"]
+    levels = [np.arange(leaves), leaves + np.arange(leaves) // branch, np.full(leaves, leaves + groups)]
+    return Hierarchy(labels, np.array(levels, dtype=np.int32))
 
 
 def test_a_larger_budget_is_never_worse() -> None:

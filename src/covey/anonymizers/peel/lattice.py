@@ -22,13 +22,14 @@ from covey.anonymizers.pace import Cancel, Progress, report, silent
 from covey.anonymizers.peel.atoms import Atoms
 from covey.anonymizers.peel.strip import strip
 from covey.anonymizers.problem import Problem
-from covey.arrays import Ints, Longs, Words
+from covey.arrays import Floats, Ints, Longs, Words
 from covey.compiled import jit
 
 LISTED = 200_000  # a lattice up to this size is listed whole,
 VISITED = 2_500_000_000  # if its nodes times the atoms are no more than this
 PROBES = 600  # in each of the passes
 PASSES = 3
+SHUFFLED = 0.15  # how far a column's weight changes for another order: the deviation of its logarithm
 COMPANY = (1, 2, 4)  # how many times k records a probe asks for
 
 
@@ -53,13 +54,18 @@ def by_cost(problem: Problem, nodes: Ints) -> Ints:
     return _sorted(problem, np.unique(nodes, axis=0))
 
 
-def _sorted(problem: Problem, nodes: Ints) -> Ints:
+def shuffled(problem: Problem, nodes: Ints, seed: int) -> Ints:
+    """These nodes in a similar order: by increasing cost, if each column weighs a little more or less than it does."""
+    return _sorted(problem, nodes, np.exp(np.random.default_rng(seed).normal(0.0, SHUFFLED, problem.columns)))
+
+
+def _sorted(problem: Problem, nodes: Ints, factors: Floats | None = None) -> Ints:
     """These nodes by increasing cost; those that cost the same stay in their order."""
     cost = np.zeros(len(nodes))
     for column, tree in enumerate(problem.trees):
         leaves = max(tree.leaves, 1)
         per_level = problem.costs[column][tree.up[:, :leaves]].sum(axis=1) / leaves
-        cost += per_level[nodes[:, column]]
+        cost += per_level[nodes[:, column]] * (1.0 if factors is None else factors[column])
     return np.ascontiguousarray(nodes[np.argsort(cost, kind="stable")])
 
 

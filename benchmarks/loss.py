@@ -1,0 +1,265 @@
+"""How good is good: the loss (LM) of our releases beside ARX's, a long search's, the best there is, and a lower bound.
+
+Tables are Adult, FARS and CMC, where they are on this machine, and generated ones of other shapes (`_tables`). ARX's
+figures and those of Covey 0.1.0 are published ones (published/loss.json). Loss does not depend on how busy a machine
+is.
+
+`python -m benchmarks loss` measures all of it, for hours if `search` is among it; one part or one point at a time:
+
+    loss one fars:10           one owner (`covey anonymize`) at each effort
+    loss joint fars:10         three parties that hold rows, k_insider = 1: the trusted party's release, as theirs is
+    loss search fars:10:600    ten minutes of search from several starts, the best of them
+    loss exact                 small samples of CMC, solved by integer programming; and lower bounds
+    loss diverse               Adult with distinct l = 2
+    loss picture               draws what was kept to docs/images/how-good.svg
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import altair as alt
+import numpy as np
+import pandas as pd
+from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.sparse import coo_array
+
+from benchmarks._measuring import RESULTS, ROOT, Row, apart, peak_megabytes, run_parts
+from benchmarks._tables import Sample, names, sample
+from covey.anonymizers.peel import EFFORTS, lattice, peel
+from covey.anonymizers.problem import Problem, Sensitive
+from covey.arrays import Bits, Longs
+from covey.protocols.shared.peeling.ideal import peel_all
+
+SIZES = (5, 10, 50, 100)
+PUBLISHED = json.loads((Path(__file__).parent / "published" / "loss.json").read_text())
+PICTURE = ROOT / "docs" / "images" / "how-good.svg"
+
+
+def one_owner(name: str, k: int, effort: str) -> Row:
+    """The release of one owner."""
+    problem = sample(name).problem(k)
+    peel(replace(problem, k=problem.records), effort="quick")
+    begun, cpu = time.perf_counter(), time.process_time()
+    found = peel(problem, effort=effort, threads=2)
+    return {
+        "lm": round(found.loss(problem), 5),
+        "seconds": round(time.perf_counter() - begun, 1),
+        "cpu": round(time.process_time() - cpu, 1),
+        "mb": peak_megabytes(),
+        "lattice": lattice.size(problem),
+    }
+
+
+def jointly(name: str, k: int) -> Row:
+    """The release of three parties: what a trusted party publishes."""
+    table = sample(name)
+    study = table.study(k)
+    trees = tuple(column.tree() for column in study.quasi)
+    codes = np.array(
+        [
+            tree.encode([old.labels[code] for code in own])
+            for tree, old, own in zip(trees, table.trees, table.codes, strict=True)
+        ]
+    )
+
+    def admits(rows: Longs, place: Longs, size: Longs) -> Bits:
+        return size >= k
+
+    published, _ = peel_all(study, trees, codes, admits, nodes=2000, merge=False, pairs=True)
+    figures = published.figures(study, trees, codes.shape[1])
+    return {"lm": round(float(figures.loss["lm"] or 0.0), 5)}
+
+
+def searched(name: str, k: int, seconds: float) -> Row:
+    """The best of several long searches: other seeds, thorough, one after the other while the time lasts."""
+    problem, end, best, seed = sample(name).problem(k), time.monotonic() + seconds, 1.0, 0
+    while seed == 0 or time.monotonic() < end:
+        best = min(best, peel(problem, seed=seed, effort="thorough", threads=2).loss(problem))
+        seed += 1
+    return {"lm": round(best, 5), "starts": seed}
+
+
+def solve(problem: Problem, seconds: float) -> tuple[float | None, float]:
+    """The least loss of a partition, or None where the time does not suffice, and a lower bound.
+
+    A class publishes a box, one of the tuples of some node; a record costs what its box costs. So the problem is to
+    open boxes and to give each record one that covers it, k to each that is open.
+    """
+    nodes, items = lattice.whole(problem), problem.items
+    tuples: dict[tuple[int, ...], list[int]] = {}
+    for levels in nodes:
+        own = np.stack([tree.up[levels[c]][problem.codes[c]] for c, tree in enumerate(problem.trees)], axis=1)
+        for item, box in enumerate(map(tuple, own.tolist())):
+            tuples.setdefault(box, []).append(item)
+    counts = problem.counts
+    boxes = [(box, sorted(set(own))) for box, own in tuples.items()]
+    boxes = [(box, own) for box, own in boxes if counts[own].sum() >= problem.k]
+    price = [sum(int(problem.costs[c][node]) for c, node in enumerate(box)) for box, _ in boxes]
+    whole = sum(int(cost[tree.root]) for cost, tree in zip(problem.costs, problem.trees, strict=True))
+    given = [(number, item) for number, (_, own) in enumerate(boxes) for item in own]
+    opened, out = len(given), len(given) + len(boxes)
+    width = out + items
+    cost = np.array([price[number] for number, _ in given] + [0] * len(boxes) + [whole] * items, dtype=np.float64)
+    each = coo_array(
+        (
+            np.ones(len(given) + items),
+            ([item for _, item in given] + list(range(items)), [*range(len(given)), *range(out, width)]),
+        ),
+        shape=(items, width),
+    )
+    enough = coo_array(
+        (
+            np.concatenate([np.ones(len(given)), np.full(len(boxes), -float(problem.k))]),
+            ([number for number, _ in given] + list(range(len(boxes))), [*range(len(given)), *range(opened, out)]),
+        ),
+        shape=(len(boxes), width),
+    )
+    within = coo_array(
+        (
+            np.concatenate([np.ones(len(given)), [-float(counts[item]) for _, item in given]]),
+            ([*range(len(given))] * 2, [*range(len(given)), *(opened + number for number, _ in given)]),
+        ),
+        shape=(len(given), width),
+    )
+    found = milp(
+        cost,
+        integrality=np.ones(width, dtype=np.int64),
+        bounds=Bounds(0, np.concatenate([[counts[item] for _, item in given], np.ones(len(boxes)), counts])),
+        constraints=[
+            LinearConstraint(each, counts, counts),
+            LinearConstraint(enough, 0, np.inf),
+            LinearConstraint(within, -np.inf, 0),
+        ],
+        options={"time_limit": seconds, "mip_rel_gap": 1e-6},
+    )
+    unit = problem.scale * problem.columns * problem.records
+    best = float(found.fun) / unit if found.status == 0 else None
+    bound = float(found.mip_dual_bound) / unit if found.mip_dual_bound is not None else 0.0
+    return best, bound
+
+
+def _points(arguments: list[str]) -> list[tuple[str, int, list[str]]]:
+    if not arguments:
+        return [(name, k, []) for name in names() for k in SIZES]
+    return [(each[0], int(each[1]), each[2:]) for each in (text.split(":") for text in arguments)]
+
+
+def _row(name: str, k: int, more: Row) -> Row:
+    """A point with ARX's figure, ours before, and the ratio to ARX's."""
+    arx = PUBLISHED["arx"].get(name, {}).get(str(k))
+    return {
+        "table": name,
+        "k": k,
+        **more,
+        "arx": arx,
+        "ratio": None if arx is None else round(float(str(more["lm"])) / arx, 3),
+    }
+
+
+def _one(arguments: list[str]) -> Iterator[Row]:
+    for name, k, efforts in _points(arguments):
+        for effort in efforts or EFFORTS:
+            before = PUBLISHED["one owner before"].get(name, {}).get(str(k))
+            yield _row(name, k, {"effort": effort, **apart(one_owner, name, k, effort), "before": before})
+
+
+def _joint(arguments: list[str]) -> Iterator[Row]:
+    for name, k, _ in _points(arguments):
+        before = PUBLISHED["joint before"].get(name, {}).get(str(k))
+        yield _row(name, k, {**apart(jointly, name, k), "before": before})
+
+
+def _search(arguments: list[str]) -> Iterator[Row]:
+    for name, k, seconds in _points(arguments):
+        yield _row(name, k, apart(searched, name, k, float(seconds[0]) if seconds else 300.0))
+
+
+def _exact(arguments: list[str]) -> Iterator[Row]:
+    """Samples of CMC: the best there is, and how far from it the peeling alone and the whole search end."""
+    whole = sample("cmc")
+    for rows, k in ((30, 2), (60, 3), (120, 5), (240, 5), (240, 10)):
+        chosen = np.random.default_rng(rows + k).permutation(whole.codes.shape[1])[:rows]
+        problem = Sample("cmc", whole.trees, np.ascontiguousarray(whole.codes[:, chosen])).problem(k)
+        best, bound = solve(problem, float(arguments[0]) if arguments else 120.0)
+        peeled, ours = (peel(problem, budget=budget).loss(problem) for budget in (0, None))
+        yield {
+            "table": f"cmc, {rows} rows",
+            "k": k,
+            "best": None if best is None else round(best, 5),
+            "bound": round(bound, 5),
+            "peeled": round(peeled, 5),
+            "lm": round(ours, 5),
+            "above": round(ours / (best or bound), 4) if best or bound else None,
+        }
+
+
+def _diverse(_arguments: list[str]) -> Iterator[Row]:
+    """Adult, k = 10, distinct l = 2 on salary-class."""
+    table, k = sample("adult"), 10
+    import csv
+
+    from benchmarks._tables import DATA
+
+    with (DATA / "adult" / "adult.csv").open() as text:
+        pay = np.array([int(row["salary-class"] == ">50K") for row in csv.DictReader(text, delimiter=";")], np.int32)
+    codes, counts = np.unique(np.vstack([table.codes, pay]), axis=1, return_counts=True)
+    base = table.problem(k)
+    problem = replace(
+        base, codes=np.ascontiguousarray(codes[:-1]), counts=counts.astype(np.int64), l=2.0, diversity="distinct",
+        sensitive=(Sensitive(codes[-1].astype(np.int32), 2, name="salary-class"),),
+    )  # fmt: skip
+    arx = PUBLISHED["arx with distinct l = 2 on salary-class"]["adult"]["10"]
+    lm = peel(problem, threads=2).loss(problem)
+    yield {"table": "adult, l = 2 distinct", "k": k, "lm": round(lm, 5), "arx": arx, "ratio": round(lm / arx, 3)}
+
+
+def _picture(_arguments: list[str]) -> Iterator[Row]:
+    """Draws losses as parts of the long search's, or of the thorough one's where there was none."""
+    kept: dict[str, list[Row]] = json.loads((RESULTS / "loss.json").read_text())
+    best: dict[tuple[object, object], float] = {}
+    for part in ("one", "search"):
+        for row in kept.get(part, []):
+            best[row["table"], row["k"]] = min(float(str(row["lm"])), best.get((row["table"], row["k"]), 9.0))
+    points = [
+        {
+            "table": row["table"],
+            "k": f"k = {row['k']}",
+            "who": who,
+            "loss": float(str(value)) / best[row["table"], row["k"]],
+        }
+        for who, part, key in (
+            ("ARX", "joint", "arx"),
+            ("three parties", "joint", "lm"),
+            ("one owner", "one", "lm"),
+        )
+        for row in kept.get(part, [])
+        if row.get("effort", "normal") == "normal" and (value := row.get(key)) and (row["table"], row["k"]) in best
+    ]
+    chart = (
+        alt.Chart(pd.DataFrame(points))
+        .mark_point(filled=True, size=60)
+        .encode(
+            x=alt.X("loss:Q", scale=alt.Scale(zero=False), title="loss, as a multiple of the best that we know"),
+            y=alt.Y("table:N", title=None),
+            color=alt.Color("who:N", title=None),
+            shape=alt.Shape("who:N", title=None),
+            row=alt.Row("k:N", title=None, sort=[f"k = {k}" for k in SIZES]),
+        )
+        .properties(width=420, height=120)
+    )
+    PICTURE.parent.mkdir(exist_ok=True)
+    chart.save(PICTURE)
+    yield {"table": "all", "k": 0, "points": len(points)}
+
+
+PARTS = {"one": _one, "joint": _joint, "search": _search, "exact": _exact, "diverse": _diverse, "picture": _picture}
+
+
+def run(arguments: list[str]) -> None:
+    """Measures one part (some points of it, if they are named), or all, and keeps every row."""
+    run_parts("loss", PARTS, ("table", "k", "effort"), arguments)
