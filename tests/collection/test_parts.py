@@ -21,9 +21,11 @@ from covey.errors import Aborted, InputError, Left
 from covey.party.collection import collecting as collecting_module
 from covey.party.collection import questions, register, times
 from covey.party.collection.deadlines import expel_late
+from covey.party.collection.home import Home
 from covey.party.collection.invitation import Invitation
 from covey.party.collection.register import Opened, Register
 from covey.party.collection.statement import statement
+from covey.party.identity import keys as keyring
 from covey.party.session.journal import Journal
 from covey.party.session.journal_records import Begun
 from covey.wire import frame as frames
@@ -34,6 +36,25 @@ from covey.wire.standing.connection import Connection, Garbled
 pytestmark = pytest.mark.timeout(90)
 SESSION = bytes(range(16))
 OPENED = Opened("ab", 3, 0, "2026-01-01T00:00:00Z")
+
+
+# -- a respondent's folder
+
+
+def test_keys_that_a_kill_left_half_made_are_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Path] = []
+
+    def create(path: Path, content: bytes, mode: int) -> None:
+        if len(made) == 2:
+            raise KeyboardInterrupt
+        path.write_bytes(content)
+        path.chmod(mode)
+        made.append(path)
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(keyring, "create", create)
+        Home(tmp_path / "person").keys()
+    assert Home(tmp_path / "person").keys().party == Home(tmp_path / "person").keys().party
 
 
 # -- the register

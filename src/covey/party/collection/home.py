@@ -11,6 +11,7 @@ receipt.json     how it ended
 from __future__ import annotations
 
 import json
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,10 +35,13 @@ class Home:
     path: Path
 
     def keys(self) -> Keys:
-        """This respondent's keys, made here if there are none."""
+        """This respondent's keys, made here if there are none; they are there whole or not at all."""
         folder = self.path / KEYS
-        if not (folder / "tls.key").exists():
-            keyring.save(keyring.make(f"respondent-{fresh_seed().reveal()[:8].hex()}", days=_DAYS), folder)
+        if not folder.exists():
+            self.path.mkdir(parents=True, exist_ok=True)
+            making = Path(tempfile.mkdtemp(prefix=".keys-", dir=self.path))
+            keyring.save(keyring.make(f"respondent-{fresh_seed().reveal()[:8].hex()}", days=_DAYS), making)
+            making.rename(folder)
         return keyring.load(folder)
 
     def record(self, study: Study) -> dict[str, str] | None:
