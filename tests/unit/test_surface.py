@@ -17,8 +17,8 @@ from covey import samples
 
 PUBLIC = {
     "Aborted", "AccessError", "CoveyError", "Evaluation", "InputError", "PeerError", "Release", "Study", "Unmet",
-    "Verdict", "__version__", "anonymize", "audit", "check", "evaluate", "make_report", "new", "plan", "run",
-    "simulate", "verify",
+    "Verdict", "__version__", "anonymize", "anonymize_on_engine", "audit", "check", "evaluate", "make_report", "new",
+    "plan", "run", "simulate", "verify",
 }  # fmt: skip
 
 
