@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.harness.parties import Outcome, run_parties
-from tests.protocols.peelers import Person, draw_people, list_of, names_of, study_of, tables_of
+from tests.protocols.peelers import Person, draw_people, list_of, marginals_of, names_of, study_of, tables_of
 
 from covey.arrays import Words
 from covey.crypto.field import F61, Field
@@ -95,7 +95,7 @@ def play(
     """The visits, in which one party has another supply or another finder."""
     study = study_of(len(people), k=3, options=options)
     tables, params = tables_of(study, people), Parameters.of(study)
-    nodes, records = list_of(study, tables), sum(table.rows for table in tables.values())
+    nodes, known = list_of(study, tables), marginals_of(study, tables)
 
     async def role(channel: Channel) -> Peeling:
         table, lies = tables[channel.me], channel.me == LIAR
@@ -103,7 +103,7 @@ def play(
         supply = (supply_of if lies else Supply)(channel.at("prepare"), params.k)
         kind = finder_of if lies else Finder
         peeling = Peeling(
-            kind(params, Lattice.of(table.trees), nodes, OwnRecords.of(table, params), joint, supply, records)
+            kind(params, Lattice.of(table.trees), nodes, OwnRecords.of(table, params), joint, supply, known)
         )
         await gather(peeling.run(channel.at("visit"), lambda done: None), *(supply.work() for _ in range(LANES)))
         return peeling
@@ -169,7 +169,7 @@ def test_planted_records_are_not_noticed_and_do_not_show_whether_one_other_has_t
 # -- each check by itself
 
 
-def finder_of(people: Mapping[str, list[Person]], records: int, options: str = "") -> Finder:
+def finder_of(people: Mapping[str, list[Person]], options: str = "") -> Finder:
     """A party that looks at what others opened; it has no peers."""
     study = study_of(len(people), k=3, options=options)
     tables, params = tables_of(study, people), Parameters.of(study)
@@ -182,12 +182,12 @@ def finder_of(people: Mapping[str, list[Person]], records: int, options: str = "
         OwnRecords.of(table, params),
         Secret(bytes(32)),
         supply,
-        records,
+        marginals_of(study, tables),
     )
 
 
 def test_what_is_opened_as_a_tuple_must_be_one_and_lie_in_its_bucket() -> None:
-    finder = finder_of(draw_people(3, 40, 1), 120, "buckets = 1")
+    finder = finder_of(draw_people(3, 40, 1), "buckets = 1")
     table = finder.lay(0, finder.own.in_play())
     assert not table.dense
     keys = table.keys[:, :1]
@@ -228,13 +228,13 @@ def test_whoever_counts_more_records_than_there_are_is_noticed(more: tuple[int, 
             people[name] += [(10 * age, "F", "a", "flu")] * 5
     study = study_of(3, k=3, options="buckets = 64")
     tables, params = tables_of(study, people), Parameters.of(study)
-    nodes, records = list_of(study, tables), sum(table.rows for table in tables.values())
+    nodes, known = list_of(study, tables), marginals_of(study, tables)
 
     async def role(channel: Channel) -> Peeling:
         table = tables[channel.me]
         joint = await coin.toss(channel.at("coin"))
         supply = Supply(channel.at("prepare"), params.k)
-        finder = Finder(params, Lattice.of(table.trees), nodes, OwnRecords.of(table, params), joint, supply, records)
+        finder = Finder(params, Lattice.of(table.trees), nodes, OwnRecords.of(table, params), joint, supply, known)
         peeling = OtherCounts(finder) if channel.me == LIAR else Peeling(finder)
         if isinstance(peeling, OtherCounts):
             peeling.more = more
@@ -267,7 +267,7 @@ def of_two(lie: two_party.Alone) -> Mapping[str, Outcome[object]]:
         if channel.me == "p1":
             await channel.at("alone").exchange(lie)
             return None
-        finder = finder_of(draw_people(2, 40, 1), 80, "buckets = 1")
+        finder = finder_of(draw_people(2, 40, 1), "buckets = 1")
         return await finder._name_own(channel.at("alone"), [finder.lay(0, finder.own.in_play())], [])
 
     return run_parties(dict.fromkeys(names_of(2), role))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from tests.harness.parties import Outcome, run_parties
 from covey.arrays import Ints, Longs, Words
 from covey.crypto.field import Field
 from covey.crypto.secret import Secret
+from covey.hierarchy import Hierarchy
 from covey.party.session.data import load_table
 from covey.protocols.peel import purity
 from covey.protocols.peel.classes import Openings, PeeledClasses
@@ -198,14 +200,13 @@ def list_of(study: Study, tables: Mapping[str, Table]) -> Ints:
 
 def visit(study: Study, tables: Mapping[str, Table], seed: int = 0) -> dict[str, Outcome[Peeled]]:
     """The visits alone, over memory."""
-    params, nodes = Parameters.of(study), list_of(study, tables)
-    records = sum(table.rows for table in tables.values())
+    params, nodes, known = Parameters.of(study), list_of(study, tables), marginals_of(study, tables)
 
     async def role(channel: Channel) -> Peeled:
         table = tables[channel.me]
         joint = await coin.toss(channel.at("coin"))
         own, supply = OwnRecords.of(table, params), Supply(channel.at("prepare"), params.k)
-        finder = Finder(params, Lattice.of(table.trees), nodes, own, joint, supply, records)
+        finder = Finder(params, Lattice.of(table.trees), nodes, own, joint, supply, known)
         peeling = Peeling(finder)
         work = (supply.work() for _ in range(LANES))
         await gather(peeling.run(channel.at("visit"), lambda done: None), *work)
@@ -215,20 +216,47 @@ def visit(study: Study, tables: Mapping[str, Table], seed: int = 0) -> dict[str,
         return run_parties(dict.fromkeys(tables, role), seed=seed)
 
 
+def marginals_of(study: Study, tables: Mapping[str, Table]) -> marginals.Marginals:
+    """The marginals of a run on these tables."""
+    return marginals.ideal(study, list(tables.values()), Parameters.of(study).pairs)
+
+
+def most_of(tree: Hierarchy, known: marginals.Marginals, column: int) -> dict[int, int]:
+    """How many records have each node of a tree at most, for all that the marginals say."""
+    counts = known.counts[column].tolist()
+    hidden = known.records - sum(count for count in counts if count >= 0)
+    most: dict[int, int] = {}
+    for node in range(tree.nodes):
+        below = [counts[leaf] for leaf in range(tree.codes) if node in tree.up[:, leaf]]
+        unknown = sum(known.k - 1 if count == marginals.RARE else hidden for count in below if count < 0)
+        most[node] = sum(count for count in below if count >= 0) + min(hidden, unknown)
+    return most
+
+
 def expected(study: Study, tables: Mapping[str, Table], nodes: Ints, seed: Secret) -> Openings:
     """What visits one by one open, on the pooled records, with dictionaries: shares no step with the protocol."""
     params, lattice = Parameters.of(study), Lattice.of(next(iter(tables.values())).trees)
     remaining = [tuple(codes) for table in tables.values() for codes in table.codes.T.tolist()]
     openings, number = Openings(), 0
+    known = marginals_of(study, tables)
+    most = [most_of(tree, known, column) for column, tree in enumerate(lattice.trees)]
     for levels in nodes:
         if len(remaining) < params.k:
             break
         openings.visits += 1
         codes = np.array(remaining, dtype=np.int32).T
         keys = [tuple(column) for column in lattice.keys(levels, codes).T.tolist()]
-        counts = Counter(keys)
-        domain = lattice.domain(levels)
-        room = params.buckets * len(remaining)
+        here = [set(tree.up[level].tolist()) for tree, level in zip(lattice.trees, levels, strict=True)]
+        able = [{node for node in own if most[c][node] >= params.k} for c, own in enumerate(here)]
+        ups = [tree.up[level].tolist() for tree, level in zip(lattice.trees, levels, strict=True)]
+        counts = Counter(
+            key
+            for key, record in zip(keys, remaining, strict=True)
+            if all(ups[c][code] in able[c] for c, code in enumerate(record))
+        )
+        domain = math.prod(map(len, able))
+        inside = min(sum(most[c][node] for node in own) for c, own in enumerate(able))
+        room = params.buckets * min(len(remaining), inside)
         number += 1
         published = set()
         if domain <= room:
@@ -249,9 +277,14 @@ def expected(study: Study, tables: Mapping[str, Table], nodes: Ints, seed: Secre
                 openings.impure += len(mixed)
                 published |= {own[0] for own in heavy if len(own) == 1}
                 survivors = {key for own in mixed for key in own}
-                size = max(64, 16 * len(mixed))
+                size = max(64, 128 * len(mixed))
                 if mixed:
                     number += 1
         openings.tuples += len(published)
+        for record, key in zip(remaining, keys, strict=True):
+            if key in published:
+                for c, code in enumerate(record):
+                    for node in {int(level[code]) for level in lattice.trees[c].up[levels[c] :]}:
+                        most[c][node] -= 1
         remaining = [record for record, key in zip(remaining, keys, strict=True) if key not in published]
     return openings

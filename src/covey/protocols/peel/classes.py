@@ -92,16 +92,18 @@ class Openings:
 
 @dataclass
 class PeeledClasses:
-    """The classes that were published."""
+    """The classes that were published; sizes are known a little later than boxes."""
 
     node: list[int] = field(default_factory=list)
     boxes: list[Ints] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
 
-    def add(self, candidates: FrequentTuples, sizes: Longs) -> Longs:
+    def __len__(self) -> int:
+        return len(self.boxes)
+
+    def add(self, candidates: FrequentTuples) -> Longs:
         """Publishes these; returns their numbers."""
-        first = len(self.sizes)
+        first = len(self)
         self.node += candidates.node.tolist()
         self.boxes += list(candidates.boxes)
-        self.sizes += sizes.tolist()
-        return first + np.arange(len(sizes))
+        return first + np.arange(len(candidates))

@@ -44,12 +44,15 @@ def foresee(study: Study, rows_of: Mapping[str, int], own: Table | None = None) 
     number = min(most, records // weight)
     seed = derive(study_seed(study), "peel plan")
     made = model.made_up(study, params.watched, number, seed) if own is None else model.like(own, number, seed)
-    nodes = list_nodes(study, made.trees, ideal(study, [made] * weight, params.pairs), params.nodes)
+    known = ideal(study, [made] * weight, params.pairs)
+    nodes = list_nodes(study, made.trees, known, params.nodes)
     denser = replace(params, buckets=max(1, round(params.buckets * records / (weight * number))))
     leaves = sum(tree.codes for tree in made.trees)
     cells = cells_of(made.trees) if params.looks_at_pairs(made.trees, records) else 0
     owners = model.dealt(rows_of, number, seed)
-    visits = {mode: rehearse(study, replace(denser, mode=mode), nodes, made, owners, weight) for mode in _modes(params)}
+    visits = {
+        mode: rehearse(study, replace(denser, mode=mode), known, nodes, made, owners, weight) for mode in _modes(params)
+    }
     costs = {mode: _forecast(study, params, leaves, cells, records, spent) for mode, spent in visits.items()}
     names = [party.name for party in study.parties]
     learned = tuple(_learned(study, params, made.trees, cells, len(nodes)))

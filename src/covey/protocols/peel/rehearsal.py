@@ -29,7 +29,7 @@ from covey.protocols.peel.supply import LANES, JointNumbers, Supply
 from covey.protocols.peel.tuples import Lattice
 from covey.protocols.peel.two_party import lowest
 from covey.protocols.peel.visits import Peeling
-from covey.protocols.shared.peeling.marginals import study_seed
+from covey.protocols.shared.peeling.marginals import Marginals, study_seed
 from covey.secure import conjunction, match, threshold_test
 from covey.secure import sum as secure_sum
 from covey.secure.declare import Cost
@@ -210,7 +210,9 @@ class _Peeling(Peeling):
         return counts
 
 
-def rehearse(study: Study, params: Parameters, nodes: Ints, table: Table, owners: Longs, weight: int) -> Spent:
+def rehearse(
+    study: Study, params: Parameters, known: Marginals, nodes: Ints, table: Table, owners: Longs, weight: int
+) -> Spent:
     """Counts the cost of the visits of these nodes, if the parties' records are these, each of them so many times."""
     spent = Spent(tuple(party.name for party in study.parties))
     channel = cast("Channel", _Silent(spent))
@@ -218,14 +220,11 @@ def rehearse(study: Study, params: Parameters, nodes: Ints, table: Table, owners
     by_owner = np.zeros((len(own.counts), len(spent.parties)), dtype=np.int64)
     np.add.at(by_owner, (own.item_of_row, owners), weight)
     own.counts[:] *= weight
-    remaining = weight * table.rows
 
     async def play() -> None:
         depth.restart()
         supply: JointNumbers = _Pair(params.k) if params.two else _Shares(channel, params.k)
-        finder = _Finder(
-            params, Lattice.of(table.trees), nodes, own, study_seed(study), supply, remaining, weight=weight
-        )
+        finder = _Finder(params, Lattice.of(table.trees), nodes, own, study_seed(study), supply, known, weight=weight)
         peeling = _Peeling(finder, by_owner=by_owner)
         await gather(peeling.run(channel, lambda done: None), *(supply.work() for _ in range(LANES)))
         spent.rounds, spent.classes = depth.current(), len(peeling.classes.sizes)

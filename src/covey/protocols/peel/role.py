@@ -57,7 +57,7 @@ async def holder(seat: Seat) -> Result:
         seat.ledger.learns(learned, **numbers)
     own = OwnRecords.of(table, params)
     supply = couple if params.two else Supply(channel.at("prepare"), params.k)
-    finder = Finder(params, Lattice.of(trees), nodes, own, seed, supply, known.records)
+    finder = Finder(params, Lattice.of(trees), nodes, own, seed, supply, known)
     peeling = Peeling(finder)
     await gather(peeling.run(channel.at("visit"), seat.progress.reach), *(supply.work() for _ in range(LANES)))
     for learned, numbers in leakage.after(params, finder.openings, len(peeling.classes.sizes)):

@@ -22,18 +22,20 @@ from covey.protocols.peel.diversity import DiversityOpenings, Histograms, divers
 from covey.protocols.peel.parameters import Parameters
 from covey.protocols.peel.purity import Examination, own_sums
 from covey.protocols.peel.records import OwnRecords
+from covey.protocols.peel.ruled_out import RemainingAtMost
 from covey.protocols.peel.supply import JointNumbers
 from covey.protocols.peel.tuples import Lattice, buckets, marks, match
 from covey.protocols.peel.two_party import lowest, name_own, same_tuple
+from covey.protocols.shared.peeling.marginals import Marginals
 from covey.wire import Channel
 
-CHUNK = 1 << 19
+CHUNK = 1 << 20
 """Buckets that are tested in one exchange."""
 TABLES = 64
 """Tables of one search; more mean that somebody does not keep to the protocol."""
 SMALLEST = 64
-PER_IMPURE = 16
-"""Buckets of a table for what was in impure ones."""
+PER_IMPURE = 128
+"""Buckets of a table for what was in impure ones: so many that another table is hardly ever needed."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,13 @@ class BucketTable:
     keys: Words  # limbs x items
     bucket: Longs
     size: int
-    dense: bool
+    parts: tuple[Longs, ...] | None = None
+    """Of a dense table, the places of each column's nodes that its buckets stand for."""
+
+    @property
+    def dense(self) -> bool:
+        """True if there is a bucket for each tuple that k records may share."""
+        return self.parts is not None
 
     def counts(self, own: OwnRecords) -> Longs:
         """This party's number of records in each bucket."""
@@ -84,22 +92,42 @@ class Finder:
     own: OwnRecords
     seed: Secret
     supply: JointNumbers
-    remaining: int
+    known: Marginals
     tables: int = 0
     openings: Openings = field(default_factory=Openings)
 
+    def __post_init__(self) -> None:
+        self.remaining = self.known.records
+        self._most = RemainingAtMost.of(self.lattice.trees, self.known)
+
+    def left(self, boxes: Ints, sizes: Longs) -> None:
+        """So many records of each of these boxes have left."""
+        self.remaining -= int(sizes.sum())
+        self._most.leave(boxes, sizes)
+
     def tests(self, node: int) -> int:
-        """The number of buckets of a node's first table."""
-        return min(self.lattice.domain(self.nodes[node]), self.params.buckets * self.remaining)
+        """The number of buckets of a node's first table, which has only tuples that k records may share."""
+        levels = self.nodes[node].tolist()
+        return min(self._most.domain(levels), self.params.buckets * min(self.remaining, self._most.records(levels)))
 
     def lay(self, node: int, items: Longs) -> BucketTable:
-        """A node's tuples in buckets; dense if that takes no more of them."""
-        keys, domain = self._keys(node, items), self.lattice.domain(self.nodes[node])
-        size = self.tests(node)
-        if size < domain:
+        """A node's tuples in buckets, but for those that cannot be frequent; dense if that takes no more buckets."""
+        size, levels = self.tests(node), self.nodes[node]
+        parts = [self._most.frequent(c, self.lattice.nodes[c][level]) for c, level in enumerate(levels.tolist())]
+        place = np.zeros(len(items), dtype=np.int64)
+        frequent = np.ones(len(items), dtype=bool)
+        for column, (level, part) in enumerate(zip(levels.tolist(), parts, strict=True)):
+            rank = np.full(len(self.lattice.nodes[column][level]), -1, dtype=np.int64)
+            rank[part] = np.arange(len(part))
+            own = rank[self.lattice.places[column][level][self.own.codes[column, items]]]
+            frequent &= own >= 0
+            place = place * len(part) + own  # means nothing where there are too many for a dense table
+        items = items[frequent]
+        keys = self._keys(node, items)
+        if size < self._most.domain(levels.tolist()):
             return self._hashed(node, items, keys, size)
         self.tables += 1
-        return BucketTable(node, self.tables, items, keys, keys[0].astype(np.int64), domain, dense=True)
+        return BucketTable(node, self.tables, items, keys, place[frequent], size, parts=tuple(parts))
 
     def lay_again(self, node: int, items: Longs, heavy: int) -> BucketTable:
         """A new table of the items that were in that many heavy buckets of a node."""
@@ -110,9 +138,7 @@ class Finder:
 
     def _hashed(self, node: int, items: Longs, keys: Words, size: int) -> BucketTable:
         self.tables += 1
-        return BucketTable(
-            node, self.tables, items, keys, buckets(self.seed, size, keys, self.tables), size, dense=False
-        )
+        return BucketTable(node, self.tables, items, keys, buckets(self.seed, size, keys, self.tables), size)
 
     async def test(self, channel: Channel, mine: Longs) -> Bits:
         """The places at which the joint counts reach k; each party's records count as far as the parameters allow."""
@@ -159,8 +185,11 @@ class Finder:
 
     def dense(self, heavy: HeavyBuckets) -> FrequentTuples:
         """The tuples of a dense table's buckets."""
-        keys = heavy.buckets.astype(np.uint64)[np.newaxis]
-        boxes, _ = self.lattice.boxes(self.nodes[heavy.table.node], keys)
+        levels, rest = self.nodes[heavy.table.node], heavy.buckets
+        boxes = np.zeros((len(rest), len(levels)), dtype=np.int32)
+        for column, part in reversed(list(enumerate(heavy.table.parts or ()))):
+            boxes[:, column] = self.lattice.nodes[column][int(levels[column])][part[rest % len(part)]]
+            rest = rest // len(part)
         self.openings.tuples += len(boxes)
         return FrequentTuples.at(heavy.table.node, boxes, diverse=False)
 

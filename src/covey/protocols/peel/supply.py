@@ -26,7 +26,7 @@ from covey.wire import Channel, depth
 LANES = 4
 BATCH = 1 << 16
 SMALLEST = 256
-STOCK = 1 << 19
+STOCK = 1 << 20
 """Tests that are prepared ahead at most; a visit that needs more at once takes them in turn."""
 SPARE = 128
 """Tests against another bound that are kept ready once it was used."""

@@ -2,7 +2,8 @@
 
 A *window* is one node, or in wave mode as many as some hundred thousand tests do for. Of a window's tuples those are
 published that share no possible record with one of an earlier node; then the others are tested again, in waves. So each
-mode publishes what visits one by one would. In skip mode a window only tells which of its nodes need a visit.
+mode publishes what visits one by one would. In skip mode a window only tells which of its nodes need a visit. That a
+tuple is published is known before its records are counted: the counts of all waves are opened together, at the end.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from covey.protocols.peel.search import BucketTable, Finder, HeavyBuckets, astra
 from covey.secure import conjunction, threshold_test
 from covey.wire import Channel
 
-WINDOW = 400_000
+WINDOW = 1_000_000
 """Tests of a window of several nodes, at most."""
 AHEAD = 4
 """Windows for which tests are prepared ahead,"""
@@ -76,22 +77,39 @@ class Peeling:
 
     async def _settle(self, channel: Channel, waiting: FrequentTuples) -> None:
         """Publishes candidates in the order of the list: each if it still has k records when its turn has come."""
-        finder = self.finder
+        finder, first = self.finder, len(self.classes)
+        mine = [np.zeros(0, dtype=np.int64)]
         for wave in count():
             if not len(waiting):
-                return
+                break
             at = channel.at(wave)
             blocked = waiting.blocked(finder.lattice)
             free, waiting = waiting.take(~blocked), waiting.take(blocked)
-            published = await self._publish(at, free)
-            if len(waiting) and len(published):
-                stay = ~waiting.touched(finder.lattice, published)
+            free = await self._admitted(at, free)
+            mine.append(self._leave(free))
+            if len(waiting) and len(free):
+                stay = ~waiting.touched(finder.lattice, free)
                 again = waiting.take(~stay)
                 stay[~stay] = await finder.test(at.at("again"), self._counts(again))
                 waiting = waiting.take(stay)
+        if len(self.classes) > first:
+            total = await finder.supply.total(channel.at("count"), np.concatenate(mine).astype(np.uint64))
+            sizes = total.astype(np.int64)
+            if sizes.min() < finder.params.k or sizes.max() > finder.remaining or sizes.sum() > finder.remaining:
+                raise astray("a class has an impossible number of records")
+            self.classes.sizes += sizes.tolist()
+            finder.left(np.stack(self.classes.boxes[first:]), sizes)
 
-    async def _publish(self, channel: Channel, free: FrequentTuples) -> FrequentTuples:
-        """Opens the counts of those that are diverse, and takes their records out of play."""
+    def _leave(self, published: FrequentTuples) -> Longs:
+        """Takes the records of tuples that are published out of play; the number of them that this party has."""
+        own, mine = self.finder.own, self._counts(published)
+        items, place = own.in_play(), self._place(published)
+        numbers = self.classes.add(published)
+        own.label[items[place >= 0]] = numbers[place[place >= 0]]
+        return mine
+
+    async def _admitted(self, channel: Channel, free: FrequentTuples) -> FrequentTuples:
+        """Those of the tuples that keep what the study asks for beside k."""
         finder, own = self.finder, self.finder.own
         free = free.take(await self._shared(channel.at("shared"), free))
         free = free.take(await self._split(channel.at("split"), free))
@@ -103,16 +121,6 @@ class Peeling:
             keep = np.ones(len(free), dtype=bool)
             keep[unknown] = await finder.diverse(channel.at("diverse"), parts)
             free = free.take(keep)
-        if not len(free):
-            return free
-        mine = self._counts(free).astype(np.uint64)
-        sizes = (await finder.supply.total(channel.at("count"), mine)).astype(np.int64)
-        if sizes.min() < finder.params.k or sizes.max() > finder.remaining or sizes.sum() > finder.remaining:
-            raise astray("a class has an impossible number of records")
-        items, place = own.in_play(), self._place(free)
-        numbers = self.classes.add(free, sizes)
-        own.label[items[place >= 0]] = numbers[place[place >= 0]]
-        finder.remaining -= int(sizes.sum())
         return free
 
     async def _shared(self, channel: Channel, free: FrequentTuples) -> Bits:
