@@ -43,7 +43,7 @@ $(COMPILED): $(STAMP) $(KERNELS)
 	@touch $@
 
 demo: $(DEMO)/.installed  ## three hospitals on this machine: a release and a report for each, in demo-out
-	$(DEMO)/bin/covey demo --out demo-out
+	$(DEMO)/bin/covey demo --protocol peel --out demo-out
 
 dist: install  ## a wheel and an sdist in dist/, each tried in an empty environment with the demo
 	rm -rf dist

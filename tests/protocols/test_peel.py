@@ -201,7 +201,7 @@ def test_no_more_is_opened_than_a_plain_simulation_opens(per_record: int, seed: 
     done = [outcome.unwrap() for outcome in visit(study, tables, seed=seed).values()]
     assert done[0].openings == done[1].openings == done[2].openings
     assert done[0].openings == expected(study, tables, done[0].nodes, done[0].seed)
-    assert done[0].openings.heavy > 0
+    assert done[0].openings.heavy > 0 or per_record > 1
     assert done[0].openings.impure > 0 or per_record > 1
     assert done[0].openings.tuples == len(done[0].classes.sizes)
 
@@ -240,7 +240,7 @@ def test_diversity_costs_four_exchanges_where_a_tuple_is_found_whatever_its_size
 @pytest.mark.parametrize(("parties", "mode"), [(3, "visit"), (4, "skip"), (5, "wave")])
 def test_the_cost_is_that_of_the_declared_blocks_for_the_runs_public_sizes(parties: int, mode: str) -> None:
     study = study_of(parties, k=3, privacy=OFF, options=f'mode = "{mode}"\nbuckets = 1')
-    outcomes = visit(study, tables_of(study, draw_people(parties, 60, 2)))
+    outcomes = visit(study, tables_of(study, draw_people(parties, 40, 2)))
     sizes = [outcome.unwrap().sizes for outcome in outcomes.values()]
     assert all(sorted(each.prepared) == sorted(sizes[0].prepared) for each in sizes)
     assert all(replace(each, prepared=[]) == replace(sizes[0], prepared=[]) for each in sizes)

@@ -44,6 +44,10 @@ PROBES = 1500
 """Searches for a node on each synthetic table and for each multiple, where the lattice is too large to be listed."""
 
 
+TAIL = 40
+"""Nodes at which few synthetic records are published are not visited: all of them together have one of so many."""
+
+
 def lists_all(trees: Sequence[Hierarchy], records: int, most: int) -> bool:
     """True if the list has every node of the lattice, whatever the marginals are."""
     return math.prod(tree.levels for tree in trees) <= min(most, max(FEW, WHOLE // max(records, 1)))
@@ -52,7 +56,8 @@ def lists_all(trees: Sequence[Hierarchy], records: int, most: int) -> bool:
 def list_nodes(study: Study, trees: tuple[Hierarchy, ...], marginals: Marginals, most: int) -> Ints:
     """The nodes to visit (nodes x columns: a level each), by increasing public cost; the root is the last.
 
-    If more than `most` nodes are found, those stay at which most synthetic records were published.
+    Those nodes stay at which most synthetic records were published, until what the next ones would save is little
+    against what visits cost (`TAIL`), and `most` at most.
     """
     if lists_all(trees, marginals.records, most):
         every = _problem(study, trees, np.zeros((len(trees), 0), dtype=np.int32), np.zeros(0, dtype=np.int64))
@@ -147,7 +152,9 @@ def _chosen(problem: Problem, nodes: Ints, gain: Longs, most: int) -> Ints:
     root = np.array([[tree.height for tree in problem.trees]], dtype=np.int32)
     each, own = np.unique(nodes, axis=0, return_inverse=True)
     total = np.bincount(own.ravel(), weights=gain, minlength=len(each))
-    kept = each[np.argsort(-total, kind="stable")[:most]]
+    order = np.argsort(-total, kind="stable")
+    from_here = np.cumsum(total[order][::-1])[::-1]  # records at a node and at all that come after it
+    kept = each[order[from_here * TAIL > total.sum()][:most]]
     return lattice.by_cost(problem, np.concatenate([kept, root]))
 
 

@@ -1,0 +1,65 @@
+"""What public numbers say of the records that remain is never less than the truth, and rules out what it can."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.protocols.peelers import draw_people, marginals_of, study_of, tables_of
+
+from covey.protocols.peel.ruled_out import RemainingAtMost
+from covey.protocols.shared.peeling import nodes as listing
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_numbers_bound_what_remains_while_classes_leave(seed: int) -> None:
+    study = study_of(3, k=4)
+    tables = tables_of(study, draw_people(3, 40, seed))
+    trees = next(iter(tables.values())).trees
+    codes = np.concatenate([table.codes for table in tables.values()], axis=1)
+    most = RemainingAtMost.of(trees, marginals_of(study, tables))
+    random, left = np.random.default_rng(seed), np.ones(codes.shape[1], dtype=bool)
+    for _ in range(6):
+        for column, tree in enumerate(trees):
+            for node in range(tree.nodes):
+                there = (tree.up[:, codes[column]] == node).any(axis=0)
+                assert most.most[column][node] >= int((there & left).sum())
+        row = random.choice(np.flatnonzero(left))
+        levels = [int(random.integers(tree.levels)) for tree in trees]
+        box = np.array(
+            [tree.up[level, codes[c, row]] for c, (tree, level) in enumerate(zip(trees, levels, strict=True))]
+        )
+        gone = left.copy()
+        for column, tree in enumerate(trees):
+            gone &= (tree.up[:, codes[column]] == box[column]).any(axis=0)
+        most.leave(box[np.newaxis].astype(np.int32), np.array([gone.sum()]))
+        left &= ~gone
+
+
+def test_a_value_of_which_too_few_remain_is_in_no_tuple_that_is_tested() -> None:
+    study = study_of(3, k=4)
+    tables = tables_of(study, draw_people(3, 40, 1))
+    trees = next(iter(tables.values())).trees
+    most = RemainingAtMost.of(trees, marginals_of(study, tables))
+    levels = [0] * len(trees)
+    before = most.domain(levels), most.records(levels)
+    leaf = int(np.argmax(most.most[1][: trees[1].codes]))
+    box = np.array([[trees[0].root, leaf, trees[2].root]], dtype=np.int32)
+    most.leave(box, np.array([int(most.most[1][leaf]) - 3]))
+    assert most.domain(levels) < before[0]
+    assert most.records(levels) < before[1]
+    assert leaf not in trees[1].up[0][most.frequent(1, trees[1].up[0])]
+
+
+def test_the_list_ends_where_the_next_nodes_would_save_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = study_of(3, k=4)
+    tables = tables_of(study, draw_people(3, 300, 1))
+    trees, known = next(iter(tables.values())).trees, marginals_of(study, tables)
+    monkeypatch.setattr(listing, "WHOLE", 0)
+    monkeypatch.setattr(listing, "FEW", 0)
+    lengths = []
+    for tail in (1 << 40, 40, 4):
+        monkeypatch.setattr(listing, "TAIL", tail)
+        found = listing.list_nodes(study, trees, known, 2000)
+        assert found[-1].tolist() == [tree.height for tree in trees]
+        lengths.append(len(found))
+    assert lengths[0] >= lengths[1] > lengths[2] > 1
