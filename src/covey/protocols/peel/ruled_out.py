@@ -20,7 +20,7 @@ from covey.protocols.shared.peeling.marginals import RARE, WITHHELD, Marginals
 
 @dataclass
 class RemainingAtMost:
-    """How many remaining records have each value at most, for each node of each column's tree."""
+    """The number of remaining records that have each value at most, for each node of each column's tree."""
 
     k: int
     trees: tuple[Hierarchy, ...]

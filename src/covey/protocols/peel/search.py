@@ -101,7 +101,7 @@ class Finder:
         self._most = RemainingAtMost.of(self.lattice.trees, self.known)
 
     def left(self, boxes: Ints, sizes: Longs) -> None:
-        """So many records of each of these boxes have left."""
+        """Counts so many records of each of these boxes as gone."""
         self.remaining -= int(sizes.sum())
         self._most.leave(boxes, sizes)
 
