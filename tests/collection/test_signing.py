@@ -11,6 +11,7 @@ from tests.collection.town import record_of
 from tests.harness.peel_survey_cases import TRUSTEES, study_of
 
 from covey.errors import CoveyError
+from covey.party.record import run_certificate
 from covey.party.record.run_certificate import Statement
 from covey.party.record.transcript import Head, Pair
 from covey.party.session import trustees as closing
@@ -43,7 +44,7 @@ def test_a_collector_that_shows_another_run_gets_no_signature(monkeypatch: pytes
 
 
 def test_a_trustee_that_signs_something_else_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    true = closing.statement_a
+    true = run_certificate.statement_a
     monkeypatch.setattr(closing, "statement_a", lambda *given: {**true(*given), "version": "another"})
     with pytest.raises(CoveyError, match=f"party '{TRUSTEES[0]}' broke the protocol at seal: it did not sign"):
         simulate(study_of(0), ROWS, seed=1)
