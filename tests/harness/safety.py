@@ -22,7 +22,8 @@ from covey.party.record.names import JOURNAL, RELEASE
 from covey.party.session.journal import EVERYTHING
 from covey.wire import MemoryNetwork
 
-CLOSING = "farewell"
+CLOSING = ("farewell", "report", "finished")
+"""The phases in which everything of a run is known, and nobody can be left behind."""
 """Who has read the last signatures is finished, before those who have not: that cannot be helped, and is all that
 parties may be apart by. Whoever lacks them has computed the same release, and gets them by running again."""
 ENOUGH = 60
@@ -138,7 +139,7 @@ def judge(trial: Trial, ends: Mapping[str, End], folder: Path, victim: str | Non
             yield f"{name} stopped and has a release"
     if any(end.finished is not None for end in ends.values()):
         for name, end in ends.items():
-            if end.finished is None and not end.stayed and end.phase != CLOSING:
+            if end.finished is None and not end.stayed and end.phase not in CLOSING:
                 yield f"{name} stopped in the midst of {end.phase!r}, while another party has finished"
 
 
