@@ -74,7 +74,7 @@ bench: install  ## our own measuring: speed, memory, utility, traffic
 # Needs uv; the result names no index and no host.
 LOCK := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --quiet
 lock:  ## resolve the dependencies anew
-	$(LOCK) --group dev --extra polars --extra postgres --extra files --extra evaluate --extra relay --extra ui --upgrade -o requirements.lock
+	$(LOCK) --group dev --extra polars --extra postgres --extra files --extra evaluate --extra ui --upgrade -o requirements.lock
 	$(LOCK) --group build --extra ui -c requirements.lock -o requirements-user.lock
 
 clean:  ## remove .venv, compiled kernels and the demo

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import binascii
 import dataclasses
 from collections import Counter
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
 
+import nats
 import pytest
 from tests.harness.certificates import make_identity
 from tests.harness.clock import on_real_clock
@@ -173,6 +176,28 @@ def test_subjects_follow_from_the_study_and_the_certificates_and_tell_neither(tm
     subjects = {each.subject("north", "south") for each in (site, *others)} | {site.subject("south", "north")}
     assert len(subjects) == 4
     assert not any(word in subject for subject in subjects for word in ("north", "south"))
+
+
+@on_real_clock
+async def test_a_client_that_we_did_not_write_is_let_in_with_a_partys_key_and_sees_its_subjects(tmp_path: Path) -> None:
+    with Hamlet.found("ab", tmp_path).broker() as hamlet:
+        site = hamlet.site
+        seed = Signer.of_file(hamlet.identities["a"].key).key.private_bytes_raw()
+        raw = bytes([18 << 3 | 160 >> 5, (160 & 31) << 3]) + seed
+        spelled = base64.b32encode(raw + binascii.crc_hqx(raw, 0).to_bytes(2, "little")).decode().rstrip("=")
+        client = await nats.connect(site.url, nkeys_seed_str=spelled, allow_reconnect=False)
+        told = await client.subscribe(site.sent_to("a"))
+        await client.flush()
+        own = Broker(site, Signer.of_file(hamlet.identities["b"].key), lambda sentence: None)
+
+        def tell(anew: bool) -> None:
+            own.send(site.subject("b", "a"), b"from b", b"")
+
+        own.flow = tell
+        async with own.kept():
+            message = await told.next_msg(timeout=20)
+        await client.close()
+    assert (message.subject, message.data) == (site.subject("b", "a"), b"from b")
 
 
 @pytest.mark.parametrize(
