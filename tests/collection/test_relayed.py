@@ -72,7 +72,7 @@ async def test_people_answer_and_trustees_evaluate_over_the_relay(tmp_path: Path
     assert (town.out / "release.csv").read_bytes() == town.ideal(8)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @on_real_clock
 async def test_people_who_stay_take_part_over_the_relay_and_a_restart_of_it(tmp_path: Path) -> None:
     town = AtRelay(tmp_path)

@@ -53,7 +53,7 @@ def test_a_party_of_a_study_is_killed_at_every_message_and_record(quick_path: Pa
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", sorted(set(CASES) - {"count"}))
 def test_a_party_is_killed_here_and_there(name: str, quick_path: Path) -> None:
-    assert tried(name, quick_path, max(2, CASES[name].quick // 2)) == []
+    assert tried(name, quick_path, max(1, CASES[name].quick // 4)) == []
 
 
 @pytest.mark.slow

@@ -20,9 +20,9 @@ def examples(count: int) -> int:
 
 
 def few_first(values: Iterable[object], few: int = 1) -> list[ParameterSet]:
-    """The values as parameters of a test: the first few for every tier, the others for the thorough one."""
+    """The values as parameters of a test: the first few for every tier, as many and one more for the thorough one."""
     found = []
     for place, value in enumerate(values):
-        marks = () if place < few else (pytest.mark.thorough,)
+        marks = () if place < few else (pytest.mark.thorough if place <= 2 * few else pytest.mark.slow,)
         found.append(pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=marks))
     return found

@@ -56,12 +56,13 @@ def by_processes(folder: Path, options: str) -> Counter[tuple[str, ...]]:
     return classes_in(folder / "out" / "release.csv")
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @TIES
 def test_two_processes_publish_the_example_s_classes(ties: str, tmp_path: Path) -> None:
     assert by_processes(tmp_path, f'leakage = "matrix"\nties = "{ties}"') == CLASSES
 
 
+@pytest.mark.thorough
 def test_simulating_datafly_with_ties_to_the_last_column_publishes_table_2(tmp_path: Path) -> None:
     assert by_processes(tmp_path, 'variant = "datafly"\nties = "last"') == TABLE_2
 

@@ -158,7 +158,7 @@ def test_table_1_between_three_processes_takes_the_cut_at_60k(tmp_path: Path) ->
     assert (tmp_path / "out" / "agency" / "release.csv").exists()
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_table_2_between_three_processes(tmp_path: Path) -> None:
     study = lay_out(tmp_path / "study", 15, 40, 19, INCOME_2, VIDEO_2)
     summary = simulate(study, data_of(tmp_path / "study"), tmp_path / "out", SimulationSetting(seed=seed_of(SEED_2)))

@@ -11,7 +11,7 @@ from tests.harness.network import FaultyNetwork, Weather
 from tests.harness.tiers import THOROUGH
 
 NAMES = sorted(CASES)
-FEW, MORE = range(3), range(3, 8)
+FEW, MORE = range(3), range(3, 5)
 
 
 @pytest.mark.parametrize("seeds", [FEW, pytest.param(MORE, marks=pytest.mark.thorough)], ids=["few", "more"])

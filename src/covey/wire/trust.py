@@ -89,6 +89,10 @@ async def over_tls(
             ssl_handshake_timeout=seconds,
         )
     except BaseException:
+        # cancelled just after the handshake: asyncio has made the secured transport, and nobody else can close it
+        made = getattr(transport.get_protocol(), "_app_transport", None)
+        if made is not None:
+            made.abort()
         transport.abort()
         raise
     if secured is None:

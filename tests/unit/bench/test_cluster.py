@@ -23,7 +23,7 @@ def findings() -> Findings:
         return find("cluster").run(QUICK)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_without_adult_it_runs_on_the_sample_and_says_so(findings: Findings) -> None:
     assert any("the sample hospitals" in note for note in findings.notes)
 
