@@ -41,7 +41,7 @@ PROTOCOL = Protocol(
     guarantees="k, l by frequency, k_insider, site_l for one column. Take peel for the lowest loss, whoever holds "
     "which rows; take cluster for l or site_l between two parties, for several columns that tell a site, or if records "
     "that no diverse class holds must not be withheld. In both fewer than half may collude. Exchanges on Adult: peel "
-    "440 to 5,100, by its mode; cluster about 1,000",
+    "240 to 5,100, by its mode; cluster about 1,000",
     released_to="every party",
     phases=("marginals", "list", "visits", "release"),
     leakage=LEAKAGE,
