@@ -153,6 +153,7 @@ async def test_the_page_says_what_is_wrong_and_why_it_takes_no_answer(tmp_path: 
     assert first["line"] in json.loads((town.out / "board.json").read_text())["lines"]
 
 
+@pytest.mark.slow
 @on_real_clock
 async def test_when_all_is_over_people_still_check_their_receipts(tmp_path: Path) -> None:
     town = BrowserTown(tmp_path)

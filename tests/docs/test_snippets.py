@@ -20,8 +20,18 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
     page for page in (*ROOT.glob("[A-Z]*.md"), *(ROOT / "docs").rglob("*.md")) if page.name != "CHANGELOG.md"
 )
-THOROUGH = ("README.md", "engine.md", "python.md", "verify.md")
-SLOW = ("bench.md", "collecting.md", "data.md", "evaluate.md", "first-day.md", "report.md", "running.md", "tutorial.md")
+THOROUGH = ("README.md", "engine.md", "verify.md")
+SLOW = (
+    "bench.md",
+    "collecting.md",
+    "data.md",
+    "evaluate.md",
+    "first-day.md",
+    "python.md",
+    "report.md",
+    "running.md",
+    "tutorial.md",
+)
 ONE_WORKER = "the pages' parties listen on the same ports"
 SECONDS = 240
 _LINK = re.compile(r"\]\(([^)\s]+)\)")

@@ -15,8 +15,8 @@ THOROUGH = "COVEY_THOROUGH" in os.environ
 
 
 def examples(count: int) -> int:
-    """The number of examples that Hypothesis generates: half of `count` in CI, a quarter in `make test`."""
-    return max(5, count // 2 if THOROUGH else count // 4)
+    """The number of examples that Hypothesis generates: a quarter of `count` in CI, an eighth in `make test`."""
+    return max(5, count // 4 if THOROUGH else count // 8)
 
 
 def few_first(values: Iterable[object], few: int = 1) -> list[ParameterSet]:

@@ -261,7 +261,7 @@ def equals_the_centralized_release(adult: Path, parties: int, k: int, rows: int 
     assert (adult / "run" / "release.csv").read_bytes() == canonical_csv(arrange(due))
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_processes_over_tls_release_what_the_centralized_labels_make_of_a_part_of_adult(adult: Path) -> None:
     equals_the_centralized_release(adult, 3, 10, 600)
 

@@ -145,6 +145,7 @@ def test_table_1_as_printed_has_a_class_of_common_users_only_on_provider_bs_side
     assert shares(tmp_path, exact, printed)["video"] == 1.0
 
 
+@pytest.mark.thorough
 def test_table_1_between_three_processes_takes_the_cut_at_60k(tmp_path: Path) -> None:
     study = lay_out(tmp_path / "study", 10, 60, 16, INCOME_1, VIDEO_1, "delta = 0.667")
     simulate(study, data_of(tmp_path / "study"), tmp_path / "out", SimulationSetting(seed=seed_of(SEED_1)))

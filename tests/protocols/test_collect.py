@@ -295,7 +295,7 @@ role = "collector"
 """
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_a_fine_grid_is_read_privately_and_gives_the_same_release() -> None:
     study = Study.parse(WIDE)
     assert Parameters.of(study).private_retrieval

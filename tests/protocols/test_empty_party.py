@@ -78,7 +78,7 @@ def test_the_page_says_for_every_protocol_whether_a_party_may_be_empty() -> None
     assert table and said == {f"{name.split()[0]}, {split}" for name, split in splits.items()}
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_an_empty_file_over_processes(tmp_path: Path) -> None:
     study = study_of("count", tmp_path, 3, len(PEOPLE))
     data = {}

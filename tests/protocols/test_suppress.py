@@ -397,7 +397,7 @@ def test_among_three_or_more_the_function_is_normal(k: int, tables: list[list[st
     assert sorted(row for rows in dealt for row in rows) == sorted(row for rows in kept for row in rows)
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_three_over_processes_leave_folders_that_pass_the_audit(tmp_path: Path) -> None:
     text = study_text(2, 1, "waters") + "[parties.carol]\n"
     (tmp_path / "study.toml").write_text(text)

@@ -105,7 +105,7 @@ def test_an_interrupted_party_ends_cleanly_and_says_how_to_go_on(tmp_path: Path)
     assert "Traceback" not in err
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_an_interrupted_simulation_leaves_no_process_behind(tmp_path: Path) -> None:
     sites = found(tmp_path)
     data = [part for name, site in sites.items() for part in ("--data", f"{name}={site.data}")]
