@@ -94,3 +94,11 @@ def test_a_study_that_says_no_has_the_hash_of_one_that_says_nothing() -> None:
 def _finished(end: End) -> Finished:
     assert end.finished is not None, end.error
     return end.finished
+
+
+def test_counts_that_no_rows_can_have_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    count = RandomQueries.count
+    monkeypatch.setattr(RandomQueries, "count", lambda self, codes: count(self, codes) + 10_000)
+    study = study_of("peel", options=JOINT)
+    ends = run(trial_of(study, draw_people(stream_of(1, "errors"), SITES, 8, 12)))
+    assert all("the errors of queries are impossible" in str(end.error) for end in ends.values())
