@@ -22,7 +22,7 @@ from covey.study import Study
 
 ASKED = (
     ("", ""),
-    ("", "window = 5"),
+    ("", "window = 5\nnodes = 20"),
     ("l = 1.5", ""),
     ('l = 2\ndiversity = "distinct"', ""),
     ("", 'leftover = "merge"'),

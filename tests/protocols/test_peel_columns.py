@@ -94,11 +94,12 @@ def test_the_release_is_a_trusted_partys_on_a_thousand_tables(part: int) -> None
     ("split", "privacy", "options"),
     few_first(
         [
+            (THREE, "", "nodes = 9"),
             (THREE, "", ""),
             (FIVE, "", 'leftover = "merge"'),
             (TWO, "l = 1.5", ""),
             (FOUR, "", "window = 7"),
-            (TWO, "", "nodes = 9"),
+            (TWO, "", "nodes = 9\npairs = false"),
         ],
         few=2,
     ),
@@ -106,9 +107,7 @@ def test_the_release_is_a_trusted_partys_on_a_thousand_tables(part: int) -> None
 def test_it_is_the_release_of_rows_split(split: Mapping[str, Sequence[str]], privacy: str, options: str) -> None:
     people = draw_people(stream_of(3, "rows too"), 60)
     common = "\n".join(line for line in options.split("\n") if not line.startswith("window"))
-    assert released(study_of(split, privacy=privacy, options=options), people) == rows_split(
-        people, 3, privacy, f"pairs = false\n{common}"
-    )
+    assert released(study_of(split, privacy=privacy, options=options), people) == rows_split(people, 3, privacy, common)
 
 
 def test_windows_publish_the_same_and_count_what_they_name_besides(monkeypatch: pytest.MonkeyPatch) -> None:

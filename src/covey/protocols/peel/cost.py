@@ -15,7 +15,7 @@ from covey.protocols.protocol import Forecast
 from covey.protocols.shared import insiders, model, query_errors, rows
 from covey.protocols.shared.peeling.estimate import REPEATED
 from covey.protocols.shared.peeling.marginals import ideal, study_seed
-from covey.protocols.shared.peeling.nodes import list_nodes
+from covey.protocols.shared.peeling.nodes import list_nodes, looks_at_pairs
 from covey.protocols.shared.peeling.pairs import cells_of
 from covey.secure import approval, coin, conjunction, shuffle, squares, threshold_test
 from covey.secure import sum as secure_sum
@@ -48,7 +48,7 @@ def foresee(study: Study, rows_of: Mapping[str, int], own: Table | None = None) 
     nodes = list_nodes(study, made.trees, known, params.nodes)
     denser = replace(params, buckets=max(1, round(params.buckets * records / (weight * number))))
     leaves = sum(tree.codes for tree in made.trees)
-    cells = cells_of(made.trees) if params.looks_at_pairs(made.trees, records) else 0
+    cells = cells_of(made.trees) if looks_at_pairs(study, made.trees, records) else 0
     owners = model.dealt(rows_of, number, seed)
     visits = {
         mode: rehearse(study, replace(denser, mode=mode), known, nodes, made, owners, weight) for mode in _modes(params)

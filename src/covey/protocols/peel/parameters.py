@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from covey.errors import InputError
-from covey.hierarchy import Hierarchy
-from covey.option import Choice, Flag, Whole
+from covey.option import Choice, Whole
 from covey.protocols.peel.choice import LARGEST
 from covey.protocols.shared.diversity import fraction, part_as_l
 from covey.protocols.shared.domains import require_listed
-from covey.protocols.shared.peeling.nodes import NODES, lists_all
+from covey.protocols.shared.peeling.nodes import NODES, PAIRS
 from covey.schema import Column
 from covey.study import Study
 from covey.study.insiders import OF_INSIDERS, asked
@@ -45,12 +43,6 @@ LEFTOVER = Choice(
     '"withhold" (default): what is left over, fewer than k records, is not released; "merge": each record joins the '
     "class in which it costs least, and everyone learns which class that is, not whose the record is",
     ("withhold", "merge"),
-)
-PAIRS = Flag(
-    "pairs",
-    True,
-    "look first which pairs of values k or more records share (default true): the list of generalizations is then "
-    "shorter and fits better; false: everyone learns less, and the release loses a little more",
 )
 REQUIREMENTS = Requirements(
     partition="horizontal",
@@ -93,10 +85,6 @@ class Parameters:
     """True if what is left over joins other classes."""
     sites: tuple[int, int] | None = None
     """The place of the column that may tell a site, and how many sites every label of it is to have."""
-
-    def looks_at_pairs(self, trees: Sequence[Hierarchy], records: int) -> bool:
-        """True if the list of generalizations needs to know which pairs of values are shared: not where it has all."""
-        return self.pairs and not lists_all(trees, records, self.nodes)
 
     @classmethod
     def of(cls, study: Study) -> Parameters:

@@ -19,7 +19,7 @@ from covey.protocols.shared import insiders, publish, query_errors, rows
 from covey.protocols.shared.diversity import require_diverse
 from covey.protocols.shared.peeling.classes import PublishedClasses
 from covey.protocols.shared.peeling.leftover import cheapest, widened
-from covey.protocols.shared.peeling.nodes import digest, list_nodes
+from covey.protocols.shared.peeling.nodes import digest, list_nodes, looks_at_pairs
 from covey.protocols.shared.peeling.pairs import cells_of
 from covey.secure import coin, conjunction
 from covey.wire import gather
@@ -43,7 +43,7 @@ async def holder(seat: Seat) -> Result:
         table = await site.lift(channel.at("site"), params, table)
         trees = table.trees
     records = await marginals.total(channel.at("marginals"), params.k, table)
-    if pairs := params.looks_at_pairs(trees, records):
+    if pairs := looks_at_pairs(study, trees, records):
         seat.ledger.learns(marginals.PAIRS, cells=cells_of(trees), k=params.k)
     known = await marginals.learn(channel.at("marginals"), study, table, records, reaches, pairs)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
-from covey.protocols.peel_columns import leakage
+from covey.protocols.peel_columns import leakage, pairs
 from covey.protocols.peel_columns.parameters import Parameters, role_name
 from covey.protocols.protocol import Forecast
 from covey.protocols.shared import columns
@@ -33,13 +34,13 @@ def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
     """The estimated cost of a run, what it teaches, and the same with other windows."""
     params = Parameters.of(study)
     records = max(min((rows.get(name, 0) for name in params.holders), default=0), params.k)
-    likely = estimate(study, tuple(column.tree() for column in study.quasi), records, params.nodes)
+    likely = estimate(study, tuple(column.tree() for column in study.quasi), records, params.nodes, params.pairs)
     meeting, named = columns.meeting_leakage(study)
     learned = {}
     for party in study.parties:
         role = role_name(study, party.name)
         sentences = meeting.sentences(role, **named)
-        for part, numbers in leakage.before(params):
+        for part, numbers in leakage.before(params, params.looks_at_pairs(records)):
             sentences += part.sentences(role, **numbers)
         learned[party.name] = tuple(sentences)
     sizes = [rows.get(name, records) for name in params.holders]
@@ -60,19 +61,38 @@ def _forecast(params: Parameters, likely: LikelyVisits, records: int, sizes: lis
     starts = np.arange(0, len(likely.left), window)
     visited = np.minimum(window, len(likely.left) - starts)
     numbers = int((likely.left[starts] * visited).sum()) * layers
-    asked = len(starts) + 1
+    asked, on_pairs = len(starts) + 1, _on_pairs(params, records)
     release = holders * len(params.receivers) * _ROW_BYTES * records
     return Forecast(
-        rounds=2 * asked + _FIXED_ROUNDS,
-        messages=asked * (2 * holders + 2) + align.COST.messages(sizes, records) + approval.COST.messages(parties),
+        rounds=2 * (asked + on_pairs.batches) + _FIXED_ROUNDS,
+        messages=(asked + on_pairs.batches) * (2 * holders + 2)
+        + align.COST.messages(sizes, records)
+        + approval.COST.messages(parties),
         bytes=(holders + 1) * ELEMENT_BYTES * numbers
+        + 3 * ELEMENT_BYTES * on_pairs.numbers
         + holders * 4 * records
         + asked * (2 * holders + 2) * FRAME_BYTES
         + align.COST.bytes(sizes, records)
         + release,
         seconds=1.0
-        + numbers * (SECONDS_PER_TAG + SECONDS_PER_NUMBER)
+        + (numbers + on_pairs.numbers) * (SECONDS_PER_TAG + SECONDS_PER_NUMBER)
         + records * SECONDS_PER_ROW
         + asked * SECONDS_PER_WINDOW,
         learns={},
     )
+
+
+class _OnPairs(NamedTuple):
+    """Tags of people and of pairs of values, in so many exchanges, before the list is made."""
+
+    numbers: int
+    batches: int
+
+
+def _on_pairs(params: Parameters, records: int) -> _OnPairs:
+    """Two holders send a number for each person and each pair of values, and one of them a point."""
+    if not params.looks_at_pairs(records):
+        return _OnPairs(0, 0)
+    asked = pairs.questions(params)
+    numbers = sum(records + question.cells for question in asked)
+    return _OnPairs(numbers, sum(1 for _ in pairs.batches(asked, records)))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from covey.protocols.peel_columns import marginals
+from covey.protocols.peel_columns import marginals, pairs
 from covey.protocols.peel_columns.parameters import Parameters
 from covey.protocols.shared import columns
+from covey.protocols.shared.peeling.pairs import cells_of
 from covey.secure.declare import RELEASE, Leakage
 
 _CLASSES = (
@@ -57,8 +58,8 @@ FIGURES = Leakage(
 )
 
 
-def before(params: Parameters) -> list[tuple[Leakage, dict[str, object]]]:
-    """The leakage of the marginals and the visits, known before the first of them."""
+def before(params: Parameters, looks: bool) -> list[tuple[Leakage, dict[str, object]]]:
+    """The leakage of the marginals, the pairs where holders look at them, and the visits, known before all of these."""
     holder: tuple[str, ...] = _CLASSES
     evaluator: tuple[str, ...] = _SIZES
     if params.window > 1:
@@ -69,8 +70,11 @@ def before(params: Parameters) -> list[tuple[Leakage, dict[str, object]]]:
         holder, evaluator = (*holder, *_LEFTOVER), (*evaluator, *_PRICES)
     leaves = sum(column.tree().codes for column in params.study.quasi)
     known: dict[str, object] = {"nodes": params.nodes + 1, "k": params.k, "window": params.window}
+    cells = cells_of([column.tree() for column in params.study.quasi])
+    of_pairs = {"cells": cells, "k": params.k, "asked": len(pairs.questions(params))}
     return [
         (marginals.LEAKAGE, {"leaves": leaves, "k": params.k}),
+        *([(pairs.LEAKAGE, of_pairs)] if looks else []),
         (Leakage(roles={"holder": holder, "evaluator": evaluator}), known),
     ]
 
@@ -97,5 +101,6 @@ def mind(params: Parameters) -> tuple[str, ...]:
 
 def in_short() -> dict[str, tuple[str, ...]]:
     """The lessons of each role in any study, for the comparison of protocols."""
-    holder = marginals.LEAKAGE.by_role["holder"]
-    return {"each holder of columns": (*columns.MEETING, *holder, *_CLASSES), "the evaluator": _SIZES}
+    holder = (*marginals.LEAKAGE.by_role["holder"], *pairs.LEAKAGE.by_role["holder"])
+    evaluator = (*pairs.LEAKAGE.by_role["evaluator"], *_SIZES)
+    return {"each holder of columns": (*columns.MEETING, *holder, *_CLASSES), "the evaluator": evaluator}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from covey.arrays import Bits, Longs, Words
@@ -28,8 +30,11 @@ class Frequencies(Chunk[Vector], tag="peel.frequencies"):
     counts: Vector
 
 
-async def learn(channel: Channel, params: Parameters, table: Table) -> Marginals:
-    """The public part of the values' frequencies in everyone's columns. Raises PeerError for what cannot be."""
+async def learn(channel: Channel, params: Parameters, table: Table, shared: Sequence[Bits]) -> Marginals:
+    """The public part of the values' frequencies in everyone's columns, beside the `shared` pairs of values.
+
+    Raises PeerError for what cannot be.
+    """
     study, k, rows = params.study, params.k, table.rows
     counts: list[Longs] = [np.zeros(0, dtype=np.int64)] * len(study.quasi)
     for place, column in zip(params.own_places(channel.me), count_leaves(table.trees, table.codes), strict=True):
@@ -51,7 +56,7 @@ async def learn(channel: Channel, params: Parameters, table: Table) -> Marginals
 
     hearing = gather(*(hear(peer) for peer in channel.peers))
     await while_sending(channel.broadcast_all(Frequencies, Vector(said)), hearing)
-    return Marginals(rows, k, tuple(counts))
+    return Marginals(rows, k, tuple(counts), tuple(shared))
 
 
 def _possible(part: Words, opened: Bits, k: int, rows: int) -> bool:

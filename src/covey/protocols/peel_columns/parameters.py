@@ -9,7 +9,7 @@ from covey.option import Choice, Whole
 from covey.protocols.peel_columns.diversity import Rule
 from covey.protocols.shared import columns
 from covey.protocols.shared.domains import NOBODY_IN_COMMON, require_listed
-from covey.protocols.shared.peeling.nodes import NODES
+from covey.protocols.shared.peeling.nodes import NODES, PAIRS, looks_at_pairs
 from covey.study import Study
 from covey.study.requirements import Requirements
 
@@ -34,7 +34,7 @@ REQUIREMENTS = Requirements(
     roles=("evaluator", "recipient"),
     needs=("evaluator",),
     otherwise='without one, take protocol = "cluster" or "generalize"',
-    options=(WINDOW, NODES, LEFTOVER),
+    options=(WINDOW, NODES, PAIRS, LEFTOVER),
 )
 
 
@@ -49,6 +49,8 @@ class Parameters:
     recipient: str | None
     window: int
     nodes: int
+    pairs: bool
+    """True if holders look which pairs of values k or more people share, before the list is made."""
     merge: bool
     rule: Rule | None
     """The diversity that every class keeps, where the study asks for l."""
@@ -77,6 +79,7 @@ class Parameters:
             recipient=recipients[0] if recipients else None,
             window=window,
             nodes=NODES.of(study.options),
+            pairs=PAIRS.of(study.options),
             merge=merge,
             rule=rule,
         )
@@ -98,6 +101,10 @@ class Parameters:
     def receivers(self) -> tuple[str, ...]:
         """The parties that get the release."""
         return self.holders if self.recipient is None else (self.recipient,)
+
+    def looks_at_pairs(self, people: int) -> bool:
+        """True if the list for so many people needs to know which pairs of values they share."""
+        return looks_at_pairs(self.study, [column.tree() for column in self.study.quasi], people)
 
     def speaker(self, turn: int) -> str:
         """The holder that sends the points: each in turn, so that all send about as much."""

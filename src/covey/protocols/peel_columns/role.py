@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from covey.crypto.secret import Secret
-from covey.protocols.peel_columns import asking, classes, leakage, leftover, marginals, release, visits
+from covey.protocols.peel_columns import asking, classes, leakage, leftover, marginals, pairs, release, visits
 from covey.protocols.peel_columns.parameters import Parameters
 from covey.protocols.protocol import Result, Seat
 from covey.protocols.shared import columns
@@ -24,15 +24,17 @@ async def holder(seat: Seat) -> Result:
         raise TypeError(f"party {seat.party!r} has no columns; its role is another")
 
     seat.progress.phase("list")
-    for learned, numbers in leakage.before(params):
+    looks = params.looks_at_pairs(mine.table.rows)
+    for learned, numbers in leakage.before(params, looks):
         seat.ledger.learns(learned, **numbers)
-    known = await marginals.learn(among.at("marginals"), params, mine.table)
+    secret = await coin.toss(among.at("coin"))
+    own = Secret(channel.at("visit").rng.stream("own").bytes(32))
+    shared = await pairs.learn(channel.at("pairs"), params, mine.table, (secret, own)) if looks else []
+    known = await marginals.learn(among.at("marginals"), params, mine.table, shared)
     nodes = list_nodes(study, tuple(column.tree() for column in study.quasi), known, params.nodes)
     await agree(among.at("list"), digest(nodes), "it lists other nodes than we do")
-    secret = await coin.toss(among.at("coin"))
 
     seat.progress.phase("visits", len(nodes))
-    own = Secret(channel.at("visit").rng.stream("own").bytes(32))
     levels = np.ascontiguousarray(nodes[:, params.own_places(seat.party)])
     peeling = visits.HolderPeeling(params, mine.table, levels, secret, own)
     await peeling.run(channel.at("visit"), seat.progress.reach)
@@ -61,8 +63,12 @@ async def evaluator(seat: Seat) -> Result:
     channel, params = seat.channel, Parameters.of(seat.study)
     seat.progress.phase("alignment")
     people = await columns.hear_common(seat, channel.at("meet"))
-    for learned, numbers in leakage.before(params):
+    looks = params.looks_at_pairs(people)
+    for learned, numbers in leakage.before(params, looks):
         seat.ledger.learns(learned, **numbers)
+    if looks:
+        seat.progress.phase("list")
+        await pairs.answer(channel.at("pairs"), params, people)
     seat.progress.phase("visits")
     seen = await visits.evaluate(channel.at("visit"), params, people)
     seat.progress.phase("release")
@@ -79,8 +85,8 @@ async def recipient(seat: Seat) -> Result:
     """A party without columns, who alone gets the release."""
     channel, params = seat.channel, Parameters.of(seat.study)
     seat.progress.phase("alignment")
-    await columns.hear_common(seat, channel.at("meet"))
-    for learned, numbers in leakage.before(params):
+    people = await columns.hear_common(seat, channel.at("meet"))
+    for learned, numbers in leakage.before(params, params.looks_at_pairs(people)):
         seat.ledger.learns(learned, **numbers)
     seat.progress.phase("visits")
     told = await release.hear(channel.at("told"), params)

@@ -14,7 +14,7 @@ from covey.arrays import Floats, Ints, Longs
 from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import Secret
 from covey.hierarchy import Hierarchy
-from covey.protocols.shared.peeling.marginals import Marginals, study_seed
+from covey.protocols.shared.peeling.marginals import Marginals, of_records, study_seed
 from covey.protocols.shared.peeling.nodes import distinct, list_nodes, records_published
 from covey.study import Study
 
@@ -39,12 +39,14 @@ class LikelyVisits:
     """The number of visits at which classes are published."""
 
 
-def estimate(study: Study, trees: tuple[Hierarchy, ...], records: int, most: int) -> LikelyVisits:
-    """The likely visits of a run over so many records; at most `most` nodes are listed."""
+def estimate(study: Study, trees: tuple[Hierarchy, ...], records: int, most: int, pairs: bool) -> LikelyVisits:
+    """The likely visits of a run over so many records; at most `most` nodes are listed, perhaps knowing `pairs`."""
     sample = min(records, _ROWS)
     likely = Marginals(sample, study.privacy.k, tuple(_frequencies(tree.codes, sample) for tree in trees))
-    nodes = list_nodes(study, trees, likely, most)
     codes, counts = _made_up(trees, likely, derive(study_seed(study), "peel plan"))
+    if pairs:
+        likely = of_records(study, trees, np.repeat(codes, counts, axis=1), pairs)
+    nodes = list_nodes(study, trees, likely, most)
     gain = records_published(study, trees, codes, counts, nodes)
     before = likely.records - (np.cumsum(gain) - gain)
     visited = before >= study.privacy.k

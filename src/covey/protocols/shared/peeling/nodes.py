@@ -24,13 +24,19 @@ from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import Secret
 from covey.hierarchy import Hierarchy
 from covey.measures import integer_costs
-from covey.option import Whole
+from covey.option import Flag, Whole
 from covey.protocols.shared.peeling.marginals import Marginals, measure_of, study_seed
 from covey.protocols.shared.peeling.pairs import MASS, dependences
 from covey.study import Study
 from covey.table import group
 
 NODES = Whole("nodes", 2000, "generalizations that are visited at most (default 2000)", 1, 100_000)
+PAIRS = Flag(
+    "pairs",
+    True,
+    "look first which pairs of values k or more records share (default true): the list of generalizations is then "
+    "shorter and fits better; false: everyone learns less, and the release loses a little more",
+)
 MULTIPLES = (0.4, 0.7, 1.0, 1.5, 2.5)
 """The synthetic tables are peeled for these multiples of k: real columns are not independent."""
 TABLES = 2
@@ -51,6 +57,11 @@ TAIL = 40
 def lists_all(trees: Sequence[Hierarchy], records: int, most: int) -> bool:
     """True if the list has every node of the lattice, whatever the marginals are."""
     return math.prod(tree.levels for tree in trees) <= min(most, max(FEW, WHOLE // max(records, 1)))
+
+
+def looks_at_pairs(study: Study, trees: Sequence[Hierarchy], records: int) -> bool:
+    """True if the list needs to know which pairs of values are shared: not where it has every node."""
+    return PAIRS.of(study.options) and not lists_all(trees, records, NODES.of(study.options))
 
 
 def list_nodes(study: Study, trees: tuple[Hierarchy, ...], marginals: Marginals, most: int) -> Ints:

@@ -14,7 +14,7 @@ other, those that depend most on each other (a spanning tree, as Chow and Liu ha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -50,8 +50,8 @@ class ColumnPair:
         tree = trees[self.columns[side]]
         return np.asarray(np.searchsorted(self.nodes[side], tree.up[self.levels[side]]), dtype=np.int64)
 
-    def count(self, trees: Sequence[Hierarchy], codes: Ints) -> Longs:
-        """The number of records (columns x records) that have each pair of values, flat."""
+    def count(self, trees: Sequence[Hierarchy], codes: Ints | Mapping[int, Ints]) -> Longs:
+        """The number of records (by column) that have each pair of values, flat."""
         first, second = (self.places(trees, side)[codes[self.columns[side]]] for side in (0, 1))
         rows, columns = self.shape
         return np.bincount(first * columns + second, minlength=rows * columns).astype(np.int64)
