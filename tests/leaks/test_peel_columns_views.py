@@ -15,12 +15,12 @@ from tests.harness.harness import run
 from tests.harness.peel_columns_cases import study_of, trial_of
 from tests.harness.trial import Trial
 
-from covey.arrays import Ints, Longs
+from covey.arrays import Bits, Ints, Longs
 from covey.bench.papers import columns_attack as attack
 from covey.crypto.group import ORDER, POINT_BYTES, Points, Scalars, generator_times
 from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import Secret
-from covey.protocols.peel_columns import asking, groups, leakage, tags, visits
+from covey.protocols.peel_columns import asking, groups, leakage, pairs, tags, visits
 from covey.protocols.peel_columns.asking import Due, HolderVisit
 from covey.protocols.peel_columns.groups import Groups
 from covey.protocols.peel_columns.parameters import Parameters
@@ -304,7 +304,7 @@ def broken(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
 
 
 def test_statistics_notice_a_permutation_a_blind_or_a_mask_that_is_used_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest, _ = spied(monkeypatch, 60, k=12, options="nodes = 12")
+    honest, _ = spied(monkeypatch, 60, k=12, options="nodes = 12\npairs = false")
     assert repeated_points(honest) == 0
     assert consistent_masks(honest) == 0
     assert kept_places(honest) < 1.7
@@ -312,7 +312,7 @@ def test_statistics_notice_a_permutation_a_blind_or_a_mask_that_is_used_twice(mo
     for method in ("order", "blinds", "masks"):
         with monkeypatch.context() as patch:
             broken(patch, method)
-            found[method], _ = spied(patch, 60, k=12, options="nodes = 12")
+            found[method], _ = spied(patch, 60, k=12, options="nodes = 12\npairs = false")
     assert kept_places(found["order"]) > 2
     assert repeated_points(found["blinds"]) > 50
     assert consistent_masks(found["masks"]) > 0
@@ -366,6 +366,43 @@ def test_the_evaluators_view_is_made_from_the_sizes_of_groups(monkeypatch: pytes
     assert ((table - expected) ** 2 / expected).sum() < 400
 
 
+def test_the_evaluators_view_of_pairs_of_values_is_made_from_how_many_people_have_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Made-up people have tags like people; from the counts in any order the same bits follow, in that order."""
+    seen: list[tuple[list[list[int]], list[int], Points, int, list[bool]]] = []
+    add_up, judged, parts = tags.add_up, pairs.judged, []
+
+    def heard_parts(given: list[list[int]]) -> list[int]:
+        parts.append(given)
+        return add_up(given)
+
+    def heard(sums: list[int], points: Points, people: int, k: int) -> Bits:
+        bits = judged(sums, points, people, k)
+        seen.append((parts[-1], sums, points, people, bits.tolist()))
+        return bits
+
+    monkeypatch.setattr(tags, "add_up", heard_parts)
+    monkeypatch.setattr(pairs, "judged", heard)
+    run(trial_of(study_of(TWO, k=5, options="nodes = 9"), draw_people(stream_of(1, "peel views"), 100)))
+    octets: dict[str, list[bytes]] = {"real": [], "simulated": []}
+    assert len(seen) == 4  # age and sex with income and stay
+    for place, (given, sums, points, people, bits) in enumerate(seen):
+        number = tags.alike(tags.tags(sums, points))
+        counts = np.bincount(number[:people], minlength=len(bits))[number[people:]]
+        assert sorted(number[people:].tolist()) == list(range(len(bits)))  # each pair of values once
+        made, at = simulated((counts + 1).tolist(), 2, place)
+        first = np.unique(tags.alike(tags.tags(add_up(made), at)), return_index=True)[1]  # a made-up person of each
+        order = np.concatenate([np.setdiff1d(np.arange(len(points)), first), first])
+        again = judged([add_up(made)[spot] for spot in order], at.take(order), people, 5)
+        assert sorted(again.tolist()) == sorted(bits)
+        for name, (shown, drawn) in {"real": (given, points), "simulated": (made, at)}.items():
+            octets[name] += [tags.spelled(part) for part in shown] + [drawn.pack()]
+    table = np.stack([np.bincount(_inner(b"".join(each)), minlength=256) for each in octets.values()])
+    expected = table.sum(axis=0) / 2
+    assert ((table - expected) ** 2 / expected).sum() < 400
+
+
 def _inner(raw: bytes) -> Ints:
     """All bytes but the highest of each element, which the order bounds."""
     rows = np.frombuffer(raw, np.uint8).reshape(-1, POINT_BYTES)[:, :-1]
@@ -413,7 +450,7 @@ def test_with_l_the_evaluator_sees_how_often_values_occur_together_in_small_grou
     assert small > 3
     said = [
         sentence
-        for part, numbers in leakage.before(Parameters.of(study))
+        for part, numbers in leakage.before(Parameters.of(study), looks=False)
         for sentence in part.sentences("evaluator", **numbers)
     ]
     assert any("also of fewer than 5" in sentence and "occur together" in sentence for sentence in said)
