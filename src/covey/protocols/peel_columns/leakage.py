@@ -71,7 +71,7 @@ def before(params: Parameters, looks: bool) -> list[tuple[Leakage, dict[str, obj
     leaves = sum(column.tree().codes for column in params.study.quasi)
     known: dict[str, object] = {"nodes": params.nodes + 1, "k": params.k, "window": params.window}
     cells = cells_of([column.tree() for column in params.study.quasi])
-    of_pairs = {"cells": cells, "k": params.k, "asked": len(pairs.questions(params))}
+    of_pairs: dict[str, object] = {"cells": cells, "k": params.k, "asked": len(pairs.questions(params))}
     return [
         (marginals.LEAKAGE, {"leaves": leaves, "k": params.k}),
         *([(pairs.LEAKAGE, of_pairs)] if looks else []),

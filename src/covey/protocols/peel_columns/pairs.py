@@ -113,10 +113,9 @@ async def learn(channel: Channel, params: Parameters, table: Table, secrets: tup
         for number, bits in zip(alone[peer], found, strict=True):
             shared[number] = bits
 
-    others = [peer for peer in params.holders if peer != channel.me]
+    among = channel.among(*params.holders)
     mine = _packed([shared[number] for number in alone[channel.me]])
-    telling = gather(*(channel.send_all(peer, SharedPairs, mine) for peer in others))
-    await while_sending(telling, gather(*(hear(peer) for peer in others)))
+    await while_sending(among.broadcast_all(SharedPairs, mine), gather(*(hear(peer) for peer in among.peers)))
 
     for turn, batch in enumerate(batches(questions(params), table.rows)):
         found = await _ask(channel.at("asked").at(turn), params, table.rows, codes, batch, secrets)
