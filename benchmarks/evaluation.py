@@ -52,7 +52,9 @@ def plot(found: list[Row]) -> None:
         shape=alt.Shape("release:N", legend=None),
     )
     charts = [
-        base.mark_line(point=True).encode(y=alt.Y(f"{name}:Q", title=title)).properties(width=150, height=150)
+        base.mark_line(point=True)
+        .encode(y=alt.Y(f"{name}:Q", title=title, scale=alt.Scale(zero=name != "AUC")))
+        .properties(width=150, height=150)
         for name, title in (
             ("queries", "error of counts, %"),
             ("worst pair", "worst pair's distance, %"),
