@@ -1,81 +1,172 @@
-"""The relay beside direct TLS, in one run: bytes a second, round trips, and whole studies at two latencies.
+"""The relay beside direct TLS, in one run: bytes a second, round trips, and whole studies with and without a latency.
 
-`lines` measures one pair of parties on the loopback address, each a process: 200 frames of a mebibyte one way, then 500
-small frames there and back. `study` runs the sample hospitals as processes, directly and at a broker that is started
-here; the latency is that of every connection between two parties. The broker is the nats-server of this machine.
+`lines` measures one pair of parties on the loopback address, each a process: 200 frames of a mebibyte one way (50 with
+a latency), then small frames there and back. With a latency, the bytes of every connection are held back on their way:
+30 ms from one party to the other, or 15 ms from each to the broker, so that the way is as long with it as without.
+`study` runs the sample hospitals, and `protocols` a dozen people under every protocol, all parties as processes,
+directly and at a broker that is started here; there the latency is that of every message between two parties. The
+broker is the nats-server of this machine. Rows have the load of the machine before they were measured.
 """
 
 from __future__ import annotations
 
 import asyncio
 import tempfile
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import psutil
 from tests.harness.relay import Hamlet
 from tests.harness.town import Town
+from tests.protocols.small_studies import EVERY, PEOPLE, RESPONDENTS, data_of, study_of
 
-from benchmarks._measuring import Row, apart, load_roster, run_parts, save_roster
+from benchmarks._measuring import Row, apart, load, load_roster, run_parts, save_roster
 from covey import samples
-from covey.party.simulate.deal import seed_of
+from covey.party.simulate.deal import seed_of, write_hands
 from covey.party.simulate.processes import SimulationSetting, simulate
 from covey.study import Study
-from covey.wire import Contact, connect, on_own_thread
+from covey.wire import Address, Contact, connect, on_own_thread
 from covey.wire.relay import RelaySite
 
-FRAMES, FRAME, TURNS = 200, 1 << 20, 500
+FRAMES, FEW_FRAMES, FRAME, TURNS = 200, 50, 1 << 20, 500
 SCHEMES = ("direct", "nats", "tls", "ws", "wss")
-LATENCIES = (0.0, 0.03)
+LATENCY = 0.03
+_UNDER_WAY = 1 << 16
 
 
 def run(arguments: list[str]) -> None:
-    """`lines [SCHEME…]`, `study [MILLISECONDS…]`, or both; keeps the rows in results/relay.json."""
-    run_parts("relay", {"lines": _lines, "study": _study}, ("carrier", "latency_ms"), arguments)
+    """`lines [SCHEME…]`, `study [MILLISECONDS…]`, `protocols [NAME…]`, or all; keeps the rows in results/relay.json."""
+    parts = {"lines": _lines, "study": _study, "protocols": _protocols}
+    run_parts("relay", parts, ("carrier", "latency_ms", "protocol"), arguments)
 
 
 def _lines(named: list[str]) -> Iterator[Row]:
-    for scheme in named or SCHEMES:
-        with tempfile.TemporaryDirectory() as folder:
-            if scheme == "direct":
-                save_roster(Town.found("ab", Path(folder)).roster, Path(folder))
-                yield _pair(scheme, folder, "", "")
-                continue
-            with Hamlet.found("ab", Path(folder), scheme).broker() as hamlet:
-                yield _pair(scheme, folder, hamlet.site.url, hamlet.site.topic.hex())
+    for latency in (0.0, LATENCY):
+        for scheme in named or SCHEMES:
+            with tempfile.TemporaryDirectory() as folder:
+                if scheme == "direct":
+                    roster = Town.found("ab", Path(folder)).roster
+                    listen = roster["a"].address or Address("", 0)
+                    with _far(listen, latency) as shown:
+                        save_roster({**roster, "a": replace(roster["a"], address=shown)}, Path(folder))
+                        yield _pair(scheme, latency, folder, "", str(listen))
+                else:
+                    found = Hamlet.found("ab", Path(folder), scheme)
+                    with found.broker() as hamlet, _far(hamlet.site.address, latency / 2) as shown:
+                        yield _pair(scheme, latency, folder, f"{scheme}://{shown}", hamlet.site.topic.hex())
 
 
-def _pair(scheme: str, folder: str, url: str, topic: str) -> Row:
+@contextmanager
+def _far(address: Address, latency: float) -> Iterator[Address]:
+    """An address from which everything comes to another, and back, so many seconds later."""
+    if not latency:
+        yield address
+        return
+    places: list[Address] = []
+    ready, over = threading.Event(), threading.Event()
+
+    async def live() -> None:
+        async with _delaying(address, latency) as shown:
+            places.append(shown)
+            ready.set()
+            await asyncio.to_thread(over.wait)
+
+    with ThreadPoolExecutor(1) as pool:
+        living = pool.submit(asyncio.run, live())
+        ready.wait(10)
+        try:
+            yield places[0]
+        finally:
+            over.set()
+            living.result()
+
+
+@asynccontextmanager
+async def _delaying(address: Address, latency: float) -> AsyncIterator[Address]:
+    """The same, in this event loop."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there, back = await asyncio.open_connection(address.host, address.port)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(_delay(reader, back, latency))
+            group.create_task(_delay(there, writer, latency))
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        yield Address("127.0.0.1", server.sockets[0].getsockname()[1])
+
+
+async def _delay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, latency: float) -> None:
+    """Passes bytes on when they are due, as many as come, until either side ends."""
+    loop = asyncio.get_running_loop()
+    road: asyncio.Queue[tuple[float, bytes]] = asyncio.Queue(_UNDER_WAY)
+
+    async def deliver() -> None:
+        while True:
+            due, content = await road.get()
+            await asyncio.sleep(max(0.0, due - loop.time()))
+            if not content:
+                writer.close()
+                return
+            writer.write(content)
+            await writer.drain()
+
+    async def take() -> None:
+        content = b"first"
+        while content:
+            try:
+                content = await reader.read(1 << 18)
+            except OSError:
+                content = b""
+            await road.put((loop.time() + latency, content))
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(deliver())
+            group.create_task(take())
+    except* OSError:
+        writer.close()
+
+
+def _pair(scheme: str, latency: float, folder: str, url: str, more: str) -> Row:
+    before = load()
+    frames, turns = (FEW_FRAMES, TURNS // 10) if latency else (FRAMES, TURNS)
     with ThreadPoolExecutor(2) as pool:
-        ends = [pool.submit(apart, party, name, folder, url, topic) for name in "ab"]
+        ends = [pool.submit(apart, party, name, folder, url, more, frames, turns) for name in "ab"]
         sender, reader = (end.result() for end in ends)
     extra = max(float(str(end["extra_mb"])) for end in (sender, reader))
-    return {"carrier": scheme, "latency_ms": 0, "mb_s": sender["mb_s"], "round_trip_ms": sender["round_trip_ms"],
-            "extra_memory_mb": extra}  # fmt: skip
+    return {"carrier": scheme, "latency_ms": round(1000 * latency), "mb_s": sender["mb_s"],
+            "round_trip_ms": sender["round_trip_ms"], "extra_memory_mb": extra, "load": before}  # fmt: skip
 
 
-def party(name: str, folder: str, url: str, topic: str) -> Row:
-    """Plays one of two parties in a process of its own."""
-    return asyncio.run(_party(name, Path(folder), url, topic))
+def party(name: str, folder: str, url: str, more: str, frames: int, turns: int) -> Row:
+    """Plays one of two parties in a process of its own; `more` is the topic at the relay, or where `a` listens."""
+    return asyncio.run(_party(name, Path(folder), url, more, frames, turns))
 
 
-async def _party(name: str, folder: Path, url: str, topic: str) -> Row:
-    certificate, key = folder / f"{name}.pem", folder / f"{name}.key"
-    relay, roster = None, {}
+async def _party(name: str, folder: Path, url: str, more: str, frames: int, turns: int) -> Row:
+    relay, listen, roster = None, None, dict[str, Contact]()
     if url:
         roster = {each: Contact.from_pem(each, (folder / f"{each}.pem").read_bytes()) for each in "ab"}
         pinned = Contact.from_pem("relay", (folder / "relay.pem").read_bytes()).certificate
-        relay = RelaySite(url, bytes.fromhex(topic), pinned if url.startswith(("tls", "wss")) else None)
+        relay = RelaySite(url, bytes.fromhex(more), pinned if url.startswith(("tls", "wss")) else None)
     else:
-        roster = load_roster(folder)
+        roster, listen = load_roster(folder), Address.parse(more) if name == "a" else None
     other = "b" if name == "a" else "a"
-    meeting = on_own_thread(lambda: connect(name, roster, certificate=certificate, key=key, wait=120, relay=relay))
-    async with meeting as link:
+    meet = partial(
+        connect, name, roster, certificate=folder / f"{name}.pem", key=folder / f"{name}.key", wait=120, listen=listen,
+        relay=relay,
+    )  # fmt: skip
+    async with on_own_thread(meet) as link:
         before = psutil.Process().memory_info().rss
         block, extra, begun = bytes(FRAME), 0, time.perf_counter()
-        for place in range(FRAMES):
+        for place in range(frames):
             if name == "a":
                 await link.send(other, block)
             else:
@@ -85,35 +176,53 @@ async def _party(name: str, folder: Path, url: str, topic: str) -> Row:
         await link.send(other, b"done")
         await link.receive(other)
         seconds, begun = time.perf_counter() - begun, time.perf_counter()
-        for _ in range(TURNS):
+        for _ in range(turns):
             if name == "a":
                 await link.send(other, b"there")
                 await link.receive(other)
             else:
                 await link.receive(other)
                 await link.send(other, b"back")
-        trip = (time.perf_counter() - begun) / TURNS
-    return {"mb_s": round(FRAMES * FRAME / seconds / 1e6), "round_trip_ms": round(1000 * trip, 2),
+        trip = (time.perf_counter() - begun) / turns
+    return {"mb_s": round(frames * FRAME / seconds / 1e6), "round_trip_ms": round(1000 * trip, 2),
             "extra_mb": round(extra / 1e6)}  # fmt: skip
 
 
 def _study(named: list[str]) -> Iterator[Row]:
-    for latency in [float(each) / 1000 for each in named] or LATENCIES:
-        for relay in (False, True):
-            with tempfile.TemporaryDirectory() as scratch:
-                folder = samples.copy("hospitals", Path(scratch) / "hospitals")
-                study = Study.load(folder / "study.toml")
-                data = {each.name: str(folder / f"{each.name}.csv") for each in study.parties}
-                out = Path(scratch) / "out"
-                begun = time.perf_counter()
-                made = simulate(study, data, out, SimulationSetting(seed_of(1), latency, relay=relay)).describe()
-                yield {
-                    "carrier": "relay" if relay else "direct",
-                    "latency_ms": round(1000 * latency),
-                    "protocol": study.protocol,
-                    "seconds": made["seconds"],
-                    "from_call_to_files": round(time.perf_counter() - begun, 1),
-                    "rounds": made["rounds"],
-                    "megabytes": round(float(str(made["bytes"])) / 1e6, 1),
-                    "release": str(made["release_sha256"])[:16],
-                }
+    for latency in [float(each) / 1000 for each in named] or (0.0, LATENCY):
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = samples.copy("hospitals", Path(scratch) / "hospitals")
+            study = Study.load(folder / "study.toml")
+            data = {each.name: str(folder / f"{each.name}.csv") for each in study.parties}
+            yield from _both(study, data, Path(scratch), latency, str(study.protocol))
+
+
+def _protocols(named: list[str]) -> Iterator[Row]:
+    for name in named or [each for each in EVERY if each not in RESPONDENTS]:
+        with tempfile.TemporaryDirectory() as scratch:
+            study = study_of(name, Path(scratch) / "study", 3, len(PEOPLE))
+            data = write_hands(data_of(name, PEOPLE), Path(scratch) / "data")
+            yield from _both(study, data, Path(scratch), LATENCY, name)
+
+
+def _both(study: Study, data: Mapping[str, str], scratch: Path, latency: float, name: str) -> Iterator[Row]:
+    """A row for the direct run, and one for the same run over the relay."""
+    direct = 0.0
+    for carrier in ("direct", "relay"):
+        before, out, begun = load(), scratch / carrier, time.perf_counter()
+        setting = SimulationSetting(seed_of(1), latency, relay=carrier == "relay")
+        made = simulate(study, data, out, setting).describe()
+        seconds = float(str(made["seconds"]))
+        direct = direct or seconds
+        yield {
+            "carrier": carrier,
+            "latency_ms": round(1000 * latency),
+            "protocol": name,
+            "seconds": seconds,
+            "times_direct": round(seconds / direct, 2),
+            "from_call_to_files": round(time.perf_counter() - begun, 1),
+            "rounds": made["rounds"],
+            "megabytes": round(float(str(made["bytes"])) / 1e6, 1),
+            "release": str(made["release_sha256"])[:16],
+            "load": before,
+        }

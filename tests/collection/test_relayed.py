@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 import pytest
-from tests.collection.peeling_town import THREE, PeelingTown, hand_in
-from tests.collection.town import Town, collecting, everyone, free_port
+from tests.collection.peeling_town import THREE, BrowserTown, PeelingTown, hand_in
+from tests.collection.test_web import PageVisitor
+from tests.collection.town import Town, collecting, free_port
 from tests.conftest import Covey
 from tests.harness.clock import on_real_clock
 from tests.harness.relay import require_server
@@ -24,6 +27,7 @@ from covey.party.simulate import broker
 from covey.wire.contact import Address, fingerprint
 from covey.wire.relay.broker import Broker, Signer
 from covey.wire.relay.site import RelaySite
+from covey.wire.standing.connection import BEAT_SECONDS
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -46,11 +50,11 @@ class AtRelay(Town):
         ]
 
     @contextmanager
-    def broker(self) -> Iterator[None]:
+    def broker(self) -> Iterator[subprocess.Popen[bytes]]:
         """Runs the broker that the study names."""
         require_server()
-        with broker.running(self.study, self.folder / "relay"):
-            yield
+        with broker.running(self.study, self.folder / "relay") as process:
+            yield process
 
 
 @dataclass
@@ -72,6 +76,28 @@ async def test_people_answer_and_trustees_evaluate_over_the_relay(tmp_path: Path
     assert (town.out / "release.csv").read_bytes() == town.ideal(8)
 
 
+@dataclass
+class PageAtRelay(AtRelay, BrowserTown):
+    """The same with a page, which is served at an address of this machine: the near end of a tunnel."""
+
+
+@pytest.mark.thorough
+@on_real_clock
+async def test_a_collector_at_a_relay_serves_its_page_to_a_proxy_on_its_machine(tmp_path: Path) -> None:
+    town = PageAtRelay(tmp_path)
+    with town.broker():
+        async with collecting(town, 6) as running:
+            assert "listening on the relay nats://" in running.log and "browsers are answered at" in running.log
+            for place, token in enumerate(town.invite(6)):
+                visitor = PageVisitor(town, token)
+                assert (await visitor.enrol())[0] == 200
+                assert (await visitor.deliver(visitor.sealed(place)))[0] == 200
+            staying = [asyncio.create_task(town.trustee(name).run()) for name in THREE]
+            await running.task
+            assert await asyncio.gather(*staying) == ["released"] * 3
+    assert (town.out / "release.csv").read_bytes() == town.ideal(6)
+
+
 @pytest.mark.slow
 @on_real_clock
 async def test_people_who_stay_take_part_over_the_relay_and_a_restart_of_it(tmp_path: Path) -> None:
@@ -80,7 +106,7 @@ async def test_people_who_stay_take_part_over_the_relay_and_a_restart_of_it(tmp_
     async with AsyncExitStack() as stack:
         with town.broker():
             running = await stack.enter_async_context(collecting(town, 6))
-            taking_part = asyncio.ensure_future(everyone(people))
+            taking_part = asyncio.gather(*(person.run() for person in people))  # an error of one ends the wait
             async with asyncio.timeout(60):
                 while len(running.collection.register.held.enrolled) < 3:  # noqa: ASYNC110 - it tells nobody
                     await asyncio.sleep(0.02)
@@ -153,23 +179,30 @@ async def test_without_the_certificates_nobody_is_a_guest(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 @on_real_clock
 async def test_a_thousand_respondents_wait_at_one_collector(tmp_path: Path) -> None:
     """Each has its own connection to the broker; they are enrolled, ready, idle, and all still there."""
     town, count = AtRelay(tmp_path), 1000
     people = [town.person(place, token) for place, token in enumerate(town.invite(count))]
-    with town.broker():
+    before, begun = psutil.Process().memory_info().rss, time.monotonic()
+    with town.broker() as server:
         async with collecting(town, count + 1) as running:
-            waiting = []
+            waiting: list[asyncio.Task[object]] = []
             held = running.collection.register.held
             for start in range(0, count, 50):
-                waiting += [asyncio.ensure_future(person.run()) for person in people[start : start + 50]]
+                waiting += [asyncio.create_task(person.run()) for person in people[start : start + 50]]
                 async with asyncio.timeout(120):
                     while len(held.ready) < start + 50:  # noqa: ASYNC110 - the register tells nobody
                         await asyncio.sleep(0.05)
-            await asyncio.sleep(40)  # a beat and more
+            came = time.monotonic() - begun
+            await asyncio.sleep(BEAT_SECONDS + 10)
             assert not [task for task in waiting if task.done()]
             assert town.status()["present"] == count
+            own = psutil.Process().memory_info().rss - before
+            broker = psutil.Process(server.pid).memory_info().rss
+            print(f"ready after {came:.0f} s; {own >> 20} MiB for both ends here, {broker >> 20} MiB at the broker")
             for task in waiting:
                 task.cancel()
             await asyncio.wait(waiting)
+    assert own < count << 20 and broker < count << 18

@@ -82,7 +82,7 @@ class Hamlet:
         public = {name: public_key(contact) for name, contact in roster.items()}
         for name, text in relay_config.texts(site, public, address).items():
             more = extra if name == relay_config.CONFIG else ""
-            (folder / name).write_text(text.replace('"127.0.0.1:4222"', '"127.0.0.1:-1"') + more)
+            (folder / name).write_text(text + more)
         return cls(identities, roster, site, folder, ExitStack())
 
     def start(self) -> None:

@@ -15,6 +15,9 @@ ILLS = ("flu", "none", "ulcer")
 SITES = ("east", "north", "south")
 Person = tuple[str, str, str]
 """Place, sex and illness."""
+PEOPLE: list[Person] = [
+    (place, "FM"[number % 2], "flu" if number % 3 else "none") for number, place in enumerate([*PLACES] * 3)
+]
 
 _COLUMNS = """
 [columns.id]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from tests.harness.tiers import few_first
-from tests.protocols.small_studies import COLUMNS, EVERY, PLACES, RESPONDENTS, ROOT, data_of, study_of
+from tests.protocols.small_studies import COLUMNS, EVERY, PEOPLE, RESPONDENTS, ROOT, data_of, study_of
 
 from covey import anonymize, verify
 from covey.errors import InputError
@@ -15,9 +15,6 @@ from covey.hierarchy import Hierarchy
 from covey.hierarchy.tree import Malformed
 from covey.party.simulate.in_process import simulate
 from covey.release import Release
-
-PEOPLE = [(place, "FM"[number % 2], "flu" if number % 3 else "none") for number, place in enumerate([*PLACES] * 3)]
-
 
 GENERALIZING = [name for name in EVERY if not name.startswith(("count", "suppress"))]
 

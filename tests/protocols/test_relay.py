@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from itertools import permutations
 from pathlib import Path
 
 import psutil
 import pytest
 from tests.conftest import Covey
-from tests.consortium import RELEASE
+from tests.consortium import NAMES, RELEASE, found, jobs, run_together
 from tests.harness.canaries import Aviary
 from tests.harness.cases import CASES
 from tests.harness.clock import on_real_clock, run_jumping
@@ -21,10 +22,15 @@ from tests.harness.trial import Trial
 from tests.protocols.test_simulations import ready
 
 from covey.errors import CoveyError, InputError
+from covey.party.identity import relay_config
+from covey.party.identity.roster import Roster
 from covey.party.simulate import broker
 from covey.party.simulate.deal import seed_of
-from covey.party.simulate.processes import SimulationSetting, simulate
+from covey.party.simulate.processes import SimulationSetting, free_ports, simulate
+from covey.study import Study
+from covey.summary import Summary
 from covey.wire import Link, MemoryNetwork, gather
+from covey.wire.contact import Address
 from covey.wire.relay.broker import Broker, Signer
 
 FIRST = "count"
@@ -66,6 +72,29 @@ def test_a_simulation_with_a_relay_has_the_release_of_one_without(tmp_path: Path
     }
     assert "relay" in (out / "study.toml").read_text()
     assert "address" not in (out / "study.toml").read_text()
+
+
+@pytest.mark.thorough
+@on_real_clock
+async def test_a_run_in_which_two_speak_directly_and_one_over_the_relay_releases_as_ever(tmp_path: Path) -> None:
+    require_server()
+    sites = found(tmp_path)
+    where = Address("127.0.0.1", free_ports(1)[0])
+    async with Meddler(where).between() as spy:
+        for site in sites.values():
+            head, party, tail = site.study.read_text().partition("[parties.north]\n")
+            others = tail.partition("\n")[2]  # without north's address
+            site.study.write_text(f'{head}{party}{others}\n[relay]\nurl = "nats://{spy.address}"\n')
+        study = Study.load(sites["north"].study)
+        relay_config.write(study, tmp_path / "relay", where)
+        with broker.serving(tmp_path / "relay", where):
+            ends = await asyncio.to_thread(run_together, jobs(sites))
+    assert all(isinstance(end, Summary) for end in ends.values()), ends
+    assert {(site.out / "release.csv").read_text() for site in sites.values()} == {RELEASE}
+    relay = Roster.of(study).relay
+    assert relay is not None
+    met = {pair for pair in permutations(NAMES, 2) if relay.subject(*pair).encode() in spy.seen}
+    assert met == {pair for pair in permutations(NAMES, 2) if "north" in pair}
 
 
 def test_without_a_broker_on_the_machine_simulate_says_so(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import socketserver
@@ -9,7 +10,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,9 @@ from tests.conftest import Covey
 from tests.consortium import NAMES, study_text
 from tests.harness.certificates import make_identity
 from tests.harness.relay import require_server
+from tests.harness.tiers import few_first
 
+from covey.doctor import Finding
 from covey.party.identity import keys as keyring
 from covey.party.identity import relay_config
 from covey.party.plan import make_plan
@@ -26,6 +29,8 @@ from covey.party.simulate import broker
 from covey.party.simulate.processes import free_ports
 from covey.study import Study
 from covey.wire.contact import Address
+from covey.wire.relay.route import told_time
+from covey.wire.relay.site import RelaySite
 
 ONE_WORKER = "some set the proxy of the whole process"
 
@@ -53,10 +58,17 @@ class Site:
         """Runs the broker."""
         require_server()
         relay_config.write(Study.load(self.path), self.broker_folder, Address("127.0.0.1", self.port))
-        config = self.broker_folder / relay_config.CONFIG
-        config.write_text(config.read_text().replace('"127.0.0.1:4222"', '"127.0.0.1:-1"'))
         with broker.serving(self.broker_folder, Address("127.0.0.1", self.port)):
             yield
+
+    def clock(self, hours: float) -> dict[str, Finding]:
+        """What is found by a machine whose clock is so many hours ahead."""
+        study = Study.load(self.path)
+        plan = make_plan(study, dict.fromkeys(NAMES, 10), 0.03, 1e7)
+        now = datetime.now(UTC) + timedelta(hours=hours)
+        own = self.folder / "north"
+        made = Examination(study, "north", own, self.folder, plan, 1 << 20, relay_only=True, now=now)
+        return {each.name: each for each in made.findings()}
 
     def findings(self, covey: Covey, party: str = "north", keys: str = "") -> dict[str, dict[str, str]]:
         """What the doctor finds on the way, by its name."""
@@ -70,8 +82,9 @@ def test_the_way_to_a_broker_is_shown_step_by_step(tmp_path: Path, covey: Covey)
     site = Site(tmp_path)
     with site.broker():
         found = site.findings(covey)
-    assert list(found) == ["keys", "relay, DNS", "relay, connection", "relay, access", "broker"]
+    assert list(found) == ["keys", "relay, DNS", "relay, connection", "relay, access", "relay, clock", "broker"]
     assert all(each["fit"] for each in found.values())
+    assert "not compared" in found["relay, clock"]["found"] and "doctor --wait" in found["relay, clock"]["advice"]
     assert found["broker"]["advice"] == "" or "CVE-2026-27889" in found["broker"]["advice"]
 
 
@@ -98,6 +111,7 @@ def test_a_proxy_that_opens_tls_is_named_with_the_issuer_of_its_certificate(tmp_
         site.say('certificate = "certs/relay.pem"\n')
         right = site.findings(covey)
         assert right["relay, access"]["fit"]
+        assert "has the certificate of the study, issued by CN=relay" in right["relay, TLS"]["found"]
         assert bool(right["broker"]["fit"]) is relay_config.is_current(right["broker"]["found"].split()[-1])
         other = make_identity("proxy", tmp_path / "other")
         (tmp_path / "certs" / "relay.pem").write_bytes(other.certificate.read_bytes())
@@ -115,7 +129,35 @@ def test_a_wrong_clock_is_named(tmp_path: Path, covey: Covey, begins: int, ends:
     with site.broker():
         found = site.findings(covey)["relay, TLS"]
     assert told in found["found"]
+    assert f"for {datetime.now(UTC) + timedelta(days=begins):%Y-%m-%d}" in found["found"]
+    assert f"this machine's clock says {datetime.now(UTC):%Y-%m-%d}" in found["found"]
     assert "set this machine's clock" in found["advice"]
+
+
+@pytest.mark.parametrize("scheme", few_first(["ws", "wss"]))
+def test_the_clock_is_compared_with_the_brokers_at_the_door_for_websockets(tmp_path: Path, scheme: str) -> None:
+    site = Site(tmp_path, scheme)
+    if scheme == "wss":
+        made = make_identity("relay", site.broker_folder)
+        (tmp_path / "certs" / "relay.pem").write_bytes(made.certificate.read_bytes())
+        site.say('certificate = "certs/relay.pem"\n')
+    with site.broker():
+        right, late, past = (site.clock(hours) for hours in (0, -2, 24 * 60))
+    assert right["relay, clock"].fit and right["relay, access"].fit
+    assert not late["relay, clock"].fit
+    assert "the broker's is 7" in late["relay, clock"].found and "s ahead of ours" in late["relay, clock"].found
+    assert "timedatectl" in late["relay, clock"].advice
+    assert not past["relay, clock"].fit and "behind ours" in past["relay, clock"].found
+
+
+def test_without_the_right_time_of_the_broker_a_clock_is_not_judged(tmp_path: Path) -> None:
+    for answer in (b"200 OK\r\nDate: yesterday", b"200 OK", b"no answer"):
+        with answering(answer) as port:
+            found = asyncio.run(told_time(RelaySite(f"ws://127.0.0.1:{port}", bytes(32))))
+        assert found is None
+    with answering(b"400 Bad Request\r\nDate: Tue, 03 Feb 2026 04:05:06 GMT") as port:
+        found = asyncio.run(told_time(RelaySite(f"ws://127.0.0.1:{port}", bytes(32))))
+    assert found == datetime(2026, 2, 3, 4, 5, 6, tzinfo=UTC)
 
 
 class Answers(socketserver.StreamRequestHandler):
@@ -129,6 +171,16 @@ class Answers(socketserver.StreamRequestHandler):
         self.wfile.write(b"HTTP/1.1 " + self.status + b"\r\n\r\n")
 
 
+@contextmanager
+def answering(status: bytes) -> Iterator[int]:
+    """A server that gives one answer to one caller; its port."""
+    with socketserver.TCPServer(("127.0.0.1", 0), type("Answer", (Answers,), {"status": status})) as server:
+        thread = threading.Thread(target=server.handle_request)
+        thread.start()
+        yield server.server_address[1]
+        thread.join()
+
+
 @pytest.mark.parametrize(
     ("status", "told", "advice"),
     [(b"403 Forbidden", "refuses the way to relay.example.org:443 (status 403)", "port 443 with wss:// is usual"),
@@ -140,17 +192,17 @@ def test_a_proxy_that_does_not_let_us_through_is_named(
     site = Site(tmp_path)
     site.url = "wss://relay.example.org"
     site.say("")
-    monkeypatch.setattr(Answers, "status", status)
-    with socketserver.TCPServer(("127.0.0.1", 0), Answers) as proxy:
-        answering = threading.Thread(target=proxy.handle_request)
-        answering.start()
-        monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{proxy.server_address[1]}")
-        for name in ("NO_PROXY", "no_proxy", "https_proxy"):
-            monkeypatch.delenv(name, raising=False)
+    for name in ("NO_PROXY", "no_proxy", "https_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with answering(status) as port:
+        monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{port}")
         found = site.findings(covey)["relay, proxy"]
-        answering.join()
     assert told in found["found"]
     assert advice in found["advice"]
+    gone = site.findings(covey)["relay, proxy"]
+    assert f"the proxy 127.0.0.1:{port} cannot be reached" in gone["found"] and "HTTPS_PROXY" in gone["advice"]
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.invalid:3128")
+    assert "set HTTPS_PROXY" in site.findings(covey)["relay, DNS"]["advice"]
 
 
 class Tunnels(socketserver.StreamRequestHandler):

@@ -15,6 +15,7 @@ import nats
 import pytest
 from tests.harness.certificates import make_identity
 from tests.harness.clock import on_real_clock
+from tests.harness.parties import play
 from tests.harness.relay import Hamlet, public_key
 from tests.harness.tiers import few_first
 from tests.harness.town import free_addresses
@@ -22,9 +23,12 @@ from tests.harness.town import free_addresses
 from covey.errors import Aborted, AccessError, InputError
 from covey.wire import Channel, Message, connect, gather
 from covey.wire.contact import Contact, dials
+from covey.wire.relay import Exchange
 from covey.wire.relay.broker import Broker, Signer
+from covey.wire.relay.exchange import Subjects
 from covey.wire.relay.route import Blocked, frame, proxy_for
 from covey.wire.relay.site import RelaySite, split_url, user_key
+from covey.wire.trust import contexts, over_tls
 
 
 class Load(Message, tag="test.relayed"):
@@ -38,10 +42,10 @@ async def swap(channel: Channel) -> list[str]:
     return sorted(await channel.exchange(Load(b"hello")))
 
 
-async def turns(channel: Channel, count: int = 40) -> int:
+async def turns(channel: Channel, count: int = 40, size: int = 3000) -> int:
     """Many exchanges, one after the other."""
     for turn in range(count):
-        await channel.at("turn", turn).exchange(Load(bytes(3000)))
+        await channel.at("turn", turn).exchange(Load(bytes(size)))
         await asyncio.sleep(0.005)
     return count
 
@@ -118,6 +122,23 @@ async def test_a_broker_that_does_not_know_a_party_is_named_with_what_to_do(tmp_
 
 
 @on_real_clock
+async def test_a_broker_with_too_many_connections_is_named_and_is_no_refusal(tmp_path: Path) -> None:
+    told: asyncio.Queue[str] = asyncio.Queue()
+    with Hamlet.found("ab", tmp_path, extra="max_connections: 1\n").broker() as hamlet:
+        async with asyncio.timeout(60), AsyncExitStack() as stack:
+            for name in "ab":
+                signer, there = Signer.of_file(hamlet.identities[name].key), asyncio.Event()
+                own = Broker(hamlet.site, signer, told.put_nowait)
+                own.flow = lambda anew, there=there: there.set()  # type: ignore[misc]
+                await stack.enter_async_context(own.kept())
+                if name == "a":
+                    await there.wait()
+            said = await told.get()
+            await asyncio.sleep(2)  # in which a refusal would have been believed
+    assert "it says 'maximum connections exceeded'" in said
+
+
+@on_real_clock
 async def test_a_broker_that_is_not_there_is_named_and_the_wait_ends(tmp_path: Path) -> None:
     hamlet = Hamlet.found("ab", tmp_path)
     told: list[str] = []
@@ -162,6 +183,46 @@ async def test_a_party_can_publish_only_as_itself_and_hear_only_what_is_for_it(t
                     await ready.wait()
         assert {told.split()[-1] for told in heard if told.startswith("b: of a")} >= {"19"}
         assert [told for told in heard if "spy" in told or "as a" in told or told.startswith(("a:", "c:"))] == []
+
+
+@on_real_clock
+async def test_who_may_speak_at_the_broker_under_another_name_does_not_get_past_tls(tmp_path: Path) -> None:
+    hamlet, stranger = Hamlet.found("ab", tmp_path), make_identity("stranger", tmp_path)
+    users = tmp_path / "users.conf"
+    allowed = f"  {{ nkey: {Signer.of_file(stranger.key).public} }}\n]\n"  # it may send and hear everything
+    users.write_text(users.read_text().rpartition("]")[0] + allowed)
+    site, told = hamlet.site, list[str]()
+    own = hamlet.identities["a"]
+
+    async def stay() -> list[str]:
+        met = connect(
+            "a", hamlet.roster, certificate=own.certificate, key=own.key, wait=60, relay=site, notice=told.append
+        )
+        async with met as link:
+            return (await play(link, swap, 0)).unwrap()
+
+    async def come() -> list[str]:
+        async with hamlet.connect("b") as link:
+            return (await play(link, swap, 0)).unwrap()
+
+    with hamlet.broker():
+        waiting = asyncio.ensure_future(stay())
+        subjects = Subjects(site.sent_to("b"), {site.mark("a"): "a"}, lambda peer: site.subject("b", peer))
+        dialing, _ = contexts(stranger.certificate, stranger.key, [hamlet.roster["a"]])
+        async with asyncio.timeout(60), Exchange(site, subjects, Signer.of_file(stranger.key)).open() as exchange:
+            while not told:
+                with pytest.raises((OSError, EOFError)):  # reset while a is not there yet, then refused by TLS
+                    reader, _ = await over_tls(exchange.call("a"), dialing, 1 << 16, seconds=20)
+                    await reader.readexactly(1)
+        assert await gather(asyncio.wait_for(waiting, 60), come()) == [["b"], ["a"]]
+    assert "a peer was refused: its certificate is not in the roster" in told
+
+
+def test_packets_keep_to_the_payload_limit_of_the_broker(tmp_path: Path) -> None:
+    with Hamlet.found("ab", tmp_path, extra="max_payload: 3000\n").broker() as hamlet:
+        outcomes = asyncio.run(hamlet.play_all(dict.fromkeys("ab", partial(turns, count=3, size=100_000))))
+    assert [outcome.unwrap() for outcome in outcomes.values()] == [3, 3]
+    assert "Maximum Payload" not in (tmp_path / "nats-server.log").read_text()
 
 
 def test_subjects_follow_from_the_study_and_the_certificates_and_tell_neither(tmp_path: Path) -> None:

@@ -146,7 +146,7 @@ def _config(site: RelaySite, listen: Address | None) -> str:
     if site.parts.scheme in ("ws", "wss"):
         secure = tls if site.parts.scheme == "wss" else "no_tls: true"
         lines += [
-            'listen: "127.0.0.1:4222"',
+            'listen: "127.0.0.1:-1"',
             f'websocket {{ listen: "{Address(host, port)}", compression: false, {secure} }}',
         ]
     else:

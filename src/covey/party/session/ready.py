@@ -17,17 +17,19 @@ from covey.party.identity.relay_config import FIXED_IN, FLAWS, is_current
 from covey.party.identity.roster import Roster
 from covey.party.plan import Plan
 from covey.party.session.handshake import CLOCKS_APART
+from covey.plain import plain
 from covey.sizes import spell
 from covey.study import Study
 from covey.wire.contact import Address, Contact, dials, meet_at_relay
 from covey.wire.probe import Probed, Prober
 from covey.wire.relay import Exchange, RelaySite
 from covey.wire.relay.broker import Broker, Signer
-from covey.wire.relay.route import Blocked, issuer
+from covey.wire.relay.route import Blocked, presented, told_time
 from covey.wire.tls import open_port
 
 SOON = timedelta(days=14)
 QUICK_SECONDS, LINGER_SECONDS = 1.0, 0.5
+_DAY = "%Y-%m-%d %H:%M"
 
 
 @dataclass(frozen=True)
@@ -74,16 +76,34 @@ class Examination:
         try:
             wire = await Broker(site, Signer.of_file(key), lambda sentence: None).visit(passed)
         except Blocked as blocked:
-            other = await issuer(site) if blocked.step == "TLS" else ""
-            what = f"{blocked.found}; it was issued by {other}" if other else blocked.found
-            return [*found, Finding(f"relay, {blocked.step}", False, what, blocked.advice)]
+            return [*found, *await self._blocked(site, blocked)]
         wire.writer.transport.abort()
         version = wire.text("version")
         current, fixed = is_current(version), " or ".join(".".join(map(str, each)) for each in FIXED_IN)
         advice = "" if current else f"ask for {fixed} or later: this one has {FLAWS}"
         passed("access", "the broker knows our key")
         fit = current or not site.parts.scheme.startswith("ws")  # the flaws that strangers can use are in that door
-        return [*found, Finding("broker", fit, f"nats-server {version}", advice)]
+        return [*found, await self._relay_clock(site), Finding("broker", fit, f"nats-server {version}", advice)]
+
+    async def _blocked(self, site: RelaySite, blocked: Blocked) -> list[Finding]:
+        """The thing that blocks the way; where it is a certificate, with what it says, and with the clocks."""
+        found, clock = blocked.found, []
+        if blocked.step == "TLS" and (shown := await presented(site)) is not None:
+            begins, ends = shown.not_valid_before_utc, shown.not_valid_after_utc
+            issuer = plain(shown.issuer.rfc4514_string())
+            found += f"; it was issued by {issuer} for {begins:{_DAY}} to {ends:{_DAY}} UTC"
+            if not begins <= self.now <= ends:
+                found += f", and this machine's clock says {self.now:{_DAY}} UTC"
+                clock.append(await self._relay_clock(site))
+        return [Finding(f"relay, {blocked.step}", False, found, blocked.advice), *clock]
+
+    async def _relay_clock(self, site: RelaySite) -> Finding:
+        """Compares this machine's clock with that of the broker, where it tells its time."""
+        told = await told_time(site)
+        if told is None:
+            what = "not compared: a broker tells its time at ws:// and wss:// alone"
+            return Finding("relay, clock", True, what, "compare it with the others' clocks: covey doctor --wait")
+        return _compared("relay, clock", (told - self.now).total_seconds(), "the broker's is ")
 
     def _keys(self, roster: Roster) -> Iterator[Finding]:
         try:
@@ -199,9 +219,14 @@ def _port(where: Address) -> Finding:
 def _called(name: str, probed: Probed) -> Iterator[Finding]:
     yield Finding(f"party {name}", probed.reached, probed.found, probed.advice)
     if probed.ahead is not None:
-        apart = f"{abs(probed.ahead):.0f} s {'ahead of' if probed.ahead > 0 else 'behind'} ours"
-        fit = abs(probed.ahead) <= CLOCKS_APART
-        yield Finding(f"clock of {name}", fit, apart, "" if fit else "set the wrong one (timedatectl set-ntp true)")
+        yield _compared(f"clock of {name}", probed.ahead)
+
+
+def _compared(name: str, ahead: float, whose: str = "") -> Finding:
+    """Another clock beside ours, of which it is so many seconds ahead."""
+    fit = abs(ahead) <= CLOCKS_APART
+    apart = f"{whose}{abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} ours"
+    return Finding(name, fit, apart, "" if fit else "set the wrong one (timedatectl set-ntp true)")
 
 
 def _enough(name: str, there: int, needed: int, advice: str) -> Finding:

@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from covey.crypto.rng import fresh_seed
 from covey.errors import AccessError, InputError
+from covey.plain import plain
 from covey.version import __version__
 from covey.wire.depth import beside, first_cause
 from covey.wire.relay.route import Blocked, Wire, reach
@@ -164,8 +165,11 @@ class Broker:
         try:
             async with asyncio.timeout(_ANSWER_SECONDS):
                 while not (line := await wire.reader.readuntil(b"\r\n")).startswith(b"PONG"):
-                    if line.startswith(b"-ERR"):
+                    if line.startswith(b"-ERR") and b"uthoriz" in line:
                         raise Blocked("access", f"the broker refuses our key {self._signer.public}", _UNKNOWN)
+                    if line.startswith(b"-ERR"):  # too many connections, or too slow for it
+                        said = plain(line[4:_LARGEST_LINE].decode("latin-1").strip(" '\r\n"))
+                        raise Blocked("broker", f"it says {said!r}", "look at the broker's log, and at its limits")
         except (*_LOST, TimeoutError):
             raise Blocked("broker", "it hangs up", "look at the broker's log") from None
 

@@ -17,6 +17,8 @@ import struct
 import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import datetime
+from email.utils import parsedate_to_datetime
 from typing import Protocol
 from urllib.parse import SplitResult, unquote, urlsplit
 
@@ -24,6 +26,8 @@ import numpy as np
 from cryptography import x509
 
 from covey.crypto.rng import fresh_seed
+from covey.plain import plain
+from covey.wire.contact import Address
 from covey.wire.relay.site import SECURED, RelaySite
 from covey.wire.trust import over_tls
 
@@ -78,34 +82,63 @@ class Wire:
         return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
-async def reach(
-    site: RelaySite, passed: Callable[[str, str], None] = lambda step, found: None, *, trust: bool = True
-) -> Wire:
+def _nobody(step: str, found: str) -> None:
+    """Nobody is told."""
+
+
+async def reach(site: RelaySite, passed: Callable[[str, str], None] = _nobody, *, trust: bool = True) -> Wire:
     """Opens the way up to the broker's first word; `passed` is told each step that worked. Raises Blocked.
 
     Without `trust` any certificate will do: only to see whose it is.
     """
-    proxy = proxy_for(site)
-    reader, writer = await _connect(site, proxy, passed)
+    reader, writer = await _connect(site, passed)
     try:
-        if proxy is not None:
-            await _through(site, proxy, reader, writer)
-            passed("proxy", f"{_shown(proxy)} lets us through to {site.address}")
         return replace(await _greeted(site, reader, writer, passed, trust), below=writer)
     except BaseException:
         writer.transport.abort()
         raise
 
 
-async def issuer(site: RelaySite) -> str:
-    """The issuer of the certificate that answers in the broker's place; empty if that cannot be seen."""
+async def presented(site: RelaySite) -> x509.Certificate | None:
+    """The certificate that is shown in the broker's place, whosever it is; None if that cannot be seen."""
     try:
         wire = await reach(site, trust=False)
     except Blocked:
-        return ""
-    shown = wire.writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+        return None
+    shown = _certificate(wire.writer)
     wire.writer.transport.abort()
-    return x509.load_der_x509_certificate(shown).issuer.rfc4514_string()
+    return shown
+
+
+async def told_time(site: RelaySite) -> datetime | None:
+    """The time by the clock of whoever answers in the broker's place; None if it tells none.
+
+    The door for websockets tells it, as every HTTP server does. It is not believed: it is only to be compared.
+    """
+    if site.parts.scheme not in ("ws", "wss"):
+        return None
+    try:
+        reader, writer = await _connect(site, _nobody)
+        below = writer
+        try:
+            if site.parts.scheme == "wss":
+                reader, writer = await _secure(site, writer, _nobody, trust=False)
+            lines = ["GET / HTTP/1.1", f"Host: {site.address}", "Connection: close"]
+            _, fields = await _ask(lines, reader, writer, "websocket")
+        finally:
+            writer.transport.abort()
+            below.transport.abort()
+        told = parsedate_to_datetime(fields.get("date", ""))
+    except (Blocked, ValueError):
+        return None
+    return told if told.tzinfo is not None else None
+
+
+def _certificate(writer: asyncio.StreamWriter) -> x509.Certificate | None:
+    """The certificate of the other side of a connection, if it has TLS."""
+    secured = writer.get_extra_info("ssl_object")
+    shown = None if secured is None else secured.getpeercert(binary_form=True)
+    return None if shown is None else x509.load_der_x509_certificate(shown)
 
 
 def proxy_for(site: RelaySite) -> SplitResult | None:
@@ -121,33 +154,40 @@ def proxy_for(site: RelaySite) -> SplitResult | None:
 
 
 async def _connect(
-    site: RelaySite, proxy: SplitResult | None, passed: Callable[[str, str], None]
+    site: RelaySite, passed: Callable[[str, str], None]
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    host, port = site.address.host, site.address.port
-    if proxy is not None:
-        host, port = proxy.hostname or "", proxy.port or 80
-    what = f"{host}:{port}"
+    """A connection to the broker's port, straight or through the proxy of this machine."""
+    proxy = proxy_for(site)
+    if proxy is None:
+        where, what = site.address, str(site.address)
+        unnamed = "correct the name, or ask for a proxy to be set (HTTPS_PROXY) or the name to be served"
+        advice = f"ask the network team to let connections out to {what}, and see that it is running"
+    else:
+        where, what = Address(proxy.hostname or "", proxy.port or 80), _shown(proxy)
+        unnamed = advice = "ask the network team for the right proxy, and set HTTPS_PROXY to it"
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(_HANDSHAKE_SECONDS):
-            await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            await loop.getaddrinfo(where.host, where.port, type=socket.SOCK_STREAM)
     except (socket.gaierror, UnicodeError, TimeoutError):
-        advice = "correct the name, or ask for a proxy to be set (HTTPS_PROXY) or the name to be served"
-        raise Blocked("DNS", f"there is no address for {host}", advice) from None
-    passed("DNS", f"{host} has an address")
+        raise Blocked("DNS", f"there is no address for {where.host}", unnamed) from None
+    passed("DNS", f"{where.host} has an address")
     try:
         async with asyncio.timeout(_HANDSHAKE_SECONDS):
-            streams = await asyncio.open_connection(host, port, limit=READ_AHEAD)
-    except TimeoutError:
-        raise Blocked("connection", f"{what} does not answer", _LET_OUT.format(what)) from None
+            reader, writer = await asyncio.open_connection(where.host, where.port, limit=READ_AHEAD)
     except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise Blocked("connection", f"{what} cannot be reached ({reason})", _LET_OUT.format(what)) from None
+        reason = "it does not answer" if isinstance(error, TimeoutError) else error.strerror or "refused"
+        step = "connection" if proxy is None else "proxy"
+        raise Blocked(step, f"{what} cannot be reached ({reason})", advice) from None
     passed("connection", f"{what} answers")
-    return streams
-
-
-_LET_OUT = "ask the network team to let connections out to {}, and see that it is running"
+    if proxy is not None:
+        try:
+            await _through(site, proxy, reader, writer)
+        except BaseException:
+            writer.transport.abort()
+            raise
+        passed("proxy", f"{what} lets us through to {site.address}")
+    return reader, writer
 
 
 async def _through(
@@ -227,7 +267,10 @@ async def _secure(
         reason = getattr(error, "reason", None) or type(error).__name__
         advice = "a firewall may cut what it does not know: try wss:// on port 443, and ask the network team"
         raise Blocked("TLS", f"the handshake with {site.address} is broken off ({reason})", advice) from None
-    passed("TLS", f"{site.address} has the right certificate")
+    shown = _certificate(streams[1])
+    issued = "" if shown is None else f", issued by {plain(shown.issuer.rfc4514_string())}"
+    whose = "the certificate of the study" if site.certificate is not None else "one that this machine trusts"
+    passed("TLS", f"{site.address} has {whose}{issued}")
     return streams
 
 
