@@ -6,24 +6,19 @@ It takes the equal distance for text and the ordered one for numbers, and cuts t
 
 from __future__ import annotations
 
-import json
 import math
-import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from tests.conftest import ROOT
+from tests.harness import peers
 
 from covey.evaluation import evaluate
 from covey.judge import Verdict, verify
 from covey.study import Study
 
-PYCANON = "pycanon==1.3.6"
 RELEASES = 50
 K = 10
 
@@ -37,21 +32,7 @@ class Release:
     sensitive: dict[str, str]
 
 
-@pytest.fixture(scope="module")
-def pycanon() -> Path:
-    """pyCANON's own Python; skips only where it cannot be installed."""
-    made = subprocess.run(
-        [str(ROOT / "scripts" / "make-venv.sh"), "pycanon", PYCANON],
-        env={**os.environ, "PYTHON": sys.executable},
-        capture_output=True,
-        text=True,
-    )
-    if made.returncode != 0:
-        pytest.skip(f"{PYCANON} cannot be installed here: {made.stderr.strip().splitlines()[-1:]}")
-    return ROOT / ".venvs" / "pycanon" / "bin" / "python"
-
-
-def ask(pycanon: Path, releases: list[Release]) -> list[list[dict[str, float]]]:
+def ask(releases: list[Release]) -> list[list[dict[str, float]]]:
     questions = [
         {
             "path": str(each.path),
@@ -60,12 +41,8 @@ def ask(pycanon: Path, releases: list[Release]) -> list[list[dict[str, float]]]:
         }
         for each in releases
     ]
-    script = Path(__file__).with_name("ask_pycanon.py")
-    answered = subprocess.run(
-        [str(pycanon), str(script)], input=json.dumps(questions), capture_output=True, text=True, check=False
-    )
-    assert answered.returncode == 0, answered.stderr
-    found: list[list[dict[str, float]]] = json.loads(answered.stdout)
+    found = peers.ask("pycanon", Path(__file__).with_name("ask_pycanon.py"), questions)
+    assert isinstance(found, list)
     return found
 
 
@@ -99,9 +76,9 @@ def agree(verdict: Verdict, release: Release, theirs: list[dict[str, float]]) ->
 
 
 @pytest.mark.thorough
-def test_pycanon_agrees_on_fifty_generated_releases(pycanon: Path, tmp_path: Path) -> None:
+def test_pycanon_agrees_on_fifty_generated_releases(tmp_path: Path) -> None:
     releases = [generate(seed, tmp_path) for seed in range(RELEASES)]
-    answers = ask(pycanon, releases)
+    answers = ask(releases)
     assert len({(answer[0]["k"], answer[0]["distinct"]) for answer in answers}) > RELEASES / 5  # they do vary
     for release, theirs in zip(releases, answers, strict=True):
         agree(verify(release.path, release.study), release, theirs)
@@ -111,7 +88,7 @@ def test_pycanon_agrees_on_fifty_generated_releases(pycanon: Path, tmp_path: Pat
 
 
 @pytest.mark.thorough
-def test_pycanon_agrees_on_adult(pycanon: Path, adult: Path) -> None:
+def test_pycanon_agrees_on_adult(adult: Path) -> None:
     study = Study.load(adult / "study.toml")
     published = generalize(pd.read_csv(adult / "adult.csv", sep=";", dtype=str), study)
     path = adult / "release.csv"
@@ -120,7 +97,7 @@ def test_pycanon_agrees_on_adult(pycanon: Path, adult: Path) -> None:
     verdict = verify(path, study, adult / "adult.csv")
     assert verdict.answer
     assert verdict.k >= K
-    agree(verdict, release, ask(pycanon, [release])[0])
+    agree(verdict, release, ask([release])[0])
 
 
 def generalize(table: pd.DataFrame, study: Study) -> pd.DataFrame:

@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
-import os
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import gmpy2
@@ -15,6 +10,7 @@ import pytest
 from gmpy2 import mpz
 from tests.conftest import ROOT
 from tests.harness.network import seed_of
+from tests.harness.peers import ask
 
 from covey.crypto import packing, paillier, primes
 from covey.crypto.paillier import Ciphertexts, PublicKey, SecretKey, check_bits
@@ -26,7 +22,6 @@ KEY = SecretKey(2048, Rng(seed_of(1)).stream("key"))
 PUBLIC = KEY.public
 N, SQUARE = int(PUBLIC.n), int(PUBLIC.square)
 P, Q = int(KEY._p.prime), int(KEY._q.prime)  # a test may look; nothing else reaches it
-PHE = "phe==1.5.0"
 
 
 def signed(ciphertexts: Ciphertexts) -> list[int]:
@@ -314,36 +309,15 @@ def test_malformed_residues_are_refused() -> None:
 # ---- a judge that we did not write
 
 
-@pytest.fixture(scope="module")
-def ask_phe() -> Callable[[dict[str, object]], dict[str, list[int]]]:
-    """phe in a Python of its own; skips only where it cannot be installed."""
-    made = subprocess.run(
-        [str(ROOT / "scripts" / "make-venv.sh"), "phe", PHE, "gmpy2==2.3.2"],
-        env={**os.environ, "PYTHON": sys.executable},
-        capture_output=True,
-        text=True,
-    )
-    if made.returncode != 0:
-        pytest.skip(f"{PHE} cannot be installed here: {made.stderr.strip().splitlines()[-1:]}")
-
-    def ask(question: dict[str, object]) -> dict[str, list[int]]:
-        answer = subprocess.run(
-            [str(ROOT / ".venvs" / "phe" / "bin" / "python"), str(Path(__file__).parent / "ask_phe.py")],
-            input=json.dumps(question),
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        found: dict[str, list[int]] = json.loads(answer.stdout)
-        return found
-
-    return ask
+def ask_phe(question: dict[str, object]) -> dict[str, list[int]]:
+    """An answer of phe."""
+    found = ask("phe", Path(__file__).with_name("ask_phe.py"), question)
+    assert isinstance(found, dict)
+    return found
 
 
 @pytest.mark.thorough
-def test_phe_reads_our_ciphertexts_and_we_read_its_own(
-    ask_phe: Callable[[dict[str, object]], dict[str, list[int]]],
-) -> None:
+def test_phe_reads_our_ciphertexts_and_we_read_its_own() -> None:
     numbers = [0, 1, 2, 77, 1 << 900, N // 3 - 1]
     ours = KEY.encrypt(numbers, stream("a"))
     sums = ours.plus(PUBLIC.encrypt([1] * len(numbers), stream("b"))).rerandomised(stream("c"))

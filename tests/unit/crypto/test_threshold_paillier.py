@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
-import os
-import subprocess
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import combinations
@@ -16,8 +12,8 @@ from pathlib import Path
 import gmpy2
 import pytest
 from gmpy2 import mpz
-from tests.conftest import ROOT
 from tests.harness.network import seed_of
+from tests.harness.peers import ask
 from tests.harness.tiny_keys import TINY
 
 from covey.crypto.asmuth_bloom import HIDING_BITS, AsmuthBloomKey, AsmuthBloomTrustee, _coprime, deal_asmuth_bloom
@@ -27,7 +23,6 @@ from covey.crypto.rng import Rng, Stream
 from covey.crypto.threshold_paillier import Primes, ShamirKey, ShamirPart, ShamirTrustee, deal_shamir
 from covey.errors import InputError
 
-TNO = ("tno.mpc.protocols.distributed_keygen==4.3.0", "tno.mpc.encryption_schemes.utils==0.12.3")
 NUMBERS = [0, 1, 5000]
 
 
@@ -135,32 +130,15 @@ def test_shamirs_shares_lie_on_a_polynomial_whose_value_at_zero_opens() -> None:
         assert secret % int(primes().m) == 0 and secret % int(primes().public.n) == 1
 
 
-@pytest.fixture(scope="module")
-def ask_tno() -> Callable[[dict[str, object]], dict[str, list[int]]]:
-    """TNO's threshold Paillier in a Python of its own; skips only where it cannot be installed."""
-    made = subprocess.run(
-        [str(ROOT / "scripts" / "make-venv.sh"), "tno", *TNO],
-        env={**os.environ, "PYTHON": sys.executable},
-        capture_output=True,
-        text=True,
-    )
-    if made.returncode != 0:
-        pytest.skip(f"{TNO[0]} cannot be installed here: {made.stderr.strip().splitlines()[-1:]}")
-
-    def ask(question: dict[str, object]) -> dict[str, list[int]]:
-        python, script = ROOT / ".venvs" / "tno" / "bin" / "python", Path(__file__).parent / "ask_tno.py"
-        answer = subprocess.run([str(python), str(script)], input=json.dumps(question), capture_output=True, text=True)
-        assert answer.returncode == 0, answer.stderr[-2000:]
-        found: dict[str, list[int]] = json.loads(answer.stdout)
-        return found
-
-    return ask
+def ask_tno(question: dict[str, object]) -> dict[str, list[int]]:
+    """An answer of TNO's threshold Paillier."""
+    found = ask("tno", Path(__file__).with_name("ask_tno.py"), question)
+    assert isinstance(found, dict)
+    return found
 
 
 @pytest.mark.thorough
-def test_tno_opens_our_ciphertexts_with_our_shares_and_we_open_its_own(
-    ask_tno: Callable[[dict[str, object]], dict[str, list[int]]],
-) -> None:
+def test_tno_opens_our_ciphertexts_with_our_shares_and_we_open_its_own() -> None:
     """Its openings take the first t places and a scale, which for our secret of 1 modulo N is n!."""
     trustees, ciphertexts = shamir(3, 5), hidden()
     answer = ask_tno(
