@@ -10,7 +10,7 @@ import pytest
 from tests.harness import harness
 from tests.harness.hospitals import SITES, Person, draw_people, stream_of, study_of, trial_of
 from tests.harness.trial import Trial
-from tests.papers.test_pycanon import Release, ask, pycanon  # noqa: F401 - a fixture
+from tests.papers.test_pycanon import Release, ask
 
 from covey.arrays import Longs
 from covey.errors import Aborted, Unmet
@@ -50,12 +50,12 @@ def hands_of(adult: Path, study: Study, rows: int | None = None) -> dict[str, pa
     return {name: hand.slice(0, None if rows is None else rows // len(hands)) for name, hand in hands.items()}
 
 
-def judged(path: Path, study: Study, wanted: float, judge: Path) -> None:
+def judged(path: Path, study: Study, wanted: float) -> None:
     """Our judge and pyCANON find k, and no value in more than 1/l of a class."""
     verdict = verify(path, study)
     assert verdict.answer
     assert verdict.k >= study.privacy.k
-    (theirs,) = ask(judge, [Release(path, study, {"occupation": "text"})])[0]
+    (theirs,) = ask([Release(path, study, {"occupation": "text"})])[0]
     assert theirs["k"] == verdict.k
     assert theirs["alpha"] <= 1 / wanted + 1e-9
     assert theirs["distinct"] >= wanted
@@ -63,28 +63,20 @@ def judged(path: Path, study: Study, wanted: float, judge: Path) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("wanted", [3])
-def test_our_judge_and_pycanon_find_l_in_a_part_of_adult(
-    adult: Path,
-    pycanon: Path,  # noqa: F811
-    wanted: int,
-) -> None:
+def test_our_judge_and_pycanon_find_l_in_a_part_of_adult(adult: Path, wanted: int) -> None:
     study = occupation_study(adult, wanted)
     released = simulate_here(study, hands_of(adult, study, 1500), seed=1)
     released.save(adult / "out")
-    judged(adult / "out" / "release.csv", study, wanted, pycanon)
+    judged(adult / "out" / "release.csv", study, wanted)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("wanted", [2, 3])
-def test_our_judge_and_pycanon_find_l_in_the_whole_of_adult(
-    adult: Path,
-    pycanon: Path,  # noqa: F811
-    wanted: int,
-) -> None:
+def test_our_judge_and_pycanon_find_l_in_the_whole_of_adult(adult: Path, wanted: int) -> None:
     study = occupation_study(adult, wanted)
     hands = write_hands(hands_of(adult, study), adult / "hands")
     simulate(study, hands, adult / "run", SimulationSetting(seed=seed_of(1)))
-    judged(adult / "run" / "release.csv", study, wanted, pycanon)
+    judged(adult / "run" / "release.csv", study, wanted)
 
 
 Found = tuple[Longs, PublicClusters]
