@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol as Interface
 
 import numpy as np
 import pyarrow as pa
@@ -36,8 +37,41 @@ class Values:
 
 
 @dataclass(frozen=True)
+class CarriedCells:
+    """Records with a class: the class of each, its cells in the carried columns, and how many records are alike."""
+
+    klass: Longs
+    columns: tuple[Values, ...]
+    counts: Longs | None = None  # one each, unless an engine has counted them
+
+    def values(self, name: str) -> Values:
+        """The cells of one column."""
+        return _named(self.columns, name)
+
+
+class RowsOnEngine(Interface):
+    """The rows behind a table of tuples and counts: they stay where they are."""
+
+    @property
+    def fingerprint(self) -> bytes:
+        """A hash of all cells that the study names, whatever the order of the rows."""
+        ...
+
+    def longest(self) -> int:
+        """A number of bytes that no record's carried cells exceed, with five more for each cell."""
+        ...
+
+    def carried(self, klass: Longs) -> CarriedCells:
+        """The carried cells of all records, given each tuple's class, or -1 where its records have none.
+
+        Raises InputError where the table is not the one that was counted.
+        """
+        ...
+
+
+@dataclass(frozen=True)
 class Table:
-    """The records of one party."""
+    """The records of one party, or its distinct tuples with the number of records of each."""
 
     study: Study
     quasi: tuple[Column, ...]
@@ -47,20 +81,30 @@ class Table:
     key: Values | None = None
     dropped: int = 0  # rows left out by a column's `missing = "drop"`
     counts: Longs | None = None  # how many records each row stands for, where an engine has counted them; else one
+    on_engine: RowsOnEngine | None = None  # has the columns that no tuple has, where an engine has counted
 
     @property
     def rows(self) -> int:
         return int(self.codes.shape[1])
+
+    @property
+    def records(self) -> int:
+        """The number of records, however many rows of this table they are."""
+        return self.rows if self.counts is None else int(self.counts.sum())
 
     def tally(self, codes: Ints | Longs, size: int) -> Longs:
         """The number of records that have each code."""
         return tally(codes, size, self.counts)
 
     def values(self, name: str) -> Values:
-        for values in self.carried:
-            if values.column.name == name:
-                return values
-        raise InputError(f"the table carries no column {name!r}")
+        return _named(self.carried, name)
+
+    def with_class(self, klass: Longs) -> CarriedCells:
+        """The carried cells of the records that have a class; -1 is none."""
+        if self.on_engine is not None:
+            return self.on_engine.carried(klass)
+        kept = np.flatnonzero(klass >= 0)
+        return CarriedCells(klass[kept], tuple(Values(v.column, v.codes[kept], v.labels) for v in self.carried))
 
     def distinct(self, *more: Ints) -> tuple[Longs, Longs]:
         """Each row's group by equal quasi codes (and equal `more`), and a first row of each group."""
@@ -82,13 +126,16 @@ class Table:
         return pa.table({column.name: cells[column.name] for column in self.study.columns if column.name in cells})
 
 
+def _named(columns: Sequence[Values], name: str) -> Values:
+    for values in columns:
+        if values.column.name == name:
+            return values
+    raise InputError(f"the table carries no column {name!r}")
+
+
 def tally(codes: Ints | Longs, size: int, counts: Longs | None) -> Longs:
     """The number of records of each code, where each row stands for as many records as `counts` says, or for one."""
-    if counts is None:
-        return np.bincount(codes, minlength=size).astype(np.int64)
-    found = np.zeros(size, dtype=np.int64)
-    np.add.at(found, codes, counts)
-    return found
+    return np.bincount(codes, weights=counts, minlength=size).astype(np.int64)  # exact below 2**53 records
 
 
 def labelled(codes: Ints, labels: Sequence[str]) -> pa.DictionaryArray:

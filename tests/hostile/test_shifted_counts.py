@@ -28,7 +28,7 @@ def added_up(parties: tuple[str, ...], shift: dict[str, int]) -> dict[str, rows.
 
     async def role(channel: Channel) -> rows.Rows:
         table = tables[channel.me]
-        return await rows._add_up(channel, study, table, np.zeros(table.rows, dtype=np.int64), sizes)
+        return await rows._add_up(channel, study, table.with_class(np.zeros(table.rows, dtype=np.int64)), sizes)
 
     honest = secure_sum.total
 

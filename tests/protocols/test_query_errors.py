@@ -98,7 +98,7 @@ def _finished(end: End) -> Finished:
 
 def test_counts_that_no_rows_can_have_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     count = RandomQueries.count
-    monkeypatch.setattr(RandomQueries, "count", lambda self, codes: count(self, codes) + 10_000)
+    monkeypatch.setattr(RandomQueries, "count", lambda self, codes, counts=None: count(self, codes) + 10_000)
     study = study_of("peel", options=JOINT)
     ends = run(trial_of(study, draw_people(stream_of(1, "errors"), SITES, 8, 12)))
     assert all("the errors of queries are impossible" in str(end.error) for end in ends.values())

@@ -6,59 +6,16 @@ import hashlib
 import json
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
+from tests.harness.engines import COLUMNS, HEAD, people
 
 import covey
 from covey import publish_large
 from covey.errors import InputError, Unmet
 from covey.sources import engine
 from covey.study import Study
-
-HEAD = '[study]\nname = "large"\n[privacy]\nk = 4\n'
-COLUMNS = """
-[columns.name]
-role = "identifier"
-[columns.age]
-role = "quasi"
-hierarchy = { min = 0, max = 99, steps = [5, 10, 20] }
-[columns.town]
-role = "quasi"
-hierarchy = "flat"
-missing = "value"
-null = ["NA"]
-[columns.code]
-role = "quasi"
-hierarchy = { prefix = [2, 1] }
-[columns.ill]
-role = "sensitive"
-values = ["flu", "ulcer", "none"]
-[columns.'a "note']
-role = "plain"
-missing = "drop"
-[columns.amount]
-role = "plain"
-"""
-
-
-def people(rows: int, seed: int = 0) -> pa.Table:
-    """Cells as people write them: spaces, two Unicode forms, numbers in several spellings, formulas, none at all."""
-    draws = np.random.default_rng(seed)
-    spelled = np.array(["{}", " {}", "{}.0", "0{}", "{} "])
-    ages = [spelled[draws.integers(5)].format(age) for age in draws.integers(0, 100, rows)]
-    towns = draws.choice(["Köln", "Ko\u0308ln", " Rom", "Rom", "NA", "", "-2+3"], rows)
-    notes = [None if draws.random() < 0.05 else f"=n{number % 9}" for number in range(rows)]
-    return pa.table({
-        "name": [f"p{number}" for number in range(rows)],
-        "age": ages,
-        "town": towns,
-        "code": draws.choice(["110", "111", "120", "210", "211"], rows),
-        "ill": draws.choice([" flu", "flu", "ulcer", "none"], rows),
-        'a "note': notes,
-        "amount": [f"{number}" for number in draws.integers(0, 1000, rows)],
-    })  # fmt: skip
 
 
 def stored(table: pa.Table, folder: Path, kind: str) -> Path:

@@ -29,7 +29,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"measures", "schema", "sources", "summary", "wire"}),
     frozenset({"guess", "secure", "study"}),
     frozenset({"judge", "table"}),
-    frozenset({"anonymizers", "evaluation", "fitness"}),
+    frozenset({"anonymizers", "counting", "evaluation", "fitness"}),
     frozenset({"protocols", "release", "report"}),
     frozenset({"party", "publish"}),
     frozenset({"bench", "publish_large", "steward"}),

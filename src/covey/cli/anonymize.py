@@ -72,8 +72,8 @@ def anonymize(
         bool,
         typer.Option(
             "--on-engine",
-            help="Leave the rows in DuckDB, on the disk: for CSV and Parquet that memory cannot hold. Always so for a "
-            "folder or a pattern of Parquet files.",
+            help="Leave the rows where they are: on the disk, in DuckDB, for CSV and Parquet that memory cannot hold, "
+            "or on a PostgreSQL server. Always so for Spark, and for a folder or a pattern of Parquet files.",
         ),
     ] = False,
     written: Annotated[
@@ -88,13 +88,14 @@ def anonymize(
     from covey.cli.waiting import ProgressDisplay
     from covey.publish import anonymize as publish
     from covey.publish import require_room
+    from covey.sources.engine import SPARK
     from covey.sources.folders import is_many
     from covey.study import Study
 
     agreed = Study.load(study)
     require_room(out, force=force)
     options = read_options(algorithm, [*(option or []), *([] if effort is None else [f"effort={effort}"])])
-    if on_engine or is_many(data):
+    if on_engine or is_many(data) or data.startswith(SPARK):
         _on_engine(
             data, agreed, out, algorithm, {"--k": k, "--l": l, "--t": t, "--explain": explain or None}, options,
             written=written, seed=seed, budget=budget, threads=threads, force=force, as_json=as_json,

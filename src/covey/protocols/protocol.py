@@ -245,6 +245,8 @@ class Protocol:
     judge: Callable[[Study], None] = lambda study: None
     """Raises InputError for a study that the protocol cannot run."""
     release: Literal["records", "counts"] = "records"
+    counts_suffice: bool = False
+    """True if a role works on distinct tuples and their numbers of records, so that rows may stay on an engine."""
     demonstration: Demonstration = Demonstration()
     script: Callable[[Study], tuple[Line, ...] | None] | None = None
     """What an audit holds transcripts of a study to; None where only a replay can tell."""

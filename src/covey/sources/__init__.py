@@ -2,7 +2,10 @@
 
 source    one table of text cells behind Ibis: CSV, Parquet, PostgreSQL, or a frame from Python
 folders   folders and patterns of Parquet files, one table in many files
-engine    a table whose rows stay in DuckDB, out of core
+engine    a table whose rows stay on an engine: what is asked of every engine
+duck      DuckDB, out of core: files, and the writing of releases
+postgres  a table that stays on a PostgreSQL server
+spark     a table that stays on Apache Spark
 csvfile   a CSV file looked at before an engine reads it: separator, header, encoding
 packages  files of spreadsheets and statistics packages: Excel, SPSS, Stata, SAS
 frames    pandas, Polars and Arrow tables in, and the same kind out

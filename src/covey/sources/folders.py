@@ -19,6 +19,11 @@ def is_many(data: object) -> bool:
     return path.is_dir() or (not path.exists() and glob.has_magic(str(data)) and path.suffix.lower() in PARQUET)
 
 
+def stays_on_engine(data: object) -> bool:
+    """True for a table that need not be read into memory: a folder, a pattern of files, a table of a server."""
+    return is_many(data) or (isinstance(data, str) and "://" in data)
+
+
 def parquet_files(data: str | Path) -> list[Path]:
     """The files of a folder or a pattern, in their order. Raises InputError where there are none."""
     path = Path(data)

@@ -162,7 +162,7 @@ def connect(data: Data | Source) -> Source:
     if isinstance(data, Path) or (isinstance(data, str) and "://" not in data):
         return _file(*_asked(str(data)))
     if isinstance(data, str):
-        return _server(data)
+        return _spark(data) if data.startswith(("spark://", "sc://")) else _server(data)
     backend = _engine()
     frame = to_arrow(data)
     return Source("the given table", ibis.memtable(_without_duplicates(frame)), backend)
@@ -270,16 +270,15 @@ def _plain_name(path: Path) -> tuple[Path, object]:
 
 def _server(url: str) -> Source:
     """A table or query of a PostgreSQL server: postgres://user@host/db?table=NAME or ?query=SELECT…"""
-    shown, asked, backend = _connected(url)
+    shown, asked, backend = connected(url)
     try:
-        if ("table" in asked) == ("query" in asked):
-            raise InputError(f"{shown}: say which table with ?table=NAME, or ?query=SELECT… (one of them)")
+        name, query = named_there(shown, asked)
         if "query" in asked:
             view = ibis.util.gen_name("covey")
-            backend.raw_sql(f"create temporary view {view} as {asked['query']}").close()
-            return Source(shown, backend.table(view), backend)
-        schema, _, name = asked["table"].rpartition(".")
-        return Source(f"{shown}?table={asked['table']}", backend.table(name, database=schema or None), backend)
+            backend.raw_sql(f"create temporary view {view} as {query}").close()
+            return Source(name, backend.table(view), backend)
+        schema, _, table = asked["table"].rpartition(".")
+        return Source(name, backend.table(table, database=schema or None), backend)
     except Exception as error:  # the engine's own words quote the query
         backend.disconnect()
         if isinstance(error, InputError):
@@ -287,9 +286,41 @@ def _server(url: str) -> Source:
         raise InputError(f"{shown}: no such table, or not a readable query ({type(error).__name__})") from None
 
 
+def _spark(url: str) -> Source:
+    """A table of Spark: spark://host:port?table=NAME, ?parquet=PATH or ?query=SELECT…"""
+    from covey.sources.spark import SparkTable
+
+    opened = SparkTable(url)
+    try:
+        view = ibis.util.gen_name("covey")
+        opened.explained(lambda: opened.frame().createOrReplaceTempView(view))
+        backend = ibis.pyspark.connect(opened.session)
+        backend.disconnect = opened.close  # a session that we found is not ours to end
+        return Source(opened.name, backend.table(view), backend)
+    except BaseException:
+        opened.close()
+        raise
+
+
+def named_there(shown: str, asked: Mapping[str, str]) -> tuple[str, str]:
+    """The words for the table that is asked for behind `?`, and a query of it. Raises InputError for none or two."""
+    if ("table" in asked) == ("query" in asked):
+        raise InputError(f"{shown}: say which table with ?table=NAME, or ?query=SELECT… (one of them)")
+    if "query" in asked:
+        return shown, asked["query"]
+    return f"{shown}?table={asked['table']}", f"select * from {_quoted_table(asked['table'])}"
+
+
+def _quoted_table(name: str) -> str:
+    """A table's name, perhaps with its schema, as a query spells it."""
+    schema, _, own = name.rpartition(".")
+    parts = (part.replace('"', '""') for part in (schema, own) if part)
+    return ".".join(f'"{part}"' for part in parts)
+
+
 def write_table(table: pa.Table, url: str, *, force: bool) -> str:
     """Writes text cells as a new table of a server; returns its name. Raises InputError, also if it is there."""
-    shown, asked, backend = _connected(url)
+    shown, asked, backend = connected(url)
     try:
         if set(asked) - {"host"} != {"table"}:
             raise InputError(f"{shown}: say which table to write with ?table=NAME")
@@ -297,8 +328,7 @@ def write_table(table: pa.Table, url: str, *, force: bool) -> str:
         if name in backend.list_tables(database=schema or None):
             if not force:
                 raise InputError(f"{shown}: has a table {asked['table']!r} already; add --force to replace it")
-            named = (part.replace('"', '""') for part in (schema, name) if part)
-            backend.raw_sql("drop table " + ".".join(f'"{part}"' for part in named)).close()
+            backend.raw_sql(f"drop table {_quoted_table(asked['table'])}").close()
         backend.create_table(name, obj=table, database=schema or None)
         return f"{shown}?table={asked['table']}"
     except InputError:
@@ -309,14 +339,16 @@ def write_table(table: pa.Table, url: str, *, force: bool) -> str:
         backend.disconnect()
 
 
-def _connected(url: str) -> tuple[str, dict[str, str], Backend]:
+def connected(url: str) -> tuple[str, dict[str, str], Backend]:
     """The words for a server, what is asked of it behind `?`, and the connection."""
     parts = urlsplit(url)
     asked = {key: values[0] for key, values in parse_qs(parts.query).items()}
     host = asked.get("host") or parts.hostname
     shown = f"{parts.scheme}://{host or ''}{parts.path}"
     if parts.scheme not in ("postgres", "postgresql"):
-        raise InputError(f"{shown}: unknown kind of source; give a file, or postgres://…?table=NAME")
+        raise InputError(
+            f"{shown}: unknown kind of source; give a file, postgres://…?table=NAME or spark://…?table=NAME"
+        )
     try:
         backend = ibis.postgres.connect(
             host=host, port=parts.port or 5432, user=_decoded(parts.username), password=_decoded(parts.password),

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import pwd
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.conftest import Covey
+from tests.harness.engines import postgres_server
 
 from covey.errors import InputError
 from covey.sources import connect
@@ -31,43 +27,15 @@ hierarchy = "flat"
 """
 
 
-def programs() -> Path | None:
-    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
-    return found[-1].parent if found else None
-
-
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    """A server of our own; as root it runs as the package's user, since it refuses to run as root."""
-    where = programs()
-    if where is None:
-        pytest.skip("no PostgreSQL server: scripts/install-system.sh installs one")
-    folder = Path(tempfile.mkdtemp(prefix="covey-pg-"))
-    su: list[str] = []
-    if os.geteuid() == 0:
-        owner = pwd.getpwnam("postgres")
-        os.chown(folder, owner.pw_uid, owner.pw_gid)
-        su = ["runuser", "-u", "postgres", "--"]
-
-    def call(*command: str) -> None:
-        subprocess.run([*su, *command], check=True, capture_output=True, cwd=folder)
-
-    user = "postgres" if su else pwd.getpwuid(os.geteuid()).pw_name
-    data = str(folder / "data")
-    call(str(where / "initdb"), "-D", data, "-A", "trust", "-U", user, "-E", "UTF8", "--locale=C")
-    options = f"-k {folder} -c listen_addresses='' -c fsync=off"
-    call(str(where / "pg_ctl"), "-D", data, "-w", "-o", options, "-l", str(folder / "log"), "start")
-    try:
-        statements = """
+    with postgres_server() as running:
+        running.run("""
             create table patients (age double precision, code text, "Name" varchar);
             insert into patients values (37, '01', 'ann'), (37, '01', 'bob'), ('NaN', '1', 'cyd'), (null, null, 'dan');
             create schema ward; create table ward.beds (age int, code text); insert into ward.beds values (5, 'x');
-        """
-        call(str(where / "psql"), "-h", str(folder), "-U", user, "-d", "postgres", "-q", "-c", statements)
-        yield f"postgres://{user}@/postgres?host={folder}"
-    finally:
-        call(str(where / "pg_ctl"), "-D", data, "-w", "-m", "immediate", "stop")
-        shutil.rmtree(folder, ignore_errors=True)
+        """)
+        yield running.url
 
 
 def test_a_table_is_read_as_text_and_grouped_there(server: str) -> None:

@@ -47,7 +47,10 @@ def bind(study: Study, party: str, table: Table | None, keys: Keys) -> Binding:
 
 
 def data_digest(table: Table | None, keys: Keys) -> bytes:
-    """A keyed hash of all that a role is given: every code, every label, their order, and the dummy key."""
+    """A keyed hash of all that a role is given: every code, every label, their order, and the dummy key.
+
+    Rows on an engine have no order: there it is a hash of tuples, their numbers, and all cells.
+    """
     digest = hmac.new(derive(keys.journal, "input data").reveal(), digestmod=hashlib.sha256)
     digest.update(spell("covey data/1", derive(keys.dummy, "bound").reveal()))
     if table is not None:
@@ -59,4 +62,7 @@ def data_digest(table: Table | None, keys: Keys) -> bytes:
         for values in carried:
             digest.update(spell(values.column.name, *values.labels))
             digest.update(values.codes.astype("<i4").tobytes())
+        if table.counts is not None and table.on_engine is not None:
+            digest.update(table.counts.astype("<i8").tobytes())
+            digest.update(spell("covey engine/1", table.on_engine.fingerprint))
     return digest.digest()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import tempfile
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from covey.errors import InputError
 from covey.protocols import of_study
 from covey.protocols.shared.columns import keys_of
+from covey.sources.folders import stays_on_engine
 from covey.study import Study
 from covey.table import Table, build, read_source
 
@@ -15,32 +19,51 @@ if TYPE_CHECKING:
 
 
 def load_table(study: Study, party: str, data: Data | None) -> Table | None:
-    """The party's table; None for a party without data of its own. Raises InputError that names file and column."""
+    """The party's table; None for a party without data of its own. Raises InputError that names file and column.
+
+    Rows of folders, patterns of files and servers stay there where the protocol works on tuples and their numbers.
+    """
     if not study.party(party).holds_data:
         if data is not None:
             raise InputError(f"party {party!r} holds no data in this study; leave out its --data")
         return None
     if data is None:
         raise InputError(f"party {party!r} needs its data: add --data DATA")
-    from covey.sources.source import connect
-
-    columns = study.held_by(party)
-    source = connect(data)
-    reading = read_source(source, columns, empty=True)
-    table = build(reading, study, empty=True)
+    table, name, rows = _read(study, party, data)
     if not table.rows and study.declared is not None and study.declared.empty:
-        found = f"{reading.rows:,} rows, of which none can be released," if reading.rows else "a header but no rows,"
-        raise InputError(f"{source.name}: has {found} and {study.declared.empty}")
-    if study.rows_at_most is not None and table.rows > study.rows_at_most:
+        found = f"{rows:,} rows, of which none can be released," if rows else "a header but no rows,"
+        raise InputError(f"{name}: has {found} and {study.declared.empty}")
+    if study.rows_at_most is not None and table.records > study.rows_at_most:
         raise InputError(
-            f"{source.name}: this party has more than {study.rows_at_most:,} rows; raise rows_at_most in [study], for "
+            f"{name}: this party has more than {study.rows_at_most:,} rows; raise rows_at_most in [study], for "
             "all parties"
         )
     if study.partition == "vertical":
-        keys_of(table, source.name)
+        keys_of(table, name)
     try:
         if study.protocol is not None:
             of_study(study).accepts(study, table)
     except InputError as error:
-        raise InputError(f"{source.name}: {error}") from None
+        raise InputError(f"{name}: {error}") from None
     return table
+
+
+def _read(study: Study, party: str, data: Data) -> tuple[Table, str, int]:
+    """The table, the words for where it is, and its number of rows before some are dropped."""
+    columns = study.held_by(party)
+    if isinstance(data, str | Path) and stays_on_engine(data) and study.protocol and of_study(study).counts_suffice:
+        from covey.counting import CarriedOnEngine, CountedRows
+        from covey.sources.engine import open_rows
+
+        rows = open_rows(data, Path(tempfile.gettempdir()))
+        try:
+            counted = CountedRows.of(rows, study, columns, empty=True)
+        except BaseException:
+            rows.close()
+            raise
+        return replace(counted.table, on_engine=CarriedOnEngine(counted)), rows.name, counted.records
+    from covey.sources.source import connect
+
+    source = connect(data)
+    reading = read_source(source, columns, empty=True)
+    return build(reading, study, empty=True), source.name, reading.rows

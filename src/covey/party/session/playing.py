@@ -213,7 +213,7 @@ async def _play(participant: Participant, channel: Channel, agreement: Agreement
 
 async def _state_rows(participant: Participant, channel: Channel) -> None:
     """Every party with rows states how many it brings; the ledger says so."""
-    study, rows = participant.study, 0 if participant.table is None else participant.table.rows
+    study, rows = participant.study, 0 if participant.table is None else participant.table.records
     holders = tuple(party.name for party in study.holders)
     participant.ledger.learns(row_counts.LEAKAGE)
     stated = await row_counts.state(channel.at(row_counts.STEP), holders, rows)

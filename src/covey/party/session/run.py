@@ -79,7 +79,7 @@ def run_party(job: Job) -> Summary:
     roster.require(keys, job.party)
     table = load_table(study, job.party, job.data)
     limit = room_for_journal(job.out, job.journal, job.notice)
-    warn_of_memory(0 if table is None else table.rows * len(study.holders), job.notice)
+    warn_of_memory(0 if table is None else table.records * len(study.holders), job.notice)
     kept = Journal.resume(job.out / JOURNAL, keys.journal, source_of(job.data), limit)
     with contextlib.closing(kept) as journal:
         participant = Participant.of(

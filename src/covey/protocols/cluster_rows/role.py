@@ -37,7 +37,7 @@ async def holder(seat: Seat) -> Result:
     seat.progress.phase("release")
     known = classes.figures(seat.study)
     trees = classes.problem.trees
-    known = await query_errors.learn(seat, trees, classes.nodes, classes.sizes, seat.records.codes, known)
+    known = await query_errors.learn(seat, trees, classes.nodes, classes.sizes, seat.records, known)
     preview = publish.preview(seat.study, trees, classes.nodes, classes.sizes)
     opened = await rows.release(seat, classes.label, classes.sizes, known, preview)
     found = publish.result(seat.study, trees, classes.nodes, opened.klass, opened.cells, known)

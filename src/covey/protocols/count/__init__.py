@@ -86,7 +86,7 @@ class Bands:
         """The number of a party's records in each band."""
         place = table.quasi.index(self.column)
         own = table.trees[place]
-        counts = np.bincount(table.codes[place], minlength=own.codes)
+        counts = table.tally(table.codes[place], own.codes)
         return np.array([counts[own.first[node] : own.last[node] + 1].sum() for node in self.nodes], dtype=np.uint64)
 
 
@@ -204,5 +204,6 @@ PROTOCOL = Protocol(
     ideal=ideal,
     judge=_judge,
     release="counts",
+    counts_suffice=True,
     script=script,
 )

@@ -55,5 +55,6 @@ PROTOCOL = Protocol(
     demonstration=Demonstration(changes={"protocol": {"mode": "wave"}}),
     ideal=ideal,
     judge=_judge,
+    counts_suffice=True,
     script=recorded(__name__),
 )

@@ -49,7 +49,7 @@ PAIRS = Leakage(
 
 async def total(channel: Channel, k: int, table: Table) -> int:
     """The number of all parties' records. Raises Unmet if there are fewer than k."""
-    mine = np.array([table.rows], dtype=np.uint64)
+    mine = np.array([table.records], dtype=np.uint64)
     records = int((await secure_sum.total(channel.at("total"), mine))[0])
     if records < k:
         raise Unmet(f"the parties together have fewer than k = {k} records; nothing can be released")
@@ -61,8 +61,8 @@ async def total(channel: Channel, k: int, table: Table) -> int:
 async def learn(channel: Channel, study: Study, table: Table, records: int, reaches: Reaches, pairs: bool) -> Marginals:
     """The public part of the frequencies of values, and of `pairs` of them."""
     k = study.privacy.k
-    own = count_leaves(table.trees, table.codes)
-    both = [pair.count(table.trees, table.codes) for pair in pairs_of(table.trees)] if pairs else []
+    own = count_leaves(table.trees, table.codes, table.counts)
+    both = [pair.count(table.trees, table.codes, table.counts) for pair in pairs_of(table.trees)] if pairs else []
     flat = np.concatenate(own).astype(np.uint64)
     tested = _split(await reaches(channel.at("frequent"), np.concatenate([flat, *both]).astype(np.uint64)), own + both)
     heavy, shared = tested[: len(own)], tested[len(own) :]

@@ -10,7 +10,7 @@ from covey.arrays import Ints, Longs
 from covey.protocols.peel.diversity import Histograms
 from covey.protocols.peel.parameters import Parameters
 from covey.protocols.peel.tuples import Lattice, match
-from covey.table import Table, group
+from covey.table import Table, group, tally
 
 
 @dataclass(frozen=True)
@@ -25,19 +25,22 @@ class OwnRecords:
     """Per watched column each row's value, counted through all columns."""
     width: int
     """The number of values that the watched columns have in all."""
+    records: Longs | None = None
+    """How many records each row stands for; None if it is one."""
 
     @classmethod
     def of(cls, table: Table, params: Parameters) -> OwnRecords:
         """All records of a table, in play."""
         item_of_row, first = group([*table.codes], table.rows)
-        counts = np.bincount(item_of_row, minlength=len(first)).astype(np.int64)
+        counts = tally(item_of_row, len(first), table.counts)
         values, width = [], 0
         for column in params.watched:
             carried = table.values(column.name)
             values.append(carried.codes.astype(np.int64) + width)
             width += len(column.values or ()) + 1  # one for missing values
         codes = np.ascontiguousarray(table.codes[:, first])
-        return cls(codes, counts, np.full(len(first), -1, np.int64), item_of_row, tuple(values), width)
+        free = np.full(len(first), -1, np.int64)
+        return cls(codes, counts, free, item_of_row, tuple(values), width, table.counts)
 
     def in_play(self) -> Longs:
         """The items that are in no class yet."""
@@ -59,5 +62,5 @@ class OwnRecords:
         where = of_item[self.item_of_row] if self.values else np.zeros(0, dtype=np.int64)
         rows = np.flatnonzero(where >= 0)
         for column in self.values:
-            np.add.at(values, (where[rows], column[rows]), 1)
+            np.add.at(values, (where[rows], column[rows]), 1 if self.records is None else self.records[rows])
         return Histograms(counts, values)

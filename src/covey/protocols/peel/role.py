@@ -69,15 +69,16 @@ async def holder(seat: Seat) -> Result:
     if params.merge and finder.remaining and len(published.sizes):
         among = None if params.none_or_many is None else published.count(klass) > 0
         mine = cheapest(study, trees, published, table.codes[:, klass < 0], among)
-        joined = await leftover.join(seat, published, trees, mine, finder.remaining)
+        each = mine.of_each(None if table.counts is None else table.counts[klass < 0])
+        joined = await leftover.join(seat, published, trees, each, finder.remaining)
         klass[klass < 0] = mine.klass
         published = widened(published, trees, joined)
         klass = published.of_records(klass)
     figures = published.figures(study, trees, known.records)
     conjoin = partial(conjunction.conjoin, channel.at("insider"))
-    insider_k = await insiders.learn(seat.ledger, study, conjoin, published.sizes, published.count(klass))
+    insider_k = await insiders.learn(seat.ledger, study, conjoin, published.sizes, published.count(klass, table.counts))
     figures = replace(figures, insider_k=insider_k)
-    figures = await query_errors.learn(seat, trees, published.boxes, published.sizes, table.codes, figures)
+    figures = await query_errors.learn(seat, trees, published.boxes, published.sizes, table, figures)
     preview = publish.preview(study, trees, published.boxes, published.sizes, figures.withheld)
     opened = await rows.release(seat, klass, published.sizes, figures, preview)
     found = published.result(study, trees, figures, opened)

@@ -28,11 +28,11 @@ FEWEST = 20
 def like(own: Table, rows: int, seed: Secret, differ: int | None = None) -> Table:
     """So many records that are each like one of these, but for cells of others: `differ` in a thousand of a column."""
     stream = Rng(seed).stream("like")
-    whom = _draw(stream, own.rows, rows)
+    whom = _draw_rows(stream, own, rows)
 
     def mixed(codes: Ints, often: int) -> Ints:
         differs = stream.words_below(1000, rows) < often
-        return np.where(differs, codes[_draw(stream, own.rows, rows)], codes[whom])
+        return np.where(differs, codes[_draw_rows(stream, own, rows)], codes[whom])
 
     often = min(DIFFER // max(1, len(own.codes)), 300) if differ is None else differ
     codes = np.stack([mixed(column, often) for column in own.codes])
@@ -66,6 +66,12 @@ def _frequent(stream: Stream, values: int, rows: int, power: float) -> Ints:
     order = np.argsort(stream.words(values))
     drawn = np.searchsorted(share, stream.words_below(int(share[-1]), rows), side="right")
     return order[drawn].astype(np.int32)
+
+
+def _draw_rows(stream: Stream, own: Table, rows: int) -> Longs:
+    """So many places of rows, each as often as the number of its records lets expect."""
+    drawn = _draw(stream, own.records, rows)
+    return drawn if own.counts is None else np.searchsorted(np.cumsum(own.counts), drawn, side="right")
 
 
 def _draw(stream: Stream, below: int, rows: int) -> Longs:

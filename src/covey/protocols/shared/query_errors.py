@@ -22,6 +22,7 @@ from covey.protocols.protocol import Figures, Seat
 from covey.secure import squares
 from covey.secure.declare import Leakage
 from covey.study import Study
+from covey.table import Table
 
 LEAKAGE = Leakage(
     everyone=(
@@ -73,14 +74,14 @@ class RandomQueries:
                 estimates.append(_estimate(query, spans, sizes))
         return cls(tuple(kinds), tuple(queries), np.array(estimates, dtype=np.int64))
 
-    def count(self, codes: Ints) -> Longs:
-        """The number of these records (columns x records) that each query asks for."""
+    def count(self, codes: Ints, counts: Longs | None = None) -> Longs:
+        """The number of records (columns x rows, of `counts` records each) that each query asks for."""
         answers = np.zeros(len(self.queries), dtype=np.int64)
         for place, query in enumerate(self.queries):
             asked = np.ones(codes.shape[1], dtype=bool)
             for column, chosen in query:
                 asked &= chosen[codes[column]]
-            answers[place] = np.count_nonzero(asked)
+            answers[place] = np.count_nonzero(asked) if counts is None else counts[asked].sum()
         return answers
 
     def errors(self, sums: Longs) -> dict[str, float]:
@@ -95,9 +96,9 @@ class RandomQueries:
 
 
 async def learn(
-    seat: Seat, trees: Sequence[Hierarchy], boxes: Ints, sizes: Longs, codes: Ints, known: Figures
+    seat: Seat, trees: Sequence[Hierarchy], boxes: Ints, sizes: Longs, own: Table, known: Figures
 ) -> Figures:
-    """The figures with the joint error of queries, if the study asks for it; `codes` are this party's records.
+    """The figures with the joint error of queries, if the study asks for it; `own` has this party's records.
 
     One party takes the estimates off its counts, so that the joint numbers are the differences.
     """
@@ -108,7 +109,7 @@ async def learn(
         return known
     seat.ledger.learns(LEAKAGE, queries=len(queries.queries), kinds=len(queries.kinds))
     channel = seat.channel.at("evaluate")
-    mine = queries.count(codes) - (queries.estimates if channel.me == min(channel.parties) else 0)
+    mine = queries.count(own.codes, own.counts) - (queries.estimates if channel.me == min(channel.parties) else 0)
     sums = await squares.sums(channel, mine, len(queries.kinds))
     if (sums > QUERIES * float(known.rows + known.withheld) ** 2).any():
         raise Aborted("the errors of queries are impossible: a party did not keep to the protocol", resumable=False)

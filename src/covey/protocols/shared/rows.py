@@ -26,7 +26,7 @@ from covey.secure import conjunction, shuffle
 from covey.secure import sum as secure_sum
 from covey.secure.declare import RELEASE, Leakage
 from covey.study import Study
-from covey.table import Table
+from covey.table import CarriedCells, Table, tally
 from covey.wire import Channel, Count, Message
 
 MOST_PLACES = 1 << 21
@@ -55,13 +55,15 @@ class Rows:
 async def release(seat: Seat, klass: Longs, sizes: Longs, known: Figures, preview: Preview) -> Rows:
     """All parties' rows after everyone's approval; `klass` has each own row's class, or -1 where it is withheld."""
     channel = seat.channel.at("rows")
-    preview = replace(preview, own=(int((klass >= 0).sum()), int((klass < 0).sum())))
+    withheld, released = seat.records.tally((klass >= 0).astype(np.int64), 2).tolist()
+    preview = replace(preview, own=(released, withheld))
+    own = seat.records.with_class(klass)
     if by_counts(seat.study, len(sizes)):
         await seat.approve(Proposal(LEAKAGE, figures=known, preview=preview))
         seat.ledger.learns(LEAKAGE)
-        rows = await _add_up(channel, seat.study, seat.records, klass, sizes)
+        rows = await _add_up(channel, seat.study, own, sizes)
     else:
-        rows = await _shuffle(seat, channel, klass, len(sizes), known, preview)
+        rows = await _shuffle(seat, channel, own, len(sizes), known, preview)
     if not np.array_equal(np.bincount(rows.klass, minlength=len(sizes)), sizes):
         raise Aborted(
             "the classes' rows are not as many as were counted: a party did not keep to the protocol", resumable=False
@@ -87,17 +89,16 @@ def domain(column: Column) -> tuple[str, ...]:
     return (*column.values, MISSING) if column.missing == "value" else column.values
 
 
-async def _add_up(channel: Channel, study: Study, table: Table, klass: Longs, sizes: Longs) -> Rows:
+async def _add_up(channel: Channel, study: Study, cells_of: CarriedCells, sizes: Longs) -> Rows:
     domains = {column.name: domain(column) for column in carried(study)}
     width = math.prod(map(len, domains.values()))
-    combination = np.zeros(table.rows, dtype=np.int64)
+    combination = cells_of.klass
     for name, values in domains.items():
-        own = table.values(name)
+        own = cells_of.values(name)
         place = {value: position for position, value in enumerate(values)}
         lookup = np.array([place.get(label, 0) for label in own.labels] or [0], dtype=np.int64)
         combination = combination * len(values) + lookup[own.codes]
-    released = klass >= 0
-    mine = np.bincount((klass * width + combination)[released], minlength=len(sizes) * width).astype(np.uint64)
+    mine = tally(combination, len(sizes) * width, cells_of.counts).astype(np.uint64)
     total = (await secure_sum.total(channel.at("count"), mine)).astype(np.int64)
     if total.min(initial=0) < 0 or int(total.sum()) != int(sizes.sum()):
         raise Aborted("the classes' values do not add up: a party did not keep to the protocol", resumable=False)
@@ -117,13 +118,17 @@ async def _add_up(channel: Channel, study: Study, table: Table, klass: Longs, si
     return Rows(number, cells)
 
 
-async def _shuffle(seat: Seat, channel: Channel, klass: Longs, classes: int, known: Figures, preview: Preview) -> Rows:
+async def _shuffle(
+    seat: Seat, channel: Channel, cells_of: CarriedCells, classes: int, known: Figures, preview: Preview
+) -> Rows:
     names = [column.name for column in carried(seat.study)]
-    own = [seat.records.values(name) for name in names]
+    own = [cells_of.values(name) for name in names]
     mine = [
-        spell_row(int(klass[row]), [values.labels[values.codes[row]] for values in own])
-        for row in np.flatnonzero(klass >= 0)
+        spell_row(number, [values.labels[values.codes[row]] for values in own])
+        for row, number in enumerate(cells_of.klass.tolist())
     ]
+    if cells_of.counts is not None:
+        mine = [row for row, often in zip(mine, cells_of.counts.tolist(), strict=True) for _ in range(often)]
     length = await agree_on_length(channel.at("length"), mine)
     counts = await _submitted(seat, channel.at("submit"), len(mine), known.rows)
     shown = shuffle.leakage(len(channel.parties))
@@ -174,10 +179,13 @@ def read_row(channel: Channel, raw: bytes, classes: int, columns: int) -> tuple[
 def accepts(study: Study, own: Table, *, labels: bool = False) -> None:
     """Raises InputError for a record that is too long to be released, with `labels` together with its quasi values."""
     names = [column.name for column in (*(study.quasi if labels else ()), *carried(study))]
-    columns = [(values.labels, values.codes) for values in own.carried]
+    if own.on_engine is not None and own.on_engine.longest() + _NUMBER_BYTES <= LENGTHS[-1]:
+        return
+    cells_of = own.with_class(np.zeros(own.rows, dtype=np.int64))
+    columns = [(values.labels, values.codes) for values in cells_of.columns]
     if labels:
         columns += [(tree.labels, codes) for tree, codes in zip(own.trees, own.codes, strict=True)]
-    longest = np.zeros(own.rows, dtype=np.int64)
+    longest = np.zeros(len(cells_of.klass), dtype=np.int64)
     for texts, codes in columns:
         longest += np.array([len(text.encode()) + 5 for text in texts] or [0], dtype=np.int64)[codes]
     if longest.max(initial=0) + _NUMBER_BYTES > LENGTHS[-1]:

@@ -14,7 +14,7 @@ from covey.protocols.protocol import Figures, Result
 from covey.protocols.shared import publish
 from covey.protocols.shared.rows import Rows
 from covey.study import Study
-from covey.table import group
+from covey.table import group, tally
 
 Admits = Callable[[Longs, Longs, Longs], Bits]
 """Given the remaining records, the tuple of each and each tuple's number of records: the tuples that may be classes."""
@@ -41,9 +41,10 @@ class PublishedClasses:
         """The published class of each record, from its class in the run; -1 stays -1."""
         return np.where(klass >= 0, self.number[np.maximum(klass, 0)], -1) if len(self.number) else klass
 
-    def count(self, klass: Longs) -> Longs:
-        """The number of records in each class, from each record's class; those of -1 are in none."""
-        return np.bincount(klass[klass >= 0], minlength=len(self.sizes)).astype(np.int64)
+    def count(self, klass: Longs, counts: Longs | None = None) -> Longs:
+        """The number of records in each class, from each row's class and number of records; -1 is no class."""
+        inside = klass >= 0
+        return tally(klass[inside], len(self.sizes), None if counts is None else counts[inside])
 
     def figures(self, study: Study, trees: Sequence[Hierarchy], records: int) -> Figures:
         """The figures that are known before the rows are opened; `records` counts those that are withheld too.

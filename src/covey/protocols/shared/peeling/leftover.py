@@ -27,6 +27,10 @@ class Joined:
     klass: Longs
     boxes: Ints  # records x columns
 
+    def of_each(self, counts: Longs | None) -> Joined:
+        """The same, where each of these stands for so many records, or for one."""
+        return self if counts is None else Joined(np.repeat(self.klass, counts), np.repeat(self.boxes, counts, axis=0))
+
 
 def cheapest(
     study: Study, trees: Sequence[Hierarchy], published: PublishedClasses, codes: Ints, among: Bits | None = None

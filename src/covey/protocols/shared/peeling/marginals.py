@@ -23,7 +23,7 @@ from covey.crypto.secret import Secret
 from covey.hierarchy import Hierarchy
 from covey.protocols.shared.peeling.pairs import pairs_of
 from covey.study import Study
-from covey.table import Table
+from covey.table import Table, tally
 
 RARE, WITHHELD = -1, -2
 
@@ -99,9 +99,9 @@ def opened_of(study: Study, column: int, frequent: Bits) -> Bits:
     return opened
 
 
-def count_leaves(trees: Sequence[Hierarchy], codes: Ints) -> list[Longs]:
-    """The number of records (columns x records) that have each leaf code, per column."""
-    return [np.bincount(own, minlength=tree.codes).astype(np.int64) for own, tree in zip(codes, trees, strict=True)]
+def count_leaves(trees: Sequence[Hierarchy], codes: Ints, counts: Longs | None = None) -> list[Longs]:
+    """The number of records (columns x rows, of `counts` records each) that have each leaf code, per column."""
+    return [tally(own, tree.codes, counts) for own, tree in zip(codes, trees, strict=True)]
 
 
 def of_records(study: Study, trees: Sequence[Hierarchy], codes: Ints, pairs: bool) -> Marginals:

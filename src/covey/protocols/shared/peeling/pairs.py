@@ -22,6 +22,7 @@ import numpy as np
 
 from covey.arrays import Bits, Ints, Longs
 from covey.hierarchy import Hierarchy
+from covey.table import tally
 
 CELLS = 10_000
 """Pairs of values of two columns that are looked at, at most,"""
@@ -50,11 +51,11 @@ class ColumnPair:
         tree = trees[self.columns[side]]
         return np.asarray(np.searchsorted(self.nodes[side], tree.up[self.levels[side]]), dtype=np.int64)
 
-    def count(self, trees: Sequence[Hierarchy], codes: Ints | Mapping[int, Ints]) -> Longs:
-        """The number of records (by column) that have each pair of values, flat."""
+    def count(self, trees: Sequence[Hierarchy], codes: Ints | Mapping[int, Ints], counts: Longs | None = None) -> Longs:
+        """The number of records (by column, of `counts` records each row) that have each pair of values, flat."""
         first, second = (self.places(trees, side)[codes[self.columns[side]]] for side in (0, 1))
         rows, columns = self.shape
-        return np.bincount(first * columns + second, minlength=rows * columns).astype(np.int64)
+        return tally(first * columns + second, rows * columns, counts)
 
 
 def pairs_of(trees: Sequence[Hierarchy]) -> tuple[ColumnPair, ...]:

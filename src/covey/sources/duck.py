@@ -1,0 +1,239 @@
+"""DuckDB, out of core: the engine for files, and the one that sorts and writes a release wherever its rows come from.
+
+What does not fit into memory lies in a private folder on the disk that is removed at the end.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
+
+from covey.arrays import Ints, Longs
+from covey.cells import guarded
+from covey.errors import InputError
+from covey.sources.csvfile import LONGEST_LINE, look
+from covey.sources.engine import Dealt, EngineRows, GroupedColumns, ReleasedColumns
+from covey.sources.folders import PARQUET, is_many, parquet_files, refuse_patterns
+from covey.sources.memory import limit
+from covey.sources.source import explain
+
+T = TypeVar("T")
+
+_SHARE = 0.6  # of the limit of memory that the engine may take; the rest is for the tuples
+_BATCH = 200_000
+_NUMBERS = re.compile(r"(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|REAL|DECIMAL.*)$")
+
+
+class Duck:
+    """An engine of our own on this machine, with its private folder; both go when nobody holds it any more."""
+
+    def __init__(self, name: str, scratch: Path) -> None:
+        self.name = name
+        folder = tempfile.mkdtemp(prefix=".covey-engine-", dir=scratch)
+        config: dict[str, str | bool | int | float | list[str]] = {
+            "memory_limit": f"{int(_SHARE * limit())}B",
+            "temp_directory": folder,
+            "preserve_insertion_order": True,
+        }
+        self.connection = duckdb.connect(config=config)
+        self.connection.execute("SET enable_progress_bar = false")
+        self._end = weakref.finalize(self, _end, self.connection, folder)
+
+    def close(self) -> None:
+        """Ends the engine and removes what it left on the disk."""
+        self._end()
+
+    def run(self, statement: str) -> None:
+        """Runs a statement that has no answer."""
+        self.explained(lambda: self.connection.execute(statement))
+
+    def arrow(self, query: str) -> pa.Table:
+        """The answer to a query."""
+        return self.explained(lambda: self.connection.execute(query).fetch_arrow_table())
+
+    def give(self, name: str, columns: Mapping[str, pa.Array], kinds: Mapping[str, str] | None = None) -> None:
+        """A table from columns of ours, some of them of the types that are named."""
+        self.connection.register("ours", pa.table(dict(columns)))
+        cast = [f"{column}::{kinds[column]} AS {column}" if column in (kinds or {}) else column for column in columns]  # type: ignore[index]
+        try:
+            self.run(f"CREATE OR REPLACE TABLE {name} AS SELECT {', '.join(cast)} FROM ours")
+        finally:
+            self.connection.unregister("ours")
+
+    def write(self, target: Path, columns: ReleasedColumns, dealt: str) -> None:
+        """Writes rows, of which `dealt` has the class and the carried cells, with their labels, sorted by content."""
+        shown = self._give_classes(columns.classes)
+        joins = ["JOIN classes ON dealt.class = classes.class"]
+        for place, (column, labels) in enumerate(columns.mapped.items()):
+            self._give_labels(f"n{place}", {"label": [guarded(label) for label in labels]}, len(labels), "code")
+            joins.append(f"JOIN n{place} ON dealt.p{place} = n{place}.code")
+            shown[column] = f"n{place}.label"
+        for number, (column, function) in enumerate(columns.read.items()):
+            self._register(f"read{number}", function)
+            shown[column] = f"read{number}(dealt.p{number + len(columns.mapped)})"
+        chosen = ", ".join(f"{shown[column]} AS {DuckRows.quoted(column)}" for column in columns.released)
+        query = f"SELECT {chosen} FROM ({dealt}) AS dealt {' '.join(joins)} ORDER BY ALL"
+        self.run(f"COPY ({query}) TO {_text(str(target))} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 200000)")
+
+    def _give_classes(self, classes: Mapping[str, tuple[Sequence[str], Ints | Longs]]) -> dict[str, str]:
+        """Takes each class's labels; the expression of each quasi column's label."""
+        texts = {
+            f"l{place}": [guarded(labels[each]) for each in code.tolist()]
+            for place, (labels, code) in enumerate(classes.values())
+        }
+        self._give_labels("classes", texts, max(map(len, texts.values()), default=0), "class")
+        return {column: f"classes.l{place}" for place, column in enumerate(classes)}
+
+    def _give_labels(self, name: str, texts: Mapping[str, list[str]], number: int, key: str) -> None:
+        """A table of labels by number, of types that sort as the labels' bytes do and take a few bytes a cell."""
+        kinds = {}
+        for column, labels in texts.items():
+            kinds[column] = f"{name}_{column}"
+            ordered = sorted(set(labels), key=lambda text: text.encode("utf-8", "surrogatepass")) or [""]
+            self.give("listed", {"place": pa.array(np.arange(len(ordered))), "label": pa.array(ordered, pa.string())})
+            self.run(f"CREATE TYPE {kinds[column]} AS ENUM (SELECT label FROM listed ORDER BY place)")
+        columns = {column: pa.array(labels, pa.string()) for column, labels in texts.items()}
+        self.give(name, {key: pa.array(np.arange(number)), **columns}, kinds)
+
+    def _register(self, name: str, read: Callable[[str | None], str]) -> None:
+        """A function of the engine that reads the cells of a batch, each distinct text once."""
+
+        def of_batch(cells: pa.ChunkedArray) -> pa.Array:
+            whole = cells.combine_chunks().dictionary_encode()
+            texts = pa.array([guarded(read(text)) for text in whole.dictionary.to_pylist()], pa.string())
+            return texts.take(whole.indices)
+
+        self.connection.create_function(name, of_batch, ["VARCHAR"], "VARCHAR", type="arrow")  # type: ignore[arg-type, list-item]
+
+    def explained(self, work: Callable[[], T]) -> T:
+        """The outcome of some work, or its error as a sentence of ours."""
+        return explain(self.name, work)
+
+
+class DuckRows(EngineRows):
+    """The rows of files: CSV or Parquet, or Parquet in a folder."""
+
+    BYTES = "strlen({})"
+    HASH = "md5_number_lower({})"
+
+    def __init__(self, data: str | Path, scratch: Path) -> None:
+        super().__init__(str(data))
+        self._files: list[Path] = []
+        self._order: tuple[str, ...] = ()
+        self._duck = Duck(self.name, scratch)
+        try:
+            self._open(data)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        self._duck.close()
+
+    def _open(self, data: str | Path) -> None:
+        path = Path(data)
+        if is_many(data) or path.suffix.lower() in PARQUET:
+            if not is_many(data) and not path.is_file():
+                raise InputError(f"{path}: there is no such file")
+            self._files = parquet_files(data) if is_many(data) else [path]
+            refuse_patterns(self._files)
+            named = _listed(self._files)
+            options = "hive_partitioning = false, union_by_name = false, file_row_number = true, filename = true"
+            self._duck.run(f"CREATE VIEW given AS SELECT * FROM read_parquet({named}, {options})")
+            self._order = ("given.filename", "given.file_row_number")
+            described = self._duck.explained(lambda: self._duck.connection.execute("DESCRIBE given").fetchall())
+            kinds = {str(row[0]): str(row[1]) for row in described}
+            for own in ("filename", "file_row_number"):
+                kinds.pop(own)
+        elif path.suffix.lower() in (".csv", ".gz", ".tsv", ".txt") and path.is_file():
+            self._files = [path]
+            found = look(path)
+            refuse_patterns(self._files)
+            self._hold(found.header, (), ())  # refuses two columns of one name, before the engine renames one
+            cells = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in found.header)
+            self._duck.run(
+                "CREATE VIEW given AS SELECT *, row_number() OVER () AS file_row_number "
+                f"FROM read_csv({_text(str(path))}, "
+                f"auto_detect = false, header = true, delim = {_text(found.separator)}, quote = '\"', escape = '\"', "
+                f"columns = {{{cells}}}, max_line_size = {LONGEST_LINE}, hive_partitioning = false)"
+            )
+            self._order = ("given.file_row_number",)
+            kinds = dict.fromkeys(found.header, "VARCHAR")
+        else:
+            raise InputError(f"{path}: rows can stay in the engine for CSV and Parquet; give one of these")
+        floating = [name for name, kind in kinds.items() if kind in ("FLOAT", "DOUBLE", "REAL")]
+        self._hold(tuple(kinds), floating, [name for name, kind in kinds.items() if _NUMBERS.match(kind)])
+
+    def state(self, columns: Sequence[str]) -> bytes:
+        """A hash of the files' sizes and times of change."""
+        try:
+            said = [
+                (str(file), (found := file.stat()).st_size, found.st_mtime_ns, found.st_ino) for file in self._files
+            ]
+        except OSError as error:
+            raise InputError(f"{self.name}: has changed while it was read ({error.strerror}); run it again") from None
+        return hashlib.sha256(repr(said).encode()).digest()
+
+    def _arrow(self, query: str, texts: Collection[str] = ()) -> pa.Table:
+        return self._duck.arrow(query)
+
+    def _give(self, name: str, columns: Mapping[str, pa.Array]) -> None:
+        self._duck.give(name, columns)
+
+    def write(
+        self,
+        target: Path,
+        columns: ReleasedColumns,
+        grouped: GroupedColumns,
+        tuples: Sequence[Ints],
+        item: Longs,
+        dealt: Dealt,
+    ) -> None:
+        self._duck.write(target, columns, self._dealt(columns, grouped, tuples, item, dealt, self._order))
+
+
+def rows_in(path: Path) -> int:
+    """The number of rows of a Parquet file, as it says of itself."""
+    with parquet.ParquetFile(path) as file:
+        return int(file.metadata.num_rows)
+
+
+def read_back(path: Path) -> Iterator[pa.Table]:
+    """The rows of a written release, some at a time, its columns dictionary-encoded."""
+    with parquet.ParquetFile(path) as file:
+        for batch in file.iter_batches(batch_size=_BATCH):
+            yield pa.table(
+                {
+                    name: column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+                    for name, column in zip(batch.schema.names, batch.columns, strict=True)
+                }
+            )
+
+
+def rows_of_files(files: Sequence[Path]) -> str:
+    """The query of all rows of some Parquet files."""
+    return f"SELECT * FROM read_parquet({_listed(files)})"
+
+
+def _listed(files: Sequence[Path]) -> str:
+    return f"[{', '.join(_text(str(file)) for file in files)}]"
+
+
+def _end(connection: duckdb.DuckDBPyConnection, folder: str) -> None:
+    connection.close()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"

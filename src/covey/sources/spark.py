@@ -1,0 +1,248 @@
+"""A table of Apache Spark whose rows stay there: Spark counts and joins; Covey gets tuples and their numbers.
+
+The table is one of a running session of this process, of a cluster (`spark://HOST:PORT?table=NAME`), of a Spark Connect
+server (`sc://HOST:PORT?table=NAME`), or Parquet files that the workers can read (`?parquet=PATH`). What is ours there
+are temporary views. A session that we found is left as it was; one that we began is ended. A release of one owner is
+written by Spark as Parquet, and sorted by DuckDB on this machine; for that the workers need a disk that they share with
+it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import threading
+import uuid
+import weakref
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import parse_qs, urlsplit
+
+import pyarrow as pa
+
+from covey.arrays import Ints, Longs
+from covey.errors import InputError
+from covey.sources.duck import Duck, rows_of_files
+from covey.sources.engine import Dealt, EngineRows, GroupedColumns, ReleasedColumns
+
+if TYPE_CHECKING:
+    Session = Any  # Spark is an extra
+    Frame = Any
+
+T = TypeVar("T")
+
+LONELY_SECONDS = 60.0
+"""The time after which a cluster without any worker is given up,"""
+LOOK_SECONDS = 2.0
+"""and how often one looks."""
+_FLOATING = ("float", "double")
+_NUMERIC = (*_FLOATING, "tinyint", "smallint", "int", "bigint", "decimal")
+_OURS = {
+    "spark.app.name": "covey",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+}
+
+
+class SparkRows(EngineRows):
+    """The rows of a table of Spark."""
+
+    TEXT = "STRING"
+    HASH = "CAST(conv(substr(md5({}), 1, 15), 16, 10) AS DECIMAL(20, 0))"
+
+    def __init__(self, url: str, scratch: Path) -> None:
+        opened = SparkTable(url)
+        super().__init__(opened.name)
+        self._opened, self._scratch, self._session = opened, scratch, opened.session
+        self._prefix = f"covey_{uuid.uuid4().hex}_"
+        self._views: list[str] = []
+        self._end = weakref.finalize(self, _end, opened, self._prefix, self._views)
+        try:
+            given = self._explained(opened.frame)
+            self._explained(lambda: self._view("given", given))
+            kinds = dict(given.dtypes)
+            if len(kinds) < len(given.columns):
+                self._hold(given.columns, (), ())  # refuses two columns of one name
+            floating = [name for name, kind in kinds.items() if kind in _FLOATING]
+            self._hold(tuple(kinds), floating, [name for name, kind in kinds.items() if kind.startswith(_NUMERIC)])
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        self._end()
+
+    @staticmethod
+    def quoted(column: str) -> str:
+        return "`" + column.replace("`", "``") + "`"
+
+    def write(
+        self,
+        target: Path,
+        columns: ReleasedColumns,
+        grouped: GroupedColumns,
+        tuples: Sequence[Ints],
+        item: Longs,
+        dealt: Dealt,
+    ) -> None:
+        carried = [*columns.mapped, *columns.read]
+        order = (f"md5({self._together(carried)})",) if carried else ("1",)
+        query = self._dealt(columns, grouped, tuples, item, dealt, order)
+        parts = self._scratch / "parts"
+        duck = Duck(self.name, self._scratch)
+        try:
+            self._explained(lambda: self._session.sql(query).write.mode("overwrite").parquet(parts.absolute().as_uri()))
+            files = sorted(parts.glob("*.parquet"))
+            if not (parts / "_SUCCESS").exists() or not files:
+                raise InputError(
+                    f"{self.name}: Spark wrote the rows where this machine does not see them; choose an --out on a "
+                    "disk that all workers share with it"
+                )
+            duck.write(target, columns, rows_of_files(files))
+        finally:
+            duck.close()
+            shutil.rmtree(parts, ignore_errors=True)
+
+    def _arrow(self, query: str, texts: Collection[str] = ()) -> pa.Table:
+        return self._explained(lambda: self._session.sql(query).toArrow())
+
+    def _give(self, name: str, columns: Mapping[str, pa.Array]) -> None:
+        self._explained(lambda: self._view(name, self._session.createDataFrame(pa.table(dict(columns)))))
+
+    def _view(self, name: str, frame: Frame) -> None:
+        frame.createOrReplaceTempView(self._prefix + name)
+        self._views.append(name)
+
+    def _explained(self, work: Callable[[], T]) -> T:
+        return self._opened.explained(work)
+
+
+class SparkTable:
+    """The session that has a table, and the name under which it has it."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        self.asked = {key: values[0] for key, values in parse_qs(parts.query).items()}
+        shown = f"{parts.scheme}://{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}"
+        named = [key for key in ("table", "query", "parquet") if key in self.asked]
+        if len(named) != 1:
+            raise InputError(
+                f"{shown}: say which table with ?table=NAME, ?parquet=PATH or ?query=SELECT… (one of them)"
+            )
+        self.name = shown if named == ["query"] else f"{shown}?{named[0]}={self.asked[named[0]]}"
+        try:
+            from pyspark.sql import SparkSession
+        except ImportError:
+            raise InputError("Spark needs an extra: pip install 'covey[spark]', and Java 17 or later") from None
+        self.ours = False
+        self._lonely = threading.Event()
+        self.session = self.explained(lambda: self._begun(SparkSession, parts.scheme, parts.netloc.rpartition("@")[2]))
+
+    def _begun(self, sessions: Any, scheme: str, place: str) -> Session:
+        """The running session where no place is named, or one of our own there."""
+        found = sessions.getActiveSession()
+        if found is not None and not place:
+            return found
+        if scheme == "sc":
+            self.ours = True
+            return sessions.builder.remote(f"sc://{place}").getOrCreate()
+        master = f"spark://{place}" if place else "local[*]"
+        if found is not None and found.sparkContext.master != master:
+            raise InputError(
+                f"{self.name}: this process has a session on another cluster; end it first, or name no place"
+            )
+        self.ours = found is None
+        building = sessions.builder.master(master)
+        for key, value in _OURS.items():
+            building = building.config(key, value)
+        if not place or place.startswith(("127.", "localhost")):
+            building = building.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
+        with _quiet():
+            session = building.getOrCreate()
+        session.sparkContext.setLogLevel("OFF")
+        return session
+
+    def close(self) -> None:
+        """Ends the session if it is ours."""
+        if self.ours:
+            self.ours = False
+            with contextlib.suppress(Exception):  # it may have broken off
+                self.session.stop()
+
+    def frame(self) -> Frame:
+        """The table."""
+        if "parquet" in self.asked:
+            return self.session.read.option("recursiveFileLookup", "true").parquet(self.asked["parquet"])
+        return (
+            self.session.sql(self.asked["query"]) if "query" in self.asked else self.session.table(self.asked["table"])
+        )
+
+    def explained(self, work: Callable[[], T]) -> T:
+        """The outcome of some work of Spark's, or its error as a sentence of ours."""
+        try:
+            with self._watched():
+                return work()
+        except InputError:
+            raise
+        except Exception as error:  # Spark's own words quote cells, and take pages
+            if self._lonely.is_set():
+                raise InputError(
+                    f"{self.name}: the cluster has had no worker for {LONELY_SECONDS:g} s; start its workers, and run "
+                    "it again. Nothing was written"
+                ) from None
+            raise InputError(
+                f"{self.name}: Spark did not do its part ({type(error).__name__}); is the table there, and do all "
+                "workers run and have room on their disks? Nothing was written"
+            ) from None
+
+    @contextlib.contextmanager
+    def _watched(self) -> Iterator[None]:
+        """Ends what Spark does for us on a cluster that has no worker any more: by itself it would wait for ever."""
+        session = getattr(self, "session", None)
+        context = getattr(session, "_sc", None)
+        if context is None or not self.ours or context.master.startswith("local"):
+            yield
+            return
+        done = threading.Event()
+
+        def watch() -> None:
+            alone = 0.0
+            while not done.wait(LOOK_SECONDS):
+                with contextlib.suppress(Exception):  # the session may be ending
+                    alone = alone + LOOK_SECONDS if context._jsc.sc().getExecutorMemoryStatus().size() <= 1 else 0.0
+                    if alone >= LONELY_SECONDS:
+                        self._lonely.set()
+                        context.cancelAllJobs()
+
+        watching = threading.Thread(target=watch, name="covey-spark", daemon=True)
+        watching.start()
+        try:
+            yield
+        finally:
+            done.set()
+            watching.join()
+
+
+def _end(opened: SparkTable, prefix: str, views: Sequence[str]) -> None:
+    """Removes our views, and ends the session if it is ours."""
+    with contextlib.suppress(Exception):  # a session that has broken off has no views either
+        for name in set(views):
+            opened.session.catalog.dropTempView(prefix + name)
+    opened.close()
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keeps what Java says when it starts off our terminal; what goes wrong is raised."""
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)

@@ -1,0 +1,138 @@
+"""Engines for tables: a PostgreSQL server and a Spark cluster of our own, and tables put on them."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import psycopg
+import pyarrow as pa
+import pytest
+from pyarrow import csv, parquet
+
+HEAD = '[study]\nname = "large"\n[privacy]\nk = 4\n'
+COLUMNS = """
+[columns.name]
+role = "identifier"
+[columns.age]
+role = "quasi"
+hierarchy = { min = 0, max = 99, steps = [5, 10, 20] }
+[columns.town]
+role = "quasi"
+hierarchy = "flat"
+missing = "value"
+null = ["NA"]
+[columns.code]
+role = "quasi"
+hierarchy = { prefix = [2, 1] }
+[columns.ill]
+role = "sensitive"
+values = ["flu", "ulcer", "none"]
+[columns.'a "note']
+role = "plain"
+missing = "drop"
+[columns.amount]
+role = "plain"
+"""
+
+
+def people(rows: int, seed: int = 0) -> pa.Table:
+    """Cells as people write them: spaces, two Unicode forms, numbers in several spellings, formulas, none at all."""
+    draws = np.random.default_rng(seed)
+    spelled = np.array(["{}", " {}", "{}.0", "0{}", "{} "])
+    ages = [spelled[draws.integers(5)].format(age) for age in draws.integers(0, 100, rows)]
+    towns = draws.choice(["Köln", "Ko\u0308ln", " Rom", "Rom", "NA", "", "-2+3"], rows)
+    notes = [None if draws.random() < 0.05 else f"=n{number % 9}" for number in range(rows)]
+    return pa.table({
+        "name": [f"p{number}" for number in range(rows)],
+        "age": ages,
+        "town": towns,
+        "code": draws.choice(["110", "111", "120", "210", "211"], rows),
+        "ill": draws.choice([" flu", "flu", "ulcer", "none"], rows),
+        'a "note': notes,
+        "amount": [f"{number}" for number in draws.integers(0, 1000, rows)],
+    })  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PostgresServer:
+    """A server on a socket of its own."""
+
+    folder: Path
+    user: str
+
+    @property
+    def url(self) -> str:
+        """Its address, as `--data` takes it but for the table."""
+        return f"postgres://{self.user}@/postgres?host={self.folder}"
+
+    def run(self, statements: str) -> None:
+        """Runs statements that have no answer."""
+        with psycopg.connect(host=str(self.folder), user=self.user, dbname="postgres", autocommit=True) as connection:
+            connection.execute(statements)
+
+    def store(self, name: str, table: pa.Table, **kinds: str) -> str:
+        """Makes a table, of texts but for the columns whose types are named; its address."""
+        columns = {column: column.replace('"', '""') for column in table.column_names}
+        listed = ", ".join(f'"{quoted}" {kinds.get(column, "text")}' for column, quoted in columns.items())
+        self.run(f"drop table if exists {name}; create table {name} ({listed})")
+        with (
+            psycopg.connect(host=str(self.folder), user=self.user, dbname="postgres", autocommit=True) as connection,
+            connection.cursor() as cursor,
+            cursor.copy(f"copy {name} from stdin") as stream,
+        ):
+            for row in zip(*(table.column(column).to_pylist() for column in columns), strict=True):
+                stream.write_row(row)
+        return f"{self.url}&table={name}"
+
+
+@contextmanager
+def postgres_server() -> Iterator[PostgresServer]:
+    """A server for as long as the context lasts; as root it runs as the package's user, since it refuses root."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    if not found:
+        pytest.skip("no PostgreSQL server: scripts/install-system.sh installs one")
+    where = found[-1].parent
+    folder = Path(tempfile.mkdtemp(prefix="covey-pg-"))
+    su: list[str] = []
+    if os.geteuid() == 0:
+        owner = pwd.getpwnam("postgres")
+        os.chown(folder, owner.pw_uid, owner.pw_gid)
+        su = ["runuser", "-u", "postgres", "--"]
+
+    def call(*command: str) -> None:
+        subprocess.run([*su, *command], check=True, capture_output=True, cwd=folder)
+
+    user = "postgres" if su else pwd.getpwuid(os.geteuid()).pw_name
+    data = str(folder / "data")
+    call(str(where / "initdb"), "-D", data, "-A", "trust", "-U", user, "-E", "UTF8", "--locale=C")
+    options = f"-k {folder} -c listen_addresses='' -c fsync=off"
+    call(str(where / "pg_ctl"), "-D", data, "-w", "-o", options, "-l", str(folder / "log"), "start")
+    try:
+        yield PostgresServer(folder, user)
+    finally:
+        call(str(where / "pg_ctl"), "-D", data, "-w", "-m", "immediate", "stop")
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def as_csv(table: pa.Table, path: Path) -> Path:
+    """The table as a CSV file."""
+    csv.write_csv(table, path, csv.WriteOptions(quoting_style="all_valid"))
+    return path
+
+
+def as_folder(table: pa.Table, folder: Path) -> Path:
+    """The table as two Parquet files in a folder, the second rows first."""
+    folder.mkdir(parents=True)
+    half = table.num_rows // 2
+    parquet.write_table(table.slice(half), folder / "a.parquet")
+    parquet.write_table(table.slice(0, half), folder / "b.parquet")
+    return folder

@@ -1,0 +1,134 @@
+"""Parties whose rows stay on an engine: the release is the one from CSV files, and Covey sees tuples and counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+from tests.harness.engines import PostgresServer, as_csv, as_folder, postgres_server
+from tests.protocols.peelers import draw_people, frame_of, study_of
+
+import covey
+from covey.errors import InputError
+from covey.party.identity import keys as keyring
+from covey.party.session.binding import data_digest
+from covey.party.session.data import load_table
+from covey.protocols.protocol import Seat
+from covey.sources import engine
+from covey.study import Study
+from covey.table import Table
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    with postgres_server() as running:
+        yield running
+
+
+def counted(study: Study, party: str, data: object) -> Table:
+    table = load_table(study, party, data)  # type: ignore[arg-type]
+    assert table is not None and table.on_engine is not None
+    return table
+
+
+JOINT = "[evaluate]\njoint = true\n"
+
+
+@pytest.mark.parametrize(
+    ("privacy", "options", "note"),
+    [
+        ("", 'leftover = "merge"\n', False),
+        ("l = 1.5", "", True),
+        pytest.param("k_insider = 2", 'leftover = "merge"\nmode = "wave"\n', True, marks=pytest.mark.thorough),
+        pytest.param("l = 2\nl_insider = 1.2", 'mode = "skip"\n', False, marks=pytest.mark.thorough),
+    ],
+)
+def test_a_release_with_rows_on_an_engine_is_the_one_from_files(
+    privacy: str, options: str, note: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if note:
+        monkeypatch.setattr(engine, "MOST_SPELLINGS", 5)  # notes are not listed: they pass cell by cell
+    study = study_of(3, k=4, privacy=privacy, options=options, note=note, head=JOINT if not note else "")
+    people = {name: own + own[:7] for name, own in draw_people(3, 30, 3).items()}
+    tables = {name: frame_of(study, own) for name, own in people.items()}
+    files = {name: str(as_csv(table, tmp_path / f"{name}.csv")) for name, table in tables.items()}
+    expected = covey.simulate(study, files, seed=1)
+    folders = {name: str(as_folder(table, tmp_path / name)) for name, table in tables.items()}
+    whole = counted(study, "p0", folders["p0"])
+    assert whole.rows < whole.records == len(people["p0"])
+    assert whole.carried == () or privacy  # what no tuple has stays on the engine
+    found = covey.simulate(study, {**folders, "p1": files["p1"]}, seed=1)
+    assert found.content == expected.content
+    same = {"seconds", "bytes", "phases", "warnings"}
+    mine, other = ({key: value for key, value in each.summary.items() if key not in same} for each in (found, expected))
+    assert {**mine, "session": 0} == {**other, "session": 0}
+
+
+def test_counts_are_those_of_files(tmp_path: Path) -> None:
+    study = Study.parse(
+        '[study]\nname = "n"\nprotocol = "count"\npartition = "horizontal"\n[privacy]\nk = 3\n[parties.p0]\n'
+        '[parties.p1]\n[columns.age]\nrole = "quasi"\nhierarchy = { min = 0, max = 39, steps = [5, 10] }\n'
+    )
+    tables = {name: frame_of(study, own) for name, own in draw_people(2, 40, 1).items()}
+    expected = covey.simulate(study, tables, seed=1)
+    data = {name: str(as_folder(table, tmp_path / name)) for name, table in tables.items()}
+    assert counted(study, "p0", data["p0"]).rows < 40
+    assert covey.simulate(study, data, seed=1).content == expected.content
+
+
+def test_the_datas_hash_knows_every_cell_and_no_order(tmp_path: Path) -> None:
+    study, keys = study_of(3, note=True), keyring.make("p0")
+    table = frame_of(study, draw_people(1, 30, 4)["p0"])
+
+    def digest(name: str, rows: pa.Table) -> bytes:
+        return data_digest(counted(study, "p0", str(as_folder(rows, tmp_path / name))), keys)
+
+    first = digest("first", table)
+    assert digest("turned", table.take(list(reversed(range(30))))) == first
+    notes = table.column("note").to_pylist()
+    swapped = table.set_column(4, "note", [pa.array([notes[1], notes[0], *notes[2:]])])
+    assert digest("swapped", swapped) != first
+    assert digest("fewer", table.slice(0, 29)) != first
+
+
+def test_a_table_that_changes_during_a_run_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many rows, of the same tuples, with one other note: nothing but the hash knows."""
+    study = study_of(3, k=3, note=True)
+    tables = {name: frame_of(study, own) for name, own in draw_people(3, 20, 5).items()}
+    data = {name: str(as_folder(table, tmp_path / name)) for name, table in tables.items()}
+    approve = Seat.records.fget  # type: ignore[attr-defined]
+
+    def late(seat: Seat) -> Table:
+        other = tables["p2"].slice(10)
+        notes = [*other.column("note").to_pylist()[:-1], "another"]
+        parquet.write_table(other.set_column(4, "note", [pa.array(notes)]), tmp_path / "p2" / "a.parquet")
+        return approve(seat)  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(Seat, "records", property(late))
+    with pytest.raises(InputError, match="p2: has changed while it was read"):
+        covey.simulate(study, data, seed=1)
+
+
+def test_an_error_is_the_one_from_a_file(tmp_path: Path) -> None:
+    study = study_of(3, note=True)
+    table = frame_of(study, draw_people(1, 20, 6)["p0"])
+    strange = table.set_column(2, "town", [pa.array(["x", *table.column("town").to_pylist()[1:]])])
+    said = []
+    for data in (as_csv(strange, tmp_path / "p0.csv"), as_folder(strange, tmp_path / "p0")):
+        with pytest.raises(InputError) as error:
+            load_table(study, "p0", str(data))
+        said.append(str(error.value).replace(str(data), ""))
+    assert said[0] == said[1]
+
+
+@pytest.mark.postgres
+def test_rows_may_lie_in_files_in_folders_and_on_a_server_in_one_run(server: PostgresServer, tmp_path: Path) -> None:
+    study = study_of(3, k=4, note=True)
+    tables = {name: frame_of(study, own) for name, own in draw_people(3, 40, 7).items()}
+    files = {name: str(as_csv(table, tmp_path / f"{name}.csv")) for name, table in tables.items()}
+    data = {**files, "p1": str(as_folder(tables["p1"], tmp_path / "p1")), "p2": server.store("p2", tables["p2"])}
+    assert counted(study, "p2", data["p2"]).records == 40
+    assert covey.simulate(study, data, seed=1).content == covey.simulate(study, files, seed=1).content

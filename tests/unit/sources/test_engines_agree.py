@@ -1,0 +1,150 @@
+"""The engines agree: the same table gives the same tuples, the same release and the same errors as in memory."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import csv
+from tests.harness.engines import COLUMNS, HEAD, as_folder, people, postgres_server
+
+import covey
+from covey import table
+from covey.counting import CarriedOnEngine, CountedRows
+from covey.errors import InputError
+from covey.schema import Column, Role
+from covey.sources import connect
+from covey.sources.engine import open_rows
+from covey.study import Study
+
+Store = Callable[[pa.Table], str]
+"""Puts a table on the engine; the words with which `--data` names it."""
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        "duckdb",
+        pytest.param("postgres", marks=pytest.mark.postgres),
+        pytest.param("spark", marks=[pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]),
+    ],
+)
+def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    folder = tmp_path_factory.mktemp("tables")
+    numbers = iter(range(1000))
+    if request.param == "postgres":
+        with postgres_server() as server:
+            yield lambda rows: server.store(f"t{next(numbers)}", rows, **_typed(rows))
+        return
+    if request.param == "spark":
+        pytest.importorskip("pyspark", reason="no Spark: scripts/install-spark.sh installs it")
+        if shutil.which("java") is None:
+            pytest.skip("no Java, which Spark needs: scripts/install-system.sh installs it")
+    before = "spark://?parquet=" if request.param == "spark" else ""
+    yield lambda rows: before + str(as_folder(rows, folder / f"t{next(numbers)}"))
+
+
+def _typed(rows: pa.Table) -> dict[str, str]:
+    return {name: "double precision" for name in rows.column_names if pa.types.is_floating(rows.column(name).type)}
+
+
+def released(study: Study) -> tuple[Column, ...]:
+    return study.of_role(Role.QUASI, Role.SENSITIVE, Role.PLAIN)
+
+
+def in_memory(study: Study, rows: pa.Table) -> table.Table:
+    return table.build(table.read_source(connect(rows), released(study)), study)
+
+
+def counted(study: Study, data: str, folder: Path) -> CountedRows:
+    return CountedRows.of(open_rows(data, folder), study, released(study))
+
+
+def tuples_of(made: table.Table) -> Counter[tuple[int, ...]]:
+    counts = [1] * made.rows if made.counts is None else made.counts.tolist()
+    found: Counter[tuple[int, ...]] = Counter()
+    for codes, count in zip(made.codes.T.tolist(), counts, strict=True):
+        found[tuple(codes)] += count
+    return found
+
+
+def test_tuples_and_carried_cells_are_those_of_memory(store: Store, tmp_path: Path) -> None:
+    """Spaces, two Unicode forms, numbers in several spellings, formulas, missing values, and a float that is none."""
+    study, rows = Study.parse(HEAD + COLUMNS + 'type = "number"\n'), people(200)
+    cells = [None if place % 19 == 0 else float("nan") if place % 17 == 0 else float(place % 7) for place in range(200)]
+    rows = rows.set_column(6, "amount", [pa.array(cells, pa.float64())])
+    expected, found = in_memory(study, rows), counted(study, store(rows), tmp_path)
+    with found.rows:
+        assert tuples_of(found.table) == tuples_of(expected)
+        assert (found.table.records, found.table.dropped) == (expected.records, expected.dropped)
+        klass = found.table.codes[0].astype("int64") % 3 - 1
+        own = CarriedOnEngine(found).carried(klass)
+        other = expected.with_class(expected.codes[0].astype("int64") % 3 - 1)
+
+        def listed(carried: table.CarriedCells) -> Counter[tuple[object, ...]]:
+            texts = [[each.labels[code] for code in each.codes.tolist()] for each in carried.columns]
+            counts = [1] * len(carried.klass) if carried.counts is None else carried.counts.tolist()
+            total: Counter[tuple[object, ...]] = Counter()
+            for row, count in zip(zip(carried.klass.tolist(), *texts, strict=True), counts, strict=True):
+                total[row] += count
+            return total
+
+        assert listed(own) == listed(other)
+
+
+@pytest.mark.parametrize("asked", ["", "l = 2\n"])
+def test_a_release_has_the_classes_of_memory(store: Store, asked: str, tmp_path: Path) -> None:
+    """Records of one tuple that go to several classes are dealt by a hash, where a table has no order."""
+    study, rows = Study.parse(HEAD + asked + COLUMNS), people(300)
+    expected = covey.anonymize(rows, study)
+    found = covey.anonymize_on_engine(store(rows), study, tmp_path / "out")
+    options = csv.ConvertOptions(column_types={name: pa.string() for name in expected.arranged.column_names})
+    written = csv.read_csv(tmp_path / "out" / "release.csv", convert_options=options)
+    quasi = [column.name for column in study.quasi]
+    assert written.select(quasi).to_pylist() == expected.arranged.select(quasi).to_pylist()
+    same = ("rows", "withheld", "dropped", "k_reached", "classes", "loss")
+    assert {key: found.describe()[key] for key in same} == {key: expected.summary[key] for key in same}
+    assert covey.verify(tmp_path / "out" / "release.csv", study).answer
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "said"),
+    [
+        ("age", "old", "column 'age' has 1 value in 2 rows that its hierarchy does not have"),
+        ("age", "nan", "column 'age' has NaN or an infinity in 2 rows"),
+        ("ill", "rash", "column 'ill' has 1 value in 2 rows that its list of values does not have"),
+    ],
+)
+def test_an_error_names_as_many_rows(store: Store, column: str, cell: str, said: str, tmp_path: Path) -> None:
+    rows, study = people(40), Study.parse(HEAD + COLUMNS)
+    cells = [*rows.column(column).to_pylist()[:-2], cell, f" {cell}"]
+    rows = rows.set_column(rows.column_names.index(column), column, [pa.array(cells)])
+    with pytest.raises(InputError, match=said):
+        in_memory(study, rows)
+    with pytest.raises(InputError, match=said):
+        covey.anonymize_on_engine(store(rows), study, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_two_columns_of_one_name_are_refused(store: Store, tmp_path: Path) -> None:
+    data = store(pa.table({"age": ["1"], "age ": ["2"]}))
+    with pytest.raises(InputError, match="two columns are named 'age'"):
+        covey.anonymize_on_engine(data, Study.parse(HEAD + COLUMNS), tmp_path / "out")
+
+
+def test_a_table_that_is_not_there_is_refused_in_a_sentence(store: Store, tmp_path: Path) -> None:
+    data = store(pa.table({"age": ["1"]}))
+    with pytest.raises(InputError, match="has no column 'town'"):
+        covey.anonymize_on_engine(data, Study.parse(HEAD + COLUMNS), tmp_path / "out")
+    with pytest.raises(InputError, match="nowhere"):
+        covey.anonymize_on_engine(f"{data}nowhere", Study.parse(HEAD + COLUMNS), tmp_path / "out")
+
+
+def test_check_looks_at_the_table_where_it_is(store: Store) -> None:
+    source = connect(store(people(30)))
+    assert source.rows == 30
+    assert sum(source.distinct(["code"])[1]) == 30
