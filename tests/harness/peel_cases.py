@@ -55,6 +55,8 @@ ASKED = (
     ("", "[evaluate]\njoint = true"),
     ("most_of_a_class = 0.6", 'mode = "skip"'),
     ("l_insider = 1.25\nmost_of_a_class = 0.7", 'mode = "wave"'),
+    ("t = 0.3", 'mode = "skip"'),
+    ("t = 0.35\nl = 1.2", 'mode = "wave"'),
 )
 """What a study may ask for besides k, and how."""
 
@@ -83,7 +85,7 @@ def _twins_asked() -> tuple[Trial, Trial]:
     return trial_of(study, people), trial_of(study, turned)
 
 
-PEEL_ASKED = Case("peel, asked for more", _draw_asked, _smallest_asked, _twins_asked, quick=8)
+PEEL_ASKED = Case("peel, asked for more", _draw_asked, _smallest_asked, _twins_asked, quick=10)
 
 
 def _draw_two(seed: int) -> Trial:

@@ -14,11 +14,11 @@ from tests.harness.hospitals import SITES, Person, draw_people, stream_of, study
 from tests.harness.trial import Trial
 
 from covey.arrays import Longs
-from covey.errors import Aborted, InputError, StudyError
+from covey.errors import Aborted, InputError
 from covey.judge import verify
 from covey.protocols import of_study
 from covey.protocols.cluster_rows import closeness, ideal
-from covey.protocols.cluster_rows.closeness import ClosenessRule
+from covey.protocols.shared.closeness import ClosenessRule, require_close
 from covey.study import Study
 
 ILLS = ("none", "flu", "asthma", "ulcer")
@@ -102,14 +102,9 @@ def test_random_tables_keep_t_and_lose_no_more_than_one_class_would() -> None:
 def test_opened_classes_that_are_too_far_are_never_written() -> None:
     study = study_of("cluster", k=2, privacy="t = 0.3")
     cells = {"ill": ["flu", "flu", "ulcer", "ulcer"]}
-    closeness.require_close(study, np.array([0, 1, 0, 1]), cells)
+    require_close(study, np.array([0, 1, 0, 1]), cells)
     with pytest.raises(Aborted, match=r"do not keep t = 0\.3"):
-        closeness.require_close(study, np.array([0, 0, 1, 1]), cells)
-
-
-def test_peel_refuses_t_with_the_reason_and_the_way_out() -> None:
-    with pytest.raises(StudyError, match=r'measured against what is published.* take protocol = "cluster"'):
-        study_of("peel", privacy="t = 0.3")
+        require_close(study, np.array([0, 0, 1, 1]), cells)
 
 
 def test_another_distance_is_refused() -> None:

@@ -63,7 +63,7 @@ class MaskedProducts(Chunk[bytes], tag="reach.product"):
 
 
 class FactorPart(Chunk[bytes], tag="reach.factor"):
-    """The sender's part of random factors times other random numbers, under masks that add up to nothing."""
+    """The sender's part of random factors times random numbers, or of squares, under masks that add up to nothing."""
 
     parts: bytes
 
@@ -124,7 +124,7 @@ class Prepared:
         )
 
 
-class _Workshop:
+class Workshop:
     """One party's place at one preparation: random numbers that nobody knows, and products of shares."""
 
     def __init__(self, channel: Channel, field: Field, number: int = 0) -> None:
@@ -175,11 +175,11 @@ async def prepare(channel: Channel, bound: int, width: int, field: Field | None 
     field = field_for(len(channel.parties), bound) if field is None else field
     found: list[Prepared] = []
     while (lack := width - sum(map(len, found))) > 0 or not found:
-        found.append(await _prepare(_Workshop(channel, field, len(found)), bound, lack))
+        found.append(await _prepare(Workshop(channel, field, len(found)), bound, lack))
     return Prepared.join(found).split(width)[0]
 
 
-async def _prepare(workshop: _Workshop, bound: int, width: int) -> Prepared:
+async def _prepare(workshop: Workshop, bound: int, width: int) -> Prepared:
     """As many tests as are asked for, or a few more; once in millions of times by chance a few less."""
     channel, field = workshop.channel, workshop.field
     more = _made(width, field)
@@ -193,13 +193,13 @@ async def _prepare(workshop: _Workshop, bound: int, width: int) -> Prepared:
     async def check() -> None:
         at = channel.at("check")
         part = own_part(at, field.multiply(factor, rest[0]), field)
-        good.append(np.asarray(await _open(at, FactorPart, part, field, bits=True) != 0))
+        good.append(np.asarray(await open_part(at, FactorPart, part, field, bits=True) != 0))
 
     made = await while_sending(check(), _chain(workshop, bound, mask, factor))
     return made.only(np.flatnonzero(good[0]))
 
 
-async def _chain(workshop: _Workshop, bound: int, mask: Words, factor: Words) -> Prepared:
+async def _chain(workshop: Workshop, bound: int, mask: Words, factor: Words) -> Prepared:
     """The products of a preparation, layer by layer."""
     field = workshop.field
     cut, powers = shape(bound, field), mask[np.newaxis]
@@ -234,7 +234,7 @@ async def none_below(channel: Channel, prepared: Prepared, mine: Words | Longs, 
     if not len(mine):
         return np.zeros(0, dtype=bool)
     field = prepared.field
-    workshop = _Workshop(channel.at("multiply"), field)
+    workshop = Workshop(channel.at("multiply"), field)
     factors = (await workshop.reduce(await _products(channel, prepared, mine))).reshape(-1, together).T
     while len(factors) > 2:
         half = len(factors) // 2
@@ -242,7 +242,7 @@ async def none_below(channel: Channel, prepared: Prepared, mine: Words | Longs, 
         factors = np.concatenate([await workshop.multiply(first, second), factors[2 * half :]])
     last = [np.ascontiguousarray(row) for row in factors]
     product = field.multiply(last[0], last[1]) if len(last) > 1 else last[0]
-    return np.asarray(await _open(channel, Part, own_part(channel, product, field), field, bits=True) != 0)
+    return np.asarray(await open_part(channel, Part, own_part(channel, product, field), field, bits=True) != 0)
 
 
 async def open_products(channel: Channel, prepared: Prepared, mine: Words | Longs, *, together: int = 1) -> Words:
@@ -257,7 +257,7 @@ async def open_products(channel: Channel, prepared: Prepared, mine: Words | Long
         raise InputError("sums of random numbers are 0 too often in a small field: prepare the tests in F31")
     products = await _products(channel, prepared, mine)
     summed = shares.total(products.reshape(-1, together).T, prepared.field)
-    return await _open(channel, Part, own_part(channel, summed, prepared.field), prepared.field, bits=True)
+    return await open_part(channel, Part, own_part(channel, summed, prepared.field), prepared.field, bits=True)
 
 
 async def _products(channel: Channel, prepared: Prepared, mine: Words | Longs) -> Words:
@@ -270,10 +270,10 @@ async def _products(channel: Channel, prepared: Prepared, mine: Words | Longs) -
         counted = np.minimum(counted, room)
     numbers = (counted % field.prime).astype(np.uint64)
     masked = field.subtract(numbers, own_part(channel, prepared.mask, field))
-    return multiply_out(prepared, await _open(channel, MaskedNumbers, masked, field, bits=False))
+    return multiply_out(prepared, await open_part(channel, MaskedNumbers, masked, field, bits=False))
 
 
-async def _open(channel: Channel, kind: type[Chunk[bytes]], part: Words, field: Field, *, bits: bool) -> Words:
+async def open_part(channel: Channel, kind: type[Chunk[bytes]], part: Words, field: Field, *, bits: bool) -> Words:
     """The total of everyone's parts; with `bits` it matters only where that is 0."""
     if _lots(len(channel.parties), len(part)):
         return await shares.open_lots(channel, kind, Answers if bits else Opened, field, part, bits=bits)
@@ -308,7 +308,7 @@ def _lots(parties: int, width: int) -> bool:
 
 def _multiplies_in_lots(parties: int, width: int) -> bool:
     """True if products are opened under random masks, in lots; else they are dealt anew: by few parties, or few."""
-    return _dealt_to(parties) > 2 and width >= PRODUCTS_IN_LOTS
+    return dealt_to(parties) > 2 and width >= PRODUCTS_IN_LOTS
 
 
 def _made(width: int, field: Field) -> int:
@@ -325,7 +325,7 @@ def _rows(parties: int, bound: int, width: int, field: Field) -> int:
     return 2 + int(field.small) + (shape(bound, field).products if many else 0)
 
 
-def _dealt_to(parties: int) -> int:
+def dealt_to(parties: int) -> int:
     """The peers to whom a party sends what it deals; the others derive their shares."""
     return parties - 1 - sharing.threshold(parties)
 
@@ -339,7 +339,7 @@ def _layers(bound: int, field: Field) -> list[int]:
     return rows + [1] * cut.strides
 
 
-def _opening(parties: int, width: int, field: Field, *, bits: bool) -> list[int]:
+def opening(parties: int, width: int, field: Field, *, bits: bool) -> list[int]:
     """The bytes of each list that travels when so many numbers are opened."""
     if not _lots(parties, width):
         return [field.size(width)] * parties * (parties - 1)
@@ -355,7 +355,7 @@ def _opening_in_lots(parties: int, width: int, field: Field, *, bits: bool) -> l
 def _preparation(parties: int, bound: int, width: int, field: Field | None = None) -> list[int]:
     """The bytes of each list that travels in a preparation."""
     field = field_for(parties, bound) if field is None else field
-    made, dealt = _made(width, field), parties * _dealt_to(parties)
+    made, dealt = _made(width, field), parties * dealt_to(parties)
     lists = []
     if parties > 3:
         lists += [field.size(-(-_rows(parties, bound, width, field) * made // extracted(parties)))] * dealt
@@ -364,7 +364,7 @@ def _preparation(parties: int, bound: int, width: int, field: Field | None = Non
             lists += _opening_in_lots(parties, rows * made, field, bits=False)
         else:
             lists += [field.size(rows * made)] * dealt
-    return lists + (_opening(parties, made, field, bits=True) if field.small else [])
+    return lists + (opening(parties, made, field, bits=True) if field.small else [])
 
 
 def _preparation_rounds(parties: int, bound: int, width: int, field: Field | None = None) -> int:
@@ -378,28 +378,30 @@ def _preparation_rounds(parties: int, bound: int, width: int, field: Field | Non
 def _test(parties: int, bound: int, width: int, field: Field | None = None) -> list[int]:
     """The bytes of each list that travels when prepared tests are used."""
     field = field_for(parties, bound) if field is None else field
-    both = [_opening(parties, width, field, bits=bits) for bits in (False, True)]
+    both = [opening(parties, width, field, bits=bits) for bits in (False, True)]
     return both[0] + both[1] if width else []
 
 
-def _sent(lists: list[int]) -> int:
+def total_bytes(lists: list[int]) -> int:
+    """The bytes that such lists take on the wire."""
     return sum(size(each, 1, MESSAGE_BYTES) for each in lists)
 
 
-def _messages(lists: list[int]) -> int:
+def total_messages(lists: list[int]) -> int:
+    """The messages that such lists take."""
     return sum(messages(each, 1) for each in lists)
 
 
 PREPARATION_COST = Cost(
     rounds=_preparation_rounds,
-    messages=lambda parties, bound, width, field=None: _messages(_preparation(parties, bound, width, field)),
-    bytes=lambda parties, bound, width, field=None: _sent(_preparation(parties, bound, width, field)),
+    messages=lambda parties, bound, width, field=None: total_messages(_preparation(parties, bound, width, field)),
+    bytes=lambda parties, bound, width, field=None: total_bytes(_preparation(parties, bound, width, field)),
 )
 """Of one `prepare`."""
 
 COST = Cost(
     rounds=lambda parties, bound, width, field=None: (4 if _lots(parties, width) else 2) if width else 0,
-    messages=lambda parties, bound, width, field=None: _messages(_test(parties, bound, width, field)),
-    bytes=lambda parties, bound, width, field=None: _sent(_test(parties, bound, width, field)),
+    messages=lambda parties, bound, width, field=None: total_messages(_test(parties, bound, width, field)),
+    bytes=lambda parties, bound, width, field=None: total_bytes(_test(parties, bound, width, field)),
 )
 """Of one `reaches`, once it is prepared."""

@@ -17,7 +17,6 @@ Source    Tassa & Gudes, section 6.1, opens every cluster's counts of sensitive 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -29,6 +28,7 @@ from covey.errors import Unmet
 from covey.protocols.cluster_rows.kernels import joined_box, nearest
 from covey.protocols.cluster_rows.party import JointTests, SearchParty
 from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
+from covey.protocols.shared.closeness import count_values, side_by_side
 from covey.protocols.shared.diversity import fraction
 
 FIRST, NEAR = 16, 64
@@ -75,21 +75,6 @@ class DiversityRule:
     def allowed(self, sizes: Longs) -> Longs:
         """The number of records of one value that classes of these sizes may have."""
         return np.asarray(self.wanted.denominator * sizes // self.wanted.numerator, dtype=np.int64)
-
-
-def side_by_side(columns: Sequence[tuple[Longs, int]]) -> tuple[Longs, Longs]:
-    """Each record's places among the values of all columns, records x columns, and where columns begin and end."""
-    ends = np.cumsum([0, *(values for _, values in columns)], dtype=np.int64)
-    places = np.stack([codes + start for (codes, _), start in zip(columns, ends, strict=False)], axis=1)
-    return places.astype(np.int64), ends
-
-
-def count_values(places: Longs, values: int, label: Longs, clusters: int) -> Longs:
-    """The records of each value in each cluster, clusters x values."""
-    counts = np.zeros((clusters, values), dtype=np.int64)
-    for column in range(places.shape[1]):
-        np.add.at(counts, (label, places[:, column]), 1)
-    return counts
 
 
 class Counts(NamedTuple):

@@ -13,7 +13,6 @@ from covey import measures
 from covey.arrays import Ints, Longs
 from covey.errors import Aborted, Unmet
 from covey.protocols.cluster_rows import closeness, diversity, exact, guarded, insiders, leakage, paper, sites
-from covey.protocols.cluster_rows.closeness import ClosenessRule
 from covey.protocols.cluster_rows.diversity import DiversityRule
 from covey.protocols.cluster_rows.parameters import Parameters
 from covey.protocols.cluster_rows.party import Disclosures, Joint, SearchParty, SecureBlocks
@@ -22,6 +21,7 @@ from covey.protocols.protocol import Figures, LedgerWriter, Result, RoleProgress
 from covey.protocols.shared import insiders as insider
 from covey.protocols.shared import publish, query_errors, rows
 from covey.protocols.shared.agree import agree
+from covey.protocols.shared.closeness import ClosenessRule, require_close
 from covey.protocols.shared.diversity import feasible, fraction, require_diverse
 from covey.study import Study
 from covey.table import Table, group
@@ -42,7 +42,7 @@ async def holder(seat: Seat) -> Result:
     opened = await rows.release(seat, classes.label, classes.sizes, known, preview)
     found = publish.result(seat.study, trees, classes.nodes, opened.klass, opened.cells, known)
     require_diverse(seat.study, found.figures)
-    closeness.require_close(seat.study, opened.klass, opened.cells)
+    require_close(seat.study, opened.klass, opened.cells)
     return found
 
 

@@ -13,6 +13,7 @@ from covey.arrays import Longs
 from covey.errors import Aborted, InputError
 from covey.hierarchy import Hierarchy
 from covey.option import Choice, File, Text, Whole
+from covey.protocols.shared.closeness import WITHHOLDS
 from covey.protocols.shared.domains import require_countable, require_listed
 from covey.protocols.shared.peeling.marginals import Marginals
 from covey.schema import Column
@@ -49,6 +50,7 @@ REQUIREMENTS = Requirements(
     empty="a respondent answers with one row",
     roles=("collector", "trustee"),
     needs=("collector",),
+    unable={"t": WITHHOLDS},
     options=(METHOD, NODES, REFERENCE, COMMITTEE, WEB, PAGE),
 )
 

@@ -83,6 +83,8 @@ class Openings:
     alone: int = 0
     """Tuples that one of two parties named because it has enough of their records by itself."""
     visits: int = 0
+    taken: int = 0
+    """Classes that were taken back, because what was left over had to be released with them."""
     diversity: DiversityOpenings = field(default_factory=DiversityOpenings)
     beside: DiversityOpenings = field(default_factory=DiversityOpenings)
     """Of tests of diversity without each party's own records."""
@@ -100,6 +102,15 @@ class PeeledClasses:
 
     def __len__(self) -> int:
         return len(self.boxes)
+
+    def drop(self, numbers: Longs) -> Longs:
+        """Takes some classes back; returns each class's number from now on, or -1."""
+        stay = ~np.isin(np.arange(len(self)), numbers)
+        places = np.flatnonzero(stay).tolist()
+        self.node = [self.node[place] for place in places]
+        self.boxes = [self.boxes[place] for place in places]
+        self.sizes = [self.sizes[place] for place in places]
+        return np.where(stay, np.cumsum(stay) - 1, -1)
 
     def add(self, candidates: FrequentTuples) -> Longs:
         """Publishes these; returns their numbers."""

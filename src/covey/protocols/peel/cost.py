@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from covey.crypto.rng import derive
 from covey.hierarchy import Hierarchy
-from covey.protocols.peel import choice, leakage, marginals, site
+from covey.protocols.peel import choice, closeness, leakage, marginals, site
 from covey.protocols.peel.parameters import Parameters
 from covey.protocols.peel.rehearsal import Spent, rehearse
 from covey.protocols.protocol import Forecast
@@ -68,7 +68,7 @@ def foresee(study: Study, rows_of: Mapping[str, int], own: Table | None = None) 
 
 def _forecast(study: Study, params: Parameters, leaves: int, cells: int, records: int, spent: Spent) -> Forecast:
     """The visits, and what comes before and after them."""
-    parties, tests = len(study.parties), spent.tests + cells
+    parties, tests, values = len(study.parties), spent.tests + cells, _values(params)
     spent.then(secure_sum.COST, parties, 1)
     if params.two:
         spent.then(choice.COST, params.k, leaves + cells)
@@ -76,6 +76,10 @@ def _forecast(study: Study, params: Parameters, leaves: int, cells: int, records
         spent.then(threshold_test.PREPARATION_COST, parties, params.k, leaves + cells)
         spent.then(threshold_test.COST, parties, params.k, leaves + cells)
     spent.then(secure_sum.COST, parties, leaves)
+    if params.near is not None:
+        spent.then(threshold_test.PREPARATION_COST, parties, params.k, values)
+        spent.then(threshold_test.COST, parties, params.k, values)
+        spent.then(secure_sum.COST, parties, values)
     spent.then(coin.COST, parties)
     if not params.two:
         spent.then(conjunction.COST, parties, params.k)
@@ -94,6 +98,11 @@ def _forecast(study: Study, params: Parameters, leaves: int, cells: int, records
     return Forecast(spent.rounds, spent.messages, spent.bytes, seconds, {})
 
 
+def _values(params: Parameters) -> int:
+    """The number of values of all sensitive columns, with a missing one each."""
+    return sum(len(column.values or ()) + 1 for column in params.watched)
+
+
 def _learned(study: Study, params: Parameters, trees: tuple[Hierarchy, ...], cells: int, nodes: int) -> Iterator[str]:
     """Sentences that say what every party will learn."""
     yield from marginals.LEAKAGE.sentences(leaves=sum(tree.codes for tree in trees), k=params.k)
@@ -104,6 +113,8 @@ def _learned(study: Study, params: Parameters, trees: tuple[Hierarchy, ...], cel
     if params.sites is not None:
         column, sites = params.sites
         yield from site.LEAKAGE.sentences(nodes=trees[column].nodes, column=study.quasi[column].name, sites=sites)
+    if params.near is not None:
+        yield from closeness.LEAKAGE.sentences(values=_values(params), k=params.k)
     for part, numbers in leakage.before(params, nodes):
         yield from part.sentences("holder", **numbers)
     for part in insiders.before(study):

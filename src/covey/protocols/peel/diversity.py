@@ -2,22 +2,26 @@
 
 A value fits if a c - b f lies in 0 … a c, where f of the c records have it and l = b / a. The parties find, by tests,
 between which powers of two times k the count c lies; then one opening says whether all values fit. That is two times
-two exchanges: all powers of two that were ever needed are tested at once, and all tuples, whatever their size.
+two exchanges: all powers of two that were ever needed are tested at once, and all tuples, whatever their size. With t,
+the same opening says whether also t is kept (`covey.protocols.peel.closeness`), which takes three exchanges more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Coroutine, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
 from covey.arrays import Bits, Longs
 from covey.crypto.field import F31
+from covey.protocols.peel.closeness import Closeness
 from covey.protocols.peel.supply import JointNumbers
+from covey.secure.absolute import Signs
 from covey.secure.threshold_test import Prepared
 from covey.wire import Channel, gather
+from covey.wire.depth import while_sending
 
 LARGEST = 1 << 13
 """The largest bound that is tested; of tuples too large for that the joint numbers of records per value are opened."""
@@ -78,34 +82,86 @@ class Histograms:
         return np.asarray((self.spare(ratio) >= 0).all(axis=1))
 
 
-async def diverse(
+@dataclass(frozen=True)
+class Conditions:
+    """The conditions on a tuple's sensitive values: no value has more than one of `ratio` of its records, and t."""
+
+    ratio: Fraction | None
+    near: Closeness | None = None
+
+    @property
+    def any(self) -> bool:
+        """True if there are any."""
+        return self.ratio is not None or self.near is not None
+
+    def bounds(self, k: int) -> list[int]:
+        """The powers of two times k that a tuple's records can be compared with."""
+        return _bounds(k, Fraction(1) if self.ratio is None else self.ratio)
+
+    def bound(self, below: int) -> int:
+        """The bound of what is tested of tuples with fewer records than that."""
+        spare = 1 if self.ratio is None else below * self.ratio.denominator
+        return spare if self.near is None else max(spare, self.near.most)
+
+    def kept_exactly(self, joint: Histograms) -> Bits:
+        """The tuples that keep them, from joint numbers."""
+        answer = np.ones(len(joint.counts), dtype=bool)
+        if self.ratio is not None:
+            answer &= joint.diverse(self.ratio)
+        if self.near is not None:
+            answer &= self.near.kept_exactly(joint.counts, joint.values)
+        return answer
+
+    def kept(self, k: int, parts: Sequence[Histograms]) -> Bits:
+        """A trusted party's answer, from every party's part: what the parties would learn."""
+        counts, values = np.sum([own.counts for own in parts], axis=0), np.sum([own.values for own in parts], axis=0)
+        joint = Histograms(counts, values)
+        if self.near is None:
+            return self.kept_exactly(joint)
+        bounds = np.array(self.bounds(k), dtype=np.int64)
+        rung = np.searchsorted(bounds, joint.counts, side="right")
+        small, huge = np.flatnonzero(rung < len(bounds)), np.flatnonzero(rung == len(bounds))
+        near = np.empty(len(joint.counts), dtype=bool)
+        near[small] = self.near.kept(bounds[rung[small]], [(own.counts[small], own.values[small]) for own in parts])
+        near[huge] = self.near.kept_exactly(joint.counts[huge], joint.values[huge])
+        return near & replace(self, near=None).kept_exactly(joint)
+
+
+async def kept(
     channel: Channel,
     tests: JointNumbers,
-    ratio: Fraction,
+    asked: Conditions,
     k: int,
     most: int,
     own: Histograms,
     seen: DiversityOpenings,
 ) -> Bits:
-    """The tuples that are diverse, given this party's part of their histograms; `most` bounds their counts.
+    """The tuples that keep what is asked, given this party's part of their histograms; `most` bounds their counts.
 
     Every tuple must have k or more records. Each call needs a step of its own.
     """
-    number, bounds = len(own.counts), _bounds(k, ratio)
+    number, bounds, values = len(own.counts), np.array(asked.bounds(k), dtype=np.int64), own.values.shape[1]
     answer = np.zeros(number, dtype=bool)
-    rung = await _rungs(channel.at("size"), tests, [bound for bound in bounds if bound <= most], own.counts, seen)
+    signs: list[Signs] = []
+
+    async def draw() -> None:
+        signs.append(await tests.signs(channel.at("signs"), number * values if asked.near is not None else 0))
+
+    rung = await while_sending(
+        draw(), _rungs(channel.at("size"), tests, bounds[bounds <= most].tolist(), own.counts, seen)
+    )
     huge = np.flatnonzero(rung == len(bounds))
-    pieces = [
-        (bounds[place], part)
-        for place in range(len(bounds))
-        for part in _cut(np.flatnonzero(rung == place), max(1, _TESTS // own.values.shape[1]))
-    ]
+    alike = [rung == place for place in range(len(bounds))] if asked.near is None else [rung < len(bounds)]
+    pieces = [piece for some in alike for piece in _cut(np.flatnonzero(some), max(1, _TESTS // values))]
     if len(huge):
-        answer[huge] = await _open(channel.at("huge"), tests, ratio, own.of(huge))
-    for turn, some in enumerate(_together(pieces, own.values.shape[1])):
+        answer[huge] = await _open(channel.at("huge"), tests, asked, own.of(huge))
+    for turn, some in enumerate(_together(pieces, values)):
         at = channel.at("fit", turn)
-        work = [_fit(at.at(place), tests, ratio, bound, own.of(here)) for place, (bound, here) in enumerate(some)]
-        for (_, here), fits in zip(some, await gather(*work), strict=True):
+        work = [
+            _fit(at.at(place), tests, asked, bounds[rung[here]], own.of(here), signs[0].of_rows(here, values))
+            for place, here in enumerate(some)
+        ]
+        for here, fits in zip(some, await gather(*work), strict=True):
             answer[here] = fits
     seen.tuples += number
     seen.failed += int((~answer).sum())
@@ -121,9 +177,9 @@ def _bounds(k: int, ratio: Fraction) -> list[int]:
     return bounds[:-1]
 
 
-def opened_from(k: int, ratio: Fraction) -> int:
+def opened_from(k: int, ratio: Fraction | None) -> int:
     """From how many records on a tested tuple's numbers of records per value are opened."""
-    return [k, *_bounds(k, ratio)][-1]
+    return [k, *Conditions(ratio).bounds(k)][-1]
 
 
 async def _rungs(
@@ -150,29 +206,46 @@ async def _reaches(channel: Channel, tests: JointNumbers, ordered: Awaitable[Pre
 
 
 def _fit(
-    channel: Channel, tests: JointNumbers, ratio: Fraction, below: int, own: Histograms
+    channel: Channel, tests: JointNumbers, asked: Conditions, below: Longs, own: Histograms, signs: Signs
 ) -> Coroutine[object, object, Bits]:
-    """The tuples of fewer than `below` records that are diverse. The tests are ordered by the call itself."""
-    spare = own.spare(ratio)
-    ordered = tests.prepared("fit", below * ratio.denominator, spare.size, F31)  # numbers may be negative
-    return _all_fit(channel, tests, ordered, spare.ravel(), spare.shape[1])
+    """Which tuples, of fewer than `below` records each, keep what is asked. Tests are ordered by the call itself."""
+    near, spare = asked.near, np.zeros((len(own.counts), 0), dtype=np.int64)
+    if asked.ratio is not None:
+        spare = own.spare(asked.ratio)
+    width = spare.shape[1] + (0 if near is None else len(near.columns))
+    far = None if near is None else tests.prepared("near", near.bound, len(signs), F31)
+    ordered = tests.prepared("fit", asked.bound(int(below.max())), len(spare) * width, F31)  # numbers may be negative
+
+    async def test() -> Bits:
+        mine = [spare]
+        if near is not None and far is not None:
+            mine.append(await _left(channel.at("near"), tests, near, below, own, signs, await far))
+        whole = np.concatenate(mine, axis=1).ravel()
+        return np.asarray(await tests.open_products(channel, await ordered, whole, together=width) == 0)
+
+    return test()
 
 
-async def _all_fit(
-    channel: Channel, tests: JointNumbers, ordered: Awaitable[Prepared], mine: Longs, width: int
-) -> Bits:
-    return np.asarray(await tests.open_products(channel, await ordered, mine, together=width) == 0)
+async def _left(
+    channel: Channel, tests: JointNumbers, near: Closeness, below: Longs, own: Histograms, signs: Signs, far: Prepared
+) -> Longs:
+    """This party's part of what t leaves over, tuples x columns: below 0 in all where t may not be kept."""
+    first = channel.me == channel.parties[0]
+    odd = near.odd(below, own.counts, own.values, first=first)
+    absolute = await tests.absolutes(channel, signs, far, odd.ravel())
+    held = [absolute.reshape(odd.shape)[:, column].sum(axis=1) for column in near.columns]
+    return near.allowed(below, own.counts, first=first) - np.stack(held, axis=1)
 
 
 def _cut(places: Longs, most: int) -> list[Longs]:
     return [places[start : start + most] for start in range(0, len(places), most)]
 
 
-def _together(pieces: list[tuple[int, Longs]], width: int) -> Iterator[list[tuple[int, Longs]]]:
+def _together(pieces: list[Longs], width: int) -> Iterator[list[Longs]]:
     """Pieces that are tested at once: as many as memory is meant to hold."""
-    some: list[tuple[int, Longs]] = []
+    some: list[Longs] = []
     for piece in pieces:
-        if some and sum(len(here) for _, here in (*some, piece)) * width > _TESTS:
+        if some and sum(map(len, (*some, piece))) * width > _TESTS:
             yield some
             some = []
         some.append(piece)
@@ -180,10 +253,10 @@ def _together(pieces: list[tuple[int, Longs]], width: int) -> Iterator[list[tupl
         yield some
 
 
-async def _open(channel: Channel, tests: JointNumbers, ratio: Fraction, own: Histograms) -> Bits:
+async def _open(channel: Channel, tests: JointNumbers, asked: Conditions, own: Histograms) -> Bits:
     parts = [own.counts, own.values, *(() if own.of_all is None else (own.of_all,))]
     mine = np.concatenate([part.ravel() for part in parts]).astype(np.uint64)
     total = (await tests.total(channel.at("values"), mine)).astype(np.int64)
     ends = np.cumsum([part.size for part in parts])[:-1]
     opened = [each.reshape(part.shape) for each, part in zip(np.split(total, ends), parts, strict=True)]
-    return Histograms(*opened).diverse(ratio)
+    return asked.kept_exactly(Histograms(*opened))

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from covey.arrays import Bits, Longs
+from covey.arrays import Bits, Ints, Longs
 from covey.errors import Unmet
-from covey.protocols.peel import site
-from covey.protocols.peel.diversity import Histograms
+from covey.protocols.peel import closeness, site
+from covey.protocols.peel.closeness import Closeness
+from covey.protocols.peel.diversity import Conditions, Histograms
 from covey.protocols.peel.parameters import Parameters
 from covey.protocols.peel.records import OwnRecords
 from covey.protocols.protocol import Result
 from covey.protocols.shared import insiders, query_errors
 from covey.protocols.shared.peeling.classes import Admits
 from covey.protocols.shared.peeling.ideal import peel_all
+from covey.protocols.shared.peeling.leftover import cheapest_to_lift, doublings
 from covey.protocols.shared.rows import Rows, carried
 from covey.study import Study
 from covey.table import Table
@@ -33,7 +36,7 @@ def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
     owner = np.repeat(np.arange(len(pooled)), [table.rows for table in pooled])
     published, klass = peel_all(
         study, trees, codes, admits(params, pooled), nodes=params.nodes, merge=params.merge,
-        pairs=params.pairs,
+        pairs=params.pairs, close=None if params.near is None else partial(release_rest, params, pooled),
         owner=None if params.none_or_many is None else owner,
     )  # fmt: skip
     out = np.flatnonzero(klass >= 0)
@@ -48,10 +51,43 @@ def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
     return published.result(study, trees, known, Rows(klass[out], kept))
 
 
+def release_rest(
+    params: Parameters, tables: Sequence[Table], boxes: list[Ints], sizes: list[int], klass: Longs
+) -> tuple[list[Ints], list[int], Longs]:
+    """The classes with what is left over: one class without labels, for which others are taken back."""
+    trees, taken = tables[0].trees, _NONE
+    if (klass >= 0).all():
+        return boxes, sizes, klass
+    order = cheapest_to_lift(trees, params.weights, boxes, sizes)
+    for number in doublings(len(order)):
+        taken = order[:number]
+        rows = np.flatnonzero(np.isin(klass, [-1, *taken]))
+        asked = params if len(rows) < len(klass) else replace(params, near=None)  # all records keep every t
+        fits = admits(asked, tables)(rows, np.zeros(len(rows), dtype=np.int64), np.array([len(rows)]))
+        if fits.all():
+            break
+    stay = np.setdiff1d(np.arange(len(sizes)), taken)
+    place = np.full(len(sizes) + 1, len(stay) if fits.all() else -1)  # the last one's is that of -1
+    place[stay] = np.arange(len(stay))
+    boxes, sizes = [boxes[each] for each in stay], [sizes[each] for each in stay]
+    if fits.all():
+        boxes.append(np.array([tree.root for tree in trees], dtype=np.int32))
+        sizes.append(len(rows))
+    return boxes, sizes, place[klass]
+
+
+_NONE: Longs = np.zeros(0, dtype=np.int64)
+
+
 def admits(params: Parameters, tables: Sequence[Table]) -> Admits:
-    """The rule by which tuples of the pooled records become classes: k, l, and what the study asks against insiders."""
+    """The rule by which tuples of the pooled records become classes: k, l, t, and what is asked against insiders."""
     owner = np.repeat(np.arange(len(tables)), [table.rows for table in tables])
     owns = [OwnRecords.of(table, params) for table in tables]
+    near = None
+    if params.near is not None:
+        counts = [sum(each) for each in zip(*(own.value_counts(params.watched) for own in owns), strict=True)]
+        near = Closeness.of(params.near, closeness.ideal(tables[0].study, counts), len(tables))
+    asked = Conditions(params.diverse, near)
     values = [np.concatenate([own.values[place] for own in owns]) for place in range(len(params.watched))]
     most = params.k if params.most_of_one is None else params.most_of_one
 
@@ -69,8 +105,8 @@ def admits(params: Parameters, tables: Sequence[Table]) -> Admits:
             for column in values:
                 np.add.at(histogram, (place, owner[rows], column[rows]), 1)
             all_of = histogram.sum(axis=1)
-            if params.diverse is not None:
-                leaves &= Histograms(size, all_of).diverse(params.diverse)
+            parts = [Histograms(by_owner[:, party], histogram[:, party]) for party in range(len(tables))]
+            leaves &= asked.kept(params.k, parts)
             if params.diverse_beside is not None:
                 for party in range(len(tables)):
                     rest = Histograms(size - by_owner[:, party], all_of - histogram[:, party])

@@ -37,8 +37,14 @@ WAVE = Leakage(
 )
 DIVERSE = Leakage(
     everyone=(
-        "for combinations that {k} or more records share: whether each sensitive value has at most 1/{l} of these "
-        "records, and how many they are to within a factor of two; from {large} records on, how many have each value",
+        "for combinations that {k} or more records share: whether {kept}, and how many they are to within a factor of "
+        "two; from {large} records on, how many have each value",
+    )
+)
+REST = Leakage(
+    everyone=(
+        "whether what is left over at the end keeps t together with 1, 2, 4 … of the classes found before, which are "
+        "then released as one class without labels; so, what those classes were and how many records each had",
     )
 )
 BESIDE = Leakage(
@@ -112,8 +118,10 @@ def before(params: Parameters, nodes: int) -> list[tuple[Leakage, dict[str, obje
         lines.append((SKIP, {}))
     if params.mode == "wave":
         lines.append((WAVE, {"k": k}))
-    if params.diverse is not None:
-        lines.append((DIVERSE, {"k": k, "l": f"{float(params.diverse):g}", "large": opened_from(k, params.diverse)}))
+    if params.diverse is not None or params.near is not None:
+        lines.append((DIVERSE, {"k": k, "kept": _kept(params), "large": opened_from(k, params.diverse)}))
+    if params.near is not None:
+        lines.append((REST, {}))
     for asked, part in ((params.diverse_beside, BESIDE), (params.split, SPLIT)):
         if asked is not None:
             spelled = {"l": f"{float(asked):g}", "part": f"{float(1 / asked):.3g}"}
@@ -127,6 +135,16 @@ def before(params: Parameters, nodes: int) -> list[tuple[Leakage, dict[str, obje
     return lines
 
 
+def _kept(params: Parameters) -> str:
+    """What is tested of a combination's sensitive values."""
+    parts = []
+    if params.diverse is not None:
+        parts.append(f"each sensitive value has at most 1/{float(params.diverse):g} of these records")
+    if params.near is not None:
+        parts.append(f"their sensitive values are within t = {float(params.near):g} of the whole table's")
+    return ", and ".join(parts)
+
+
 def after(params: Parameters, openings: Openings, classes: int) -> list[tuple[Leakage, dict[str, object]]]:
     """The numbers of what the visits opened, known after the last of them."""
     numbers: dict[str, object] = {
@@ -138,12 +156,13 @@ def after(params: Parameters, openings: Openings, classes: int) -> list[tuple[Le
         "k": params.k,
     }
     lines = [(COUNTED, numbers)]
-    for what, each, ratio, seen in (
-        ("l", "have each value", params.diverse, openings.diversity),
+    values = [name for name, asked in (("l", params.diverse), ("t", params.near)) if asked is not None]
+    for what, each, asked, seen in (
+        (" and ".join(values), "have each value", values, openings.diversity),
         ("l_insider", "of each value each party has", params.diverse_beside, openings.beside),
         ("most_of_a_class", "each party has", params.split, openings.split),
     ):
-        if ratio is not None:
+        if asked:
             figures = {"asked": seen.tuples, "failed": seen.failed, "opened": seen.opened}
             lines.append((COUNTED_DIVERSE, {"what": what, "each": each, **figures}))
     return lines

@@ -8,12 +8,14 @@ from fractions import Fraction
 from covey.errors import InputError
 from covey.option import Choice, Whole
 from covey.protocols.peel.choice import LARGEST
+from covey.protocols.peel.closeness import rounding
 from covey.protocols.shared.diversity import fraction, part_as_l
 from covey.protocols.shared.domains import require_listed
 from covey.protocols.shared.peeling.nodes import NODES, PAIRS
 from covey.schema import Column
 from covey.study import Study
 from covey.study.insiders import OF_INSIDERS, asked
+from covey.study.ratio import exactly
 from covey.study.requirements import Requirements
 
 MODE = Choice(
@@ -48,11 +50,7 @@ REQUIREMENTS = Requirements(
     partition="horizontal",
     holders=(2, None),
     evaluates=True,
-    privacy=("k", "l", "diversity", *OF_INSIDERS, "site_l"),
-    unable={
-        "t": "t is measured against what is published, and classes are published before it is known which records are "
-        'withheld; take protocol = "cluster", which withholds none'
-    },
+    privacy=("k", "l", "diversity", "t", *OF_INSIDERS, "site_l"),
     options=(MODE, NODES, PAIRS, BUCKETS, INSIDER, LEFTOVER),
 )
 
@@ -74,7 +72,11 @@ class Parameters:
     diverse: Fraction | None
     """Each sensitive value has at most one of so many of a class's records."""
     watched: tuple[Column, ...]
-    """The sensitive columns, where diversity is asked for."""
+    """The sensitive columns, where diversity or closeness is asked for."""
+    weights: tuple[float, ...]
+    """The weight of each quasi column."""
+    near: Fraction | None = None
+    """The distance t of a class's sensitive values from the whole table's, at most."""
     diverse_beside: Fraction | None = None
     """For each party, each sensitive value has at most one of so many of a class's records that are not the party's."""
     split: Fraction | None = None
@@ -111,6 +113,8 @@ class Parameters:
             none_or_many=insider if insider > 1 and not clipped else None,
             diverse=None if study.privacy.l is None else fraction(study.privacy.l),
             watched=study.sensitive if _counts_values(study) else (),
+            weights=tuple(column.weight for column in study.quasi),
+            near=None if study.privacy.t is None or study.privacy.t >= 1 else _near(study, study.privacy.t),
             diverse_beside=None if study.privacy.l_insider is None else fraction(study.privacy.l_insider),
             split=None if study.privacy.most_of_a_class is None else part_as_l(study.privacy.most_of_a_class),
             pairs=PAIRS.of(options),
@@ -123,6 +127,7 @@ def _require_of_two(study: Study) -> None:
     """Raises InputError for what two parties cannot have: all that needs shares."""
     refused = [
         (study.privacy.l is not None, "l"),
+        (study.privacy.t is not None, "t"),
         (study.privacy.site_l is not None, "site_l"),
         (study.privacy.l_insider is not None, "l_insider"),
         (study.privacy.most_of_a_class is not None, "most_of_a_class"),
@@ -136,14 +141,14 @@ def _require_of_two(study: Study) -> None:
 
 
 def _counts_values(study: Study) -> bool:
-    return study.privacy.l is not None or study.privacy.l_insider is not None
+    return any(asked is not None for asked in (study.privacy.l, study.privacy.l_insider, study.privacy.t))
 
 
 def _require_listed(study: Study) -> None:
     require_listed(study)
     if not _counts_values(study):
         return
-    if study.privacy.diversity != "frequency":
+    if study.privacy.diversity != "frequency" and (study.privacy.l is not None or study.privacy.l_insider is not None):
         raise InputError(
             f"protocol 'peel' keeps l by frequency; diversity = {study.privacy.diversity!r} needs more of a class's "
             'histogram than a test of shared numbers tells; ask for diversity = "frequency", which implies l distinct '
@@ -151,13 +156,34 @@ def _require_listed(study: Study) -> None:
         )
     for column in study.sensitive:
         if column.values is None:
-            raise InputError(f"column {column.name!r}: l needs its values listed, so that the parties can count them")
+            kept = "t" if study.privacy.l is None and study.privacy.l_insider is None else "l"
+            raise InputError(
+                f"column {column.name!r}: {kept} needs its values listed, so that the parties can count them"
+            )
+
+
+def _near(study: Study, wanted: float) -> Fraction:
+    """t as it is asked for. Raises InputError where the parties cannot measure it."""
+    for column in study.sensitive:
+        if column.distance != "equal":
+            raise InputError(
+                f"column {column.name!r}: protocol 'peel' keeps t by equal distance; leave out distance, or anonymize "
+                "centrally"
+            )
+        off = rounding(len(column.values or ()) + 1, len(study.parties))
+        if 2 * off > exactly(wanted):
+            raise InputError(
+                f"column {column.name!r}: with {len(column.values or ())} values and {len(study.parties)} parties t is "
+                f"measured to within {float(off):.2g}, and t = {wanted:g} is less than twice that; raise t, merge "
+                'values, or take protocol = "cluster"'
+            )
+    return exactly(wanted)
 
 
 def _merges(study: Study) -> bool:
     """True if the leftover joins classes. Raises InputError where that could undo what the study asks for."""
     merges = LEFTOVER.of(study.options) == "merge"
-    for key in ("l", "l_insider", "most_of_a_class"):
+    for key in ("l", "t", "l_insider", "most_of_a_class"):
         if merges and getattr(study.privacy, key) is not None:
             raise InputError(
                 f'[protocol] leftover = "merge" could undo a class\'s {key}; use "withhold", or leave {key} out'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ from covey.arrays import Ints, Longs
 from covey.protocols.peel.diversity import Histograms
 from covey.protocols.peel.parameters import Parameters
 from covey.protocols.peel.tuples import Lattice, match
+from covey.schema import Column
 from covey.table import Table, group, tally
 
 
@@ -41,6 +43,12 @@ class OwnRecords:
         codes = np.ascontiguousarray(table.codes[:, first])
         free = np.full(len(first), -1, np.int64)
         return cls(codes, counts, free, item_of_row, tuple(values), width, table.counts)
+
+    def value_counts(self, columns: Sequence[Column]) -> list[Longs]:
+        """The number of records that have each value of each watched column, missing values last."""
+        ends = np.cumsum([len(column.values or ()) + 1 for column in columns])
+        flat = np.sum([tally(own, self.width, self.records) for own in self.values], axis=0)
+        return np.split(flat, ends[:-1])
 
     def in_play(self) -> Longs:
         """The items that are in no class yet."""

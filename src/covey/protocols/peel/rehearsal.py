@@ -19,8 +19,9 @@ from covey.arrays import Bits, Ints, Longs, Words
 from covey.crypto.factorial import field_for
 from covey.crypto.field import Field
 from covey.crypto.rng import Label
-from covey.protocols.peel import choice, purity
+from covey.protocols.peel import choice, closeness, purity
 from covey.protocols.peel.classes import FrequentTuples
+from covey.protocols.peel.closeness import Closeness
 from covey.protocols.peel.diversity import Histograms
 from covey.protocols.peel.parameters import Parameters
 from covey.protocols.peel.records import OwnRecords
@@ -30,8 +31,9 @@ from covey.protocols.peel.tuples import Lattice
 from covey.protocols.peel.two_party import lowest
 from covey.protocols.peel.visits import Peeling
 from covey.protocols.shared.peeling.marginals import Marginals, study_seed
-from covey.secure import conjunction, match, threshold_test
+from covey.secure import absolute, conjunction, match, threshold_test
 from covey.secure import sum as secure_sum
+from covey.secure.absolute import Signs
 from covey.secure.declare import Cost
 from covey.secure.threshold_test import Prepared
 from covey.study import Study
@@ -119,6 +121,17 @@ class _Shares(_Tests, Supply):
         spent.pay(threshold_test.COST, len(spent.parties), prepared.bound, len(mine), prepared.field)
         spent.tests += len(mine)
         return np.asarray(((mine < 0) | (mine >= prepared.bound)).reshape(-1, together).any(axis=1), dtype=np.uint64)
+
+    async def signs(self, channel: Channel, width: int) -> Signs:
+        spent, nothing = _spent(channel), np.zeros(width, dtype=np.uint64)
+        spent.pay(absolute.SIGNS_COST, len(spent.parties), width)
+        return Signs(nothing, nothing, nothing)
+
+    async def absolutes(self, channel: Channel, signs: Signs, prepared: Prepared, mine: Longs) -> Longs:
+        spent = _spent(channel)
+        spent.pay(absolute.COST, len(spent.parties), prepared.bound, len(mine))
+        spent.tests += len(mine)
+        return np.abs(mine)
 
 
 class _Pair(_Tests):
@@ -220,11 +233,17 @@ def rehearse(
     by_owner = np.zeros((len(own.counts), len(spent.parties)), dtype=np.int64)
     np.add.at(by_owner, (own.item_of_row, owners), weight)
     own.counts[:] *= weight
+    near = None
+    if params.near is not None:
+        values = closeness.ideal(study, [weight * counts for counts in own.value_counts(params.watched)])
+        near = Closeness.of(params.near, values, len(spent.parties))
 
     async def play() -> None:
         depth.restart()
         supply: JointNumbers = _Pair(params.k) if params.two else _Shares(channel, params.k)
-        finder = _Finder(params, Lattice.of(table.trees), nodes, own, study_seed(study), supply, known, weight=weight)
+        finder = _Finder(
+            params, Lattice.of(table.trees), nodes, own, study_seed(study), supply, known, near=near, weight=weight
+        )
         peeling = _Peeling(finder, by_owner=by_owner)
         await gather(peeling.run(channel, lambda done: None), *(supply.work() for _ in range(LANES)))
         spent.rounds, spent.classes = depth.current(), len(peeling.classes.sizes)

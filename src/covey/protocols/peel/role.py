@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from covey.protocols.peel import leakage, leftover, marginals, site
+from covey.protocols.peel import closeness, leakage, leftover, marginals, site
 from covey.protocols.peel.choice import ObliviousTests
+from covey.protocols.peel.closeness import Closeness
 from covey.protocols.peel.parameters import Parameters
 from covey.protocols.peel.records import OwnRecords
 from covey.protocols.peel.search import Finder
@@ -16,6 +17,7 @@ from covey.protocols.peel.two_party import TwoPartyTests
 from covey.protocols.peel.visits import Peeling
 from covey.protocols.protocol import Result, Seat
 from covey.protocols.shared import insiders, publish, query_errors, rows
+from covey.protocols.shared.closeness import require_close
 from covey.protocols.shared.diversity import require_diverse
 from covey.protocols.shared.peeling.classes import PublishedClasses
 from covey.protocols.shared.peeling.leftover import cheapest, widened
@@ -46,6 +48,12 @@ async def holder(seat: Seat) -> Result:
     if pairs := looks_at_pairs(study, trees, records):
         seat.ledger.learns(marginals.PAIRS, cells=cells_of(trees), k=params.k)
     known = await marginals.learn(channel.at("marginals"), study, table, records, reaches, pairs)
+    own, near = OwnRecords.of(table, params), None
+    if params.near is not None:
+        seat.ledger.learns(closeness.LEAKAGE, values=own.width, k=params.k)
+        mine = own.value_counts(params.watched)
+        values = await closeness.learn(channel.at("values"), study, records, mine, reaches)
+        near = Closeness.of(params.near, values, len(study.parties))
 
     seat.progress.phase("list")
     nodes = list_nodes(study, trees, known, params.nodes)
@@ -55,9 +63,8 @@ async def holder(seat: Seat) -> Result:
     seat.progress.phase("visits", len(nodes))
     for learned, numbers in leakage.before(params, len(nodes)):
         seat.ledger.learns(learned, **numbers)
-    own = OwnRecords.of(table, params)
     supply = couple if params.two else Supply(channel.at("prepare"), params.k)
-    finder = Finder(params, Lattice.of(trees), nodes, own, seed, supply, known)
+    finder = Finder(params, Lattice.of(trees), nodes, own, seed, supply, known, near=near)
     peeling = Peeling(finder)
     await gather(peeling.run(channel.at("visit"), seat.progress.reach), *(supply.work() for _ in range(LANES)))
     for learned, numbers in leakage.after(params, finder.openings, len(peeling.classes.sizes)):
@@ -83,4 +90,5 @@ async def holder(seat: Seat) -> Result:
     opened = await rows.release(seat, klass, published.sizes, figures, preview)
     found = published.result(study, trees, figures, opened)
     require_diverse(study, found.figures)
+    require_close(study, opened.klass, opened.cells)
     return found

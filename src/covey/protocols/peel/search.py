@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from itertools import count, pairwise
 
 import numpy as np
@@ -18,7 +17,8 @@ from covey.arrays import Bits, Ints, Longs, Words
 from covey.crypto.secret import Secret
 from covey.errors import Aborted
 from covey.protocols.peel.classes import FrequentTuples, Openings
-from covey.protocols.peel.diversity import DiversityOpenings, Histograms, diverse
+from covey.protocols.peel.closeness import Closeness
+from covey.protocols.peel.diversity import Conditions, DiversityOpenings, Histograms, kept
 from covey.protocols.peel.parameters import Parameters
 from covey.protocols.peel.purity import Examination, own_sums
 from covey.protocols.peel.records import OwnRecords
@@ -95,8 +95,11 @@ class Finder:
     known: Marginals
     tables: int = 0
     openings: Openings = field(default_factory=Openings)
+    near: Closeness | None = None
+    """What is known of the sensitive values of all records, where t is asked for."""
 
     def __post_init__(self) -> None:
+        self.asked = Conditions(self.params.diverse, self.near)
         self.remaining = self.known.records
         self._most = RemainingAtMost.of(self.lattice.trees, self.known)
 
@@ -216,7 +219,7 @@ class Finder:
     @property
     def _diverse_early(self) -> bool:
         """True if diversity is tested before a tuple is named; in wave mode most named tuples are tested anyway."""
-        return self.params.mode != "wave" and self.params.diverse is not None
+        return self.params.mode != "wave" and self.asked.any
 
     async def _examine(self, channel: Channel, hashed: list[HeavyBuckets]) -> tuple[Bits, Longs, Words]:
         """The heavy buckets that are pure, the places of those whose tuples are named, and these tuples, by shares."""
@@ -287,14 +290,14 @@ class Finder:
         return self.own.histograms(items, place, width)
 
     async def diverse(self, channel: Channel, own: Histograms) -> Bits:
-        """The tuples, of k or more records each, that are as diverse as is asked for."""
-        if self.params.diverse is None or not len(own.counts):
+        """The tuples, of k or more records each, that are as diverse as is asked for, and near enough to the table."""
+        if not self.asked.any or not len(own.counts):
             return np.ones(len(own.counts), dtype=bool)
-        return await self.fits(channel, self.params.diverse, own, self.openings.diversity)
+        return await self.fits(channel, self.asked, own, self.openings.diversity)
 
-    async def fits(self, channel: Channel, asked: Fraction, own: Histograms, seen: DiversityOpenings) -> Bits:
-        """The tuples, of k or more records each, in which no value has more than one of so many records."""
-        return await diverse(channel, self.supply, asked, self.params.k, self.remaining, own, seen)
+    async def fits(self, channel: Channel, asked: Conditions, own: Histograms, seen: DiversityOpenings) -> Bits:
+        """The tuples, of k or more records each, that keep the conditions."""
+        return await kept(channel, self.supply, asked, self.params.k, self.remaining, own, seen)
 
 
 def _bounds(hashed: list[HeavyBuckets]) -> Iterator[tuple[int, int]]:

@@ -18,8 +18,9 @@ import numpy as np
 from covey.arrays import Bits, Longs, Words
 from covey.crypto.factorial import shape
 from covey.crypto.field import Field
+from covey.secure import absolute, threshold_test
 from covey.secure import sum as secure_sum
-from covey.secure import threshold_test
+from covey.secure.absolute import Signs
 from covey.secure.threshold_test import Prepared
 from covey.wire import Channel, depth
 
@@ -54,6 +55,14 @@ class JointNumbers(ABC):
     ) -> Words:
         """A number for each test, or for `together` in a row: 0 where all sums are below the bound, else random."""
         return await threshold_test.open_products(channel, prepared, mine, together=together)
+
+    async def signs(self, channel: Channel, width: int) -> Signs:
+        """Random signs that nobody knows, for `absolutes`."""
+        return await absolute.draw(channel, width)
+
+    async def absolutes(self, channel: Channel, signs: Signs, prepared: Prepared, mine: Longs) -> Longs:
+        """This party's summands of the absolute values of joint odd numbers."""
+        return await absolute.absolutes(channel, signs, prepared, mine)
 
     async def total(self, channel: Channel, mine: Words) -> Words:
         """The sums of all parties' numbers, which everyone learns."""

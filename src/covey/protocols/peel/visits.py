@@ -17,8 +17,9 @@ import numpy as np
 from covey.arrays import Bits, Longs
 from covey.crypto.factorial import field_for
 from covey.protocols.peel.classes import FrequentTuples, PeeledClasses
-from covey.protocols.peel.diversity import Histograms
+from covey.protocols.peel.diversity import Conditions, Histograms
 from covey.protocols.peel.search import BucketTable, Finder, HeavyBuckets, astray
+from covey.protocols.shared.peeling.leftover import cheapest_to_lift, doublings
 from covey.secure import conjunction, threshold_test
 from covey.wire import Channel
 
@@ -54,6 +55,8 @@ class Peeling:
             position += len(window)
             finder.openings.visits += len(window)
             reach(position)
+        if finder.near is not None and finder.remaining:
+            await self._release_rest(channel.at("rest"))
         finder.supply.close()
 
     def _window(self, position: int) -> list[int]:
@@ -108,6 +111,41 @@ class Peeling:
         own.label[items[place >= 0]] = numbers[place[place >= 0]]
         return mine
 
+    async def _release_rest(self, channel: Channel) -> None:
+        """Makes one class, without labels, of what is left over and of classes that are taken back for it.
+
+        t is measured against what is published, so that nothing may be withheld. Taken back are those that this costs
+        least, twice as many each time, until the class keeps what is asked; all records together keep every t.
+        """
+        finder, trees = self.finder, self.finder.lattice.trees
+        order = cheapest_to_lift(trees, finder.params.weights, self.classes.boxes, self.classes.sizes)
+        root = np.array([[tree.root for tree in trees]], dtype=np.int32)
+        rest = FrequentTuples.at(len(finder.nodes) - 1, root, diverse=False)
+        for taken in doublings(len(order)):
+            self._take_back(order[finder.openings.taken : taken])
+            at = channel.at(taken)
+            whole = finder.remaining == finder.known.records
+            finder.asked = Conditions(finder.params.diverse, None if whole else finder.near)
+            if not taken:  # what was published reaches k; all records may not, as far as they count
+                rest = rest.take(await finder.test(at.at("again"), self._counts(rest)))
+            if len(admitted := await self._admitted(at, rest)):
+                break
+        number = self.classes.drop(order[: finder.openings.taken])
+        own = finder.own.label >= 0
+        finder.own.label[own] = number[finder.own.label[own]]
+        if len(admitted):
+            self._leave(admitted)
+            self.classes.sizes.append(finder.remaining)
+            finder.openings.tuples += 1
+            finder.remaining = 0
+
+    def _take_back(self, numbers: Longs) -> None:
+        """Brings the records of some classes back into play."""
+        finder, own = self.finder, self.finder.own
+        own.label[np.isin(own.label, numbers)] = -1
+        finder.remaining += sum(self.classes.sizes[number] for number in numbers.tolist())
+        finder.openings.taken += len(numbers)
+
     async def _admitted(self, channel: Channel, free: FrequentTuples) -> FrequentTuples:
         """Those of the tuples that keep what the study asks for beside k."""
         finder, own = self.finder, self.finder.own
@@ -115,7 +153,7 @@ class Peeling:
         free = free.take(await self._split(channel.at("split"), free))
         free = free.take(await self._diverse_beside(channel.at("beside"), free))
         unknown = np.flatnonzero(~free.diverse)
-        if finder.params.diverse is not None and len(unknown):
+        if finder.asked.any and len(unknown):
             asked = free.take(unknown)
             parts = finder.histograms(own.in_play(), self._place(asked), len(asked))
             keep = np.ones(len(free), dtype=bool)
@@ -144,7 +182,8 @@ class Peeling:
         asked, seen = self.finder.params.split, self.finder.openings.split
         if asked is None or not len(free):
             return np.ones(len(free), dtype=bool)
-        return await self.finder.fits(channel, asked, Histograms.by_party(self._by_party(channel, free)), seen)
+        parts = Histograms.by_party(self._by_party(channel, free))
+        return await self.finder.fits(channel, Conditions(asked), parts, seen)
 
     async def _diverse_beside(self, channel: Channel, free: FrequentTuples) -> Bits:
         """The tuples that are diverse, for each party, without the party's own records."""
@@ -153,7 +192,7 @@ class Peeling:
             return np.ones(len(free), dtype=bool)
         parts = self.finder.histograms(self.finder.own.in_play(), self._place(free), len(free))
         without = parts.without_each(parties.index(channel.me), len(parties))
-        return await self.finder.fits(channel, asked, without, seen)
+        return await self.finder.fits(channel, Conditions(asked), without, seen)
 
     def _by_party(self, channel: Channel, candidates: FrequentTuples) -> Longs:
         """The number of each party's records in each candidate (candidates x parties), as far as this one knows it."""

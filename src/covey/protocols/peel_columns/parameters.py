@@ -8,6 +8,7 @@ from covey.errors import InputError
 from covey.option import Choice, Whole
 from covey.protocols.peel_columns.diversity import Rule
 from covey.protocols.shared import columns
+from covey.protocols.shared.closeness import WITHHOLDS
 from covey.protocols.shared.domains import NOBODY_IN_COMMON, require_listed
 from covey.protocols.shared.peeling.nodes import NODES, PAIRS, looks_at_pairs
 from covey.study import Study
@@ -34,6 +35,7 @@ REQUIREMENTS = Requirements(
     roles=("evaluator", "recipient"),
     needs=("evaluator",),
     otherwise='without one, take protocol = "cluster" or "generalize"',
+    unable={"t": WITHHOLDS},
     options=(WINDOW, NODES, PAIRS, LEFTOVER),
 )
 

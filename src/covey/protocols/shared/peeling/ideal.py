@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from covey.arrays import Ints, Longs
@@ -10,6 +12,9 @@ from covey.protocols.shared.peeling import leftover, marginals
 from covey.protocols.shared.peeling.classes import Admits, PublishedClasses, peel
 from covey.protocols.shared.peeling.nodes import list_nodes
 from covey.study import Study
+
+Close = Callable[[list[Ints], list[int], Longs], tuple[list[Ints], list[int], Longs]]
+"""What becomes of the classes' boxes and sizes, and of each record's class, once all nodes were visited."""
 
 
 def peel_all(
@@ -22,15 +27,18 @@ def peel_all(
     merge: bool,
     pairs: bool = False,
     owner: Longs | None = None,
+    close: Close | None = None,
 ) -> tuple[PublishedClasses, Longs]:
     """The classes of all records (columns x records), and each record's class, or -1 if it is withheld.
 
     At most `nodes` generalizations are visited; the list of them may know which `pairs` of values k records share. With
     `merge`, records that are left over join the cheapest classes, where each record's `owner` is given only those in
-    which the owner has records.
+    which the owner has records. `close` says what becomes of the classes before that.
     """
     listed = list_nodes(study, trees, marginals.of_records(study, trees, codes, pairs), nodes)
     boxes, sizes, klass = peel(trees, listed, codes, study.privacy.k, admits)
+    if close is not None:
+        boxes, sizes, klass = close(boxes, sizes, klass)
     published = PublishedClasses.of(len(trees), boxes, sizes)
     klass = published.of_records(klass)
     left = np.flatnonzero(klass < 0)

@@ -6,7 +6,7 @@ who saw no record of others in a class sees one afterwards. A record whose owner
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,6 +72,25 @@ def cheapest_of_owners(
         own = cheapest(study, trees, published, codes[:, left[here]], published.count(klass[owner == party]) > 0)
         joined.klass[here], joined.boxes[here] = own.klass, own.boxes
     return joined
+
+
+def cheapest_to_lift(
+    trees: Sequence[Hierarchy], weights: Sequence[float], boxes: Sequence[Ints], sizes: Sequence[int]
+) -> Longs:
+    """The classes, first those whose records lose least if they are published without labels."""
+    costs, _ = integer_costs(trees, "lm", None, weights)
+    stacked = np.array(boxes, dtype=np.int64).reshape(-1, len(trees))
+    lost = sum(cost[tree.root] - cost[stacked[:, c]] for c, (tree, cost) in enumerate(zip(trees, costs, strict=True)))
+    return np.argsort(lost * np.array(sizes, dtype=np.int64), kind="stable")
+
+
+def doublings(number: int) -> Iterator[int]:
+    """The numbers 1, 2, 4 … up to this one; 0 alone where it is 0."""
+    taken = min(1, number)
+    yield taken
+    while taken < number:
+        taken = min(2 * taken, number)
+        yield taken
 
 
 def widened(published: PublishedClasses, trees: Sequence[Hierarchy], joined: Joined) -> PublishedClasses:
