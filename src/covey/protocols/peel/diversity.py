@@ -208,7 +208,7 @@ async def _reaches(channel: Channel, tests: JointNumbers, ordered: Awaitable[Pre
 def _fit(
     channel: Channel, tests: JointNumbers, asked: Conditions, below: Longs, own: Histograms, signs: Signs
 ) -> Coroutine[object, object, Bits]:
-    """Which tuples, of fewer than `below` records each, keep what is asked. Tests are ordered by the call itself."""
+    """The tuples, of fewer than `below` records each, that keep what is asked. Tests are ordered by the call itself."""
     near, spare = asked.near, np.zeros((len(own.counts), 0), dtype=np.int64)
     if asked.ratio is not None:
         spare = own.spare(asked.ratio)
