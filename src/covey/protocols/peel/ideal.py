@@ -85,7 +85,9 @@ def admits(params: Parameters, tables: Sequence[Table]) -> Admits:
     owns = [OwnRecords.of(table, params) for table in tables]
     near = None
     if params.near is not None:
-        counts = [sum(each) for each in zip(*(own.value_counts(params.watched) for own in owns), strict=True)]
+        counts = [
+            np.sum(each, axis=0) for each in zip(*(own.value_counts(params.watched) for own in owns), strict=True)
+        ]
         near = Closeness.of(params.near, closeness.ideal(tables[0].study, counts), len(tables))
     asked = Conditions(params.diverse, near)
     values = [np.concatenate([own.values[place] for own in owns]) for place in range(len(params.watched))]
