@@ -23,6 +23,7 @@ from covey.protocols.peel import closeness, search
 from covey.protocols.peel.closeness import Closeness
 from covey.protocols.peel.diversity import Histograms
 from covey.protocols.peel.parameters import Parameters
+from covey.protocols.shared.peeling.marginals import RARE, WITHHELD
 from covey.study import Study
 
 MODES = ("visit", "skip", "wave")
@@ -177,8 +178,8 @@ def test_no_count_below_k_is_opened_before_the_release() -> None:
     study = peelers.study_of(3, k=5)
     known = closeness.ideal(study, [np.array([40, 20, 4, 9, 0])])
     opened = known.counts[0]
-    assert (opened[[2, 4]] == closeness.RARE).all()
-    assert (opened == closeness.WITHHELD).sum() == 1
+    assert (opened[[2, 4]] == RARE).all()
+    assert (opened == WITHHELD).sum() == 1
     near = Closeness.of(Fraction(1, 2), known, 3)
     assert near.left[0] == Fraction(1, 2) - Fraction(2 * 4, 2 * 73)
 

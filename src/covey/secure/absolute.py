@@ -95,7 +95,7 @@ async def absolutes(channel: Channel, signs: Signs, prepared: Prepared, mine: Lo
 
 def ideal(inputs: Mapping[str, Longs]) -> Longs:
     """A trusted party's answer."""
-    return np.abs(np.sum(list(inputs.values()), axis=0))
+    return np.asarray(np.abs(np.sum(list(inputs.values()), axis=0)))
 
 
 def _root(square: Words) -> Words:

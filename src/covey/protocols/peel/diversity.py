@@ -234,7 +234,7 @@ async def _left(
     odd = near.odd(below, own.counts, own.values, first=first)
     absolute = await tests.absolutes(channel, signs, far, odd.ravel())
     held = [absolute.reshape(odd.shape)[:, column].sum(axis=1) for column in near.columns]
-    return near.allowed(below, own.counts, first=first) - np.stack(held, axis=1)
+    return np.asarray(near.allowed(below, own.counts, first=first) - np.stack(held, axis=1))
 
 
 def _cut(places: Longs, most: int) -> list[Longs]:

@@ -85,9 +85,8 @@ def admits(params: Parameters, tables: Sequence[Table]) -> Admits:
     owns = [OwnRecords.of(table, params) for table in tables]
     near = None
     if params.near is not None:
-        counts = [
-            np.sum(each, axis=0) for each in zip(*(own.value_counts(params.watched) for own in owns), strict=True)
-        ]
+        parts = [own.value_counts(params.watched) for own in owns]
+        counts = [np.sum(each, axis=0) for each in zip(*parts, strict=True)]
         near = Closeness.of(params.near, closeness.ideal(tables[0].study, counts), len(tables))
     asked = Conditions(params.diverse, near)
     values = [np.concatenate([own.values[place] for own in owns]) for place in range(len(params.watched))]
@@ -107,8 +106,8 @@ def admits(params: Parameters, tables: Sequence[Table]) -> Admits:
             for column in values:
                 np.add.at(histogram, (place, owner[rows], column[rows]), 1)
             all_of = histogram.sum(axis=1)
-            parts = [Histograms(by_owner[:, party], histogram[:, party]) for party in range(len(tables))]
-            leaves &= asked.kept(params.k, parts)
+            each = [Histograms(by_owner[:, party], histogram[:, party]) for party in range(len(tables))]
+            leaves &= asked.kept(params.k, each)
             if params.diverse_beside is not None:
                 for party in range(len(tables)):
                     rest = Histograms(size - by_owner[:, party], all_of - histogram[:, party])

@@ -51,8 +51,8 @@ async def holder(seat: Seat) -> Result:
     own, near = OwnRecords.of(table, params), None
     if params.near is not None:
         seat.ledger.learns(closeness.LEAKAGE, values=own.width, k=params.k)
-        mine = own.value_counts(params.watched)
-        values = await closeness.learn(channel.at("values"), study, records, mine, reaches)
+        counts = own.value_counts(params.watched)
+        values = await closeness.learn(channel.at("values"), study, records, counts, reaches)
         near = Closeness.of(params.near, values, len(study.parties))
 
     seat.progress.phase("list")
