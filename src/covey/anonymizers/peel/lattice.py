@@ -59,14 +59,19 @@ def shuffled(problem: Problem, nodes: Ints, seed: int) -> Ints:
     return _sorted(problem, nodes, np.exp(np.random.default_rng(seed).normal(0.0, SHUFFLED, problem.columns)))
 
 
-def _sorted(problem: Problem, nodes: Ints, factors: Floats | None = None) -> Ints:
-    """These nodes by increasing cost; those that cost the same stay in their order."""
+def costs(problem: Problem, nodes: Ints, factors: Floats | None = None) -> Floats:
+    """The cost of each node, with each column's part of it times a factor, where these are given."""
     cost = np.zeros(len(nodes))
     for column, tree in enumerate(problem.trees):
         leaves = max(tree.leaves, 1)
         per_level = problem.costs[column][tree.up[:, :leaves]].sum(axis=1) / leaves
         cost += per_level[nodes[:, column]] * (1.0 if factors is None else factors[column])
-    return np.ascontiguousarray(nodes[np.argsort(cost, kind="stable")])
+    return cost
+
+
+def _sorted(problem: Problem, nodes: Ints, factors: Floats | None = None) -> Ints:
+    """These nodes by increasing cost; those that cost the same stay in their order."""
+    return np.ascontiguousarray(nodes[np.argsort(costs(problem, nodes, factors), kind="stable")])
 
 
 def searched(

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from covey.anonymizers.kernels import Forest, forest, hash_tuples, number_groups, signs
 from covey.anonymizers.peel import lattice
 from covey.anonymizers.problem import Problem
-from covey.arrays import Ints, Longs, Words
+from covey.arrays import Bits, Floats, Ints, Longs, Words
 from covey.compiled import jit
 from covey.crypto.rng import Rng, derive
 from covey.crypto.secret import Secret
@@ -49,9 +49,14 @@ WHOLE = 1 << 18
 PROBES = 1500
 """Searches for a node on each synthetic table and for each multiple, where the lattice is too large to be listed."""
 
-
-TAIL = 40
-"""Nodes at which few synthetic records are published are not visited: all of them together have one of so many."""
+SAVES = 3e-4
+"""A node is visited if that saves this part of the loss at least for a visit to all records; to fewer, less."""
+VISIT = 0.004
+"""What a visit costs besides, as a part of a visit to all records."""
+NEAR = 0.01
+"""A node beside one at which made-up records were published is likely to publish this part as many real ones."""
+CONSIDERED = 1 << 17
+"""Nodes beside others are considered where these are no more than this."""
 
 
 def lists_all(trees: Sequence[Hierarchy], records: int, most: int) -> bool:
@@ -67,25 +72,23 @@ def looks_at_pairs(study: Study, trees: Sequence[Hierarchy], records: int) -> bo
 def list_nodes(study: Study, trees: tuple[Hierarchy, ...], marginals: Marginals, most: int) -> Ints:
     """The nodes to visit (nodes x columns: a level each), by increasing public cost; the root is the last.
 
-    Those nodes stay at which most synthetic records were published, until what the next ones would save is little
-    against what visits cost (`TAIL`), and `most` at most.
+    Those nodes stay that save much of the synthetic tables' loss for the records that a visit looks at (`SAVES`), and
+    `most` at most.
     """
     if lists_all(trees, marginals.records, most):
         every = _problem(study, trees, np.zeros((len(trees), 0), dtype=np.int32), np.zeros(0, dtype=np.int64))
         return lattice.whole(every)
     rows = min(marginals.records, SAMPLE)
     k = study.privacy.k * rows / max(marginals.records, 1)
-    found: list[Ints] = []
-    gained: list[Longs] = []
+    peeled: list[tuple[Ints, Longs]] = []
     for number in range(TABLES):
         base = derive(study_seed(study), "peel synthetic", number)
         problem = _problem(study, trees, *synthesize(trees, marginals, rows, base))
         for bound in sorted({max(2, round(k * multiple)) for multiple in MULTIPLES}):
             nodes = _candidates(problem, bound, base)
             gain = _peel(problem, bound, nodes)
-            found.append(nodes[gain > 0])
-            gained.append(gain[gain > 0])
-    return _chosen(problem, np.concatenate(found), np.concatenate(gained), most)
+            peeled.append((nodes[gain > 0], gain[gain > 0]))
+    return _chosen(problem, peeled, rows, most)
 
 
 def records_published(study: Study, trees: tuple[Hierarchy, ...], codes: Ints, counts: Longs, nodes: Ints) -> Longs:
@@ -131,7 +134,7 @@ def distinct(columns: Sequence[Ints]) -> tuple[Ints, Longs]:
 
 def digest(nodes: Ints) -> bytes:
     """The hash of a list, which parties compare before the first visit."""
-    return hashlib.sha256(b"covey peel list/3" + str(nodes.shape).encode() + nodes.astype("<i4").tobytes()).digest()
+    return hashlib.sha256(b"covey peel list/4" + str(nodes.shape).encode() + nodes.astype("<i4").tobytes()).digest()
 
 
 def _problem(study: Study, trees: tuple[Hierarchy, ...], codes: Ints, counts: Longs) -> Problem:
@@ -142,7 +145,10 @@ def _problem(study: Study, trees: tuple[Hierarchy, ...], codes: Ints, counts: Lo
 
 def _peel(problem: Problem, bound: int, nodes: Ints) -> Longs:
     flat, gain = forest(problem), np.zeros(len(nodes), dtype=np.int64)
-    _peel_all(flat, signs(flat), problem.codes, problem.counts, bound, nodes, gain)
+    size = lattice.size(problem)
+    strides = np.cumprod([1, *(tree.levels for tree in problem.trees[:-1])]).astype(np.int64)
+    out = np.zeros(size if len(nodes) == size else 0, dtype=np.bool_)
+    _peel_all(flat, signs(flat), problem.codes, problem.counts, bound, nodes, strides, out, gain)
     return gain
 
 
@@ -159,21 +165,92 @@ def _candidates(problem: Problem, bound: int, seed: Secret) -> Ints:
     return lattice.by_cost(problem, nodes)
 
 
-def _chosen(problem: Problem, nodes: Ints, gain: Longs, most: int) -> Ints:
+def _chosen(problem: Problem, peeled: Sequence[tuple[Ints, Longs]], rows: int, most: int) -> Ints:
+    """The nodes that are worth a visit, from the records that each synthetic table had published at its nodes."""
     root = np.array([[tree.height for tree in problem.trees]], dtype=np.int32)
-    each, own = np.unique(nodes, axis=0, return_inverse=True)
-    total = np.bincount(own.ravel(), weights=gain, minlength=len(each))
-    order = np.argsort(-total, kind="stable")
-    from_here = np.cumsum(total[order][::-1])[::-1]  # records at a node and at all that come after it
-    kept = each[order[from_here * TAIL > total.sum()][:most]]
-    return lattice.by_cost(problem, np.concatenate([kept, root]))
+    nodes = np.unique(np.concatenate([root, *(own for own, _ in peeled)]), axis=0)
+    if len(nodes) * 2 * problem.columns <= CONSIDERED:
+        nodes = np.concatenate([nodes, *(each for each, _ in _beside(nodes, root[0]))])
+    nodes = lattice.by_cost(problem, nodes)
+    place = {node.tobytes(): number for number, node in enumerate(nodes)}
+    gain, left = np.zeros(len(nodes), dtype=np.int64), np.zeros(len(nodes), dtype=np.int64)
+    for own, records in peeled:
+        here = np.zeros(len(nodes), dtype=np.int64)
+        here[[place[node.tobytes()] for node in own]] = records
+        gain += here
+        left += rows - (np.cumsum(here) - here)
+    likely, where = gain.astype(np.float64), np.flatnonzero(gain)
+    for each, inside in _beside(nodes[where], root[0]):
+        for node, records in zip(each, gain[where[inside]], strict=True):
+            if node.tobytes() in place:
+                likely[place[node.tobytes()]] += NEAR * records
+    costs, whole = lattice.costs(problem, nodes), rows * len(peeled)
+    loss = float((gain * costs).sum() + (whole - gain.sum()) * costs[-1])
+    return nodes[_worth(nodes, costs, likely / max(loss, 1.0), left / max(whole, 1) + VISIT, SAVES, most)]
+
+
+def _beside(nodes: Ints, highest: Ints) -> Iterator[tuple[Ints, Bits]]:
+    """The nodes one level finer or coarser in one column, for each column, and which of the nodes have such a one."""
+    for column, level in enumerate(highest):
+        for step in (-1, 1):
+            moved = nodes.copy()
+            moved[:, column] += step
+            inside = (moved[:, column] >= 0) & (moved[:, column] <= level)
+            yield moved[inside], inside
 
 
 @jit
-def _peel_all(trees: Forest, sign: Longs, codes: Ints, weight: Longs, k: int, nodes: Ints, gain: Longs) -> None:
+def _worth(nodes: Ints, costs: Floats, gain: Floats, price: Floats, saves: float, most: int) -> Bits:
+    """Strikes out the nodes (by increasing cost, the root last) that save least for their price, one after the other.
+
+    A node's records can leave at the cheapest node above it that stays, at the latest: the difference is what the node
+    saves. Struck out, it passes its records on to that one.
+    """
+    number, stays, gain = len(nodes), np.ones(len(nodes), np.bool_), gain.copy()
+    above = np.arange(1, number + 1)
+    for node in range(number - 1):
+        above[node] = _next_above(nodes, stays, node, node)
+    left = number
+    while True:
+        least, worst = np.inf, -1
+        for node in range(number - 1):
+            if stays[node]:
+                saved = gain[node] * (costs[above[node]] - costs[node]) / price[node]
+                if saved < least:
+                    least, worst = saved, node
+        if worst < 0 or (least >= saves and left - 1 <= most):
+            return stays
+        stays[worst] = False
+        left -= 1
+        gain[above[worst]] += gain[worst]
+        for node in range(worst):
+            if stays[node] and above[node] == worst:
+                above[node] = _next_above(nodes, stays, node, worst)
+
+
+@jit
+def _next_above(nodes: Ints, stays: Bits, node: int, after: int) -> int:
+    """The first node after a place that stays and is nowhere finer than another; the root is one."""
+    for place in range(after + 1, len(nodes)):
+        if stays[place]:
+            column = 0
+            while column < nodes.shape[1] and nodes[place, column] >= nodes[node, column]:
+                column += 1
+            if column == nodes.shape[1]:
+                return place
+    return len(nodes) - 1
+
+
+@jit
+def _peel_all(
+    trees: Forest, sign: Longs, codes: Ints, weight: Longs, k: int, nodes: Ints, strides: Longs, out: Bits, gain: Longs
+) -> None:
     """Peels a table, and writes down how many records each node published.
 
     The anonymizer's own kernel does this too, but carries all its constraints, which take nine seconds to compile.
+    Records only leave: a node without a tuple of k will never have one, nor will any finer node. So a node without one
+    is raised, a column at a time, as far as it stays without, and all below it are ruled out. `out` has a place for
+    each node of the lattice, or none where nodes are not ruled out.
     """
     number, total = len(weight), weight.sum()
     which, hashes, group = np.arange(number), np.empty(number, np.int64), np.empty(number, np.int64)
@@ -181,16 +258,31 @@ def _peel_all(trees: Forest, sign: Longs, codes: Ints, weight: Longs, k: int, no
     while room < 2 * number:
         room *= 2
     table, owner, size = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(number, np.int64)
+    levels, raised = np.empty(nodes.shape[1], np.int32), 0
     for turn in range(len(nodes)):
         if total < k:
             return
-        hash_tuples(trees, sign, codes, nodes[turn], which[:number], hashes)
+        if len(out) and out[(nodes[turn] * strides).sum()]:
+            continue
         while room > 16 and room // 2 >= 2 * number:
             room //= 2
-        groups = number_groups(hashes[:number], table[:room], owner[:room], group)
-        size[:groups] = 0
-        for place in range(number):
-            size[group[place]] += weight[which[place]]
+        levels[:] = nodes[turn]
+        step = -1
+        while not _has_heavy(
+            trees, sign, codes, weight, k, levels, which[:number], hashes, table[:room], owner[:room], group, size
+        ):
+            raised += 1
+            step = raised % len(levels)
+            while len(out) and levels[step] == trees.heights[step]:  # not at the root: it has a tuple of k
+                step = (step + 1) % len(levels)
+            if not len(out):
+                break
+            levels[step] += 1
+        if step >= 0:
+            if len(out):
+                levels[step] -= 1
+                _rule_out(levels, strides, out)
+            continue
         stay = 0
         for place in range(number):
             if size[group[place]] >= k:
@@ -200,6 +292,35 @@ def _peel_all(trees: Forest, sign: Longs, codes: Ints, weight: Longs, k: int, no
                 stay += 1
         number = stay
         total -= gain[turn]
+
+
+@jit
+def _has_heavy(
+    trees: Forest, sign: Longs, codes: Ints, weight: Longs, k: int, levels: Ints, which: Longs, hashes: Longs,
+    table: Longs, owner: Longs, group: Longs, size: Longs,
+) -> bool:  # fmt: skip
+    """Counts the records of each tuple at a node, and tells whether one has k."""
+    hash_tuples(trees, sign, codes, levels, which, hashes)
+    size[: number_groups(hashes[: len(which)], table, owner, group)] = 0
+    heavy = False
+    for place in range(len(which)):
+        size[group[place]] += weight[which[place]]
+        heavy |= size[group[place]] >= k
+    return heavy
+
+
+@jit
+def _rule_out(highest: Ints, strides: Longs, out: Bits) -> None:
+    """Rules out a node and all finer ones."""
+    levels, column = np.zeros_like(highest), 0
+    while column < len(levels):
+        out[(levels * strides).sum()] = True
+        column = 0
+        while column < len(levels) and levels[column] == highest[column]:
+            levels[column] = 0
+            column += 1
+        if column < len(levels):
+            levels[column] += 1
 
 
 @jit
