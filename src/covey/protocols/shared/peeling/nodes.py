@@ -186,7 +186,8 @@ def _chosen(problem: Problem, peeled: Sequence[tuple[Ints, Longs]], rows: int, m
                 likely[place[node.tobytes()]] += NEAR * records
     costs, whole = lattice.costs(problem, nodes), rows * len(peeled)
     loss = float((gain * costs).sum() + (whole - gain.sum()) * costs[-1])
-    return nodes[_worth(nodes, costs, likely / max(loss, 1.0), left / max(whole, 1) + VISIT, SAVES, most)]
+    worth = _worth(nodes, costs, likely / max(loss, 1.0), left / max(whole, 1) + VISIT, SAVES, most)
+    return np.ascontiguousarray(nodes[worth])
 
 
 def _beside(nodes: Ints, highest: Ints) -> Iterator[tuple[Ints, Bits]]:
