@@ -56,15 +56,15 @@ role = "plain"
 
 
 CELLS = {
-    "age": "hash(i, 1) % 100",
-    "sex": "['F', 'M', 'X'][(hash(i, 2) % 3)::BIGINT + 1]",
-    "code": "(10000 + floor(ln(1 - (hash(i, 3) % 1000003) / 1000003.0) / ln(0.99))::BIGINT % 300 * 7)::VARCHAR",
-    "ward": "chr((97 + hash(i, 4) % 8)::INTEGER)",
-    "children": "hash(i, 5) % 4",
-    "illness": "CASE WHEN hash(i, 6) % 20 < 16 THEN 'none' WHEN hash(i, 6) % 20 < 18 THEN 'flu' "
-    "WHEN hash(i, 6) % 20 < 19 THEN 'ulcer' ELSE 'asthma' END",
-    "note": "'note ' || hash(i, 7) % 1000",
-    "cost": "hash(i, 8) % 1000000",
+    "age": "hash(8 * i + 1) % 100",
+    "sex": "['F', 'M', 'X'][(hash(8 * i + 2) % 3)::BIGINT + 1]",
+    "code": "(10000 + floor(ln(1 - (hash(8 * i + 3) % 1000003) / 1000003.0) / ln(0.99))::BIGINT % 300 * 7)::VARCHAR",
+    "ward": "chr((97 + hash(8 * i + 4) % 8)::INTEGER)",
+    "children": "hash(8 * i + 5) % 4",
+    "illness": "CASE WHEN hash(8 * i + 6) % 20 < 16 THEN 'none' WHEN hash(8 * i + 6) % 20 < 18 THEN 'flu' "
+    "WHEN hash(8 * i + 6) % 20 < 19 THEN 'ulcer' ELSE 'asthma' END",
+    "note": "'note ' || hash(8 * i + 7) % 1000",
+    "cost": "hash(8 * i + 8) % 1000000",
 }
 """Each column's cell in the i-th row."""
 
