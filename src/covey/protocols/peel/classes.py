@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from covey.arrays import Bits, Ints, Longs
+from covey.compiled import jit
 from covey.protocols.peel.diversity import DiversityOpenings
 from covey.protocols.peel.tuples import Lattice
 
@@ -44,18 +45,11 @@ class FrequentTuples:
         """The ones that share a possible record with an earlier one."""
         if not len(self) or self.node[0] == self.node[-1]:
             return np.zeros(len(self), dtype=bool)
-        low, high = self._ends(lattice)
-        return np.array(
-            [_meet(low[place], high[place], low[:place], high[:place]).any() for place in range(len(self))], dtype=bool
-        )
+        return _meet_earlier(*self._ends(lattice))
 
     def touched(self, lattice: Lattice, others: FrequentTuples) -> Bits:
         """The ones that share a possible record with one of the others."""
-        low, high = self._ends(lattice)
-        answer = np.zeros(len(self), dtype=bool)
-        for first, last in zip(*others._ends(lattice), strict=True):
-            answer |= _meet(first, last, low, high)
-        return answer
+        return _meet_others(*self._ends(lattice), *others._ends(lattice))
 
     def _ends(self, lattice: Lattice) -> tuple[Ints, Ints]:
         low, high = np.empty_like(self.boxes), np.empty_like(self.boxes)
@@ -65,8 +59,33 @@ class FrequentTuples:
         return low, high
 
 
-def _meet(low: Ints, high: Ints, lows: Ints, highs: Ints) -> Bits:
-    return np.asarray(((lows <= high) & (low <= highs)).all(axis=1))
+@jit
+def _meet_earlier(low: Ints, high: Ints) -> Bits:
+    """The boxes that meet one before them; each is a row of first and last leaves."""
+    answer = np.zeros(len(low), np.bool_)
+    for place in range(len(low)):
+        answer[place] = _meets(low[place], high[place], low[:place], high[:place])
+    return answer
+
+
+@jit
+def _meet_others(low: Ints, high: Ints, lows: Ints, highs: Ints) -> Bits:
+    answer = np.zeros(len(low), np.bool_)
+    for place in range(len(low)):
+        answer[place] = _meets(low[place], high[place], lows, highs)
+    return answer
+
+
+@jit
+def _meets(low: Ints, high: Ints, lows: Ints, highs: Ints) -> bool:
+    """True if a box meets one of the others: if their leaves overlap in every column."""
+    for other in range(len(lows)):
+        column = 0
+        while column < len(low) and lows[other, column] <= high[column] and low[column] <= highs[other, column]:
+            column += 1
+        if column == len(low):
+            return True
+    return False
 
 
 @dataclass

@@ -10,7 +10,6 @@ import numpy as np
 from covey.arrays import Ints, Longs
 from covey.protocols.peel.diversity import Histograms
 from covey.protocols.peel.parameters import Parameters
-from covey.protocols.peel.tuples import Lattice, match
 from covey.schema import Column
 from covey.table import Table, group, tally
 
@@ -53,11 +52,6 @@ class OwnRecords:
     def in_play(self) -> Longs:
         """The items that are in no class yet."""
         return np.flatnonzero(self.label < 0)
-
-    def inside(self, lattice: Lattice, levels: Ints, boxes: Ints) -> Longs:
-        """For each item in play which of these boxes of one lattice node it lies in, or -1."""
-        items = self.in_play()
-        return match(lattice.keys(levels, self.codes[:, items]), lattice.keys_of(levels, boxes))
 
     def histograms(self, items: Longs, place: Longs, width: int) -> Histograms:
         """The records of these items by place; place -1 takes no part."""

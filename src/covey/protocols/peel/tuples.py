@@ -98,6 +98,11 @@ class Lattice:
 def match(wanted: Words, among: Words) -> Longs:
     """For each tuple (limbs x tuples) its place in a list of distinct ones, or -1."""
     number = among.shape[1]
+    if len(among) == 1 and number:
+        order = np.argsort(among[0])
+        known = among[0][order]
+        place = np.minimum(np.searchsorted(known, wanted[0]), number - 1)
+        return np.where(known[place] == wanted[0], order[place], -1)
     both = np.concatenate([among, wanted], axis=1)
     group = np.zeros(both.shape[1], dtype=np.int64)
     for limb in both:

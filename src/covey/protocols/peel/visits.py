@@ -19,6 +19,7 @@ from covey.crypto.factorial import field_for
 from covey.protocols.peel.classes import FrequentTuples, PeeledClasses
 from covey.protocols.peel.diversity import Conditions, Histograms
 from covey.protocols.peel.search import BucketTable, Finder, HeavyBuckets, astray
+from covey.protocols.peel.tuples import match
 from covey.protocols.shared.peeling.leftover import cheapest_to_lift, doublings
 from covey.secure import conjunction, threshold_test
 from covey.wire import Channel
@@ -105,10 +106,13 @@ class Peeling:
 
     def _leave(self, published: FrequentTuples) -> Longs:
         """Takes the records of tuples that are published out of play; the number of them that this party has."""
-        own, mine = self.finder.own, self._counts(published)
+        own = self.finder.own
         items, place = own.in_play(), self._place(published)
         numbers = self.classes.add(published)
-        own.label[items[place >= 0]] = numbers[place[place >= 0]]
+        items, place = items[place >= 0], place[place >= 0]
+        own.label[items] = numbers[place]
+        mine = np.zeros(len(published), dtype=np.int64)
+        np.add.at(mine, place, own.counts[items])
         return mine
 
     async def _release_rest(self, channel: Channel) -> None:
@@ -202,22 +206,28 @@ class Peeling:
 
     def _place(self, candidates: FrequentTuples) -> Longs:
         """For each item in play which of the candidates it lies in, or -1; no item lies in two that are free."""
-        finder, own = self.finder, self.finder.own
-        answer = np.full(len(own.in_play()), -1, dtype=np.int64)
-        for node, places in _by_node(candidates):
-            inside = own.inside(finder.lattice, finder.nodes[node], candidates.boxes[places])
-            answer[inside >= 0] = places[inside[inside >= 0]]
+        answer = np.full(len(self.finder.own.in_play()), -1, dtype=np.int64)
+        for places, items in self._inside(candidates):
+            answer[items] = places
         return answer
 
     def _counts(self, candidates: FrequentTuples) -> Longs:
         """This party's number of remaining records in each candidate; a record may lie in several."""
-        finder, own = self.finder, self.finder.own
-        answer = np.zeros(len(candidates), dtype=np.int64)
+        own, answer = self.finder.own, np.zeros(len(candidates), dtype=np.int64)
         counts = own.counts[own.in_play()]
-        for node, places in _by_node(candidates):
-            inside = own.inside(finder.lattice, finder.nodes[node], candidates.boxes[places])
-            np.add.at(answer, places[inside[inside >= 0]], counts[inside >= 0])
+        for places, items in self._inside(candidates):
+            np.add.at(answer, places, counts[items])
         return answer
+
+    def _inside(self, candidates: FrequentTuples) -> Iterator[tuple[Longs, Longs]]:
+        """For each node the places of candidates, and the items in play, by their number among these, inside them."""
+        lattice, nodes, own = self.finder.lattice, self.finder.nodes, self.finder.own
+        codes = own.codes[:, own.in_play()]
+        for node, places in _by_node(candidates):
+            keys, boxes = lattice.keys(nodes[node], codes), lattice.keys_of(nodes[node], candidates.boxes[places])
+            found = match(keys, boxes)
+            items = np.flatnonzero(found >= 0)
+            yield places[found[items]], items
 
     async def _skip(self, channel: Channel, tables: list[BucketTable]) -> None:
         """Tests a window's nodes at once, then visits those with heavy buckets, and of these only what is in them."""
