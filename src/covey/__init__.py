@@ -19,7 +19,8 @@ from covey.version import __version__
 
 if TYPE_CHECKING:
     from covey.errors import Aborted, AccessError, CoveyError, InputError, PeerError, Unmet
-    from covey.evaluation import Evaluation, evaluate
+    from covey.evaluation import Evaluation
+    from covey.evaluation.questions import evaluate
     from covey.judge import Verdict, verify
     from covey.party.simulate.in_process import simulate
     from covey.publish import anonymize
@@ -61,7 +62,7 @@ _HOMES = {
     "anonymize": "covey.publish",
     "anonymize_on_engine": "covey.publish_large",
     **dict.fromkeys(("audit", "check", "make_report", "new", "plan", "run"), "covey.steward"),
-    "evaluate": "covey.evaluation",
+    "evaluate": "covey.evaluation.questions",
     "simulate": "covey.party.simulate.in_process",
     "verify": "covey.judge",
 }

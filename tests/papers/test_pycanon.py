@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from tests.harness import peers
 
-from covey.evaluation import evaluate
+from covey.evaluation.questions import evaluate
 from covey.judge import Verdict, verify
 from covey.study import Study
 

@@ -28,7 +28,7 @@ from covey.party.simulate import document
 from covey.party.simulate.broker import find_server
 from covey.party.simulate.deal import seed_of, write_hands
 from covey.party.simulate.processes import SimulationSetting, simulate
-from covey.party.simulate.worker import Order
+from covey.party.simulate.starter import Order
 from covey.study import Study
 from covey.wire.contact import Address
 

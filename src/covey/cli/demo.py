@@ -40,18 +40,21 @@ def demo(
 
     Example: covey demo --out demo
     """
-    from covey.cli.display import Display
-    from covey.party.simulate.demo import DEFAULT, check, prepare
-    from covey.party.simulate.processes import SimulationSetting, simulate
+    from covey.party.simulate.starter import Starter
 
-    ready = prepare(protocol or DEFAULT, out)
-    if not as_json:
-        _introduce(ready)
-    try:
-        with Display() as display:
-            summary = simulate(ready.study, ready.data, out, SimulationSetting(listener=display.show))
-    except KeyboardInterrupt:
-        raise Aborted("interrupted; nothing was released", resumable=False) from None
+    with Starter() as starter:  # it loads while we do
+        from covey.cli.display import Display
+        from covey.party.simulate.demo import DEFAULT, check, prepare
+        from covey.party.simulate.processes import SimulationSetting, simulate
+
+        ready = prepare(protocol or DEFAULT, out)
+        if not as_json:
+            _introduce(ready)
+        try:
+            with Display() as display:
+                summary = simulate(ready.study, ready.data, out, SimulationSetting(listener=display.show), starter)
+        except KeyboardInterrupt:
+            raise Aborted("interrupted; nothing was released", resumable=False) from None
     verified = check(ready, out)
     if as_json:
         print_json({**summary.describe(), "verified": verified})

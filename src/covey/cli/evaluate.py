@@ -54,7 +54,7 @@ def evaluate(
     Example: covey evaluate out/release.csv --study study.toml --original clinic.csv --target diagnosis
     """
     from covey.evaluation import FILE
-    from covey.evaluation import evaluate as measure
+    from covey.evaluation.questions import evaluate as measure
     from covey.files import PRIVATE, write_atomically
     from covey.study import Study
 

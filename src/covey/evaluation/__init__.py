@@ -11,10 +11,10 @@ disclosure     what a class tells of its members' sensitive values
 linkage        a record-linkage attack by nearest neighbours, carried out
 findings       the figures, as one structure
 
-Everything is computed where the original rows are; only figures leave.
+Everything is computed where the original rows are; only figures leave. Who reads figures, as a report does, loads
+`findings` alone; SciPy comes with `questions`.
 """
 
 from covey.evaluation.findings import FILE, Evaluation
-from covey.evaluation.questions import evaluate
 
-__all__ = ["FILE", "Evaluation", "evaluate"]
+__all__ = ["FILE", "Evaluation"]

@@ -85,9 +85,11 @@ def _match(released: Released, against: Original, places: list[Spans]) -> Matche
 
 
 def _meant(released: Released, against: Original | None, places: list[Spans]) -> Longs | None:
+    if against is None:
+        return None
     from covey.judge.matching import meant
 
-    return None if against is None else meant(released, against.table, places)
+    return meant(released, against.table, places)
 
 
 def _diversity(released: Released, privacy: Privacy) -> tuple[Diversity, ...]:

@@ -62,19 +62,23 @@ class _State:
 class Journal:
     """One run's journal, in one folder; also the recorder that its channel tells of every message."""
 
-    def __init__(self, path: Path, key: Secret, source: str = "", limit: int = EVERYTHING) -> None:
+    def __init__(
+        self, path: Path, key: Secret, source: str = "", limit: int = EVERYTHING, *, synced: bool = True
+    ) -> None:
         self.path = path
         self.source = source
         self.limit = limit
+        self.synced = synced
+        """True if what a message depends on is on the disk before it is sent; else it survives the process alone."""
         self._key = key
         self._file: SealedFile | None = None
         self._owing = False
         self._held = _State()
 
     @staticmethod
-    def resume(path: Path, key: Secret, source: str = "", limit: int = EVERYTHING) -> Journal:
+    def resume(path: Path, key: Secret, source: str = "", limit: int = EVERYTHING, *, synced: bool = True) -> Journal:
         """The journal at that path, with what it has; an empty one if there is none. Raises InputError for damage."""
-        journal = Journal(path, key, source, limit)
+        journal = Journal(path, key, source, limit, synced=synced)
         if path.exists():
             journal._file = SealedFile.open(path, key, append=True)
             journal._load(journal._file)
@@ -142,7 +146,9 @@ class Journal:
         if before is None:
             self._held.said[address] = letter.digest
             self._add(Sent(*address, letter.digest))
-            if self._owing:  # hashes may be lost with the machine, but nothing that this message depends on
+            if (
+                self._owing and self.synced
+            ):  # hashes may be lost with the machine, but nothing that this message depends on
                 self._open.sync()
                 self._owing = False
         elif before != letter.digest:

@@ -63,6 +63,8 @@ class Job:
     """Only simulations give one: a real run draws its own."""
     latency: float = 0.0
     bandwidth: float = float("inf")
+    synced: bool = True
+    """False if the run need not survive a failing machine: a simulation begins anew."""
 
 
 def run_party(job: Job) -> Summary:
@@ -80,7 +82,7 @@ def run_party(job: Job) -> Summary:
     table = load_table(study, job.party, job.data)
     limit = room_for_journal(job.out, job.journal, job.notice)
     warn_of_memory(0 if table is None else table.records * len(study.holders), job.notice)
-    kept = Journal.resume(job.out / JOURNAL, keys.journal, source_of(job.data), limit)
+    kept = Journal.resume(job.out / JOURNAL, keys.journal, source_of(job.data), limit, synced=job.synced)
     with contextlib.closing(kept) as journal:
         participant = Participant.of(
             study,

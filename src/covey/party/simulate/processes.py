@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import socket
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,10 +26,12 @@ from covey.party.session.progress import Listener, Progress, writing
 from covey.party.simulate import broker, document, in_process
 from covey.party.simulate.blame import most_telling, rebuild
 from covey.party.simulate.stage import require_data
-from covey.party.simulate.worker import Event, Order
+from covey.party.simulate.starter import Order, PartyProcess, Starter
+from covey.party.simulate.worker import Event
 from covey.protocols import of_study
 from covey.study import Study
 from covey.summary import Summary
+from covey.wire.depth import beside
 
 WAIT_SECONDS = 120.0
 GRACE_SECONDS = 5.0
@@ -51,8 +51,10 @@ class SimulationSetting:
     """True if the parties meet at a broker, which is started for them, and not at each other's ports."""
 
 
-def simulate(study: Study, data: Mapping[str, str], out: Path, setting: SimulationSetting) -> Summary:
-    """Runs every party as a process and returns the joint summary.
+def simulate(
+    study: Study, data: Mapping[str, str], out: Path, setting: SimulationSetting, starter: Starter | None = None
+) -> Summary:
+    """Runs every party as a process and returns the joint summary; `starter` may have been loading already.
 
     Raises what stopped the first party that failed; what each party had learned by then is in its folder.
     """
@@ -67,8 +69,9 @@ def simulate(study: Study, data: Mapping[str, str], out: Path, setting: Simulati
     prepared = _prepare(study, out, setting)
     orders = [_order(prepared, party.name, data, out, setting) for party in prepared.parties]
     met = broker.running(prepared, out / "relay") if setting.relay else contextlib.nullcontext()
-    with met, asyncio.Runner() as runner:
-        runner.run(_supervise(orders, setting))
+    ready = Starter() if starter is None else contextlib.nullcontext(starter)
+    with met, ready as forking, asyncio.Runner() as runner:
+        runner.run(_supervise(forking, orders, setting))
     with writing(Progress("all parties", (), setting.listener)):
         return _join(prepared, folder)
 
@@ -132,16 +135,16 @@ def _order(study: Study, party: str, data: Mapping[str, str], out: Path, setting
     )
 
 
-async def _supervise(orders: list[Order], setting: SimulationSetting) -> None:
+async def _supervise(starter: Starter, orders: list[Order], setting: SimulationSetting) -> None:
     """Starts the parties and sees them to their end. Raises the most telling failure."""
     failures: dict[str, CoveyError] = {}
     first_failure = asyncio.Event()
-    processes = await _start(orders)
+    processes = starter.start(orders)
 
-    async def watch(order: Order, process: asyncio.subprocess.Process) -> None:
-        failure = await _follow(order.party, process, setting)
+    async def watch(process: PartyProcess) -> None:
+        failure = await _follow(process, setting)
         if failure is not None:
-            failures[order.party] = failure
+            failures[process.party] = failure
             first_failure.set()
 
     async def end_the_rest() -> None:
@@ -149,46 +152,30 @@ async def _supervise(orders: list[Order], setting: SimulationSetting) -> None:
         await asyncio.sleep(GRACE_SECONDS)
         _stop(processes)
 
-    try:
-        async with asyncio.TaskGroup() as group:
-            ender = group.create_task(end_the_rest())
-            async with asyncio.TaskGroup() as watchers:
-                for order, process in zip(orders, processes, strict=True):
-                    watchers.create_task(watch(order, process))
-            ender.cancel()
-    except asyncio.CancelledError:
-        await _end(processes)
-        raise Aborted("interrupted; all parties were stopped and nothing was released", resumable=False) from None
+    async with beside(starter.watch(processes)):
+        try:
+            async with beside(end_the_rest()), asyncio.TaskGroup() as watchers:
+                for process in processes:
+                    watchers.create_task(watch(process))
+        except asyncio.CancelledError:
+            await _end(processes)
+            raise Aborted("interrupted; all parties were stopped and nothing was released", resumable=False) from None
+        finally:
+            _stop(processes)
     if failures:
         raise most_telling(failures)
 
 
-async def _start(orders: list[Order]) -> list[asyncio.subprocess.Process]:
-    shown = None if os.environ.get("COVEY_DEBUG") else asyncio.subprocess.DEVNULL
-    processes = []
-    for order in orders:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "covey.party.simulate.worker",
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=shown, start_new_session=True,
-        )  # fmt: skip
-        if process.stdin is not None:
-            process.stdin.write(msgspec.json.encode(order) + b"\n")
-            await process.stdin.drain()
-        processes.append(process)
-    return processes
-
-
-async def _follow(party: str, process: asyncio.subprocess.Process, setting: SimulationSetting) -> CoveyError | None:
+async def _follow(process: PartyProcess, setting: SimulationSetting) -> CoveyError | None:
     """Passes a party's events on until it ends; its failure, if it failed."""
     last = Event()
-    if process.stdout is not None:
-        async for line in process.stdout:
-            last = msgspec.json.decode(line, type=Event)
-            if last.snapshot is not None:
-                setting.listener(last.snapshot)
-            if last.notice is not None:
-                setting.notice(f"{party}: {last.notice}")
-    code = await process.wait()
+    async for line in process.lines():
+        last = msgspec.json.decode(line, type=Event)
+        if last.snapshot is not None:
+            setting.listener(last.snapshot)
+        if last.notice is not None:
+            setting.notice(f"{process.party}: {last.notice}")
+    code = await process.code
     if last.ended and last.kind is not None:
         return rebuild(last.kind, code, last.message or "")
     if code != 0:
@@ -196,24 +183,21 @@ async def _follow(party: str, process: asyncio.subprocess.Process, setting: Simu
     return None
 
 
-def _stop(processes: list[asyncio.subprocess.Process]) -> None:
+def _stop(processes: list[PartyProcess]) -> None:
     """Closing a party's stdin asks it to end."""
     for process in processes:
-        if process.stdin is not None:
-            process.stdin.close()
+        process.stop()
 
 
-async def _end(processes: list[asyncio.subprocess.Process]) -> None:
+async def _end(processes: list[PartyProcess]) -> None:
     """Asks all parties to end, and ends those that do not."""
     _stop(processes)
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(2 * GRACE_SECONDS):
             for process in processes:
-                await process.wait()
+                await process.code
     for process in processes:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+        process.kill()
 
 
 def _join(study: Study, folder: RunFolder) -> Summary:

@@ -1,35 +1,35 @@
-"""One party of a simulation as a process of its own: the job comes in on stdin, events go out on stdout.
+"""One party of a simulation as a process of its own: forked with its job, it tells on stdout how it goes.
 
 The parent keeps stdin open while the party may run: when it closes, or when the parent dies, the party stops.
 """
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import os
 import signal
+import socket
+import stat
 import sys
 import threading
+import traceback
 from pathlib import Path
 
+import ibis.backends.duckdb  # noqa: F401 every table is read with it: loaded before the fork
 import msgspec
+import numpy as np
+import pyarrow as pa
 
+from covey.crypto.field import F61
 from covey.crypto.secret import Secret
 from covey.errors import CoveyError
+from covey.party.session.approval import approve_always
 from covey.party.session.progress import Snapshot
-
-
-class Order(msgspec.Struct, frozen=True):
-    """A party's job, as the parent spells it."""
-
-    study: str
-    party: str
-    out: str
-    keys: str
-    data: str | None
-    wait: float
-    seed: str | None
-    latency: float
-    bandwidth: float | None
+from covey.party.session.run import Job, run_party
+from covey.party.simulate.starter import Order, fork_for_orders
+from covey.protocols import of_study
+from covey.study import Study
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -42,10 +42,33 @@ class Event(msgspec.Struct, frozen=True):
     message: str | None = None
 
 
-def main() -> int:
-    """Runs the party; the exit code says how it ended."""
+def main() -> None:
+    """Forks a process for each party whose order comes over a socket; without one runs the party of the order on stdin.
+
+    The exit code says how a party ended.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent alone decides when the parties stop
-    order = msgspec.json.decode(sys.stdin.buffer.readline(), type=Order)
+    if not stat.S_ISSOCK(os.fstat(sys.stdin.fileno()).st_mode):
+        sys.exit(_play(msgspec.json.decode(sys.stdin.buffer.readline(), type=Order)))
+    with socket.socket(fileno=os.dup(sys.stdin.fileno())) as line:
+        found = fork_for_orders(line, _load)
+    if found is None:
+        return
+    order, *pipes = found
+    for number, pipe in enumerate(pipes):  # stdin and stdout
+        os.dup2(pipe, number)
+        os.close(pipe)
+    code = 70
+    try:
+        code = _play(order)
+    except Exception:
+        traceback.print_exc()
+    finally:
+        atexit._run_exitfuncs()
+        os._exit(code)  # libraries would end threads that they had before the fork, and that are not here
+
+
+def _play(order: Order) -> int:
     threading.Thread(target=_stop_with_parent, name="covey-parent", daemon=True).start()
     try:
         _run(order)
@@ -65,10 +88,15 @@ def tell(event: Event) -> None:
         return
 
 
-def _run(order: Order) -> None:
-    from covey.party.session.approval import approve_always
-    from covey.party.session.run import Job, run_party
+def _load(order: Order) -> None:
+    """Loads the study's protocol; what is wrong with a study is for the parties to say."""
+    F61.add(np.zeros(1, np.uint64), np.zeros(1, np.uint64))  # numba loads most of itself with the first kernel,
+    pa.array([""])  # and Arrow pandas with the first list
+    with contextlib.suppress(CoveyError):
+        of_study(Study.load(Path(order.study)))
 
+
+def _run(order: Order) -> None:
     run_party(
         Job(
             study=Path(order.study),
@@ -83,6 +111,7 @@ def _run(order: Order) -> None:
             seed=None if order.seed is None else Secret(bytes.fromhex(order.seed)),
             latency=order.latency,
             bandwidth=float("inf") if order.bandwidth is None else order.bandwidth,
+            synced=False,
         )
     )
 
@@ -95,4 +124,4 @@ def _stop_with_parent() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
