@@ -31,7 +31,7 @@ def plan(
     ] = None,
     party: Annotated[str | None, typer.Option("--as", metavar="PARTY", help="The party whose rows these are.")] = None,
     latency: Annotated[str, typer.Option("--latency", help="The latency between the parties.")] = "30ms",
-    bandwidth: Annotated[str, typer.Option("--bandwidth", help="The bandwidth between the parties.")] = "100mbit",
+    bandwidth: Annotated[str, typer.Option("--bandwidth", help="The bandwidth of each party's line.")] = "100mbit",
     as_json: Json = False,
 ) -> None:
     """Shows what a run will cost and what each party will learn, before anything runs.

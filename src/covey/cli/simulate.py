@@ -38,7 +38,8 @@ def simulate(
         str | None, typer.Option("--latency", help="The latency of every connection, for instance 30ms.")
     ] = None,
     bandwidth: Annotated[
-        str | None, typer.Option("--bandwidth", help="The bandwidth of every connection, for instance 10mbit.")
+        str | None,
+        typer.Option("--bandwidth", help="The bandwidth of each party's line to all others together, such as 20mbit."),
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -123,7 +123,7 @@ def memory_of(rows: int) -> int:
 def make_plan(
     study: Study, rows: Mapping[str, int], latency: float, bandwidth: float, own: Table | None = None
 ) -> Plan:
-    """The plan for these rows on a network with that latency (seconds) and bandwidth (bytes a second).
+    """The plan for these rows, where every party's line has that latency (seconds) and bandwidth (bytes a second).
 
     Where the protocol's cost depends on the data, the others' rows are taken to be like one's own, if these are given.
     """
@@ -135,7 +135,7 @@ def make_plan(
         forecast = protocol.foresee(study, rows)
     if study.states_rows:
         forecast = _with_statements(forecast, study, rows)
-    lines = max(1, len(study.parties) * (len(study.parties) - 1))
+    lines = max(1, len(study.parties))
 
     def seconds(under: Forecast) -> float:
         network = (under.rounds + _HANDSHAKE_ROUNDS) * latency + under.bytes / lines / bandwidth

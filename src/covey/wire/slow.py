@@ -1,4 +1,4 @@
-"""A link that is as slow as a real one: each line has a latency and a bandwidth, whatever carries it."""
+"""A link that is as slow as a real one: a latency to every peer, and one line out that all peers share."""
 
 from __future__ import annotations
 
@@ -31,7 +31,11 @@ def parse_bandwidth(text: str) -> float:
 
 @asynccontextmanager
 async def slowed(link: Link, *, latency: float = 0.0, bandwidth: float = float("inf")) -> AsyncIterator[Link]:
-    """The link with that many seconds on the way and that many bytes a second, for each peer in each direction."""
+    """The link with that many seconds on the way to each peer, and that many bytes a second to all of them together.
+
+    An office has one line: what it sends to one peer waits for what it sends to another. Receiving is slowed by the
+    senders alone.
+    """
     slow = _Slowed(link, latency, bandwidth)
     async with beside(*(slow.deliver(peer) for peer in link.peers)):
         yield slow
@@ -42,7 +46,7 @@ class _Slowed:
     def __init__(self, link: Link, latency: float, bandwidth: float) -> None:
         self.me, self.peers = link.me, link.peers
         self._link, self._latency, self._bandwidth = link, latency, bandwidth
-        self._free = dict.fromkeys(link.peers, 0.0)
+        self._free = 0.0
         self._road = {peer: asyncio.Queue[tuple[float, bytes]](_UNDER_WAY) for peer in link.peers}
         self._failures: dict[str, CoveyError] = {}
 
@@ -51,8 +55,7 @@ class _Slowed:
         if peer in self._failures:
             raise self._failures[peer]
         loop = asyncio.get_running_loop()
-        self._free[peer] = max(self._free[peer], loop.time()) + len(frame) / self._bandwidth
-        gone = self._free[peer]
+        self._free = gone = max(self._free, loop.time()) + len(frame) / self._bandwidth
         await self._road[peer].put((gone + self._latency, frame))
         await asyncio.sleep(max(0.0, gone - loop.time()))
 

@@ -53,3 +53,13 @@ def test_a_plan_names_disk_and_memory_and_looks_at_our_rows(covey: Covey, tmp_pa
     assert "disk      about" in shown.out and "memory    about" in shown.out and "a made-up table" in shown.out
     nobody = covey("plan", study, "--rows", "60", "--data", tmp_path / "north.csv")
     assert nobody.code == 2 and "say whose rows these are, with --as" in nobody.err
+
+
+def test_a_plan_foretells_the_time_on_a_partys_line(covey: Covey) -> None:
+    made = {
+        width: json.loads(covey("plan", STUDY, "--rows", "300", "--bandwidth", width, "--json").out)
+        for width in ("20mbit", "40mbit")
+    }
+    sent = made["20mbit"]["bytes"] / 3
+    longer = made["20mbit"]["seconds"] - made["40mbit"]["seconds"]
+    assert longer == pytest.approx(sent / 2.5e6 - sent / 5e6, abs=0.02)

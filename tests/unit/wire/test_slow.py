@@ -48,6 +48,22 @@ def test_a_bandwidth_spreads_frames_and_holds_their_sender() -> None:
     assert len(found) == 5
 
 
+def test_a_party_has_one_line_to_all_its_peers() -> None:
+    async def carry() -> dict[str, float]:
+        network, loop = MemoryNetwork("abc"), asyncio.get_running_loop()
+        times: dict[str, float] = {}
+
+        async def receive(name: str) -> None:
+            await network.link(name).receive("a")
+            times[name] = loop.time()
+
+        async with slowed(network.link("a"), latency=0.1, bandwidth=10_000) as link:
+            await gather(link.send("b", bytes(1000)), link.send("c", bytes(3000)), receive("b"), receive("c"))
+        return times
+
+    assert run_jumping(carry()) == pytest.approx({"b": 0.2, "c": 0.5})
+
+
 def test_latencies_and_bandwidths_are_read_with_their_units() -> None:
     assert parse_latency("30ms") == pytest.approx(0.03)
     assert parse_latency("1.5s") == 1.5
