@@ -20,7 +20,7 @@ from tests.harness.spent import spent
 from covey.party.simulate.deal import seed_of, write_hands
 from covey.party.simulate.processes import SimulationSetting, simulate
 from covey.study import Study
-from covey.wire import Address, Contact
+from covey.wire import Address, Contact, parse_bandwidth
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = Path(__file__).parent / "results"
@@ -57,7 +57,7 @@ class TlsRun:
     summary: dict[str, object]
     release: bytes
     cpu: float
-    """CPU seconds of all parties' processes."""
+    """CPU seconds of all parties' processes; of a tree's own command, with those of the process that starts them."""
     seconds: float
     """From the start of the processes to their end."""
 
@@ -83,16 +83,49 @@ class TlsRun:
         return {name: self.summary[name] for name in names}
 
 
-def over_tls(study: Study, data: Mapping[str, pa.Table | str], out: Path, latency: float = 0.0) -> TlsRun:
-    """Runs all parties as processes; tables are written for them first. `out` stays with the caller."""
+def over_tls(
+    study: Study,
+    data: Mapping[str, pa.Table | str],
+    out: Path,
+    latency: float = 0.0,
+    bandwidth: str | None = None,
+    tree: Path | None = None,
+) -> TlsRun:
+    """Runs all parties as processes; tables are written for them first. `out` stays with the caller.
+
+    With a tree of the project, its `covey simulate` runs them: so that two versions are measured alike.
+    """
     frames = {name: own for name, own in data.items() if isinstance(own, pa.Table)}
     paths = {name: own for name, own in data.items() if isinstance(own, str)}
     with tempfile.TemporaryDirectory(prefix="covey-benchmark-") as scratch:
         paths |= write_hands(frames, Path(scratch))
         before, begun = _children(), time.perf_counter()
-        summary = simulate(study, paths, out, SimulationSetting(seed=seed_of(1), latency=latency)).describe()
+        if tree is None:
+            wide = None if bandwidth is None else parse_bandwidth(bandwidth)
+            setting = SimulationSetting(seed=seed_of(1), latency=latency, bandwidth=wide)
+            summary = simulate(study, paths, out, setting).describe()
+        else:
+            summary = _simulate_by(tree, study, paths, out, latency, bandwidth)
         seconds, cpu = time.perf_counter() - begun, _children() - before
     return TlsRun(summary, (out / "release.csv").read_bytes(), cpu, seconds)
+
+
+def _simulate_by(
+    tree: Path, study: Study, data: Mapping[str, str], out: Path, latency: float, bandwidth: str | None
+) -> Row:
+    """The summary of a run by the command line of a tree of the project."""
+    line = [] if bandwidth is None else ["--bandwidth", bandwidth]
+    given = [text for name, path in data.items() for text in ("--data", f"{name}={path}")]
+    done = subprocess.run(
+        [
+            sys.executable, "-c", "from covey.cli import main; main()", "simulate", str(study.path), *given,
+            "--seed", "1", "--latency", f"{latency * 1000:g}ms", *line, "--out", str(out), "--json",
+        ],
+        env={**os.environ, "PYTHONPATH": str(tree / "src")}, capture_output=True, text=True,
+    )  # fmt: skip
+    if done.returncode:
+        raise RuntimeError(done.stderr[-2000:])
+    return dict(json.loads((out / "summary.json").read_text()))
 
 
 def _children() -> float:

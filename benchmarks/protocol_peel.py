@@ -3,11 +3,17 @@
 `tls`: the parties are processes over TLS, with and without latency, and the release is compared with the trusted
 party's. `growth`: larger tables like Adult, all parties in one process over memory. The table is looked for beside the
 project (shared/data/adult). `python -m benchmarks peel loss|tls|growth|memory|insider` runs a part, `… benchmarks peel
-tls 10:3:wave:0` one point of it (k, parties, mode, latency in ms); what was measured before is kept beside it.
+tls 10:3:wave:0` one point of it (k, parties, mode, latency in ms), `tls 10:3:wave:30:20mbit` one on a line of that
+bandwidth; what was measured before is kept beside it.
+
+Before and after in one run: COVEY_BENCH_BEFORE names another tree of the project, such as one that `git worktree add
+../before COMMIT` has made. Each point of `tls` is then measured twice, by that tree's `covey simulate` and by this
+one's, one after the other, with the same study, rows and seed.
 """
 
 from __future__ import annotations
 
+import os
 import resource
 import tempfile
 import time
@@ -19,7 +25,7 @@ import numpy as np
 
 import covey
 from benchmarks import _adult
-from benchmarks._measuring import Row, apart, load, over_tls, peak_megabytes, run_parts
+from benchmarks._measuring import ROOT, Row, apart, load, over_tls, peak_megabytes, run_parts
 from covey.arrays import Ints
 from covey.bench.dataset import load as load_all
 from covey.crypto.rng import Rng, derive
@@ -47,9 +53,10 @@ ARX_ALONE = {10: {3: 0.1126, 5: 0.1351, 10: 0.1728}, 50: {3: 0.2140, 5: 0.2541, 
 """The same for each party's own rows, put together; rows dealt at random."""
 DEFAULT = ",".join(f"{k}:{m}:wave:{ms}" for m in (3, 5, 10) for k in (10, 50) for ms in (0, 30)) + (
     ",10:3:visit:0,50:3:visit:0,10:3:visit:30,10:3:skip:0,10:2:wave:0,50:2:wave:0"
+    ",10:3:wave:30:20mbit,50:3:wave:30:20mbit,50:10:wave:30:20mbit"
 )
 GROWTH = "30000:10:wave,100000:10:wave,300000:10:wave,1000000:10:wave,30000:50:wave,100000:50:wave,300000:50:wave"
-KEYS = ("k", "parties", "dealt", "mode", "latency ms", "rows", "buckets per record")
+KEYS = ("k", "parties", "dealt", "mode", "latency ms", "bandwidth", "tree", "rows", "buckets per record")
 """The keys of a row; a second measurement with the same keys replaces the first."""
 
 
@@ -103,17 +110,20 @@ def measure_loss(asked: list[str]) -> Iterator[Row]:
         }  # fmt: skip
 
 
-def one_tls(text: str) -> Row:
+def one_tls(text: str, tree: str | None = None) -> Row:
     """One run; CPU of all parties' processes, divided, and the largest one's memory."""
-    k, parties, mode, latency = text.split(":")
+    k, parties, mode, latency, *line = text.split(":")
+    bandwidth, which = (line[0] if line else None), {} if tree is None else {"tree": Path(tree).name}
     before = load()
     with tempfile.TemporaryDirectory(prefix="covey-benchmark-") as scratch:
         study = _adult.save_study(study_text(int(k), int(parties), f'mode = "{mode}"'), Path(scratch, "study"))
         dealt = deal(study, str(_adult.TABLE), seed=seed_of(1))
-        done = over_tls(study, dealt, Path(scratch, "out"), float(latency) / 1000)
+        by = None if tree is None else Path(tree)
+        done = over_tls(study, dealt, Path(scratch, "out"), float(latency) / 1000, bandwidth, by)
     ideal = trusted(study, load_all(study, dealt))
     return {
-        "k": int(k), "parties": int(parties), "mode": mode, "latency ms": int(latency), "lm": done.lm,
+        "k": int(k), "parties": int(parties), "mode": mode, "latency ms": int(latency), "bandwidth": bandwidth,
+        **which, "lm": done.lm,
         "as the trusted party's": ideal.release is not None and canonical_csv(arrange(ideal.release)) == done.release,
         "rounds": done.summary["rounds"], "MB a party": round(done.megabytes / int(parties)),
         "s": done.summary["seconds"], "CPU s a party": round(done.cpu / int(parties), 1),
@@ -156,6 +166,13 @@ def one_memory(text: str) -> Row:
 def measure(one: Callable[[str], Row], every: str) -> Callable[[list[str]], Iterator[Row]]:
     """The part that measures each of these points in a process of its own, or those that are asked for."""
     return lambda asked: (apart(one, text) for text in asked or every.split(","))
+
+
+def measure_tls(asked: list[str]) -> Iterator[Row]:
+    """Each point of `tls`, by this tree alone or by COVEY_BENCH_BEFORE's and then by this one's."""
+    earlier = os.environ.get("COVEY_BENCH_BEFORE")
+    trees = [None] if earlier is None else [str(Path(earlier).resolve()), str(ROOT)]
+    return (apart(one_tls, text, tree) for text in asked or DEFAULT.split(",") for tree in trees)
 
 
 def measure_insider(asked: list[str]) -> Iterator[Row]:
@@ -225,7 +242,7 @@ def _relatives(own: Ints, domains: list[int], number: int, seed: Secret) -> Ints
 
 PARTS = {
     "loss": measure_loss,
-    "tls": measure(one_tls, DEFAULT),
+    "tls": measure_tls,
     "growth": measure(one_growth, GROWTH),
     "memory": measure(one_memory, "1,4,16,64"),
     "insider": measure_insider,
