@@ -57,6 +57,7 @@ ASKED = (
     ("l_insider = 1.25\nmost_of_a_class = 0.7", 'mode = "wave"'),
     ("t = 0.3", 'mode = "skip"'),
     ("t = 0.35\nl = 1.2", 'mode = "wave"'),
+    ('l = 3\ndiversity = "distinct"', 'mode = "visit"'),
 )
 """What a study may ask for besides k, and how."""
 
@@ -85,12 +86,13 @@ def _twins_asked() -> tuple[Trial, Trial]:
     return trial_of(study, people), trial_of(study, turned)
 
 
-PEEL_ASKED = Case("peel, asked for more", _draw_asked, _smallest_asked, _twins_asked, quick=10)
+PEEL_ASKED = Case("peel, asked for more", _draw_asked, _smallest_asked, _twins_asked, quick=11)
 
 
 def _draw_two(seed: int) -> Trial:
-    study = study_of("peel", TWO, options=f'mode = "{("visit", "wave")[seed % 2]}"\nbuckets = 1')
-    return trial_of(study, draw_people(stream_of(seed, "peel", "two"), TWO, 3, 15))
+    privacy = ("", "", "l = 1.5", 'l = 2\ndiversity = "distinct"')[seed % 4]
+    study = study_of("peel", TWO, privacy=privacy, options=f'mode = "{("visit", "wave")[seed % 2]}"\nbuckets = 1')
+    return trial_of(study, draw_people(stream_of(seed, "peel", "two"), TWO, 6 if privacy else 3, 15))
 
 
 def _smallest_of_two() -> Trial:

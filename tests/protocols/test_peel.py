@@ -324,13 +324,14 @@ def test_a_table_that_cannot_be_diverse_is_not_released() -> None:
 @pytest.mark.parametrize(
     ("parties", "asked", "named"),
     [
-        (2, {"privacy": "l = 2"}, "between two parties cannot keep l"),
+        (2, {"privacy": "most_of_a_class = 0.7"}, "between two parties cannot keep most_of_a_class"),
         (2, {"options": 'mode = "skip"'}, "between two parties"),
         (2, {"k": 256}, "k above 255"),
         (3, {"k": 4, "privacy": "k_insider = 3", "options": 'insider = "clip"'}, "no class could reach k"),
         (3, {"options": "buckets = 0"}, "buckets must be a whole number"),
         (3, {"options": 'insider = "all"'}, "one of none-or-many, clip"),
-        (3, {"privacy": 'l = 2\ndiversity = "entropy"'}, "by frequency"),
+        (3, {"privacy": 'l = 2\ndiversity = "entropy"'}, "by frequency or distinct values; .* which implies it"),
+        (3, {"privacy": 'l_insider = 2\ndiversity = "distinct"'}, "l_insider is kept by frequency"),
     ],
 )
 def test_studies_that_it_cannot_run_are_refused_with_what_to_change(

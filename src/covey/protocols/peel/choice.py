@@ -13,7 +13,7 @@ Not       a party that lies changes answers unnoticed. Where its own number is o
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -76,6 +76,16 @@ COST = Cost(
 )
 """The cost of one `reaches`, after `ObliviousTests.meet`."""
 
+OFFER_COST = Cost(
+    rounds=lambda size, width: 2 if width else 0,
+    messages=lambda size, width: 2 * len(_spans(width)),
+    bytes=lambda size, width: (
+        sum(WIDTH * _octets(each) + _octets(each * size) for each in _sizes(width))
+        + 2 * MESSAGE_BYTES * len(_spans(width))
+    ),
+)
+"""The cost of one `offer` of so many rows of `size` bits, where the chooser tells nothing."""
+
 
 class ObliviousTests:
     """One of the two, after the transfers on the group; it tests as often as is asked."""
@@ -114,11 +124,16 @@ class ObliviousTests:
         if not 1 <= bound <= LARGEST:
             raise InputError(f"between two parties a bound of {bound} cannot be tested; it is {LARGEST} at most")
         clipped = np.minimum(mine, np.uint64(bound)).astype(np.int64)
-        pieces = [clipped[first:last] for first, last in _spans(len(mine))]
-        test = self._choose if self.chooses else self._keep
-        return np.concatenate([np.zeros(0, dtype=bool), *await test(channel, pieces, bound)])
+        if self.chooses:
+            return await self.choose(channel, clipped, bound + 1, tells=True)
+        others = np.arange(bound + 1)
+        return await self.offer(
+            channel, len(mine), lambda part: clipped[part, np.newaxis] + others >= bound, hears=True
+        )
 
-    async def _choose(self, channel: Channel, pieces: list[Longs], bound: int) -> list[Bits]:
+    async def choose(self, channel: Channel, choices: Longs, size: int, *, tells: bool = False) -> Bits:
+        """The chooser's part: of each row of `size` bits that the keeper offers the one that it picks, and no other."""
+        pieces = [choices[first:last] for first, last in _spans(len(choices))]
         masked = [self._mask(piece) for piece in pieces]
 
         async def pick() -> list[Bits]:
@@ -126,14 +141,36 @@ class ObliviousTests:
             return []
 
         async def read() -> list[Bits]:
-            answers, at = [], channel.at("tell")
+            answers, at = [np.zeros(0, dtype=bool)], channel.at("tell")
             for piece, (_, pads) in zip(pieces, masked, strict=True):
-                sealed = await channel.receive_bits(self.peer, SealedAnswers, len(piece) * (bound + 1))
-                answers.append(np.asarray(sealed.reshape(-1, bound + 1)[np.arange(len(piece)), piece] ^ pads))
-                await at.send_bits(self.peer, TestAnswers, answers[-1])
+                sealed = await channel.receive_bits(self.peer, SealedAnswers, len(piece) * size)
+                answers.append(np.asarray(sealed.reshape(-1, size)[np.arange(len(piece)), piece] ^ pads))
+                if tells:
+                    await at.send_bits(self.peer, TestAnswers, answers[-1])
             return answers
 
-        return (await gather(pick(), read()))[1]
+        return np.concatenate((await gather(pick(), read()))[1])
+
+    async def offer(
+        self, channel: Channel, number: int, table: Callable[[slice], Bits], *, hears: bool = False
+    ) -> Bits:
+        """The keeper's part: `table` gives some of the rows, of 256 bits at most; it never knows which bit was picked.
+
+        What was picked is the answer where the chooser tells it, else there is none.
+        """
+
+        async def write() -> list[Bits]:
+            at = channel.at("pick")
+            for first, last in _spans(number):
+                columns = await at.receive_all(self.peer, Columns, WIDTH * _octets(last - first))
+                await channel.send(self.peer, SealedAnswers(self._sealed(columns, table(slice(first, last)))))
+            return []
+
+        async def hear() -> list[Bits]:
+            at, spans = channel.at("tell"), _spans(number) if hears else []
+            return [await at.receive_bits(self.peer, TestAnswers, last - first) for first, last in spans]
+
+        return np.concatenate([np.zeros(0, dtype=bool), *(await gather(write(), hear()))[1]])
 
     def _mask(self, mine: Longs) -> tuple[bytes, Bits]:
         """Code words under masks, and the pads of the answers that they pick."""
@@ -142,31 +179,17 @@ class ObliviousTests:
         self._tests += len(mine)
         return (own ^ other ^ turn(_WORDS[mine])).tobytes(), pads
 
-    async def _keep(self, channel: Channel, pieces: list[Longs], bound: int) -> list[Bits]:
-        async def write() -> list[Bits]:
-            at = channel.at("pick")
-            for piece in pieces:
-                columns = await at.receive_all(self.peer, Columns, WIDTH * _octets(len(piece)))
-                await channel.send(self.peer, SealedAnswers(self._sealed(columns, piece, bound)))
-            return []
-
-        async def hear() -> list[Bits]:
-            at = channel.at("tell")
-            return [await at.receive_bits(self.peer, TestAnswers, len(piece)) for piece in pieces]
-
-        return (await gather(write(), hear()))[1]
-
-    def _sealed(self, columns: bytes, mine: Longs, bound: int) -> bytes:
-        """The answer for each number that the chooser may have, each under its pad."""
+    def _sealed(self, columns: bytes, table: Bits) -> bytes:
+        """Each bit of the table under its pad."""
+        number, size = table.shape
         sent = np.frombuffer(columns, dtype=np.uint8).reshape(WIDTH, -1)
-        rows = _rows(_draw(self._streams[0], len(mine)) ^ (sent * self._picked[:, np.newaxis]), len(mine))
+        rows = _rows(_draw(self._streams[0], number) ^ (sent * self._picked[:, np.newaxis]), number)
         picked = np.packbits(self._picked)
-        answers = np.empty((len(mine), bound + 1), dtype=bool)
-        for choice in range(bound + 1):
-            pads = first_bits(rows ^ (_WORDS[choice] & picked), self._tests)
-            answers[:, choice] = (mine + choice >= bound) ^ pads
-        self._tests += len(mine)
-        return np.packbits(answers.ravel()).tobytes()
+        sealed = np.empty((number, size), dtype=bool)
+        for choice in range(size):
+            sealed[:, choice] = table[:, choice] ^ first_bits(rows ^ (_WORDS[choice] & picked), self._tests)
+        self._tests += number
+        return np.packbits(sealed.ravel()).tobytes()
 
 
 _CODE: Octets = np.array(

@@ -21,6 +21,7 @@ import numpy as np
 from covey.arrays import Bits, Longs
 from covey.errors import Aborted
 from covey.protocols.peel.marginals import Reaches
+from covey.protocols.peel.measured import Measured
 from covey.protocols.shared.peeling.marginals import RARE, WITHHELD, Marginals, opened_of
 from covey.secure import sum as secure_sum
 from covey.secure.declare import Leakage
@@ -51,7 +52,7 @@ def rounding(values: int, parties: int) -> Fraction:
 
 
 @dataclass(frozen=True)
-class Closeness:
+class Closeness(Measured):
     """t, and what is public of how often each sensitive value occurs in all records, all columns side by side."""
 
     records: int
@@ -61,6 +62,7 @@ class Closeness:
     columns: tuple[slice, ...]
     left: tuple[Fraction, ...]
     """For each column t less what its frequencies may be off."""
+    name = "near"
 
     @classmethod
     def of(cls, wanted: Fraction, known: Marginals, parties: int) -> Closeness:
@@ -73,28 +75,19 @@ class Closeness:
         return cls(known.records, parties, twice, columns, tuple(wanted - each for each in off))
 
     @property
-    def width(self) -> int:
-        """The number of values of all columns."""
-        return len(self.twice)
-
-    @property
     def bound(self) -> int:
-        """The bound of every |x|."""
         return max(bound_of(own.stop - own.start, self.parties) for own in self.columns)
 
     @property
     def most(self) -> int:
-        """The bound of what t leaves over."""
         return max(1, int(2 * self.bound * max(self.left)) + 1)
 
     def odd(self, below: Longs, counts: Longs, values: Longs, *, first: bool) -> Longs:
-        """A party's part of the numbers x of tuples that have fewer than `below` records each; one party is first."""
         far = 2 * self.records * values - self.twice * counts[:, np.newaxis]
         scale, part = 2 * (self.bound - self.parties - 2), 4 * self.records * below[:, np.newaxis]
         return np.asarray(2 * ((scale * far + part) // (2 * part)) + first, dtype=np.int64)
 
-    def allowed(self, below: Longs, counts: Longs, *, first: bool) -> Longs:
-        """A party's part of what |x| may add up to, tuples x columns."""
+    def allowed(self, below: Longs, counts: Longs, values: Longs, *, first: bool) -> Longs:
         most, of_tuple = np.unique(below, return_inverse=True)
         scale = 2 * (self.bound - self.parties - 2) << _FRACTION
         each = np.array([[scale * left // size for left in self.left] for size in most.tolist()], dtype=np.int64)
@@ -102,15 +95,7 @@ class Closeness:
         each = each.reshape(-1, len(self.left))[of_tuple.ravel()]
         return np.asarray((each * counts[:, np.newaxis] >> _FRACTION) - off, dtype=np.int64)
 
-    def kept(self, below: Longs, parts: Sequence[tuple[Longs, Longs]]) -> Bits:
-        """The answer of the test, from each party's numbers of records of the tuples and of their values."""
-        odd = np.sum([self.odd(below, *own, first=not place) for place, own in enumerate(parts)], axis=0)
-        left = np.sum([self.allowed(below, own[0], first=not place) for place, own in enumerate(parts)], axis=0)
-        far = np.stack([np.abs(odd[:, own]).sum(axis=1) for own in self.columns], axis=1)
-        return np.asarray((left >= far).all(axis=1))
-
     def kept_exactly(self, counts: Longs, values: Longs) -> Bits:
-        """The tuples that keep t for sure, from joint numbers, without rounding."""
         size, answer = counts.astype(object), np.ones(len(counts), dtype=bool)
         for own, left in zip(self.columns, self.left, strict=True):
             twice = self.twice[own].astype(object)

@@ -17,6 +17,7 @@ import numpy as np
 from covey.arrays import Bits, Longs
 from covey.crypto.field import F31
 from covey.protocols.peel.closeness import Closeness
+from covey.protocols.peel.measured import Distinct, Measured
 from covey.protocols.peel.supply import JointNumbers
 from covey.secure.absolute import Signs
 from covey.secure.threshold_test import Prepared
@@ -38,6 +39,12 @@ class DiversityOpenings:
     """The number of powers of two times k that tuples were compared with so far."""
     opened: int = 0
     """Tuples so large that the numbers of records per value were opened."""
+
+    def note(self, kept: Bits) -> Bits:
+        """Counts tuples of which it became known whether they are kept, and returns that."""
+        self.tuples += len(kept)
+        self.failed += int((~kept).sum())
+        return kept
 
 
 @dataclass(frozen=True)
@@ -84,39 +91,58 @@ class Histograms:
 
 @dataclass(frozen=True)
 class Conditions:
-    """The conditions on a tuple's sensitive values: no value has more than one of `ratio` of its records, and t."""
+    """The conditions on a tuple's sensitive values: no value has more than one of `ratio` of its records, and more."""
 
     ratio: Fraction | None
     near: Closeness | None = None
+    distinct: Distinct | None = None
+
+    @property
+    def measured(self) -> list[Measured]:
+        """Those that are measured by absolute values."""
+        return [each for each in (self.distinct, self.near) if each is not None]
 
     @property
     def any(self) -> bool:
         """True if there are any."""
+        return self.ratio is not None or bool(self.measured)
+
+    @property
+    def sized(self) -> bool:
+        """True if it matters how many records a tuple has."""
         return self.ratio is not None or self.near is not None
 
     def bounds(self, k: int) -> list[int]:
         """The powers of two times k that a tuple's records can be compared with."""
         return _bounds(k, Fraction(1) if self.ratio is None else self.ratio)
 
+    def of_two(self, own: Histograms, *, first: bool) -> Longs:
+        """A party's part of numbers, tuples x conditions, that are 0 or more where all is kept: between two."""
+        spare = [] if self.ratio is None else [own.spare(self.ratio)]
+        if self.distinct is not None:
+            few = self.distinct.too_few()  # somebody has another value than these
+            spare += [(own.counts - own.values[:, each].sum(axis=1) - first)[:, np.newaxis] for each in few]
+        return np.concatenate(spare, axis=1)
+
     def bound(self, below: int) -> int:
         """The bound of what is tested of tuples with fewer records than that."""
         spare = 1 if self.ratio is None else below * self.ratio.denominator
-        return spare if self.near is None else max(spare, self.near.most)
+        return max(spare, *(each.most for each in self.measured)) if self.measured else spare
 
     def kept_exactly(self, joint: Histograms) -> Bits:
         """The tuples that keep them, from joint numbers."""
         answer = np.ones(len(joint.counts), dtype=bool)
         if self.ratio is not None:
             answer &= joint.diverse(self.ratio)
-        if self.near is not None:
-            answer &= self.near.kept_exactly(joint.counts, joint.values)
+        for each in self.measured:
+            answer &= each.kept_exactly(joint.counts, joint.values)
         return answer
 
     def kept(self, k: int, parts: Sequence[Histograms]) -> Bits:
         """A trusted party's answer, from every party's part: what the parties would learn."""
         counts, values = np.sum([own.counts for own in parts], axis=0), np.sum([own.values for own in parts], axis=0)
         joint = Histograms(counts, values)
-        if self.near is None:
+        if self.near is None:  # the others are tested without rounding
             return self.kept_exactly(joint)
         bounds = np.array(self.bounds(k), dtype=np.int64)
         rung = np.searchsorted(bounds, joint.counts, side="right")
@@ -140,33 +166,31 @@ async def kept(
 
     Every tuple must have k or more records. Each call needs a step of its own.
     """
-    number, bounds, values = len(own.counts), np.array(asked.bounds(k), dtype=np.int64), own.values.shape[1]
+    bounds = np.array(asked.bounds(k) if asked.sized else [most + 1], dtype=np.int64)
+    number, values = len(own.counts), own.values.shape[1]
     answer = np.zeros(number, dtype=bool)
     signs: list[Signs] = []
 
     async def draw() -> None:
-        signs.append(await tests.signs(channel.at("signs"), number * values if asked.near is not None else 0))
+        signs.append(await tests.signs(channel.at("signs"), number * values * len(asked.measured)))
 
-    rung = await while_sending(
-        draw(), _rungs(channel.at("size"), tests, bounds[bounds <= most].tolist(), own.counts, seen)
-    )
+    rungs = _rungs(channel.at("size"), tests, bounds[bounds <= most].tolist(), own.counts, seen)
+    rung = await while_sending(draw(), rungs)
     huge = np.flatnonzero(rung == len(bounds))
-    alike = [rung == place for place in range(len(bounds))] if asked.near is None else [rung < len(bounds)]
+    alike = [rung < len(bounds)] if asked.measured else [rung == place for place in range(len(bounds))]
     pieces = [piece for some in alike for piece in _cut(np.flatnonzero(some), max(1, _TESTS // values))]
     if len(huge):
         answer[huge] = await _open(channel.at("huge"), tests, asked, own.of(huge))
     for turn, some in enumerate(_together(pieces, values)):
         at = channel.at("fit", turn)
         work = [
-            _fit(at.at(place), tests, asked, bounds[rung[here]], own.of(here), signs[0].of_rows(here, values))
+            _fit(at.at(place), tests, asked, bounds[rung[here]], own.of(here), _signs_of(signs[0], asked, own, here))
             for place, here in enumerate(some)
         ]
         for here, fits in zip(some, await gather(*work), strict=True):
             answer[here] = fits
-    seen.tuples += number
-    seen.failed += int((~answer).sum())
     seen.opened += len(huge)
-    return answer
+    return seen.note(answer)
 
 
 def _bounds(k: int, ratio: Fraction) -> list[int]:
@@ -205,21 +229,25 @@ async def _reaches(channel: Channel, tests: JointNumbers, ordered: Awaitable[Pre
     return np.asarray(await tests.open_products(channel, await ordered, mine) != 0)
 
 
+def _signs_of(signs: Signs, asked: Conditions, own: Histograms, here: Longs) -> list[Signs]:
+    """The signs of some tuples, for each condition that needs them."""
+    number, values = own.values.shape
+    return [signs.of_rows(place * number + here, values) for place in range(len(asked.measured))]
+
+
 def _fit(
-    channel: Channel, tests: JointNumbers, asked: Conditions, below: Longs, own: Histograms, signs: Signs
+    channel: Channel, tests: JointNumbers, asked: Conditions, below: Longs, own: Histograms, signs: list[Signs]
 ) -> Coroutine[object, object, Bits]:
     """The tuples, of fewer than `below` records each, that keep what is asked. Tests are ordered by the call itself."""
-    near, spare = asked.near, np.zeros((len(own.counts), 0), dtype=np.int64)
-    if asked.ratio is not None:
-        spare = own.spare(asked.ratio)
-    width = spare.shape[1] + (0 if near is None else len(near.columns))
-    far = None if near is None else tests.prepared("near", near.bound, len(signs), F31)
+    spare = np.zeros((len(own.counts), 0), dtype=np.int64) if asked.ratio is None else own.spare(asked.ratio)
+    width = spare.shape[1] + sum(len(rule.columns) for rule in asked.measured)
+    signed = [tests.prepared(rule.name, rule.bound, own.values.size, F31) for rule in asked.measured]
     ordered = tests.prepared("fit", asked.bound(int(below.max())), len(spare) * width, F31)  # numbers may be negative
 
     async def test() -> Bits:
         mine = [spare]
-        if near is not None and far is not None:
-            mine.append(await _left(channel.at("near"), tests, near, below, own, signs, await far))
+        for rule, each, random in zip(asked.measured, signed, signs, strict=True):
+            mine.append(await _left(channel.at(rule.name), tests, rule, below, own, random, await each))
         whole = np.concatenate(mine, axis=1).ravel()
         return np.asarray(await tests.open_products(channel, await ordered, whole, together=width) == 0)
 
@@ -227,14 +255,14 @@ def _fit(
 
 
 async def _left(
-    channel: Channel, tests: JointNumbers, near: Closeness, below: Longs, own: Histograms, signs: Signs, far: Prepared
+    channel: Channel, tests: JointNumbers, rule: Measured, below: Longs, own: Histograms, signs: Signs, far: Prepared
 ) -> Longs:
-    """This party's part of what t leaves over, tuples x columns: below 0 in all where t may not be kept."""
+    """This party's part of what a condition leaves over, tuples x columns: below 0 in all where it may not be kept."""
     first = channel.me == channel.parties[0]
-    odd = near.odd(below, own.counts, own.values, first=first)
+    odd = rule.odd(below, own.counts, own.values, first=first)
     absolute = await tests.absolutes(channel, signs, far, odd.ravel())
-    held = [absolute.reshape(odd.shape)[:, column].sum(axis=1) for column in near.columns]
-    return np.asarray(near.allowed(below, own.counts, first=first) - np.stack(held, axis=1))
+    held = [absolute.reshape(odd.shape)[:, column].sum(axis=1) for column in rule.columns]
+    return np.asarray(rule.allowed(below, own.counts, own.values, first=first) - np.stack(held, axis=1))
 
 
 def _cut(places: Longs, most: int) -> list[Longs]:

@@ -12,7 +12,7 @@ from covey.arrays import Bits, Ints, Longs
 from covey.errors import Unmet
 from covey.protocols.peel import closeness, site
 from covey.protocols.peel.closeness import Closeness
-from covey.protocols.peel.diversity import Conditions, Histograms
+from covey.protocols.peel.diversity import Histograms
 from covey.protocols.peel.parameters import Parameters
 from covey.protocols.peel.records import OwnRecords
 from covey.protocols.protocol import Result
@@ -88,7 +88,7 @@ def admits(params: Parameters, tables: Sequence[Table]) -> Admits:
         parts = [own.value_counts(params.watched) for own in owns]
         counts = [np.sum(each, axis=0) for each in zip(*parts, strict=True)]
         near = Closeness.of(params.near, closeness.ideal(tables[0].study, counts), len(tables))
-    asked = Conditions(params.diverse, near)
+    asked = params.conditions(near)
     values = [np.concatenate([own.values[place] for own in owns]) for place in range(len(params.watched))]
     most = params.k if params.most_of_one is None else params.most_of_one
 

@@ -41,6 +41,9 @@ DIVERSE = Leakage(
         "two; from {large} records on, how many have each value",
     )
 )
+DIVERSE_ONLY = Leakage(
+    everyone=("for combinations that {k} or more records share: whether {kept}; no more of their sensitive values",)
+)
 REST = Leakage(
     everyone=(
         "whether what is left over at the end keeps t together with 1, 2, 4 … of the classes found before, which are "
@@ -118,8 +121,10 @@ def before(params: Parameters, nodes: int) -> list[tuple[Leakage, dict[str, obje
         lines.append((SKIP, {}))
     if params.mode == "wave":
         lines.append((WAVE, {"k": k}))
-    if params.diverse is not None or params.near is not None:
-        lines.append((DIVERSE, {"k": k, "kept": _kept(params), "large": opened_from(k, params.diverse)}))
+    if params.asks_l or params.near is not None:
+        alone = params.two or (params.diverse is None and params.near is None)
+        large = opened_from(k, params.diverse)
+        lines.append((DIVERSE_ONLY if alone else DIVERSE, {"k": k, "kept": _kept(params), "large": large}))
     if params.near is not None:
         lines.append((REST, {}))
     for asked, part in ((params.diverse_beside, BESIDE), (params.split, SPLIT)):
@@ -140,6 +145,8 @@ def _kept(params: Parameters) -> str:
     parts = []
     if params.diverse is not None:
         parts.append(f"each sensitive value has at most 1/{float(params.diverse):g} of these records")
+    if params.distinct is not None:
+        parts.append(f"each sensitive column has at least {params.distinct} different values there")
     if params.near is not None:
         parts.append(f"their sensitive values are within t = {float(params.near):g} of the whole table's")
     return ", and ".join(parts)
@@ -156,7 +163,7 @@ def after(params: Parameters, openings: Openings, classes: int) -> list[tuple[Le
         "k": params.k,
     }
     lines = [(COUNTED, numbers)]
-    values = [name for name, asked in (("l", params.diverse), ("t", params.near)) if asked is not None]
+    values = [name for name, asked in (("l", params.asks_l), ("t", params.near is not None)) if asked]
     for what, each, asked, seen in (
         (" and ".join(values), "have each value", values, openings.diversity),
         ("l_insider", "of each value each party has", params.diverse_beside, openings.beside),

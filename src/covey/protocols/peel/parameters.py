@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
+import numpy as np
+
+from covey.anonymizers.constraints import SLACK
 from covey.errors import InputError
 from covey.option import Choice, Whole
 from covey.protocols.peel.choice import LARGEST
-from covey.protocols.peel.closeness import rounding
+from covey.protocols.peel.closeness import Closeness, rounding
+from covey.protocols.peel.diversity import Conditions
+from covey.protocols.peel.measured import Distinct
 from covey.protocols.shared.diversity import fraction, part_as_l
 from covey.protocols.shared.domains import require_listed
 from covey.protocols.shared.peeling.nodes import NODES, PAIRS
@@ -46,6 +53,8 @@ LEFTOVER = Choice(
     "class in which it costs least, and everyone learns which class that is, not whose the record is",
     ("withhold", "merge"),
 )
+MOST_SETS = 512
+"""Sets of values that are compared for one class at most, where two look for distinct values."""
 REQUIREMENTS = Requirements(
     partition="horizontal",
     holders=(2, None),
@@ -69,12 +78,15 @@ class Parameters:
     """The number of records of one party that count towards k at most; None where all do."""
     none_or_many: int | None
     """A class has so many records that are not a party's, or none, for each party; None where that is not asked for."""
+    parties: int
     diverse: Fraction | None
     """Each sensitive value has at most one of so many of a class's records."""
     watched: tuple[Column, ...]
     """The sensitive columns, where diversity or closeness is asked for."""
     weights: tuple[float, ...]
     """The weight of each quasi column."""
+    distinct: int | None = None
+    """The number of different sensitive values that a class has at least."""
     near: Fraction | None = None
     """The distance t of a class's sensitive values from the whole table's, at most."""
     diverse_beside: Fraction | None = None
@@ -87,6 +99,18 @@ class Parameters:
     """True if what is left over joins other classes."""
     sites: tuple[int, int] | None = None
     """The place of the column that may tell a site, and how many sites every label of it is to have."""
+
+    def conditions(self, near: Closeness | None) -> Conditions:
+        """The conditions on a class's sensitive values, given what is known of all records' where t is asked for."""
+        ends = np.cumsum([0, *(len(column.values or ()) + 1 for column in self.watched)]).tolist()
+        columns = tuple(slice(first, last) for first, last in pairwise(ends))
+        distinct = None if self.distinct is None else Distinct(self.distinct, columns, self.parties)
+        return Conditions(self.diverse, near, distinct)
+
+    @property
+    def asks_l(self) -> bool:
+        """True if l is asked for, of whatever kind."""
+        return self.diverse is not None or self.distinct is not None
 
     @classmethod
     def of(cls, study: Study) -> Parameters:
@@ -111,7 +135,9 @@ class Parameters:
             nodes=NODES.of(options),
             most_of_one=most,
             none_or_many=insider if insider > 1 and not clipped else None,
-            diverse=None if study.privacy.l is None else fraction(study.privacy.l),
+            parties=len(study.parties),
+            diverse=None if study.privacy.l is None or _by_distinct(study) else fraction(study.privacy.l),
+            distinct=None if study.privacy.l is None or not _by_distinct(study) else _distinct(study, study.privacy.l),
             watched=study.sensitive if _counts_values(study) else (),
             weights=tuple(column.weight for column in study.quasi),
             near=None if study.privacy.t is None or study.privacy.t >= 1 else _near(study, study.privacy.t),
@@ -126,7 +152,6 @@ class Parameters:
 def _require_of_two(study: Study) -> None:
     """Raises InputError for what two parties cannot have: all that needs shares."""
     refused = [
-        (study.privacy.l is not None, "l"),
         (study.privacy.t is not None, "t"),
         (study.privacy.site_l is not None, "site_l"),
         (study.privacy.l_insider is not None, "l_insider"),
@@ -148,18 +173,37 @@ def _require_listed(study: Study) -> None:
     require_listed(study)
     if not _counts_values(study):
         return
-    if study.privacy.diversity != "frequency" and (study.privacy.l is not None or study.privacy.l_insider is not None):
+    kind = study.privacy.diversity
+    if study.privacy.l is not None and kind not in ("frequency", "distinct"):
         raise InputError(
-            f"protocol 'peel' keeps l by frequency; diversity = {study.privacy.diversity!r} needs more of a class's "
-            'histogram than a test of shared numbers tells; ask for diversity = "frequency", which implies l distinct '
-            "values, or run covey verify on the release"
+            f"protocol 'peel' keeps l by frequency or distinct values; diversity = {kind!r} needs more of a class's "
+            'histogram than a test of shared numbers tells; ask for diversity = "frequency", which implies it, or run '
+            "covey verify on the release"
         )
+    if study.privacy.l_insider is not None and kind != "frequency":
+        raise InputError("l_insider is kept by frequency; leave out diversity, or leave out l_insider")
     for column in study.sensitive:
         if column.values is None:
             kept = "t" if study.privacy.l is None and study.privacy.l_insider is None else "l"
             raise InputError(
                 f"column {column.name!r}: {kept} needs its values listed, so that the parties can count them"
             )
+
+
+def _by_distinct(study: Study) -> bool:
+    return study.privacy.diversity == "distinct"
+
+
+def _distinct(study: Study, wanted: float) -> int:
+    """The number of different values that is asked for. Raises InputError where two cannot look for so many."""
+    least = math.ceil(wanted - SLACK)
+    sets = sum(math.comb(len(column.values or ()) + 1, least - 1) for column in study.sensitive)
+    if len(study.parties) == 2 and sets > MOST_SETS:
+        raise InputError(
+            f"l = {wanted:g} distinct values between two parties takes {sets:,} comparisons for each class, and "
+            f'{MOST_SETS} are made at most; ask for diversity = "frequency", or lower l'
+        )
+    return least
 
 
 def _near(study: Study, wanted: float) -> Fraction:

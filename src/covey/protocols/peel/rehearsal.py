@@ -19,7 +19,7 @@ from covey.arrays import Bits, Ints, Longs, Words
 from covey.crypto.factorial import field_for
 from covey.crypto.field import Field
 from covey.crypto.rng import Label
-from covey.protocols.peel import choice, closeness, purity
+from covey.protocols.peel import choice, closeness, comparing, purity
 from covey.protocols.peel.classes import FrequentTuples
 from covey.protocols.peel.closeness import Closeness
 from covey.protocols.peel.diversity import Histograms
@@ -148,6 +148,10 @@ class _Pair(_Tests):
         spent.pay(choice.COST, self._bound, len(mine))
         spent.tests += len(mine)
         return np.asarray(mine >= self._bound)
+
+    async def none_negative(self, channel: Channel, mine: Longs) -> Bits:
+        _spent(channel).pay(comparing.COST, *mine.shape)
+        return np.asarray((mine >= 0).all(axis=1))
 
     def prepared(self, use: str, bound: int, width: int, field: Field | None = None) -> Awaitable[Prepared]:
         raise TypeError("nothing is prepared between two")

@@ -99,7 +99,7 @@ class Finder:
     """What is known of the sensitive values of all records, where t is asked for."""
 
     def __post_init__(self) -> None:
-        self.asked = Conditions(self.params.diverse, self.near)
+        self.asked = self.params.conditions(self.near)
         self.remaining = self.known.records
         self._most = RemainingAtMost.of(self.lattice.trees, self.known)
 
@@ -219,7 +219,7 @@ class Finder:
     @property
     def _diverse_early(self) -> bool:
         """True if diversity is tested before a tuple is named; in wave mode most named tuples are tested anyway."""
-        return self.params.mode != "wave" and self.asked.any
+        return self.params.mode != "wave" and self.asked.any and not self.params.two
 
     async def _examine(self, channel: Channel, hashed: list[HeavyBuckets]) -> tuple[Bits, Longs, Words]:
         """The heavy buckets that are pure, the places of those whose tuples are named, and these tuples, by shares."""
@@ -293,6 +293,9 @@ class Finder:
         """The tuples, of k or more records each, that are as diverse as is asked for, and near enough to the table."""
         if not self.asked.any or not len(own.counts):
             return np.ones(len(own.counts), dtype=bool)
+        if self.params.two:
+            numbers = self.asked.of_two(own, first=channel.me == channel.parties[0])
+            return self.openings.diversity.note(await self.supply.none_negative(channel, numbers))
         return await self.fits(channel, self.asked, own, self.openings.diversity)
 
     async def fits(self, channel: Channel, asked: Conditions, own: Histograms, seen: DiversityOpenings) -> Bits:

@@ -18,6 +18,7 @@ import numpy as np
 from covey.arrays import Bits, Longs, Words
 from covey.crypto.factorial import shape
 from covey.crypto.field import Field
+from covey.errors import InputError
 from covey.secure import absolute, threshold_test
 from covey.secure import sum as secure_sum
 from covey.secure.absolute import Signs
@@ -63,6 +64,10 @@ class JointNumbers(ABC):
     async def absolutes(self, channel: Channel, signs: Signs, prepared: Prepared, mine: Longs) -> Longs:
         """This party's summands of the absolute values of joint odd numbers."""
         return await absolute.absolutes(channel, signs, prepared, mine)
+
+    async def none_negative(self, channel: Channel, mine: Longs) -> Bits:
+        """The rows of joint numbers of which none is negative; between two parties."""
+        raise InputError("rows of numbers are compared between two parties")
 
     async def total(self, channel: Channel, mine: Words) -> Words:
         """The sums of all parties' numbers, which everyone learns."""

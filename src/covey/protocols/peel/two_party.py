@@ -14,6 +14,7 @@ import numpy as np
 from covey.arrays import Bits, Longs, Words
 from covey.crypto.field import F61, Field
 from covey.errors import InputError, PeerError
+from covey.protocols.peel import comparing
 from covey.protocols.peel.choice import ObliviousTests
 from covey.protocols.peel.supply import JointNumbers
 from covey.secure import match
@@ -46,6 +47,10 @@ class TwoPartyTests(JointNumbers):
     async def reaches(self, channel: Channel, mine: Words) -> Bits:
         """The places at which the two numbers add up to the bound or more."""
         return await self._pair.reaches(channel, mine, self._bound)
+
+    async def none_negative(self, channel: Channel, mine: Longs) -> Bits:
+        """The rows of joint numbers of which none is negative."""
+        return await comparing.none_negative(channel, self._pair, mine)
 
     def prepared(self, use: str, bound: int, width: int, field: Field | None = None) -> Awaitable[Prepared]:
         """Refused: what needs shares is refused to two parties before a run begins."""

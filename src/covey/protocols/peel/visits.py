@@ -129,7 +129,7 @@ class Peeling:
             self._take_back(order[finder.openings.taken : taken])
             at = channel.at(taken)
             whole = finder.remaining == finder.known.records
-            finder.asked = Conditions(finder.params.diverse, None if whole else finder.near)
+            finder.asked = finder.params.conditions(None if whole else finder.near)
             if not taken:  # what was published reaches k; all records may not, as far as they count
                 rest = rest.take(await finder.test(at.at("again"), self._counts(rest)))
             if len(admitted := await self._admitted(at, rest)):
