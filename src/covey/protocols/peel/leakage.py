@@ -141,7 +141,7 @@ def before(params: Parameters, nodes: int) -> list[tuple[Leakage, dict[str, obje
 
 
 def _kept(params: Parameters) -> str:
-    """What is tested of a combination's sensitive values."""
+    """Words for what is tested of a combination's sensitive values."""
     parts = []
     if params.diverse is not None:
         parts.append(f"each sensitive value has at most 1/{float(params.diverse):g} of these records")
