@@ -1,7 +1,7 @@
-"""Writes the measured figures of docs/algorithms.md from one results file, benchmarks/results/algorithms.json.
+"""Writes measured figures into pages of docs/, each from the file in benchmarks/results/ that a benchmark keeps.
 
 A figure stands between `<!-- NAME -->` and `<!-- end -->`. `python -m scripts.figures` renews all of them; with
-`--check` nothing is written, and a page that differs from the file ends with exit 1. A test does the same.
+`--check` nothing is written, and a page that differs from its results ends with exit 1. A test does the same.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-RESULTS = ROOT / "benchmarks" / "results" / "algorithms.json"
-PAGE = ROOT / "docs" / "algorithms.md"
+RESULTS = ROOT / "benchmarks" / "results"
+DOCS = ROOT / "docs"
 
 Row = Mapping[str, object]
 Results = Mapping[str, Sequence[Row]]
-_PLACE = re.compile(r"(<!-- ([a-z-]+) -->)(.*?)(<!-- end -->)", re.DOTALL)
+_PLACE = re.compile(r"(?P<before>^ *)?<!-- (?P<name>[a-z-]+) -->.*?<!-- end -->", re.DOTALL | re.MULTILINE)
 
 
 def number(row: Row, key: str) -> float:
@@ -105,25 +105,169 @@ def one_class(found: Results) -> str:
     return str(found["one_class"][0]["k"])
 
 
-FIGURES: dict[str, Callable[[Results], str]] = {
-    "losses": losses, "starts": starts, "synthetic": synthetic, "growth": growth, "one-class": one_class,
+def evaluated(found: Results) -> str:
+    """The releases of Adult, by what they are good for."""
+    rows = [
+        (
+            str(row["k"]), str(row["release"]), short(number(row, "LM")),
+            *(f"{row[key]}%" for key in ("queries", "of 4 columns", "worst pair")),
+            f"{number(row, 'AUC'):.3f}".lstrip("0"), f"{row['linked']}%",
+        )
+        for row in found["evaluation"]
+    ]  # fmt: skip
+    best = f"{max(number(row, 'original') for row in found['evaluation']):.3f}".lstrip("0")
+    return table(
+        ("k", "release", "LM", "1 and 2 columns", "4 columns", "worst pair", f"AUC (original {best})", "linked"), rows
+    )
+
+
+def beside_arx(found: Results) -> str:
+    """Losses of one owner and of parties together, beside ARX's and those of Covey 0.1.0."""
+    one = {_of(row): row for row in found["one"] if row["effort"] == "normal"}
+    joint = {_of(row): row for row in found["joint"]}
+    tables = ("adult", "fars", "cmc")
+    head = ("table", "k", "ARX", "one owner, 0.1.0", "one owner", "part of ARX's", "joint, 0.1.0", "joint")
+    rows = [
+        (
+            name, str(k), short(number(own, "arx")), short(number(own, "before")), short(number(own, "lm")),
+            f"{own['ratio']:.3f}", *_joint(joint[name, k]),
+        )
+        for (name, k), own in sorted(one.items(), key=lambda each: (tables.index(each[0][0]), each[0][1]))
+    ]  # fmt: skip
+    return table((*head, "part of ARX's"), rows)
+
+
+def _of(row: Row) -> tuple[str, int]:
+    return str(row["table"]), int(number(row, "k"))
+
+
+def _joint(row: Row) -> tuple[str, str, str]:
+    before = "" if row["before"] is None else short(number(row, "before"))
+    return before, short(number(row, "lm")), f"{row['ratio']:.3f}"
+
+
+def exact(found: Results) -> str:
+    """Losses on small tables beside the best there is."""
+    rows = []
+    for row in found["exact"]:
+        known = row["best"] is not None
+        most = number(row, "lm") / number(row, "best" if known else "bound") - 1
+        above = "0" if most < 0.00005 else f"{100 * most:.1f}%{'' if known else ' at most'}"
+        size = re.findall(r"(\d+) rows", str(row["table"]))[0]
+        best = short(number(row, "best")) if known else "not found"
+        lost = (short(number(row, key)) for key in ("peeled", "lm"))
+        rows.append((size, str(row["k"]), short(number(row, "bound")), best, *lost, above))
+    return table(("rows", "k", "bound", "best", "peeling alone", "one owner", "above the best"), rows)
+
+
+def insiders(found: Results) -> str:
+    """The price of protecting from insiders."""
+    ways = ("peel, off", "peel, none-or-many", "peel, clip", "cluster, off", "cluster, on")
+    rows = []
+    for leftover in ("withhold", "merge"):
+        for parts in ("1:1:1", "10:1:1", "1:1"):
+            for row in sorted(_with(found["loss"], parts=parts, leftover=leftover), key=lambda row: number(row, "k")):
+                cells = [
+                    f"{short(number(row, way))} ({row[f'{way}, insider k']})" if way in row else "" for way in ways
+                ]
+                rows.append((parts + (", `merge`" if leftover == "merge" else ""), str(row["k"]), *cells))
+    return table(("parties", "k", "`peel`, off", "`none-or-many`", "`clip`", "`cluster`, off", "on"), rows)
+
+
+def _with_insider_k(row: Row, way: str) -> str:
+    return f"{short(number(row, way))} ({row[f'{way}, insider k']})" if way in row else ""
+
+
+def _with(rows: Sequence[Row], **wanted: object) -> list[Row]:
+    return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
+
+
+def peel_losses(found: Results) -> str:
+    """Losses of `peel` and others, however rows are dealt."""
+    keys = ("peel", "cluster", "peel alone, put together", "ARX pooled, from baselines", "ARX alone, from baselines")
+    rows = []
+    for row in found["loss"]:
+        cells = ["" if row[key] is None else short(number(row, key)) for key in keys]
+        dealt = "by age" if row["dealt"] == "age" else str(row["dealt"])
+        rows.append((str(row["k"]), str(row["parties"]), dealt, f"**{cells[0]}**", *cells[1:]))
+    return table(("k", "parties", "dealt", "peel", "cluster", "alone", "ARX, pooled", "ARX, alone"), rows)
+
+
+def peel_memory(found: Results) -> str:
+    """Memory and the number of tests."""
+    rows = [
+        (str(row["buckets per record"]), f"{row['tests']:,}", str(row["MB of memory, all parties"]))
+        for row in found["memory"]
+    ]
+    return table(("buckets per record", "tests", "MB of memory, all parties"), rows)
+
+
+def ruled_out(found: Results) -> str:
+    """Candidates that an insider rules out."""
+    kinds = list(dict.fromkeys(row["buckets per record"] for row in found["insider"]))
+    said = {"one per tuple": "one per tuple (a trusted party's peeling)"}
+    rows = []
+    for kind in kinds:
+        own = sorted(_with(found["insider"], **{"buckets per record": kind}), key=lambda row: number(row, "k"))
+        rows.append((said.get(str(kind), str(kind)), *(str(row["ruled out"]) for row in own)))
+    return table(("buckets per record", "ruled out at k = 10", "at k = 50"), rows)
+
+
+def peel_growth(found: Results) -> str:
+    """The growth of a run with the rows."""
+    keys = ("tests", "rounds", "MB a party", "CPU s a party", "MB of memory, all parties")
+    rows = []
+    for row in sorted(found["growth"], key=lambda row: number(row, "rows")):
+        cells = [f"{row[key]:,}" for key in keys]
+        rows.append((f"{row['rows']:,}", str(row["k"]), *cells, short(number(row, "lm"))))
+    return table(("rows", "k", "tests", "rounds", "MB sent a party", "CPU s a party", "MB of memory, all", "LM"), rows)
+
+
+PAGES: dict[str, dict[str, tuple[str, Callable[[Results], str]]]] = {
+    "algorithms.md": {
+        "losses": ("algorithms", losses), "starts": ("algorithms", starts), "synthetic": ("algorithms", synthetic),
+        "growth": ("algorithms", growth), "one-class": ("algorithms", one_class),
+    },
+    "evaluate.md": {"evaluation": ("evaluation", evaluated)},
+    "how-good.md": {"beside-arx": ("loss", beside_arx), "exact": ("loss", exact)},
+    "protocols/peel.md": {
+        "insiders": ("insiders", insiders), "peel-losses": ("peel", peel_losses), "peel-memory": ("peel", peel_memory),
+        "ruled-out": ("peel", ruled_out), "peel-growth": ("peel", peel_growth),
+    },
 }  # fmt: skip
+"""For each page the figures on it: the results that each is made from, and how."""
 
 
-def filled(page: str, found: Results) -> str:
-    """The page with every figure as the results have it. Raises KeyError for a figure that nobody makes."""
-    return _PLACE.sub(lambda place: f"{place[1]}{FIGURES[place[2]](found)}{place[4]}", page)
+def results(name: str) -> Results:
+    """The results that a benchmark keeps under this name."""
+    found: Results = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    return found
+
+
+def filled(text: str, page: str, known: Callable[[str], Results] = results) -> str:
+    """The page's text with every figure as the results have it. Raises KeyError for a figure that nobody makes."""
+
+    def made(place: re.Match[str]) -> str:
+        source, make = PAGES[page][place["name"]]
+        before = place["before"] or ""
+        figure = f"<!-- {place['name']} -->{make(known(source))}<!-- end -->"
+        return before + figure.replace("\n", f"\n{before}")
+
+    return _PLACE.sub(made, text)
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Renews the page, or checks it."""
-    page = PAGE.read_text(encoding="utf-8")
-    made = filled(page, json.loads(RESULTS.read_text(encoding="utf-8")))
-    if "--check" in arguments:
-        print("the figures are those of the results" if made == page else f"{PAGE}: figures differ from {RESULTS}")
-        return int(made != page)
-    PAGE.write_text(made, encoding="utf-8")
-    return 0
+    """Renews the pages, or checks them."""
+    wrong = 0
+    for page in PAGES:
+        text = (DOCS / page).read_text(encoding="utf-8")
+        made = filled(text, page)
+        if "--check" not in arguments:
+            (DOCS / page).write_text(made, encoding="utf-8")
+        elif made != text:
+            print(f"docs/{page}: figures differ from those in benchmarks/results")
+            wrong += 1
+    return int(wrong > 0)
 
 
 if __name__ == "__main__":

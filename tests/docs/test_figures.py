@@ -1,28 +1,48 @@
-"""Measured figures on docs/algorithms.md are those of the results file, and losses in it can be measured again."""
+"""Measured figures on the pages are those of the results files, and losses in one can be measured again."""
 
 from __future__ import annotations
-
-import json
 
 import pytest
 from benchmarks.algorithms_figures import hospitals, measured
 from scripts import figures
 
-RESULTS = json.loads(figures.RESULTS.read_text(encoding="utf-8"))
-PAGE = figures.PAGE.read_text(encoding="utf-8")
+RESULTS = figures.results("algorithms")
 
 
-def test_every_figure_of_the_page_is_the_results_own() -> None:
-    assert figures.filled(PAGE, RESULTS) == PAGE
+def text_of(page: str) -> str:
+    return (figures.DOCS / page).read_text(encoding="utf-8")
 
 
-def test_every_figure_that_is_made_stands_on_the_page() -> None:
-    assert all(f"<!-- {name} -->" in PAGE for name in figures.FIGURES)
+@pytest.mark.parametrize("page", figures.PAGES)
+def test_every_figure_of_the_page_is_the_results_own(page: str) -> None:
+    assert figures.filled(text_of(page), page) == text_of(page), "python -m scripts.figures writes the results' own"
+
+
+@pytest.mark.parametrize("page", figures.PAGES)
+def test_every_figure_that_is_made_stands_on_the_page(page: str) -> None:
+    assert all(text_of(page).count(f"<!-- {name} -->") == 1 for name in figures.PAGES[page])
+
+
+def altered(value: object) -> object:
+    """Results in which every number is another one."""
+    if isinstance(value, dict):
+        return {key: altered(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [altered(each) for each in value]
+    return value * 1.5 if isinstance(value, float) else value
+
+
+@pytest.mark.parametrize("page", [page for page in figures.PAGES if page != "algorithms.md"])
+def test_altered_results_are_noticed(page: str) -> None:
+    known = {source: altered(figures.results(source)) for source, _ in figures.PAGES[page].values()}
+    assert figures.filled(text_of(page), page, known.__getitem__) != text_of(page)  # type: ignore[arg-type]
 
 
 def test_an_altered_figure_is_noticed() -> None:
     changed = {**RESULTS, "one_class": [{"k": 40}]}
-    assert figures.filled(PAGE, changed) != PAGE
+    assert figures.filled(text_of("algorithms.md"), "algorithms.md", {"algorithms": changed}.__getitem__) != text_of(
+        "algorithms.md"
+    )
 
 
 @pytest.mark.thorough
