@@ -167,9 +167,7 @@ def insiders(found: Results) -> str:
     for leftover in ("withhold", "merge"):
         for parts in ("1:1:1", "10:1:1", "1:1"):
             for row in sorted(_with(found["loss"], parts=parts, leftover=leftover), key=lambda row: number(row, "k")):
-                cells = [
-                    f"{short(number(row, way))} ({row[f'{way}, insider k']})" if way in row else "" for way in ways
-                ]
+                cells = [_with_insider_k(row, way) for way in ways]
                 rows.append((parts + (", `merge`" if leftover == "merge" else ""), str(row["k"]), *cells))
     return table(("parties", "k", "`peel`, off", "`none-or-many`", "`clip`", "`cluster`, off", "on"), rows)
 
