@@ -64,9 +64,9 @@ def test_neither_partys_bits_tell_which_number_fails(monkeypatch: pytest.MonkeyP
         return seen[channel.me]
 
     monkeypatch.setattr(comparing, "_compare", noted)
-    numbers = np.where(np.arange(4000) % 3 == 0, -5, 7)[:, np.newaxis]
+    numbers = np.where(np.arange(400) % 3 == 0, -5, 7)[:, np.newaxis]
     found = play(numbers, np.zeros_like(numbers))["a"].unwrap()
     assert found.tolist() == (numbers[:, 0] >= 0).tolist()
     for own in seen.values():
-        assert abs(float(np.mean(own == found)) - 0.5) < 0.05
+        assert abs(float(np.mean(own == found)) - 0.5) < 0.13
     assert ((seen["a"] ^ seen["b"]) == found).all()
