@@ -111,7 +111,7 @@ class Run:
         """A run of `peel` beside the trusted party's release, and beside that of rows split."""
         ideal = of_study(study).ideal(study, load(study, data)).release
         text = _adult.head("peel", "horizontal", self.k) + _adult.quasi_columns() + _adult.SALARY + _adult.parties(3)
-        rows = Study.parse(text.replace("[protocol]", "k_insider = 1\n[protocol]"), _adult.FOLDER)
+        rows = Study.parse(text, _adult.FOLDER)
         joined = data["p0"]
         for name in sorted(data)[1:]:
             joined = joined.join(data[name], "id")

@@ -49,9 +49,9 @@ WHOLE = 1 << 18
 PROBES = 1500
 """Searches for a node on each synthetic table and for each multiple, where the lattice is too large to be listed."""
 
-SAVES = 3e-4
+SAVES = 4e-4
 """A node is visited if that saves this part of the loss at least for a visit to all records; to fewer, less."""
-VISIT = 0.004
+VISIT = 0.03
 """What a visit costs besides, as a part of a visit to all records."""
 NEAR = 0.01
 """A node beside one at which made-up records were published is likely to publish this part as many real ones."""
