@@ -18,6 +18,7 @@ from tests.harness.network import seed_of
 from tests.harness.peel_cases import PEEL_CASES
 from tests.harness.peel_columns_cases import PEEL_COLUMNS_CASES
 from tests.harness.peel_survey_cases import PEEL_SURVEY
+from tests.harness.several_cases import SEVERAL_CASES
 from tests.harness.sharing_cases import SHARING_CASES
 from tests.harness.spent import Spent
 from tests.harness.suppress_cases import SUPPRESS_CASES
@@ -390,6 +391,7 @@ PROTOCOLS = (
     COLLECT,
     PEEL_SURVEY,
     *FEDERATE_CASES,
+    *SEVERAL_CASES,
     *GENERALIZE_CASES,
     *CLUSTER_CASES,
     *COLUMNS_CASES,

@@ -102,11 +102,10 @@ def lasting_of(name: str) -> Secret:
     return derive(keys_of(name).dummy, "lasting", federate.PROTOCOL.name)
 
 
-def owns_of(study: Study, users: Users) -> tuple[Parameters, OwnUsers, OwnUsers]:
-    """Both providers' sides, with the harness's keys."""
+def owns_of(study: Study, users: Users) -> tuple[Parameters, list[OwnUsers]]:
+    """All providers' sides, with the harness's keys."""
     params, tables = Parameters.of(study), tables_of(study, users)
-    first, second = (OwnUsers.of(params, tables[name], lasting_of(name)) for name in (params.first, params.second))
-    return params, first, second
+    return params, [OwnUsers.of(params, tables[name], lasting_of(name)) for name in params.providers]
 
 
 def trial_of(study: Study, users: Users) -> Trial:
@@ -127,11 +126,11 @@ def trial_of(study: Study, users: Users) -> Trial:
 
 def cost_of(study: Study, users: Users) -> Spent | None:
     """What a run costs, from its course in the clear."""
-    params, first, second = owns_of(study, users)
+    params, owns = owns_of(study, users)
     if not params.by_level:
         return None
-    division = divide(params, first, second)
-    boxes = [own.box(group.members) for own in (first, second) for group in division.leaves]
+    division = divide(params, owns)
+    boxes = [own.box(group.members) for own in owns for group in division.leaves]
     found = cost.of_run(params, division, sum(1 + sum(len(label.encode()) + 1 for label in box) for box in boxes))
     return Spent(found.rounds, found.messages, found.bytes)
 
@@ -166,8 +165,7 @@ def _draw(seed: int) -> Trial:
     study = study_of(30, delta=delta, options=options)
     while True:
         users = draw_users(stream, 30, 6 + stream.below(10), 3 + stream.below(5))
-        params, first, second = owns_of(study, users)
-        least = smallest_delta(params, first, second)
+        least = smallest_delta(*owns_of(study, users))
         if least is not None and least <= 0.95:  # else nothing can be released: tests of their own are about that
             return trial_of(study, users)
 

@@ -38,13 +38,13 @@ from covey.protocols.federate.cutting import (
     Candidates,
     Halves,
     Scores,
-    read_halves,
+    accept_halves,
     to_vector,
     to_words,
 )
 from covey.protocols.federate.delivery import ClassCount, ClassOrder, Summed
 from covey.protocols.federate.groups import Group, divisible, joined
-from covey.protocols.federate.ideal import keeps, keeps_exactly, turn
+from covey.protocols.federate.ideal import Owns, keeps, keeps_exactly, turn
 from covey.protocols.federate.meeting import (
     BitKey,
     MembershipBits,
@@ -56,7 +56,6 @@ from covey.protocols.federate.meeting import (
 )
 from covey.protocols.federate.parameters import Parameters
 from covey.protocols.federate.thresholds import tests_of, width_of
-from covey.protocols.federate.users import OwnUsers
 from covey.secure import ciphers, lists
 from covey.wire import Channel, gather
 
@@ -91,18 +90,18 @@ class Learned:
     classes: int = 0
 
 
-def declared(provider: str, params: Parameters, first: OwnUsers, second: OwnUsers, stream: Stream) -> Learned:
+def declared(provider: str, params: Parameters, owns: Owns, stream: Stream) -> Learned:
     """What the sentences of the ledger come to for one provider; `stream` puts candidates in no order."""
     everyone = Group("", np.arange(len(params.population)))
-    if not keeps(params, first, second, [everyone.members]):
+    if not keeps(params, owns, [everyone.members]):
         return Learned(provider, False)
     levels, below = [], [everyone]
     leaves: list[Group] = []
     while groups := divisible(params, below, leaves):
         below, turns = [], []
         for group in groups:
-            turns.append(_turn(provider, params, first, second, group, stream))
-            _, halves = turn(params, first, second, group, keeps)
+            turns.append(_turn(provider, params, owns, group, stream))
+            _, halves = turn(params, owns, group, keeps)
             if halves is None:
                 leaves.append(group)
             else:
@@ -111,7 +110,7 @@ def declared(provider: str, params: Parameters, first: OwnUsers, second: OwnUser
     leaves.sort(key=lambda group: group.path)
     tested = []
     while params.sensitive:
-        good = [keeps_exactly(params, first, second, group.members) for group in leaves]
+        good = [keeps_exactly(params, owns, group.members) for group in leaves]
         tested.append(tuple(good))
         if all(good):
             break
@@ -119,12 +118,12 @@ def declared(provider: str, params: Parameters, first: OwnUsers, second: OwnUser
     return Learned(provider, True, tuple(levels), tuple(tested), len(leaves))
 
 
-def _turn(provider: str, params: Parameters, first: OwnUsers, second: OwnUsers, group: Group, stream: Stream) -> Turn:
-    step, halves = turn(params, first, second, group, keeps)
-    leads = step.first_divides == (provider == params.first)
+def _turn(provider: str, params: Parameters, owns: Owns, group: Group, stream: Stream) -> Turn:
+    step, halves = turn(params, owns, group, keeps)
+    leads = step.divider == params.providers.index(provider)
     if not step.candidates:
         return Turn(leads, False, 0)
-    divider, other = (first, second) if step.first_divides else (second, first)
+    divider, other = owns[step.divider], owns[1 - step.divider]
     column = divider.spread(group.members)[1]
     values = divider.codes(column, group.members, group.path)
     cuts = score.candidates(params, values)
@@ -325,8 +324,7 @@ class Simulator:
         uppers: list[Bits | None] = [None] * len(groups)
         if divided:
             said = await at.at("halves").receive(self.to, Halves)
-            found = read_halves(said, [len(groups[place].members) for place in divided])
-            assert found is not None
+            found = accept_halves(at, self.to, said, [len(groups[place].members) for place in divided])
             for place, upper in zip(divided, found, strict=True):
                 uppers[place] = upper
         return uppers

@@ -377,7 +377,7 @@ def heard_at(outcome: Outcome[Result], sender: str, kind: type[M], step: str) ->
 def test_numbers_above_cuts_cannot_be_traced_to_the_membership_bits_they_are_sums_of() -> None:
     """The follower guesses the right sets: the sums of its own ciphertexts are not what it was sent."""
     study, users = small()
-    params, first, second = owns_of(study, users)
+    params, (first, second) = owns_of(study, users)
     everyone = np.arange(12)
     values = first.codes(first.spread(everyone)[1], everyone, "")
     cuts = score.candidates(params, values)
@@ -394,8 +394,8 @@ def test_numbers_above_cuts_cannot_be_traced_to_the_membership_bits_they_are_sum
 
 def test_sums_for_the_recipient_cannot_be_traced_to_the_membership_bits_they_are_sums_of() -> None:
     study, users = small()
-    params, first, second = owns_of(study, users)
-    leaves = divide(params, first, second).leaves
+    params, (first, second) = owns_of(study, users)
+    leaves = divide(params, (first, second)).leaves
     order = Tape(GYM, 1).at("federate/release/order").stream("order").permutation(len(leaves)).tolist()
     secret, bits = own_bits(GYM, first, 1)
     sums = bits.totals(cell for place in order for cell in by_value(second, leaves[place]))

@@ -50,12 +50,12 @@ def seen_in_a_run(seed: int, *, together: bool, alpha: float) -> Features:
     depth: dict[int, int] = {}
     while groups:
         group = groups.pop()
-        step, halves = turn(params, first, second, group, keeps)
+        step, halves = turn(params, (first, second), group, keeps)
         if halves is None:
             depth |= dict.fromkeys(group.members.tolist(), len(group.path))
             continue
         groups += halves
-        if step.first_divides:
+        if step.divider == 0:
             share = len(second.holding(group.members)) / len(group.members)
             for half in halves:
                 more = "+" if len(second.holding(half.members)) > share * len(half.members) else "-"

@@ -125,7 +125,7 @@ def test_another_number_of_providers_or_no_recipient_is_refused() -> None:
     study = study_of(4)
     for left in ((GYM, CURIOUS), (GYM, INSURER)):
         parties = tuple(party for party in study.parties if party.name in left)
-        with pytest.raises(InputError, match="two parties with columns"):
+        with pytest.raises(InputError, match="two or more parties with columns"):
             Parameters.of(dataclasses.replace(study, parties=parties))
 
 
@@ -166,8 +166,8 @@ def test_keys_that_protect_nothing_are_refused_outside_of_tests(monkeypatch: pyt
 
 
 def own_of(users: dict[str, dict[str, tuple[str, ...]]], name: str = GYM) -> OwnUsers:
-    params, first, second = owns_of(study_of(POPULATION), users)
-    return first if name == params.first else second
+    params, owns = owns_of(study_of(POPULATION), users)
+    return owns[params.providers.index(name)]
 
 
 def test_dummy_users_have_values_of_existing_users_of_their_group() -> None:
@@ -193,7 +193,7 @@ def test_other_terms_make_the_same_dummy_users() -> None:
     users = some_users()
     group = np.arange(POPULATION)
     found = [
-        owns_of(study_of(POPULATION, k=k, delta=delta), users)[1].rows(group, "")
+        owns_of(study_of(POPULATION, k=k, delta=delta), users)[1][0].rows(group, "")
         for k, delta in ((2, 0.9), (3, 0.9), (2, 0.8))
     ]
     assert all(np.array_equal(found[0], each) for each in found)
@@ -241,8 +241,8 @@ def test_a_group_of_one_value_has_no_candidates() -> None:
 
 def test_alpha_of_one_takes_the_median() -> None:
     users = some_users()
-    params, first, second = owns_of(study_of(POPULATION, options="alpha = 1\ncandidates = 0"), users)
-    step, halves = turn(params, first, second, Group("", np.arange(POPULATION)), lambda *_: True)
+    params, owns = owns_of(study_of(POPULATION, options="alpha = 1\ncandidates = 0"), users)
+    step, halves = turn(params, owns, Group("", np.arange(POPULATION)), lambda *_: True)
     assert step.candidates > 1
     assert halves is not None
     sizes = [len(half.members) for half in halves]
@@ -412,28 +412,28 @@ def test_without_a_delta_only_k_is_kept(schedule: str) -> None:
 
 @pytest.mark.parametrize("numbers", [[[-1, 5]], [[1 << 41, 0]], [[1, 0]]])
 def test_numbers_that_no_honest_providers_send_are_not_released(numbers: list[list[int]]) -> None:
-    params, first, second = owns_of(study_of(POPULATION), some_users())
-    boxes = [[own.box(np.arange(POPULATION))] for own in (first, second)]
+    params, owns = owns_of(study_of(POPULATION), some_users())
+    boxes = [[own.box(np.arange(POPULATION))] for own in owns]
     with pytest.raises(Aborted, match="did not keep to the protocol"):
-        release.result(params, boxes[0], boxes[1], np.array(numbers))
-    assert release.result(params, boxes[0], boxes[1], np.array([[1, 4]])).release is not None
+        release.result(params, boxes, np.array(numbers))
+    assert release.result(params, boxes, np.array([[1, 4]])).release is not None
 
 
 def test_every_class_keeps_k_and_delta_on_both_sides() -> None:
     for seed in range(6):
-        params, first, second = owns_of(study_of(POPULATION, k=3, delta=0.8), some_users(seed))
-        division = divide(params, first, second)
+        params, owns = owns_of(study_of(POPULATION, k=3, delta=0.8), some_users(seed))
+        division = divide(params, owns)
         assert sum(len(group.members) for group in division.leaves) == POPULATION
-        assert keeps(params, first, second, [group.members for group in division.leaves])
+        assert keeps(params, owns, [group.members for group in division.leaves])
 
 
 def test_exact_values_keep_delta_where_asked_for() -> None:
     users = some_users(3)
-    params, first, second = owns_of(study_of(POPULATION, options='presence = "sensitive"', delta=0.85), users)
-    division = divide(params, first, second)
-    assert all(keeps_exactly(params, first, second, group.members) for group in division.leaves)
-    loose = divide(dataclasses.replace(params, sensitive=False), first, second)
-    assert any(not keeps_exactly(params, first, second, group.members) for group in loose.leaves)
+    params, owns = owns_of(study_of(POPULATION, options='presence = "sensitive"', delta=0.85), users)
+    division = divide(params, owns)
+    assert all(keeps_exactly(params, owns, group.members) for group in division.leaves)
+    loose = divide(dataclasses.replace(params, sensitive=False), owns)
+    assert any(not keeps_exactly(params, owns, group.members) for group in loose.leaves)
 
 
 def test_the_recipient_alone_gets_the_release_and_figures() -> None:
@@ -573,8 +573,8 @@ def test_the_plan_is_near_what_a_run_on_the_sample_says(
     study, tables = sample
     study = dataclasses.replace(study, privacy=dataclasses.replace(study.privacy, k=k, delta=delta))
     params = Parameters.of(study)
-    first, second = (OwnUsers.of(params, tables[name], lasting_of(name)) for name in (params.first, params.second))
-    division = divide(params, first, second)
+    owns = [OwnUsers.of(params, tables[name], lasting_of(name)) for name in params.providers]
+    division = divide(params, owns)
     taken = cost.of_run(params, division, 12 * len(division.leaves) * len(study.quasi))
     forecast = cost.foresee(study, {name: table.rows for name, table in tables.items()})
     assert 0.5 < forecast.rounds / taken.rounds < 2

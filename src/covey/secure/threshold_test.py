@@ -125,7 +125,7 @@ class Prepared:
 
 
 class Workshop:
-    """One party's place at one preparation: random numbers that nobody knows, and products of shares."""
+    """One party's place at one call: random numbers that nobody knows, drawn once, and products of shares."""
 
     def __init__(self, channel: Channel, field: Field, number: int = 0) -> None:
         shares.refuse_two(channel)

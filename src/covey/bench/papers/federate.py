@@ -24,7 +24,7 @@ from covey.errors import Unmet
 from covey.measures import discernibility
 from covey.party.simulate.document import Document
 from covey.protocols.federate.groups import exceeds
-from covey.protocols.federate.ideal import Test, counts, divide
+from covey.protocols.federate.ideal import Owns, Test, counts, divide
 from covey.protocols.federate.parameters import Parameters
 from covey.protocols.federate.users import OwnUsers
 from covey.table import Table
@@ -124,8 +124,9 @@ def run(setting: Setting) -> Findings:
 # -- the methods
 
 
-def _keeps_one_side(params: Parameters, first: OwnUsers, second: OwnUsers, groups: list[Longs]) -> bool:
+def _keeps_one_side(params: Parameters, owns: Owns, groups: list[Longs]) -> bool:
     """Tests k, and delta toward the first provider alone: all users of the second are common, so none can be hidden."""
+    first, second = owns
     has = [(int(first.member[group].sum()), int((first.member & second.member)[group].sum())) for group in groups]
     return all(common >= params.k and not exceeds(params, common, users) for users, common in has)
 
@@ -135,9 +136,9 @@ def _divided(test: Test | None = None, **changes: object) -> Method:
 
     def dm(users: Users) -> float:
         params = replace(users.params, **changes)  # type: ignore[arg-type]
-        first, second = replace(users.first, params=params), replace(users.second, params=params)
-        leaves = divide(params, first, second, test).leaves
-        return float(discernibility(counts(params, first, second, leaves).sum(axis=1)))
+        owns = [replace(own, params=params) for own in (users.first, users.second)]
+        leaves = divide(params, owns, test).leaves
+        return float(discernibility(counts(params, owns, leaves).sum(axis=1)))
 
     return dm
 

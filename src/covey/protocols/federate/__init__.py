@@ -1,13 +1,15 @@
-"""Federate: two providers with different users and columns; a recipient gets the table of the users that both have.
+"""Federate: providers with different users and columns; a recipient gets the table of the users that all have.
 
 Source    Takenouchi, Kawamura & Ohsuga, Distributed Data Federation without Disclosure of User Existence (the dummy
           user protocol). Ours: the root is tested too, membership bits are encrypted once instead of intersecting sets
-          for each number, all groups of a level go at once, and the recipient alone sees the release's numbers.
-Roles     two providers, one of them possibly with exact (sensitive or plain) columns; the recipient.
+          for each number, all groups of a level go at once, and the recipient alone sees the release's numbers. More
+          than two providers compute on shares (`several`).
+Roles     two providers or more, one of them possibly with exact (sensitive or plain) columns; the recipient.
 Security  semi-honest, without collusion of the recipient with a provider. Each class has k or more common users, and
-          of either provider's users in a class at most delta are common: whoever reads the release, the providers too,
-          finds a user of one to be the other's with at most that chance. On the way neither provider learns a number
-          of common users.
+          of the users in a class that any providers have, all but one at most, at most delta are common: whoever reads
+          the release, these providers together too, finds a user of theirs to be common with at most that chance. On
+          the way no provider learns a number of common users. Of three providers or more, fewer than half may pool
+          what they hold during the run.
 Not       a divider's dummy users have values of its real users, drawn without regard to the other's columns: who knows
           a user's true value, or columns that go with it, tells some dummies by the side of a cut that they fall on.
           A provider that lies changes the outcome unnoticed; the recipient notices only a class below k.
@@ -50,14 +52,15 @@ def _role(study: Study, party: str) -> Role:
 
 PROTOCOL = Protocol(
     name="federate",
-    about="columns of two providers whose users differ: the common users' table for a recipient, and neither provider "
-    "learns whom the other has",
+    about="columns of two providers or more whose users differ: the common users' table for a recipient, and no "
+    "provider learns whom another has",
     source="Takenouchi, Kawamura & Ohsuga, Distributed Data Federation without Disclosure of User Existence",
     requirements=REQUIREMENTS,
-    needs="two providers with columns and a key, a recipient, and a public list of everyone who could be a user; exact "
-    "columns (sensitive, plain) at one provider only, with their values listed",
-    guarantees="k, and delta: of a provider's users in a class at most that part is common, so that nobody who reads "
-    "the release finds a user of one to be the other's with a better chance",
+    needs="two providers or more with columns and a key, a recipient, and a public list of everyone who could be a "
+    "user; exact columns (sensitive, plain) at one provider only, with their values listed",
+    guarantees="k, and delta: of a provider's users in a class, and of those that some providers have in common, at "
+    "most that part is common to all, so that nobody who reads the release finds one of them there with a better "
+    "chance",
     released_to="the recipient",
     phases=("membership", "division", "release"),
     leakage=LEAKAGE,

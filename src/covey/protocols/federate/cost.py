@@ -15,21 +15,20 @@ import numpy as np
 
 from covey.arrays import Longs
 from covey.crypto import paillier_proof
-from covey.protocols.federate import comparison, largest, leakage
+from covey.protocols.federate import comparison, largest, leakage, several_cost
 from covey.protocols.federate.comparison import HIDING
 from covey.protocols.federate.cutting import RANGE_BITS, SCORE_BITS
 from covey.protocols.federate.delivery import CHUNK, READY_BYTES
 from covey.protocols.federate.groups import Division, Group, GroupTurn
 from covey.protocols.federate.meeting import BIT_KEY_BYTES, NUMBER_KEY_BYTES, PROOF_BYTES, room_for
 from covey.protocols.federate.parameters import Parameters
+from covey.protocols.federate.several_cost import VECTOR_BYTES
 from covey.protocols.federate.thresholds import tests_of, width_of
 from covey.protocols.protocol import Forecast
 from covey.protocols.shared.cost import CostEstimate
 from covey.secure import approval, ciphers, lists
 from covey.study import Study
-from covey.wire import FRAME_BYTES, chunks
-
-VECTOR_BYTES = FRAME_BYTES + 40
+from covey.wire import chunks
 
 SECONDS_PER_MEMBER = 1.2e-3  # encrypting and proving its bit, checking the other's; both providers at the same time
 SECONDS_PER_PRODUCT = 5e-6
@@ -57,7 +56,7 @@ def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
     """The estimated cost of a run, and what it teaches."""
     params = Parameters.of(study)
     population = len(params.population)
-    users = [min(rows.get(name, 0), population) for name in (params.first, params.second)]
+    users = [min(rows.get(name, 0), population) for name in params.providers]
     classes = _classes(params, users)
     steps = _typical(params, population, classes)
     cost = _alike(params, steps, population, classes)
@@ -76,11 +75,16 @@ def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
     )
 
 
-def _common(params: Parameters, users: Sequence[int]) -> float:
-    """Common users: the geometric mean of those that chance gives and of the most with which delta can be kept."""
-    chance = users[0] * users[1] / len(params.population)
-    most = min(users) * float(1 if params.delta is None else params.delta)
-    return math.sqrt(chance * max(most, chance))
+def _common(params: Parameters, users: Sequence[int]) -> tuple[float, float]:
+    """Users that all have in common, and the fewest that all but one have, which is taken to be as chance gives it.
+
+    Common to all is the geometric mean of what chance gives and of the most with which delta can be kept.
+    """
+    population = len(params.population)
+    chance = math.prod(users) / population ** (len(users) - 1)
+    fewest = math.prod(sorted(users)[:-1]) / population ** (len(users) - 2)
+    most = fewest * float(1 if params.delta is None else params.delta)
+    return math.sqrt(chance * max(most, chance)), fewest
 
 
 def _classes(params: Parameters, users: Sequence[int]) -> int:
@@ -89,9 +93,10 @@ def _classes(params: Parameters, users: Sequence[int]) -> int:
     Where the part of users that are common is near delta, small classes exceed it: one of n users has a part that
     strays by the root of part (1 - part) / n, for which there must be room.
     """
-    common, due = _common(params, users), USERS_PER_CLASS * params.k
+    common, fewest = _common(params, users)
+    due = USERS_PER_CLASS * params.k
     if params.delta is not None and common:
-        part = common / min(users)
+        part = common / fewest
         room = float(params.delta) - part
         due = max(due, part * part * (1 - part) / room**2) if room > 0 else common
     return max(1, int(common / due))
@@ -120,7 +125,10 @@ def _typical(params: Parameters, population: int, classes: int) -> list[list[Gro
         split = [share * classes > DIVIDED_ABOVE for share in shares]
         turns = enumerate(zip(shares, split, strict=True))
         levels.append(
-            [GroupTurn(max(int(share * population), 1), place % 2 == 0, cuts, cut) for place, (share, cut) in turns]
+            [
+                GroupTurn(max(int(share * population), 1), place % len(params.providers), cuts, cut)
+                for place, (share, cut) in turns
+            ]
         )
         divided = [share for share, cut in zip(shares, split, strict=True) if cut]
         shares = [share * part for share in divided for part in (LARGER_HALF, 1 - LARGER_HALF)]
@@ -136,8 +144,17 @@ def _alike(params: Parameters, steps: Sequence[Sequence[GroupTurn]], population:
 
 def of_run(params: Parameters, division: Division, label_bytes: int) -> CostEstimate:
     """The exact cost of a run on the level schedule; the labels that reach the recipient take so many bytes."""
-    both = (params.first, params.second)
-    cost, population = CostEstimate(), len(params.population)
+    cost = CostEstimate()
+    if params.several:
+        several_cost.add_division(cost, params, division)
+    else:
+        _division(cost, params, division)
+    _release(cost, params, division, label_bytes)
+    return cost
+
+
+def _division(cost: CostEstimate, params: Parameters, division: Division) -> None:
+    both, population = (params.first, params.second), len(params.population)
     cost.broadcast_each(both, BIT_KEY_BYTES)
     cost.broadcast_each(both, NUMBER_KEY_BYTES + params.bits // 4 + paillier_proof.ROOTS * params.bits // 8)
     cost.broadcast_each(both, ciphers.size(population, params.bits), ciphers.messages(population, params.bits))
@@ -150,8 +167,6 @@ def of_run(params: Parameters, division: Division, label_bytes: int) -> CostEsti
         _level(cost, params, steps)
     for tested in division.merged:
         _tests(cost, params, both[::-1], tested, params.width)
-    _release(cost, params, division, label_bytes)
-    return cost
 
 
 def _level(cost: CostEstimate, params: Parameters, steps: Sequence[GroupTurn]) -> None:
@@ -159,8 +174,8 @@ def _level(cost: CostEstimate, params: Parameters, steps: Sequence[GroupTurn]) -
     _less(cost, both[::-1], np.full(len(steps), RANGE_BITS, dtype=np.int64))
     cost.broadcast_each(both, comparison.flags_size(len(steps)))
     parts = [cost.beside(), cost.beside()]
-    for part, names, mine in zip(parts, (both, both[::-1]), (True, False), strict=True):
-        _cuts(part, params, names, [step for step in steps if step.first_divides is mine])
+    for divider, (part, names) in enumerate(zip(parts, (both, both[::-1]), strict=True)):
+        _cuts(part, params, names, [step for step in steps if step.divider == divider])
     cost.join(parts)
 
 
@@ -214,14 +229,16 @@ def _release(cost: CostEstimate, params: Parameters, division: Division, label_b
     first, second, recipient = params.first, params.second, params.recipient
     classes = len(division.leaves)
     numbers = classes * params.width
-    room = room_for([len(group.members) for group in division.leaves]) + HIDING + 1
-    packs = -(-numbers // ((params.bits - 1) // room))
-    for provider in (first, second):
+    for provider in params.providers:
         cost.send(provider, recipient, 1, READY_BYTES)
-    cost.broadcast_each((first, second, recipient), approval.MESSAGE_BYTES)
-    cost.send(first, second, 1, VECTOR_BYTES + 8 * classes)
-    cost.send(second, first, ciphers.messages(packs, params.bits), ciphers.size(packs, params.bits))
-    for provider in (first, second):
+    cost.broadcast_each((*params.providers, recipient), approval.MESSAGE_BYTES)
+    for provider in params.providers[1:]:
+        cost.send(first, provider, 1, VECTOR_BYTES + 8 * classes)
+    if not params.several:
+        room = room_for([len(group.members) for group in division.leaves]) + HIDING + 1
+        packs = -(-numbers // ((params.bits - 1) // room))
+        cost.send(second, first, ciphers.messages(packs, params.bits), ciphers.size(packs, params.bits))
+    for provider in params.providers:
         cost.send(provider, recipient, chunks.messages(numbers), chunks.size(numbers))
         boxes = -(-classes // CHUNK)
-        cost.send(provider, recipient, boxes, boxes * VECTOR_BYTES + label_bytes // 2)
+        cost.send(provider, recipient, boxes, boxes * VECTOR_BYTES + label_bytes // len(params.providers))

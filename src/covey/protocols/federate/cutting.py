@@ -16,14 +16,14 @@ from gmpy2 import mpz
 
 from covey.arrays import Bits, Longs
 from covey.crypto.paillier import Ciphertexts
-from covey.errors import PeerError
 from covey.protocols.federate import comparison, largest, score
 from covey.protocols.federate.comparison import starts
 from covey.protocols.federate.groups import Group
 from covey.protocols.federate.meeting import CountingPair, Pair, room_for
+from covey.protocols.federate.parameters import Parameters
 from covey.protocols.federate.score import CandidateCuts
 from covey.protocols.federate.thresholds import answer_tests, ask_tests, group_tests, tests_of, width_of
-from covey.protocols.federate.users import UNIT
+from covey.protocols.federate.users import UNIT, OwnUsers
 from covey.secure import ciphers
 from covey.secure.ciphers import Ciphers
 from covey.wire import Channel, Message, Vector
@@ -70,14 +70,24 @@ async def choose_dividers(channel: Channel, pair: Pair, ranges: Sequence[int]) -
 
 
 @dataclass(frozen=True)
-class DividedGroup:
-    """One group that this provider divides."""
+class PlannedCuts:
+    """One group that this provider divides, and the cuts that it considers; none where all its users are alike."""
 
     group: Group
     values: Longs
     cuts: CandidateCuts
     parts: Longs
     """Its own part of each cut's score."""
+
+    def upper(self, place: int) -> Bits:
+        """The members above a cut."""
+        return np.asarray(self.values >= self.cuts.codes[place])
+
+
+@dataclass(frozen=True)
+class DividedGroup(PlannedCuts):
+    """The same, with sums over the other's bits."""
+
     above: Ciphertexts
     """The number of the other's users above each cut, and in all."""
 
@@ -91,7 +101,7 @@ async def lead(
     work = [prepare(pair, groups[place], *spreads[place]) for place in led]
     chosen = await best_cuts(channel.at("choose"), pair, work)
     cut = [place for place, each in enumerate(work) if len(each.cuts)]
-    upper = {place: work[place].values >= work[place].cuts.codes[chosen[place]] for place in cut}
+    upper = {place: work[place].upper(chosen[place]) for place in cut}
     kept = await ask_kept(channel.at("verify"), pair, [(work[p], upper[p], chosen[p]) for p in cut])
     divided = [place for place, good in zip(cut, kept.tolist(), strict=True) if good]
     if divided:
@@ -102,19 +112,26 @@ async def lead(
 
 def prepare(pair: CountingPair, group: Group, longest: int, column: int) -> DividedGroup:
     """The candidates of a group, this provider's part of their scores, and the sums over the other's bits."""
-    params, own, members = pair.params, pair.users, group.members
+    planned = plan(pair.users, group, longest, column)
+    sums = Ciphertexts(pair.theirs.key, [])
+    if longest:
+        sums = sums_above(pair.theirs, group.members, planned.values, planned.cuts.codes)
+    return DividedGroup(group, planned.values, planned.cuts, planned.parts, sums)
+
+
+def plan(own: OwnUsers, group: Group, longest: int, column: int) -> PlannedCuts:
+    """The candidates of a group in the column of this provider's longest range, and its part of their scores."""
+    params, members = own.params, group.members
     empty = np.zeros(0, dtype=np.int64)
     if not longest:
-        return DividedGroup(
-            group, empty, CandidateCuts(empty, empty, len(members)), empty, Ciphertexts(pair.theirs.key, [])
-        )
+        return PlannedCuts(group, empty, CandidateCuts(empty, empty, len(members)), empty)
     values = own.codes(column, members, group.path)
     cuts = score.candidates(params, values)
     parts = score.of_divider(params, own, column, members, values, cuts)
-    if params.alpha == 1:  # the other's part is nothing: this provider knows the best cut
+    if params.alpha == 1:  # the others' part is nothing: this provider knows the best cut
         best = [int(np.argmax(parts))]
         cuts, parts = CandidateCuts(cuts.codes[best], cuts.upper[best], cuts.size), parts[best]
-    return DividedGroup(group, values, cuts, parts, sums_above(pair.theirs, members, values, cuts.codes))
+    return PlannedCuts(group, values, cuts, parts)
 
 
 def sums_above(theirs: Ciphertexts, members: Longs, values: Longs, codes: Longs) -> Ciphertexts:
@@ -195,9 +212,7 @@ async def follow(channel: Channel, pair: CountingPair, groups: Sequence[Group]) 
         return [None] * len(groups)
     at = channel.at("halves")
     message = await at.receive(pair.peer, Halves)
-    upper = read_halves(message, [len(groups[place].members) for place in divided])
-    if upper is None:
-        raise PeerError(party=pair.peer, step=at.step, reason="its halves are not those of the groups, or are empty")
+    upper = accept_halves(at, pair.peer, message, [len(groups[place].members) for place in divided])
     found = dict(zip(divided, upper, strict=True))
     return [found.get(place) for place in range(len(groups))]
 
@@ -206,7 +221,7 @@ async def add_scores(channel: Channel, pair: CountingPair, groups: Sequence[Grou
     """Tells the divider this provider's part of each cut's score, encrypted; returns how many cuts each group has."""
     at = channel.at("candidates")
     message = await at.receive(pair.peer, Candidates)
-    counts, above = accept_candidates(pair, at, message, groups)
+    counts, above = accept_candidates(pair.params, at, pair.peer, message, groups)
     if not len(above):
         return counts
     room = room_for([len(group.members) for group in groups])
@@ -214,11 +229,7 @@ async def add_scores(channel: Channel, pair: CountingPair, groups: Sequence[Grou
     parts, first = [], 0
     for group, count in zip(groups, counts, strict=True):
         here, upper = users[first : first + count], above[first : first + count]
-        have = len(pair.users.holding(group.members))
-        if (here > upper).any() or (here > have).any() or (have - here > len(group.members) - upper).any():
-            raise PeerError(party=pair.peer, step=at.step, reason="more users than there can be above a cut")
-        dummies = len(group.members) - have
-        parts.append(score.of_other(pair.params, len(group.members), upper, dummies, upper - here))
+        parts.append(own_part(pair.users, at, pair.peer, group, upper, here))
         first += count
     mine = pair.secret.encrypt(np.concatenate(parts).tolist(), channel.rng.stream("scores"))
     await ciphers.send(channel.at("scores"), pair.peer, Scores, mine)
@@ -227,19 +238,27 @@ async def add_scores(channel: Channel, pair: CountingPair, groups: Sequence[Grou
     return counts
 
 
+def own_part(own: OwnUsers, channel: Channel, divider: str, group: Group, upper: Longs, users: Longs) -> Longs:
+    """Our part of each cut's score, above which so many members and so many of our users are. Raises PeerError."""
+    size, have = len(group.members), len(own.holding(group.members))
+    if (users > upper).any() or (users > have).any() or (have - users > size - upper).any():
+        raise channel.refusal(divider, "more users than there can be above a cut")
+    return score.of_other(own.params, size, upper, size - have, upper - users)
+
+
 def accept_candidates(
-    pair: CountingPair, channel: Channel, message: Candidates, groups: Sequence[Group]
+    params: Parameters, channel: Channel, divider: str, message: Candidates, groups: Sequence[Group]
 ) -> tuple[list[int], Longs]:
     """The candidates of each group. Raises PeerError for numbers that cannot be."""
     counts = message.counts.words.astype(np.int64)
     above = message.above.words.astype(np.int64)
     sizes = np.array([len(group.members) for group in groups])
-    most = np.minimum(sizes - 1, 1 if pair.params.alpha == 1 else pair.params.candidates or sizes)
+    most = np.minimum(sizes - 1, 1 if params.alpha == 1 else params.candidates or sizes)
     if len(counts) != len(groups) or (counts < 0).any() or (counts > most).any():
-        raise PeerError(party=pair.peer, step=channel.step, reason="not as many cuts as a group can have")
-    due = 0 if pair.params.alpha == 1 else int(counts.sum())
+        raise channel.refusal(divider, "not as many cuts as a group can have")
+    due = 0 if params.alpha == 1 else int(counts.sum())
     if len(above) != due or (above < 1).any() or (above >= np.repeat(sizes, counts)[:due]).any():
-        raise PeerError(party=pair.peer, step=channel.step, reason="a cut with more members above it than there are")
+        raise channel.refusal(divider, "a cut with more members above it than there are")
     return counts.tolist(), above
 
 
@@ -257,13 +276,12 @@ def to_words(bits: Bits) -> Vector:
     return Vector(np.frombuffer(packed.tobytes() + bytes(-len(packed) % 8), dtype="<u8").astype(np.uint64))
 
 
-def read_halves(message: Halves, sizes: Sequence[int]) -> list[Bits] | None:
-    """Each group's upper half; None where they cannot be."""
+def accept_halves(channel: Channel, divider: str, message: Halves, sizes: Sequence[int]) -> list[Bits]:
+    """Each group's upper half. Raises PeerError where they cannot be."""
     total = sum(sizes)
-    if len(message.upper) != -(-total // 64):
-        return None
-    raw = np.unpackbits(message.upper.words.astype("<u8").view(np.uint8), bitorder="little")
-    if raw[total:].any():
-        return None
-    upper = np.split(raw[:total].astype(bool), np.cumsum(sizes)[:-1])
-    return None if any(each.all() or not each.any() for each in upper) else upper
+    if len(message.upper) == -(-total // 64):
+        raw = np.unpackbits(message.upper.words.astype("<u8").view(np.uint8), bitorder="little")
+        upper = np.split(raw[:total].astype(bool), np.cumsum(sizes)[:-1])
+        if not raw[total:].any() and all(each.any() and not each.all() for each in upper):
+            return upper
+    raise channel.refusal(divider, "its halves are not those of the groups, or are empty")

@@ -1,8 +1,9 @@
-"""Delivery: the release reaches the recipient as boxes from both providers, and numbers that only a difference shows.
+"""Delivery: the release reaches the recipient as boxes from each provider, and numbers that only all together show.
 
 Source    Takenouchi, Kawamura & Ohsuga, section 5.1, step 3 and joining. Ours: the paper's provider B learns how many
           common users each class has per exact value; here it sends the other provider masked sums, which that one
-          reads and passes on, while the masks go to the recipient directly. Neither provider learns a number.
+          reads and passes on, while the masks go to the recipient directly. Three providers or more send parts of the
+          numbers. No provider learns a number.
 """
 
 from __future__ import annotations
@@ -14,16 +15,20 @@ import numpy as np
 from msgspec import Meta
 
 from covey.arrays import Longs
+from covey.crypto.field import F61, FieldElements
 from covey.errors import InputError, PeerError
-from covey.protocols.federate import paper
+from covey.protocols.federate import paper, several
 from covey.protocols.federate.comparison import HIDING
 from covey.protocols.federate.groups import Group
 from covey.protocols.federate.meeting import CountingPair, Pair, room_for
 from covey.protocols.federate.parameters import Parameters
 from covey.protocols.federate.release import costs
+from covey.protocols.federate.several import ProviderShares
 from covey.protocols.federate.thresholds import by_value
 from covey.protocols.federate.users import OwnUsers
+from covey.secure import shares
 from covey.secure.ciphers import Ciphers
+from covey.secure.threshold_test import own_part
 from covey.wire import FRAME_BYTES, Channel, Chunk, Count, Message, Vector
 
 DIVISION_SECONDS = 86_400.0
@@ -66,6 +71,12 @@ class Veils(Chunk[Vector], tag="federate.veils"):
     values: Vector
 
 
+class NumberParts(Chunk[FieldElements], tag="federate.parts"):
+    """The sender's parts of the numbers, under masks that add up to nothing with those of all other providers."""
+
+    values: FieldElements
+
+
 class ClassLabels(Message, tag="federate.boxes"):
     """Some classes' labels in the sender's columns."""
 
@@ -75,46 +86,58 @@ class ClassLabels(Message, tag="federate.boxes"):
 # -- the providers
 
 
-async def send_release(channel: Channel, pair: CountingPair, leaves: Sequence[Group], recipient: str) -> None:
+async def send_release(channel: Channel, held: Pair | ProviderShares, leaves: Sequence[Group]) -> None:
     """This provider's part of the release."""
-    order = await agree_on_order(channel.at("order"), pair.is_first, pair.peer, len(leaves))
+    params = held.params
+    order = await agree_on_order(channel.at("order").among(*params.providers), params.first, len(leaves))
     shown = [leaves[place] for place in order.tolist()]
-    room = room_for([len(group.members) for group in leaves]) + HIDING + 1
-    numbers = len(shown) * pair.params.width
-    at = channel.at("numbers")
+    if isinstance(held, ProviderShares):
+        await _send_parts(channel.at("numbers"), held, shown)
+    elif isinstance(held, CountingPair):
+        await _send_numbers(channel.at("numbers"), held, shown)
+    else:
+        await _send_paper_numbers(channel, held, shown)
+    await send_boxes(channel.at("boxes"), held.users, shown, params.recipient)
+
+
+async def _send_parts(channel: Channel, held: ProviderShares, shown: Sequence[Group]) -> None:
+    """Sends our parts of the numbers, under masks that add up to nothing: all parts together say the numbers."""
+    mine = own_part(channel.among(*held.names), several.class_sizes(held, shown), F61)
+    await channel.send_all(held.params.recipient, NumberParts, FieldElements(mine))
+
+
+async def _send_numbers(channel: Channel, pair: CountingPair, shown: Sequence[Group]) -> None:
+    """Sends the numbers, one of two providers under masks, the other one the masks."""
+    room = room_for([len(group.members) for group in shown]) + HIDING + 1
+    numbers, recipient = len(shown) * pair.params.width, pair.params.recipient
     if pair.is_first:
-        veiled = await pair.receive_numbers(at, Summed, room, numbers)
-        await at.send_all(recipient, Veiled, Vector(np.array(veiled, dtype=np.uint64)))
+        veiled = await pair.receive_numbers(channel, Summed, room, numbers)
+        await channel.send_all(recipient, Veiled, Vector(np.array(veiled, dtype=np.uint64)))
     else:
         sums = pair.theirs.totals(cell for group in shown for cell in by_value(pair.users, group))
-        stream = at.rng.stream("veils")
+        stream = channel.rng.stream("veils")
         veils = [stream.below(1 << (room - 1)) for _ in range(numbers)]
-        await pair.send_numbers(at, Summed, sums.plus_numbers(veils), room, at.rng.stream("fresh"))
-        await at.send_all(recipient, Veils, Vector(np.array(veils, dtype=np.uint64)))
-    await send_boxes(channel.at("boxes"), pair.users, shown, recipient)
+        await pair.send_numbers(channel, Summed, sums.plus_numbers(veils), room, channel.rng.stream("fresh"))
+        await channel.send_all(recipient, Veils, Vector(np.array(veils, dtype=np.uint64)))
 
 
-async def send_paper_release(channel: Channel, pair: Pair, leaves: list[Group]) -> None:
-    """The paper's way: the provider with exact values learns the numbers and sends them."""
-    params = pair.params
-    order = await agree_on_order(channel.at("order"), pair.is_first, pair.peer, len(leaves))
-    shown = [leaves[place] for place in order.tolist()]
+async def _send_paper_numbers(channel: Channel, pair: Pair, shown: list[Group]) -> None:
+    """Sends the numbers in the paper's way: the provider with exact values learns them."""
     counts = await paper.count_exactly(channel.at("count"), pair, shown)
     if not pair.is_first:
         told = Vector(counts.ravel().astype(np.uint64))
-        await channel.at("numbers").send_all(params.recipient, Veils, told)
-    await send_boxes(channel.at("boxes"), pair.users, shown, params.recipient)
+        await channel.at("numbers").send_all(pair.params.recipient, Veils, told)
 
 
-async def agree_on_order(channel: Channel, mine: bool, peer: str, classes: int) -> Longs:
+async def agree_on_order(channel: Channel, first: str, classes: int) -> Longs:
     """A random order of the classes, which the first provider draws."""
-    if mine:
+    if channel.me == first:
         order = channel.rng.stream("order").permutation(classes)
-        await channel.send(peer, ClassOrder(Vector(order.astype(np.uint64))))
+        await channel.broadcast(ClassOrder(Vector(order.astype(np.uint64))))
         return order
-    order = (await channel.receive(peer, ClassOrder)).order.words.astype(np.int64)
+    order = (await channel.receive(first, ClassOrder)).order.words.astype(np.int64)
     if not np.array_equal(np.sort(order), np.arange(classes)):
-        raise PeerError(party=peer, step=channel.step, reason="its order of the classes is none")
+        raise channel.refusal(first, "its order of the classes is none")
     return order
 
 
@@ -131,17 +154,20 @@ async def send_boxes(channel: Channel, own: OwnUsers, shown: Sequence[Group], re
 async def receive_classes(channel: Channel, params: Parameters) -> int:
     """The number of classes that the providers announce. Raises PeerError where they differ."""
     classes = (await channel.receive(params.first, ClassCount, patience=DIVISION_SECONDS)).classes
-    if (await channel.receive(params.second, ClassCount)).classes != classes or not classes:
-        reason = f"it announces another number of classes than {params.first!r}"
-        raise PeerError(party=params.second, step=channel.step, reason=reason)
+    for name in params.providers[1:]:
+        if (await channel.receive(name, ClassCount)).classes != classes or not classes:
+            raise channel.refusal(name, f"it announces another number of classes than {params.first!r}")
     if classes > len(params.population) // params.k:
         raise PeerError(party=params.first, step=channel.step, reason="more classes than k allows for the population")
     return classes
 
 
 async def receive_numbers(channel: Channel, params: Parameters, classes: int) -> Longs:
-    """Common users of each class and exact value: the masked numbers less the masks, or as the paper's way tells."""
+    """Common users of each class and exact value: all parts together, or masked numbers less masks, or as told."""
     count = classes * params.width
+    if params.several:
+        parts = [(await channel.receive_all(name, NumberParts, count)).words for name in params.providers]
+        return shares.total(parts, F61).astype(np.int64).reshape(classes, params.width)
     veiled = (await channel.receive_all(params.first, Veiled, count)).words if params.by_level else np.uint64(0)
     told = (await channel.receive_all(params.second, Veils, count)).words
     numbers = veiled - told if params.by_level else told

@@ -1,4 +1,4 @@
-"""Groups of the population, which are cut in two until they are the classes: what both providers know of them."""
+"""Groups of the population, which are cut in two until they are the classes: what the providers know of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ INFEASIBLE = "k or delta cannot be kept even if everyone is in one class; nothin
 
 @dataclass(frozen=True)
 class Group:
-    """Some of the population, known to both providers; the path says which half it was at each cut."""
+    """Some of the population, known to all providers; the path says which half it was at each cut."""
 
     path: str
     members: Longs
@@ -30,7 +30,8 @@ class GroupTurn:
     """The public facts of one group's turn, from which its messages follow."""
 
     size: int
-    first_divides: bool
+    divider: int
+    """The place of the provider that divides."""
     candidates: int
     split: bool
 

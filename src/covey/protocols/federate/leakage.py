@@ -48,6 +48,36 @@ CANDIDATES = Leakage(
         )
     }
 )
+SEVERAL_MEETING = Leakage(
+    roles={
+        PROVIDER: (
+            "whether all of the population as one class would keep k and delta toward every set of providers; nothing "
+            "else of who the others' users are, or how many, as long as fewer than half of the providers pool their "
+            "shares (it gets a share of each provider's bit for everyone of the population)",
+        )
+    },
+    about=TOTALS,
+)
+SEVERAL_DIVISION = Leakage(
+    roles={
+        PROVIDER: (
+            "for each group of the population on the way to the classes: whose users are spread widest there, and so "
+            "who divides the group",
+            "for the cut that is chosen in a group: whether both halves keep k, and delta toward every set of "
+            "providers, not what fails; where they do, who of the population is in which half, the divider's dummy "
+            "users included",
+        )
+    }
+)
+SEVERAL_CANDIDATES = Leakage(
+    roles={
+        PROVIDER: (
+            "in groups that another provider divides: for each cut that is considered, in random order, how many of "
+            "the population and of its own users are on either side, not where the cut is",
+            "in groups that it divides itself: which of its cuts is best with the others' parts",
+        )
+    }
+)
 EXACT = Leakage(
     roles={
         PROVIDER: ("which groups are joined again because delta does not hold for an exact value there, not for which",)
@@ -95,19 +125,21 @@ LEAKAGE = Leakage(
         RECIPIENT: (_RELEASED,),
     },
 )
-"""The leakage of a run on the level schedule."""
+"""The leakage of a run of two providers on the level schedule."""
 
 
 def of_meeting(params: Parameters) -> Leakage:
     """The leakage to the providers before anything is divided."""
+    if params.several:
+        return SEVERAL_MEETING
     return MEETING if params.by_level else PAPER_MEETING
 
 
 def before(params: Parameters) -> list[Leakage]:
     """The leakage of the division."""
-    found = [DIVISION if params.by_level else PAPER_DIVISION]
+    found = [SEVERAL_DIVISION if params.several else DIVISION if params.by_level else PAPER_DIVISION]
     if params.alpha < 1 or not params.by_level:
-        found.append(CANDIDATES)
+        found.append(SEVERAL_CANDIDATES if params.several else CANDIDATES)
     if params.sensitive:
         found.append(EXACT)
     return found

@@ -13,7 +13,7 @@ import numpy as np
 from covey.arrays import Bits, Longs
 from covey.errors import PeerError
 from covey.protocols.federate import cardinality, comparison, score, window
-from covey.protocols.federate.cutting import Candidates, Halves, choose_dividers, read_halves, to_vector, to_words
+from covey.protocols.federate.cutting import Candidates, Halves, accept_halves, choose_dividers, to_vector, to_words
 from covey.protocols.federate.groups import Group, exceeds
 from covey.protocols.federate.meeting import Pair
 from covey.protocols.federate.score import CandidateCuts
@@ -107,10 +107,7 @@ async def follow(channel: Channel, pair: Pair, group: Group) -> Bits | None:
     if not (await comparison.opened(verify.at("verdict"), pair.peer, np.zeros(1, dtype=bool)))[0]:
         return None
     at = channel.at("halves")
-    upper = read_halves(await at.receive(pair.peer, Halves), [size])
-    if upper is None:
-        raise PeerError(party=pair.peer, step=at.step, reason="its halves are not those of the group, or are empty")
-    return upper[0]
+    return accept_halves(at, pair.peer, await at.receive(pair.peer, Halves), [size])[0]
 
 
 async def too_few(channel: Channel, pair: Pair, asks: bool, mine: Bits) -> bool:

@@ -48,11 +48,11 @@ PRESENCE = Choice(
     "beside them",
     ("quasi", "sensitive"),
 )
-BITS = Whole("bits", SIZES[0], f"bits of the Paillier keys: {SIZES[0]} (default) or {SIZES[1]}", 0, 1 << 16)
+BITS = Whole("bits", SIZES[0], f"bits of two providers' Paillier keys: {SIZES[0]} (default) or {SIZES[1]}", 0, 1 << 16)
 REQUIREMENTS = Requirements(
     partition="vertical",
     empty=NOBODY_IN_COMMON,
-    holders=(2, 2),
+    holders=(2, None),
     roles=("recipient",),
     needs=("recipient",),
     privacy=("k", "delta"),
@@ -63,6 +63,9 @@ MOST_VALUES = 1 << 14
 """Combinations of exact values that may be counted in each class."""
 
 MOST_PEOPLE = 1 << 22
+
+MOST_MARKS = 1 << 24
+"""People times combinations of exact values, with three providers or more: each is a shared number."""
 
 _FINEST = 10_000
 """The largest denominator of delta; a delta that needs a larger one is rounded down, so that no more is shown."""
@@ -83,16 +86,14 @@ class Parameters:
     """True if delta must hold for exact values too."""
     by_level: bool
     bits: int
-    first: str
-    """The provider without exact columns; it divides where both ranges are equal."""
-    second: str
-    """The provider with the exact columns, if there are any."""
+    providers: tuple[str, ...]
+    """The one with exact columns, if there are any, is the last; where ranges are equal, the first of them divides."""
     recipient: str
 
     @classmethod
     def of(cls, study: Study) -> Parameters:
         """The parameters of a study. Raises InputError, with what to change, for a study that `federate` cannot run."""
-        first, second = providers(study)
+        names = providers(study)
         delta, options = study.privacy.delta, study.options
         params = cls(
             study=study,
@@ -104,8 +105,7 @@ class Parameters:
             sensitive=PRESENCE.of(options) == "sensitive",
             by_level=SCHEDULE.of(options) == "level",
             bits=BITS.of(options),
-            first=first,
-            second=second,
+            providers=names,
             recipient=next(party.name for party in study.parties if party.role == "recipient"),
         )
         check_bits(params.bits)
@@ -118,6 +118,8 @@ class Parameters:
             raise InputError('[protocol] presence = "sensitive" needs a delta, and a column that is published as it is')
         if params.sensitive and not params.by_level:
             raise InputError('[protocol] presence = "sensitive" runs on schedule = "level" only')
+        if params.several:
+            _require_several(params)
         return params
 
     @cached_property
@@ -139,28 +141,56 @@ class Parameters:
         """A provider's quasi columns, in the study's order."""
         return tuple(column for column in self.study.held_by(provider) if column.role is Role.QUASI)
 
+    @property
+    def first(self) -> str:
+        """The provider that divides where ranges are equal; it has no exact columns."""
+        return self.providers[0]
+
+    @property
+    def second(self) -> str:
+        """The last provider, the second of two: the one with the exact columns, if there are any."""
+        return self.providers[-1]
+
+    @property
+    def several(self) -> bool:
+        """True for three providers or more, who compute on shares instead of under each other's keys."""
+        return len(self.providers) > 2
+
     def other(self, provider: str) -> str:
-        """The provider that is not this one."""
+        """The provider that is not this one, of two."""
         return self.second if provider == self.first else self.first
 
 
-def providers(study: Study) -> tuple[str, str]:
-    """The provider without exact columns, then the other. Raises InputError where both have some."""
+def providers(study: Study) -> tuple[str, ...]:
+    """The providers without exact columns, then the one that has some. Raises InputError where two have."""
     names = [party.name for party in study.holders]
-    if len(names) != 2 or not any(party.role == "recipient" for party in study.parties):
-        raise InputError("protocol 'federate' needs two parties with columns, and one with role = \"recipient\"")
+    if len(names) < 2 or not any(party.role == "recipient" for party in study.parties):
+        raise InputError(
+            "protocol 'federate' needs two or more parties with columns, and one with role = \"recipient\""
+        )
     exact = [name for name in names if _exact(study, name)]
     if len(exact) > 1:
         raise InputError(
-            f"both {names[0]!r} and {names[1]!r} have columns that are published as they are: each could find its own "
+            f"both {exact[0]!r} and {exact[1]!r} have columns that are published as they are: each could find its own "
             "users' rows by them and read the other's values; make those of one provider quasi, or leave them out"
         )
-    second = exact[0] if exact else names[1]
-    return next(name for name in names if name != second), second
+    last = exact[0] if exact else names[-1]
+    return (*(name for name in names if name != last), last)
 
 
 def _exact(study: Study, provider: str) -> tuple[Column, ...]:
     return tuple(column for column in study.held_by(provider) if column.role in (Role.SENSITIVE, Role.PLAIN))
+
+
+def _require_several(params: Parameters) -> None:
+    """Raises InputError for what three providers or more cannot run."""
+    if not params.by_level:
+        raise InputError('[protocol] schedule = "paper" is for two providers; leave it out with more of them')
+    if params.width > 1 and params.width * len(params.population) > MOST_MARKS:
+        raise InputError(
+            f"{params.width:,} combinations of exact values and {len(params.population):,} people: with more than two "
+            f"providers their product may be {MOST_MARKS:,} at most; list coarser values, or leave out a plain column"
+        )
 
 
 def _require_listed(params: Parameters) -> None:

@@ -43,16 +43,16 @@ def costs(columns: Sequence[Column], boxes: Boxes) -> list[Floats]:
     return found
 
 
-def result(params: Parameters, first: Boxes, second: Boxes, numbers: Longs) -> Result:
-    """The release of classes with these labels and so many records of each combination of exact values.
+def result(params: Parameters, by_provider: Sequence[Boxes], numbers: Longs) -> Result:
+    """The release of classes with each provider's labels and so many records of each combination of exact values.
 
     Raises Aborted where a class has fewer than k records: then a party did not keep to the protocol.
     """
     sizes = numbers.sum(axis=1)
     if numbers.min(initial=0) < 0 or numbers.max(initial=0) > _MOST or (sizes < params.k).any():
         raise Aborted("a class has fewer than k records: a provider did not keep to the protocol", resumable=False)
-    columns = [*params.columns(params.first), *params.columns(params.second)]
-    boxes = [(*own, *theirs) for own, theirs in zip(first, second, strict=True)]
+    columns = [column for provider in params.providers for column in params.columns(provider)]
+    boxes = [tuple(label for own in parts for label in own) for parts in zip(*by_provider, strict=True)]
     lost = costs(columns, boxes)
     place = {box: number for number, box in enumerate(sorted(set(boxes)))}
     klass = np.array([place[box] for box in boxes])

@@ -1,42 +1,48 @@
-"""The roles: two providers, and the recipient who alone gets the release."""
+"""The roles: two providers or more, and the recipient who alone gets the release."""
 
 from __future__ import annotations
 
-from covey.protocols.federate import delivery, leakage, meeting
-from covey.protocols.federate.division import divide
-from covey.protocols.federate.meeting import CountingPair
+from covey.protocols.federate import delivery, leakage, meeting, several
+from covey.protocols.federate.division import divide, keep_exact_values
+from covey.protocols.federate.meeting import CountingPair, Pair
 from covey.protocols.federate.parameters import Parameters
 from covey.protocols.federate.release import result
-from covey.protocols.federate.thresholds import keep_exact_values
+from covey.protocols.federate.several import ProviderShares
 from covey.protocols.federate.users import OwnUsers
 from covey.protocols.protocol import Proposal, Result, Seat
+from covey.wire import Channel
 
 
 async def provider(seat: Seat) -> Result:
     """A provider with users. Raises Unmet where not even everyone as one class keeps k and delta."""
     params = Parameters.of(seat.study)
-    channel, peer = seat.channel.at("federate"), params.other(seat.party)
+    channel = seat.channel.at("federate").among(*params.providers)
     own = OwnUsers.of(params, seat.records, seat.lasting)
 
     seat.progress.phase("membership")
     seat.ledger.learns(leakage.of_meeting(params))
-    pair = await meeting.meet(channel.at("meet"), own, peer)
-    if params.by_level:
-        pair = await meeting.enrol(channel.at("enrol"), pair)
+    held = await _enrol(channel, own)
 
     seat.progress.phase("division")
-    leaves = await divide(seat, channel.at("divide"), pair)
-    if params.sensitive and isinstance(pair, CountingPair):
-        leaves = await keep_exact_values(channel.at("exact"), pair, leaves)
+    leaves = await divide(seat, channel.at("divide"), held)
+    if params.sensitive and isinstance(held, CountingPair | ProviderShares):
+        leaves = await keep_exact_values(channel.at("exact"), held, leaves)
 
     seat.progress.phase("release")
-    await channel.at("ready").send(params.recipient, delivery.ClassCount(len(leaves)))
+    everyone = seat.channel.at("federate")
+    await everyone.at("ready").send(params.recipient, delivery.ClassCount(len(leaves)))
     await _approve(seat, params)
-    if isinstance(pair, CountingPair):
-        await delivery.send_release(channel.at("release"), pair, leaves, params.recipient)
-    else:
-        await delivery.send_paper_release(channel.at("release"), pair, leaves)
+    await delivery.send_release(everyone.at("release"), held, leaves)
     return Result()
+
+
+async def _enrol(channel: Channel, own: OwnUsers) -> Pair | ProviderShares:
+    """Exchanges membership bits with the other providers: shares of them, or encrypted ones between two."""
+    params = own.params
+    if params.several:
+        return await several.enrol(channel.at("enrol"), own)
+    pair = await meeting.meet(channel.at("meet"), own, params.other(channel.me))
+    return await meeting.enrol(channel.at("enrol"), pair) if params.by_level else pair
 
 
 async def recipient(seat: Seat) -> Result:
@@ -53,9 +59,8 @@ async def recipient(seat: Seat) -> Result:
     seat.progress.phase("release")
     await _approve(seat, params)
     at = channel.at("release")
-    first = await delivery.receive_boxes(at.at("boxes"), params, params.first, classes)
-    second = await delivery.receive_boxes(at.at("boxes"), params, params.second, classes)
-    return result(params, first, second, await delivery.receive_numbers(at.at("numbers"), params, classes))
+    boxes = [await delivery.receive_boxes(at.at("boxes"), params, name, classes) for name in params.providers]
+    return result(params, boxes, await delivery.receive_numbers(at.at("numbers"), params, classes))
 
 
 async def _approve(seat: Seat, params: Parameters) -> None:

@@ -1,6 +1,6 @@
 """The choice of a cut: the candidates, and what each provider adds to a candidate's score.
 
-Source    Takenouchi, Kawamura & Ohsuga, section 5.2. S(c) = -alpha L(c) / max L + (1 - alpha) / 2 of the sum, over both
+Source    Takenouchi, Kawamura & Ohsuga, section 5.2. S(c) = -alpha L(c) / max L + (1 - alpha) times the mean, over the
           providers, of DE(c, n) / max DE(n): L the sum of distances of the dividing provider's users to the cut, DE the
           entropy of dummy users in the halves. The maxima are over the group's own candidates.
 Changed   the paper's DE does not weigh the halves by their sizes, and prefers unequal shares of dummies at times (20
@@ -67,13 +67,13 @@ def of_divider(
 
 
 def of_other(params: Parameters, size: int, upper: Longs, dummies: int, upper_dummies: Longs) -> Longs:
-    """The other provider's part of each score, from the numbers of members and of its dummies in the upper half."""
+    """Another provider's part of each score, from the numbers of members and of its dummies in the upper half."""
     return _whole(_spread_of_dummies(params, size, upper, dummies, upper_dummies))
 
 
 def _spread_of_dummies(params: Parameters, size: int, upper: Longs, dummies: int, upper_dummies: Longs) -> Floats:
     entropy = dummy_entropy(size, upper, dummies, upper_dummies, weighted=params.weighted)
-    return (1 - params.alpha) / 2 * _part(entropy)
+    return (1 - params.alpha) / len(params.providers) * _part(entropy)
 
 
 def dummy_entropy(size: int, upper: Longs, dummies: int, upper_dummies: Longs, *, weighted: bool) -> Floats:

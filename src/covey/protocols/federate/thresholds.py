@@ -14,7 +14,7 @@ from covey.arrays import Bits, Longs
 from covey.crypto.paillier import Ciphertexts
 from covey.errors import InputError
 from covey.protocols.federate import comparison
-from covey.protocols.federate.groups import Group, joined
+from covey.protocols.federate.groups import Group
 from covey.protocols.federate.meeting import CountingPair
 from covey.protocols.federate.parameters import Parameters
 from covey.protocols.federate.users import OwnUsers
@@ -23,7 +23,7 @@ from covey.wire import Channel
 
 def tests_of(params: Parameters) -> int:
     """The number of tests of a group."""
-    return 1 if params.delta is None else 3
+    return 1 if params.delta is None else 1 + len(params.providers)
 
 
 def width_of(params: Parameters, size: int) -> int:
@@ -42,21 +42,13 @@ async def is_feasible(channel: Channel, pair: CountingPair, everyone: Group) -> 
     return bool((await answer_tests(channel, pair, widths, together))[0])
 
 
-async def keep_exact_values(channel: Channel, pair: CountingPair, leaves: list[Group]) -> list[Group]:
-    """Joins groups again until delta holds for each exact value in them; both learn which were joined."""
-    width, turn = pair.params.width, 0
-    while True:
-        at = channel.at(turn)
-        widths = [width_of(pair.params, len(group.members)) for group in leaves for _ in range(width)]
-        if pair.is_first:
-            kept = await answer_tests(at, pair, widths, width)
-        else:
-            kept = await ask_tests(at, pair, [exact_tests(pair, group) for group in leaves], widths, width)
-        failing = [group for group, good in zip(leaves, kept.tolist(), strict=True) if not good]
-        if not failing:
-            return leaves
-        leaves = joined(leaves, failing)
-        turn += 1
+async def keep_exactly(channel: Channel, pair: CountingPair, leaves: Sequence[Group]) -> Bits:
+    """The groups that keep delta for each exact value in them; both providers learn which."""
+    width = pair.params.width
+    widths = [width_of(pair.params, len(group.members)) for group in leaves for _ in range(width)]
+    if pair.is_first:
+        return await answer_tests(channel, pair, widths, width)
+    return await ask_tests(channel, pair, [exact_tests(pair, group) for group in leaves], widths, width)
 
 
 async def ask_tests(
