@@ -16,7 +16,7 @@ import pyarrow.csv
 import pytest
 
 from covey.judge import verify
-from covey.judge.presence import largest_share
+from covey.judge.presence import judge_presence
 from covey.judge.released import read_release
 from covey.measures import discernibility
 from covey.party.simulate.deal import seed_of
@@ -122,7 +122,7 @@ def rows_of(path: Path) -> Counter[tuple[str, ...]]:
 def shares(folder: Path, study: Study, rows: Release) -> dict[str, float]:
     released = pa.table({name: [row[place] for row in rows] for place, name in enumerate(("income", "time", "title"))})
     read = read_release(connect(released), study, with_plain=True)
-    return {name: largest_share(read, study, name, data) for name, data in data_of(folder).items()}
+    return {name: share for (name,), share in judge_presence(read, study, data_of(folder)).items()}
 
 
 def test_table_1_cut_at_50k_shows_two_users_for_certain_and_at_60k_two_in_three(tmp_path: Path) -> None:

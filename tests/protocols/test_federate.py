@@ -27,6 +27,7 @@ from tests.harness.federate_cases import (
 from tests.harness.harness import answers, lines, run
 from tests.harness.network import seed_of
 from tests.harness.parties import run_parties
+from tests.harness.several_cases import draw_several, several_of
 from tests.harness.trial import Trial
 from typer.testing import CliRunner
 
@@ -121,7 +122,7 @@ def test_more_combinations_of_exact_values_than_can_be_counted_are_refused(monke
         Parameters.of(study_of(4))
 
 
-def test_another_number_of_providers_or_no_recipient_is_refused() -> None:
+def test_one_provider_alone_or_no_recipient_is_refused() -> None:
     study = study_of(4)
     for left in ((GYM, CURIOUS), (GYM, INSURER)):
         parties = tuple(party for party in study.parties if party.name in left)
@@ -499,10 +500,15 @@ class Noting:
         self.told.append((self.channel.tally.messages.total(), proposal.opens))
 
 
-@pytest.mark.parametrize("schedule", ["level", "paper"])
+@pytest.mark.parametrize("schedule", ["level", "paper", "several"])
 def test_everything_is_in_the_ledger_before_it_is_opened_and_the_release_is_approved(schedule: str) -> None:
-    study = study_of(24, options=f'candidates = 2\nschedule = "{schedule}"')
-    tables = tables_of(study, draw_users(Rng(seed_of(7)).stream("ledger"), 24, 12, 6))
+    stream = Rng(seed_of(7)).stream("ledger")
+    if schedule == "several":
+        study = several_of(40, delta=0.95, options="candidates = 2")
+        tables = tables_of(study, draw_several(stream, study, 12, 4, 1))
+    else:
+        study = study_of(24, options=f'candidates = 2\nschedule = "{schedule}"')
+        tables = tables_of(study, draw_users(stream, 24, 12, 6))
     params, noted = Parameters.of(study), dict[str, Noting]()
 
     def role(name: str) -> Callable[[Channel], Awaitable[Result]]:
@@ -513,7 +519,7 @@ def test_everything_is_in_the_ledger_before_it_is_opened_and_the_release_is_appr
 
         return play
 
-    outcomes = run_parties({name: role(name) for name in (GYM, INSURER, CURIOUS)})
+    outcomes = run_parties({name: role(name) for name in (*params.providers, CURIOUS)})
     for name, outcome in outcomes.items():
         outcome.unwrap()
         entries = [*outcome.notebook.sent_entries, *outcome.notebook.received_entries]

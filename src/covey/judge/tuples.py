@@ -52,8 +52,8 @@ class Tuples:
         hit = np.array([which(label) for label in cells.labels], dtype=bool)
         return int(self.counts[hit[cells.codes]].sum())
 
-    def select(self, keep: Bits) -> Tuples:
-        """The table of some of the distinct rows."""
+    def select(self, keep: Bits | Longs) -> Tuples:
+        """The table of some of the distinct rows, in the order of their places if these are given."""
         kept = tuple(replace(cells, codes=cells.codes[keep], written=cells.written[keep]) for cells in self.cells)
         return Tuples(self.name, kept, self.counts[keep])
 

@@ -69,11 +69,11 @@ def _exact_presence(study: Study, providers: Mapping[str, Data]) -> bool:
     return bool(providers) and study.options.get("presence") == "sensitive"
 
 
-def _of_presence(study: Study, presence: Mapping[str, float]) -> Iterator[Requirement]:
-    """For each provider whose table was given the largest part of its users behind a label that is released."""
-    for provider, reached in presence.items():
+def _of_presence(study: Study, presence: Mapping[tuple[str, ...], float]) -> Iterator[Requirement]:
+    """For the providers whose tables were given the largest part of their users behind a label that is released."""
+    for providers, reached in presence.items():
         asked = 1.0 if study.privacy.delta is None else study.privacy.delta
-        yield _at_most(f"delta for {provider!r}", reached, asked)
+        yield _at_most(f"delta for {' and '.join(map(repr, providers))}", reached, asked)
 
 
 def _match(released: Released, against: Original, places: list[Spans]) -> Matched:

@@ -14,7 +14,10 @@ from covey.party.record.transcript import Entry as Message
 from covey.protocols import all_protocols
 from covey.protocols.shared.script import FILE, load, settings
 
-SAMPLE = ("peel", "peel of two", "cluster", "cluster of two", "federate", "generalize", "suppress by elgamal")
+SAMPLE = (
+    "peel", "peel of two", "cluster", "cluster of two", "federate", "federate of several", "generalize",
+    "suppress by elgamal",
+)  # fmt: skip
 FOLDERS = ("peel", "cluster_rows", "collect_peel", "federate", "generalize", "suppress")
 FOREIGN = {
     "peel": ("visit/3/find/alone", "peel.alone"),
@@ -22,6 +25,7 @@ FOREIGN = {
     "cluster": ("cluster/close/present", "ancestor.present"),
     "cluster of two": ("cluster/close/deal", "and.deal"),
     "federate": ("federate/divide/root/k", "window.has"),
+    "federate of several": ("federate/divide/root/signs", "compare.digits"),
     "generalize": ("round/1/done", "generalize.done"),
     "suppress by elgamal": ("issue", "suppress.issued"),
 }
@@ -73,6 +77,7 @@ def test_lines_need_only_settings_that_a_study_may_have(folder: str) -> None:
     (protocol,) = (each for each in all_protocols() if f"{each.role.__module__}.".startswith(f"{package}."))
     known = {option.name for option in protocol.requirements.options} | {"mismatch"}
     plain = {"two parties", "three parties or more", "recipient", "no recipient", *protocol.requirements.privacy}
+    plain |= {"two holders", "three holders or more"}
     plain |= {"evaluate"} if protocol.requirements.evaluates else set()
     for line in load(package):
         for need in line.needs:

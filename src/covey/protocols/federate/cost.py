@@ -37,6 +37,8 @@ SECONDS_PER_SIGN = 0.8e-3  # a number to be compared: packed, masked and read
 SECONDS_PER_NUMBER = 0.7e-3  # of the release: one for each class and combination of exact values
 SECONDS_PER_DIGIT = 0.31e-3  # of a comparison, both sides
 SECONDS_PER_ROUND = 4e-3
+SECONDS_PER_SHARED_SIGN = 0.3e-3  # three providers or more: a comparison of shared numbers, all sides
+SECONDS_PER_SHARED_BYTE = 2e-8
 LONGER_KEYS = 2.3  # computing under keys of b bits takes as many times (b / 2048) to this power
 
 USERS_PER_CLASS = 3.5  # times k: common users of a class, on average
@@ -69,7 +71,7 @@ def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
         rounds=cost.rounds,
         messages=cost.messages,
         bytes=cost.bytes,
-        seconds=1 + cost.rounds * SECONDS_PER_ROUND + _computing(params, steps, classes),
+        seconds=1 + cost.rounds * SECONDS_PER_ROUND + _computing(params, steps, classes, cost.bytes),
         learns=learned,
         mind=MIND,
     )
@@ -102,8 +104,8 @@ def _classes(params: Parameters, users: Sequence[int]) -> int:
     return max(1, int(common / due))
 
 
-def _computing(params: Parameters, steps: Sequence[Sequence[GroupTurn]], classes: int) -> float:
-    """Seconds: both providers encrypt at once, and then mostly wait for each other."""
+def _computing(params: Parameters, steps: Sequence[Sequence[GroupTurn]], classes: int, sent: int) -> float:
+    """Seconds: two providers encrypt at once, and then mostly wait for each other; shares are hardly more than bytes."""
     population = len(params.population)
     groups = [step for level in steps for step in level]
     signs, digits, asked = 0, 0, 0
@@ -112,6 +114,9 @@ def _computing(params: Parameters, steps: Sequence[Sequence[GroupTurn]], classes
         signs += tested + chosen
         digits += tested * (width_of(params, step.size) + 1) + chosen * (SCORE_BITS + 1) + RANGE_BITS + 1
         asked += 0 if params.alpha == 1 else step.candidates
+    if params.several:
+        compared = signs + len(groups) * (len(params.providers) - 1)
+        return compared * SECONDS_PER_SHARED_SIGN + sent * SECONDS_PER_SHARED_BYTE
     numbers = population * SECONDS_PER_MEMBER + 2 * population * len(steps) * SECONDS_PER_PRODUCT
     numbers += asked * SECONDS_PER_CANDIDATE + signs * SECONDS_PER_SIGN + classes * params.width * SECONDS_PER_NUMBER
     return float(numbers * (params.bits / 2048) ** LONGER_KEYS + digits * SECONDS_PER_DIGIT)

@@ -132,7 +132,7 @@ def smallest_delta(params: Parameters, owns: Owns) -> float | None:
 
 
 def _shared(owns: Owns) -> Bits:
-    """Who of the population all of these providers have."""
+    """The people whom all of these providers have."""
     return np.asarray(np.logical_and.reduce([own.member for own in owns]))
 
 
@@ -141,7 +141,7 @@ def _but(owns: Owns, place: int) -> Owns:
 
 
 def _leaving_one_out(owns: Owns) -> list[Bits]:
-    """Who of the population all providers but one have, for each that is left out."""
+    """The people whom all providers but one have, for each that is left out."""
     return [_shared(_but(owns, place)) for place in range(len(owns))]
 
 

@@ -237,7 +237,7 @@ class Level:
         return Cuts(self, [found[place] for place in range(len(self.groups))], members, orders)
 
     async def tell_halves(self, channel: Channel, kept: Sequence[int], upper: Found) -> Found:
-        """Who is in the upper half of each group that is divided; its divider says it."""
+        """The upper half of each group that is divided; its divider says it."""
         mine = [upper[place] for place in kept if place in upper]
         if mine:
             await channel.broadcast(Halves(to_words(np.concatenate(mine))))
@@ -337,7 +337,7 @@ class Cuts:
         return parts
 
     def _arranged(self, dealt: dict[str, Words]) -> Words:
-        """What each provider dealt for the cuts of its own groups, in the order of the groups."""
+        """The numbers that each provider dealt for the cuts of its own groups, in the order of the groups."""
         found: dict[int, Words] = {}
         for name, numbers in dealt.items():
             found |= _by_group(self._led(name), [self.counts[place] for place in self._led(name)], numbers)

@@ -2,9 +2,9 @@
 
 Each line names a step, where `*` stands for a number or a name, a type of message, and what was the same in every run:
 the roles of sender and recipient, how many there are, how large they are, and the settings without which the message
-does not occur. A setting is `two parties`, `three parties or more`, a key of [privacy] such as `l`, `recipient`, or an
-option with its value, or its values: `schedule=exact|paper`. `python -m tests.record_scripts` runs the harness's cases
-and adds the lines that are missing.
+does not occur. A setting is `two parties`, `three parties or more`, `two holders` of data, `three holders or more`, a
+key of [privacy] such as `l`, `recipient`, or an option with its value, or its values: `schedule=exact|paper`.
+`python -m tests.record_scripts` runs the harness's cases and adds the lines that are missing.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ def settings(study: Study) -> frozenset[str]:
     return frozenset(
         {
             "two parties" if len(study.parties) == 2 else "three parties or more",
+            "two holders" if len(study.holders) == 2 else "three holders or more",
             "recipient" if "recipient" in roles else "no recipient",
             f"mismatch={study.mismatch}",
             *(key for key in _PRIVACY if getattr(study.privacy, key) is not None),
