@@ -105,7 +105,7 @@ def _classes(params: Parameters, users: Sequence[int]) -> int:
 
 
 def _computing(params: Parameters, steps: Sequence[Sequence[GroupTurn]], classes: int, sent: int) -> float:
-    """Seconds: two providers encrypt at once, and then mostly wait for each other; shares are hardly more than bytes."""
+    """Seconds: two providers encrypt at once, and then mostly wait for each other; shares cost little but bytes."""
     population = len(params.population)
     groups = [step for level in steps for step in level]
     signs, digits, asked = 0, 0, 0
