@@ -6,9 +6,10 @@ is.
 
 `python -m benchmarks loss` measures all of it, for hours if `search` is among it; one part or one point at a time:
 
-    loss one fars:10           one owner (`covey anonymize`) at each effort
-    loss joint fars:10         three parties that hold rows, k_insider = 1: the trusted party's release, as theirs is
-    loss search fars:10:600    ten minutes of search from several starts, the best of them
+    loss one fars:10           one owner (`covey anonymize`) at each effort, and with the constants of 0.1.0
+    loss joint fars:10         three parties that hold rows, k_insider = 1: the trusted party's release, as theirs is,
+                               without and with refine = true
+    loss search fars:10:600    ten minutes of search from our own release on (long_search)
     loss exact                 small samples of CMC, solved by integer programming; and lower bounds
     loss diverse               Adult with distinct l = 2
     loss picture               draws what was kept to docs/images/how-good.svg
@@ -30,18 +31,30 @@ from scipy.sparse import coo_array
 
 from benchmarks._measuring import RESULTS, ROOT, Row, apart, peak_megabytes, run_parts
 from benchmarks._tables import Sample, names, sample
+from benchmarks.long_search import search_long
+from covey.anonymizers import peel as anonymizer
 from covey.anonymizers.peel import EFFORTS, lattice, peel
 from covey.anonymizers.problem import Problem, Sensitive
 from covey.arrays import Bits, Longs
-from covey.protocols.shared.peeling.ideal import peel_all
+from covey.protocols.shared.peeling.classes import PublishedClasses
+from covey.protocols.shared.peeling.classes import peel as peel_jointly
+from covey.protocols.shared.peeling.marginals import of_records
+from covey.protocols.shared.peeling.narrowing import narrowed
+from covey.protocols.shared.peeling.nodes import list_nodes
 
 SIZES = (5, 10, 50, 100)
 PUBLISHED = json.loads((Path(__file__).parent / "published" / "loss.json").read_text())
 PICTURE = ROOT / "docs" / "images" / "how-good.svg"
 
 
+BEFORE = "as 0.1.0"
+"""The effort of Covey 0.1.0: lattices above 20,000 nodes are probed, and a search that ends early starts no other."""
+
+
 def one_owner(name: str, k: int, effort: str) -> Row:
-    """The release of one owner."""
+    """The release of one owner; this process is its own, so that the constants of 0.1.0 change nothing else."""
+    if effort == BEFORE:
+        lattice.LISTED, anonymizer.STARTS, effort = 20_000, 1, "normal"
     problem = sample(name).problem(k)
     peel(replace(problem, k=problem.records), effort="quick")
     begun, cpu = time.perf_counter(), time.process_time()
@@ -70,18 +83,19 @@ def jointly(name: str, k: int) -> Row:
     def admits(rows: Longs, place: Longs, size: Longs) -> Bits:
         return size >= k
 
-    published, _ = peel_all(study, trees, codes, admits, nodes=2000, merge=False, pairs=True)
-    figures = published.figures(study, trees, codes.shape[1])
-    return {"lm": round(float(figures.loss["lm"] or 0.0), 5)}
+    listed = list_nodes(study, trees, of_records(study, trees, codes, True), 2000)
+    boxes, sizes, klass = peel_jointly(trees, listed, codes, k, admits)
+    narrow = narrowed(np.stack(boxes), trees, codes, klass)
+    releases = [PublishedClasses.of(len(trees), each, sizes) for each in (boxes, list(narrow))]
+    lm, refined = (each.figures(study, trees, codes.shape[1]).loss["lm"] for each in releases)
+    return {"lm": round(float(lm or 0.0), 5), "refined": round(float(refined or 0.0), 5), "nodes": len(listed)}
 
 
 def searched(name: str, k: int, seconds: float) -> Row:
-    """The best of several long searches: other seeds, thorough, one after the other while the time lasts."""
-    problem, end, best, seed = sample(name).problem(k), time.monotonic() + seconds, 1.0, 0
-    while seed == 0 or time.monotonic() < end:
-        best = min(best, peel(problem, seed=seed, effort="thorough", threads=2).loss(problem))
-        seed += 1
-    return {"lm": round(best, 5), "starts": seed}
+    """The release of a long search."""
+    problem = sample(name).problem(k)
+    found = search_long(problem, seconds)
+    return {"lm": round(found.loss, 5), "began": round(found.began, 5), "rounds": found.rounds, "seconds": seconds}
 
 
 def solve(problem: Problem, seconds: float) -> tuple[float | None, float]:
@@ -163,7 +177,7 @@ def _row(name: str, k: int, more: Row) -> Row:
 
 def _one(arguments: list[str]) -> Iterator[Row]:
     for name, k, efforts in _points(arguments):
-        for effort in efforts or EFFORTS:
+        for effort in efforts or (BEFORE, *EFFORTS):
             before = PUBLISHED["one owner before"].get(name, {}).get(str(k))
             yield _row(name, k, {"effort": effort, **apart(one_owner, name, k, effort), "before": before})
 
@@ -235,6 +249,7 @@ def _picture(_arguments: list[str]) -> Iterator[Row]:
         for who, part, key in (
             ("ARX", "joint", "arx"),
             ("three parties", "joint", "lm"),
+            ("three parties, refined", "joint", "refined"),
             ("one owner", "one", "lm"),
         )
         for row in kept.get(part, [])

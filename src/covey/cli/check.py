@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -39,6 +41,7 @@ def check(
     fitness = examine(agreed, connect(encoded(data, encoding)), party)
     if fitness.fit and party is not None and agreed.protocol is not None:
         fitness = replace(fitness, problem=_refused(agreed, party, encoded(data, encoding)))
+    fitness = replace(fitness, notes=(*fitness.notes, *_probed(agreed, fitness)))
     if as_json:
         print_json({"fit": fitness.fit, **asdict(fitness)})
     else:
@@ -58,6 +61,21 @@ def _refused(study: Study, party: str, data: str) -> str | None:
     except InputError as error:
         return str(error)
     return None
+
+
+def _probed(study: Study, fitness: Fitness) -> Iterator[str]:
+    """Says before a run that `peel`, alone or jointly, will not visit every generalization."""
+    from covey.anonymizers.peel.lattice import is_small
+
+    if study.protocol not in (None, "peel") or not study.quasi or not all(column.closed for column in study.quasi):
+        return
+    nodes = math.prod(column.tree().levels for column in study.quasi)
+    if not is_small(nodes, fitness.rows if fitness.risk is None else fitness.risk.tuples):
+        yield (
+            f"the quasi columns have {nodes:,} generalizations, too many to visit all: peel visits those that probes "
+            "find, which may lose some percent more; fewer quasi columns or fewer levels would let all be visited, and "
+            "covey anonymize --effort thorough looks for more"
+        )
 
 
 def _render(fitness: Fitness, k: int) -> None:

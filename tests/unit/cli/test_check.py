@@ -240,3 +240,20 @@ def test_a_column_of_addresses_is_no_sensitive_column(covey: Covey, tmp_path: Pa
         "distinctness": 0.25,
         "separation": pytest.approx(1 - 36 / 132),
     }
+
+
+def test_a_lattice_that_is_too_large_to_visit_is_announced_before_the_run(covey: Covey, tmp_path: Path) -> None:
+    def check(columns: int) -> str:
+        text = '[study]\nname = "wide"\n[privacy]\nk = 2\n'
+        for place in range(columns):
+            steps = "hierarchy = { min = 0, max = 15, steps = [2, 4, 8] }"
+            text += f'[columns.c{place}]\nrole = "quasi"\n{steps}\n'
+        (tmp_path / "study.toml").write_text(text)
+        header = ",".join(f"c{place}" for place in range(columns))
+        (tmp_path / "data.csv").write_text("\n".join([header, *(",".join(["3"] * columns) for _ in range(4))]) + "\n")
+        called = covey("check", tmp_path / "study.toml", "--data", tmp_path / "data.csv")
+        assert called.code == 0
+        return " ".join(called.out.split())
+
+    assert "9,765,625 generalizations, too many to visit all: peel visits those that probes find" in check(10)
+    assert "generalizations" not in check(3)

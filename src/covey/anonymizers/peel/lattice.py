@@ -46,7 +46,12 @@ def whole(problem: Problem) -> Ints:
 
 def is_listed(problem: Problem, items: int) -> bool:
     """True if the lattice is small enough to list for a table of so many items or atoms."""
-    return size(problem) <= min(LISTED, VISITED // max(items, 1))
+    return is_small(size(problem), items)
+
+
+def is_small(nodes: int, items: int) -> bool:
+    """True if a lattice of so many nodes is listed whole."""
+    return nodes <= min(LISTED, VISITED // max(items, 1))
 
 
 def by_cost(problem: Problem, nodes: Ints) -> Ints:
@@ -80,7 +85,7 @@ def searched(
     """The nodes that probes find, by cost; after each pass the next one starts at the records that were left over."""
     nodes, which = np.empty((0, problem.columns), dtype=np.int32), np.arange(atoms.number)
     for number in range(PASSES):
-        report("looking for nodes", number / PASSES, progress, cancel)
+        report(f"looking for nodes, since {size(problem):,} are too many to visit", number / PASSES, progress, cancel)
         found = probed(trees, atoms, limits.k, which, seed + number)
         nodes = by_cost(problem, np.concatenate([nodes, found]))
         left = np.flatnonzero(strip(problem, atoms, limits, nodes[:-1], silent, cancel) == 0)

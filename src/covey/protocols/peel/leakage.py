@@ -7,6 +7,7 @@ from covey.protocols.peel.classes import Openings
 from covey.protocols.peel.diversity import opened_from
 from covey.protocols.peel.parameters import Parameters
 from covey.protocols.shared import rows
+from covey.protocols.shared.peeling import narrowing
 from covey.secure import coin
 from covey.secure.declare import Leakage
 
@@ -135,6 +136,8 @@ def before(params: Parameters, nodes: int) -> list[tuple[Leakage, dict[str, obje
         lines.append((SHARED_OF_TWO if params.two else SHARED, {"many": params.none_or_many, "k": k}))
     if params.most_of_one is not None:
         lines.append((INSIDER, {"most": params.most_of_one, "k": k}))
+    if params.refine:
+        lines.append((narrowing.LEAKAGE, {}))
     if params.merge:
         lines.append((LEFTOVER_OF_TWO if params.two else LEFTOVER, {}))
     return lines

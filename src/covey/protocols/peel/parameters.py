@@ -18,6 +18,7 @@ from covey.protocols.peel.diversity import Conditions
 from covey.protocols.peel.measured import Distinct
 from covey.protocols.shared.diversity import fraction, part_as_l
 from covey.protocols.shared.domains import require_listed
+from covey.protocols.shared.peeling.narrowing import REFINE
 from covey.protocols.shared.peeling.nodes import NODES, PAIRS
 from covey.schema import Column
 from covey.study import Study
@@ -60,7 +61,7 @@ REQUIREMENTS = Requirements(
     holders=(2, None),
     evaluates=True,
     privacy=("k", "l", "diversity", "t", *OF_INSIDERS, "site_l"),
-    options=(MODE, NODES, PAIRS, BUCKETS, INSIDER, LEFTOVER),
+    options=(MODE, NODES, PAIRS, BUCKETS, INSIDER, LEFTOVER, REFINE),
 )
 
 
@@ -97,6 +98,8 @@ class Parameters:
     """True if the parties look which pairs of values k or more records share, before the list is made."""
     merge: bool = False
     """True if what is left over joins other classes."""
+    refine: bool = False
+    """True if the classes' labels are narrowed after the last visit."""
     sites: tuple[int, int] | None = None
     """The place of the column that may tell a site, and how many sites every label of it is to have."""
 
@@ -127,6 +130,11 @@ class Parameters:
                 f"{len(study.parties)} parties count, and no class could reach k; lower k_insider, raise k, or take "
                 'insider = "none-or-many"'
             )
+        if REFINE.of(options) and study.privacy.t is not None:
+            raise InputError(
+                "[protocol] refine = true is not for t, with which the last records are released without labels; leave "
+                "out refine, or t"
+            )
         return cls(
             k=k,
             two=len(study.parties) == 2,
@@ -145,6 +153,7 @@ class Parameters:
             split=None if study.privacy.most_of_a_class is None else part_as_l(study.privacy.most_of_a_class),
             pairs=PAIRS.of(options),
             merge=_merges(study),
+            refine=REFINE.of(options),
             sites=_sites(study),
         )
 

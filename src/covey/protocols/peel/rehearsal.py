@@ -31,6 +31,7 @@ from covey.protocols.peel.tuples import Lattice
 from covey.protocols.peel.two_party import lowest
 from covey.protocols.peel.visits import Peeling
 from covey.protocols.shared.peeling.marginals import Marginals, study_seed
+from covey.protocols.shared.peeling.narrowing import Narrowing
 from covey.secure import absolute, conjunction, match, threshold_test
 from covey.secure import sum as secure_sum
 from covey.secure.absolute import Signs
@@ -251,6 +252,11 @@ def rehearse(
         peeling = _Peeling(finder, by_owner=by_owner)
         await gather(peeling.run(channel, lambda done: None), *(supply.work() for _ in range(LANES)))
         spent.rounds, spent.classes = depth.current(), len(peeling.classes.sizes)
+        if params.refine and spent.classes:
+            narrowing = Narrowing(np.stack(peeling.classes.boxes), table.trees)
+            while len(asked := narrowing.questions()):
+                spent.then(conjunction.COST, len(spent.parties), len(asked))
+                narrowing.narrow(asked, narrowing.inside(asked, own.codes, own.label))
 
     with ThreadPoolExecutor(1) as beside:  # a plan may be made where an event loop runs already
         beside.submit(asyncio.run, play()).result()

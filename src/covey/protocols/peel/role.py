@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import count
 
+import numpy as np
+
+from covey.arrays import Ints
+from covey.hierarchy import Hierarchy
 from covey.protocols.peel import closeness, leakage, leftover, marginals, site
 from covey.protocols.peel.choice import ObliviousTests
 from covey.protocols.peel.closeness import Closeness
@@ -21,10 +27,11 @@ from covey.protocols.shared.closeness import require_close
 from covey.protocols.shared.diversity import require_diverse
 from covey.protocols.shared.peeling.classes import PublishedClasses
 from covey.protocols.shared.peeling.leftover import cheapest, widened
+from covey.protocols.shared.peeling.narrowing import Narrowing
 from covey.protocols.shared.peeling.nodes import digest, list_nodes, looks_at_pairs
 from covey.protocols.shared.peeling.pairs import cells_of
 from covey.secure import coin, conjunction
-from covey.wire import gather
+from covey.wire import Channel, gather
 
 
 async def holder(seat: Seat) -> Result:
@@ -71,7 +78,10 @@ async def holder(seat: Seat) -> Result:
         seat.ledger.learns(learned, **numbers)
 
     seat.progress.phase("release")
-    published = PublishedClasses.of(len(trees), peeling.classes.boxes, peeling.classes.sizes)
+    boxes = peeling.classes.boxes
+    if params.refine and boxes:
+        boxes = list(await narrow(channel.at("refine"), np.stack(boxes), trees, own))
+    published = PublishedClasses.of(len(trees), boxes, peeling.classes.sizes)
     klass = published.of_records(own.label[own.item_of_row])
     if params.merge and finder.remaining and len(published.sizes):
         among = None if params.none_or_many is None else published.count(klass) > 0
@@ -92,3 +102,17 @@ async def holder(seat: Seat) -> Result:
     require_diverse(study, found.figures)
     require_close(study, opened.klass, opened.cells)
     return found
+
+
+async def narrow(channel: Channel, boxes: Ints, trees: Sequence[Hierarchy], own: OwnRecords) -> Ints:
+    """The narrowest labels that hold all records of each class.
+
+    Whose records a label does not hold stays hidden among three or more; between two each knows its own.
+    """
+    narrowing = Narrowing(boxes, trees)
+    for turn in count():
+        if not len(asked := narrowing.questions()):
+            break
+        answers = await conjunction.conjoin(channel.at(turn), narrowing.inside(asked, own.codes, own.label))
+        narrowing.narrow(asked, np.zeros(len(asked), dtype=bool) if answers is None else answers)
+    return narrowing.boxes

@@ -40,7 +40,9 @@ def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
                 leaves &= params.rule.kept(place, column[people], len(size))
         return leaves
 
-    published, klass = peel_all(study, trees, codes, admits, nodes=params.nodes, merge=params.merge, pairs=params.pairs)
+    published, klass = peel_all(
+        study, trees, codes, admits, nodes=params.nodes, merge=params.merge, pairs=params.pairs, refine=params.refine
+    )
     published.figures(study, trees, rows)  # raises Unmet where nothing is published, or too much is suppressed
     out = np.flatnonzero(klass >= 0)
     nodes = {

@@ -10,6 +10,7 @@ from covey.protocols.peel_columns.diversity import Rule
 from covey.protocols.shared import columns
 from covey.protocols.shared.closeness import WITHHOLDS
 from covey.protocols.shared.domains import NOBODY_IN_COMMON, require_listed
+from covey.protocols.shared.peeling.narrowing import REFINE
 from covey.protocols.shared.peeling.nodes import NODES, PAIRS, looks_at_pairs
 from covey.study import Study
 from covey.study.requirements import Requirements
@@ -36,7 +37,7 @@ REQUIREMENTS = Requirements(
     needs=("evaluator",),
     otherwise='without one, take protocol = "cluster" or "generalize"',
     unable={"t": WITHHOLDS},
-    options=(WINDOW, NODES, PAIRS, LEFTOVER),
+    options=(WINDOW, NODES, PAIRS, LEFTOVER, REFINE),
 )
 
 
@@ -54,6 +55,8 @@ class Parameters:
     pairs: bool
     """True if holders look which pairs of values k or more people share, before the list is made."""
     merge: bool
+    refine: bool
+    """True if the classes' labels are narrowed after the last visit."""
     rule: Rule | None
     """The diversity that every class keeps, where the study asks for l."""
 
@@ -83,6 +86,7 @@ class Parameters:
             nodes=NODES.of(study.options),
             pairs=PAIRS.of(study.options),
             merge=merge,
+            refine=REFINE.of(study.options),
             rule=rule,
         )
 

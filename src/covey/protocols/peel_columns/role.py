@@ -10,6 +10,7 @@ from covey.protocols.peel_columns.parameters import Parameters
 from covey.protocols.protocol import Result, Seat
 from covey.protocols.shared import columns
 from covey.protocols.shared.agree import agree
+from covey.protocols.shared.peeling.narrowing import narrowed
 from covey.protocols.shared.peeling.nodes import digest, list_nodes
 from covey.secure import coin
 
@@ -43,6 +44,8 @@ async def holder(seat: Seat) -> Result:
     seat.progress.phase("release")
     boxes = np.stack(peeling.boxes) if peeling.boxes else np.zeros((0, levels.shape[1]), np.int32)
     trees = mine.table.trees
+    if params.refine:  # everyone knows who is in which class, and narrows its own columns' labels
+        boxes = narrowed(boxes, trees, mine.table.codes, peeling.label)
     found = await classes.unite(channel.at("classes"), params, trees, (secret, own), boxes, peeling.label)
     if params.merge:
         joined = await leftover.join(channel.at("leftover"), params, mine.table, secret, found)

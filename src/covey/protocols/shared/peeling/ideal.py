@@ -10,6 +10,7 @@ from covey.arrays import Ints, Longs
 from covey.hierarchy import Hierarchy
 from covey.protocols.shared.peeling import leftover, marginals
 from covey.protocols.shared.peeling.classes import Admits, PublishedClasses, peel
+from covey.protocols.shared.peeling.narrowing import narrowed
 from covey.protocols.shared.peeling.nodes import list_nodes
 from covey.study import Study
 
@@ -28,17 +29,21 @@ def peel_all(
     pairs: bool = False,
     owner: Longs | None = None,
     close: Close | None = None,
+    refine: bool = False,
 ) -> tuple[PublishedClasses, Longs]:
     """The classes of all records (columns x records), and each record's class, or -1 if it is withheld.
 
     At most `nodes` generalizations are visited; the list of them may know which `pairs` of values k records share. With
     `merge`, records that are left over join the cheapest classes, where each record's `owner` is given only those in
-    which the owner has records. `close` says what becomes of the classes before that.
+    which the owner has records. `close` says what becomes of the classes before that; with `refine`, their labels are
+    narrowed as far as all their records allow.
     """
     listed = list_nodes(study, trees, marginals.of_records(study, trees, codes, pairs), nodes)
     boxes, sizes, klass = peel(trees, listed, codes, study.privacy.k, admits)
     if close is not None:
         boxes, sizes, klass = close(boxes, sizes, klass)
+    if refine and boxes:
+        boxes = list(narrowed(np.stack(boxes), trees, codes, klass))
     published = PublishedClasses.of(len(trees), boxes, sizes)
     klass = published.of_records(klass)
     left = np.flatnonzero(klass < 0)

@@ -1,0 +1,148 @@
+"""A long search: how low the loss of a table gets when somebody waits for minutes.
+
+It begins with our own release of effort `thorough`. Then, while the time lasts, it cuts the table into regions of
+neighbouring classes, each time along other columns, and tries to do better in each region, in one of two ways:
+
+- *annealing*: boxes are opened that cost more for a while, ever less more, and the best that was passed counts;
+- *a large neighbourhood*: all classes of the region are dissolved, its records peeled anew in another order of the
+  nodes, and what comes out improved.
+
+A region that ends worse is put back. The release that this ends with is no lower bound; it shows what is still to gain.
+"""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from covey.anonymizers.constraints import Limits, limits_of
+from covey.anonymizers.kernels import Forest, box_cost, draw, forest
+from covey.anonymizers.pace import never, silent
+from covey.anonymizers.peel import EFFORTS, lattice
+from covey.anonymizers.peel.atoms import Atoms, cut, joined
+from covey.anonymizers.peel.leftover import settle_leftover
+from covey.anonymizers.peel.moves import NEVER, open_box
+from covey.anonymizers.peel.search import EFFORT, cut_parts, improve, propose, renamed, search
+from covey.anonymizers.peel.search_part import WORK, SearchPart, fill_classes, part_of, total_cost
+from covey.anonymizers.peel.strip import strip
+from covey.anonymizers.problem import Partition, Problem
+from covey.arrays import Ints, Longs, Words
+from covey.compiled import jit
+
+THREADS = 2
+HOTTEST = (0.02, 0.1, 0.4)
+"""How much dearer a move may be at first, on average, as a part of what k records cost at the roots."""
+LONGER = 4
+"""Work in a region, as a multiple of what one round of our own search spends there."""
+
+
+@dataclass(frozen=True)
+class Searched:
+    """The best release that was found, the loss that the search began with, and how often it went over the table."""
+
+    loss: float
+    began: float
+    rounds: int
+
+
+def search_long(problem: Problem, seconds: float, seed: int = 0) -> Searched:
+    """The best release that is found in so many seconds, and some more to end a round."""
+    end = time.monotonic() + seconds
+    atoms, limits, trees = cut(problem), limits_of(problem), forest(problem)
+    listed = lattice.is_listed(problem, atoms.number)
+    nodes = (
+        lattice.whole(problem) if listed else lattice.searched(problem, trees, atoms, limits, seed, silent, never)
+    )
+    label = strip(problem, atoms, limits, nodes, silent, never)
+    each, most = EFFORTS["thorough"]
+    improve(
+        trees, atoms, limits, label, seed=seed, budget=min(each * atoms.number, most), threads=THREADS,
+        progress=silent, cancel=never, deadline=time.monotonic() + seconds / 2,
+    )  # fmt: skip
+    regions = _Regions(problem, trees, atoms, nodes)
+    began, rounds = _partition(problem, trees, atoms, label).loss(problem), 0
+    with ThreadPoolExecutor(THREADS) as pool:
+        while time.monotonic() < end:
+            random, highest = np.random.default_rng([seed, rounds]), int(label.max(initial=0))
+            parts = list(cut_parts(trees, atoms, limits, label, random))
+            seeds = random.integers(2**62, size=len(parts)).tolist()
+            jobs = [
+                pool.submit(regions.better, label[part], part, highest, own)
+                for part, own in zip(parts, seeds, strict=True)
+            ]
+            for part, job in zip(parts, jobs, strict=True):
+                label[part] = job.result()
+            rounds += 1
+    return Searched(_partition(problem, trees, atoms, label).loss(problem), began, rounds)
+
+
+def _partition(problem: Problem, trees: Forest, atoms: Atoms, label: Longs) -> Partition:
+    own = label.copy()
+    settle_leftover(problem, trees, atoms, limits_of(problem), own)
+    return joined(problem, atoms, own, {}, reproducible=False)
+
+
+@dataclass(frozen=True)
+class _Regions:
+    """The means to search in regions of a table."""
+
+    problem: Problem
+    trees: Forest
+    atoms: Atoms
+    nodes: Ints
+
+    def better(self, label: Longs, which: Longs, highest: int, seed: int) -> Longs:
+        """Labels of a region's atoms after one try, beyond `highest`; the old ones where it does not cost less."""
+        limits, random = limits_of(self.problem), np.random.default_rng(seed)
+        state = random.integers(2**62, size=1).astype(np.uint64)
+        part = self._part(which, label)
+        before = total_cost(part)
+        if random.random() < 0.5:
+            heat = float(random.choice(HOTTEST)) * limits.k * int(part.cost[0])
+            anneal(part, self.trees, limits, state, LONGER * EFFORT * len(which), heat)
+        else:
+            own = Atoms(self.atoms.item[which], self.atoms.weight[which], part.codes, part.places)
+            order = lattice.shuffled(self.problem, self.nodes, seed)
+            part = self._part(which, strip(self.problem, own, limits, order, silent, never))
+        search(part, self.trees, limits, state, LONGER * EFFORT * len(which))
+        return label if total_cost(part) >= before else renamed(part.label, which, highest)
+
+    def _part(self, which: Longs, label: Longs) -> SearchPart:
+        _, own = np.unique(np.append(label, 0), return_inverse=True)
+        atoms = self.atoms
+        return part_of(
+            self.trees, limits_of(self.problem), np.ascontiguousarray(atoms.codes[:, which]), atoms.weight[which],
+            atoms.places[which], own[:-1],
+        )  # fmt: skip
+
+
+@jit
+def anneal(part: SearchPart, trees: Forest, limits: Limits, state: Words, allowed: int, hottest: float) -> None:
+    """Opens boxes that may cost more, ever less so, until the allowed work is done; ends with the best it passed."""
+    box = np.empty(len(trees.roots), np.int32)
+    begun, whole = part.tally[WORK], max(part.cost[0], 1)
+    now = total_cost(part)
+    best, least = part.label.copy(), now
+    while part.tally[WORK] - begun < allowed:
+        part.tally[WORK] += 1
+        atom = draw(state, len(part.label))
+        cost = part.cost[part.label[atom]]
+        if draw(state, whole) > 4 * cost:
+            continue
+        propose(part, trees, state, atom, box)
+        price = box_cost(trees, box)
+        if price >= cost:
+            continue
+        heat = hottest * (1.0 - (part.tally[WORK] - begun) / allowed)
+        dearer = -heat * np.log((1 + draw(state, 1 << 30)) / (1 << 30))
+        change = open_box(part, trees, limits, box, price, int(max(dearer, 0.0)))
+        if change < NEVER:
+            now += change
+            if now < least:
+                least = now
+                best[:] = part.label
+    part.label[:] = best
+    fill_classes(trees, part)

@@ -1,0 +1,89 @@
+"""`refine = true`: the classes' labels are narrowed as far as their records allow, and their labels tell all answers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.harness.columns_cases import draw_people as draw_joined
+from tests.harness.columns_cases import stream_of
+from tests.harness.peel_columns_cases import study_of as columns_of
+from tests.protocols.peelers import draw_people, study_of, tables_of
+from tests.protocols.test_peel import agrees
+from tests.protocols.test_peel_columns import FIVE, released, rows_split
+
+from covey.errors import InputError
+from covey.protocols import peel
+from covey.protocols.shared.peeling import narrowing
+from covey.protocols.shared.peeling.classes import peel as peel_clear
+from covey.protocols.shared.peeling.narrowing import Narrowing, narrowed
+
+FEW = "nodes = 2\nbuckets = 1"
+"""A list of two nodes and the root: labels are much wider than they need to be."""
+
+
+@pytest.mark.parametrize(("parties", "privacy", "mode"), [(3, "", "visit"), (2, "k_insider = 1", "wave")])
+def test_refined_releases_are_a_trusted_partys_and_lose_less(parties: int, privacy: str, mode: str) -> None:
+    people = draw_people(parties, 40, 3)
+    plain = study_of(parties, k=3, privacy=privacy, options=f'{FEW}\nmode = "{mode}"')
+    study = study_of(parties, k=3, privacy=privacy, options=f'{FEW}\nmode = "{mode}"\nrefine = true')
+    real = agrees(study, people)
+    before = peel.ideal(plain, tables_of(plain, people)).figures
+    assert before is not None
+    assert real.figures.loss["lm"] < before.loss["lm"]
+    assert real.figures.k_reached is not None
+    assert real.figures.k_reached >= 3
+    assert any("narrowest label that holds all its records" in line for line in real.ledger["p0"])
+
+
+def test_holders_of_columns_narrow_the_same_labels() -> None:
+    people = draw_joined(stream_of(3, "refine"), 60)
+    options = "nodes = 2\nrefine = true"
+    assert released(columns_of(FIVE, k=3, options=options), people) == rows_split(people, 3, "", options)
+    assert rows_split(people, 3, "", options) != rows_split(people, 3, "", "nodes = 2")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_labels_of_a_release_tell_every_answer(seed: int) -> None:
+    """Nobody learns more than the narrowed labels: from these alone all that was opened can be said."""
+    study = study_of(3, k=3)
+    tables = list(tables_of(study, draw_people(3, 30, seed)).values())
+    trees, codes = tables[0].trees, np.concatenate([table.codes for table in tables], axis=1)
+    top = np.array([[tree.height for tree in trees]], dtype=np.int32)
+    boxes, _, klass = peel_clear(trees, np.concatenate([top // 2, top]), codes, 3, lambda rows, place, size: size >= 3)
+    wide = np.stack(boxes)
+    narrow = narrowed(wide, trees, codes, klass)
+    again, opened = Narrowing(wide, trees), 0
+    owner = np.arange(codes.shape[1]) % 3
+    while len(asked := again.questions()):
+        each = [again.inside(asked, codes[:, owner == party], klass[owner == party]) for party in range(3)]
+        answers = np.logical_and.reduce(each)
+        told = [
+            trees[column].first[node] <= trees[column].first[narrow[own, column]]
+            and trees[column].last[narrow[own, column]] <= trees[column].last[node]
+            for own, column, node in zip(asked.klass, asked.column, asked.node, strict=True)
+        ]
+        assert answers.tolist() == told
+        again.narrow(asked, answers)
+        opened += len(asked)
+    assert opened
+    assert np.array_equal(again.boxes, narrow)
+    for own in range(len(wide)):
+        for column, tree in enumerate(trees):
+            inside = codes[column, klass == own]
+            assert narrow[own, column] == tree.common_ancestor(inside.min(), inside.max())
+
+
+def test_a_node_with_many_children_is_not_narrowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = study_of(3, k=3)
+    tables = list(tables_of(study, draw_people(3, 30, 1)).values())
+    trees, codes = tables[0].trees, np.concatenate([table.codes for table in tables], axis=1)
+    roots = np.array([[tree.root for tree in trees]], dtype=np.int32)
+    alone = np.where(np.arange(codes.shape[1]) == 0, 0, -1)
+    assert narrowed(roots, trees, codes, alone).tolist() == [codes[:, 0].tolist()]
+    monkeypatch.setattr(narrowing, "CHILDREN", 0)
+    assert narrowed(roots, trees, codes, alone).tolist() == roots.tolist()
+
+
+def test_refine_and_t_are_refused_together() -> None:
+    with pytest.raises(InputError, match="refine = true is not for t"):
+        peel.Parameters.of(study_of(3, k=3, privacy="t = 0.5", options="refine = true"))
