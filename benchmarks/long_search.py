@@ -53,9 +53,7 @@ def search_long(problem: Problem, seconds: float, seed: int = 0) -> Searched:
     end = time.monotonic() + seconds
     atoms, limits, trees = cut(problem), limits_of(problem), forest(problem)
     listed = lattice.is_listed(problem, atoms.number)
-    nodes = (
-        lattice.whole(problem) if listed else lattice.searched(problem, trees, atoms, limits, seed, silent, never)
-    )
+    nodes = lattice.whole(problem) if listed else lattice.searched(problem, trees, atoms, limits, seed, silent, never)
     label = strip(problem, atoms, limits, nodes, silent, never)
     each, most = EFFORTS["thorough"]
     improve(

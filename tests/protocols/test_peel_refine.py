@@ -1,4 +1,4 @@
-"""`refine = true`: the classes' labels are narrowed as far as their records allow, and their labels tell all answers."""
+"""`refine = true`: the classes' labels are narrowed as far as their records allow, and tell all answers."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from covey.protocols import peel
 from covey.protocols.shared.peeling import narrowing
 from covey.protocols.shared.peeling.classes import peel as peel_clear
 from covey.protocols.shared.peeling.narrowing import Narrowing, narrowed
+from covey.protocols.shared.script import load, settings
 
 FEW = "nodes = 2\nbuckets = 1"
 """A list of two nodes and the root: labels are much wider than they need to be."""
@@ -87,3 +88,12 @@ def test_a_node_with_many_children_is_not_narrowed(monkeypatch: pytest.MonkeyPat
 def test_refine_and_t_are_refused_together() -> None:
     with pytest.raises(InputError, match="refine = true is not for t"):
         peel.Parameters.of(study_of(3, k=3, privacy="t = 0.5", options="refine = true"))
+
+
+@pytest.mark.parametrize("parties", [2, 3])
+def test_the_script_of_an_audit_knows_the_questions_and_only_where_they_were_asked_for(parties: int) -> None:
+    needs = {"refine=True", "two parties" if parties == 2 else "three parties or more"}
+    lines = [line for line in load("covey.protocols.peel") if line.step.startswith("refine/")]
+    assert any(set(line.needs) == needs for line in lines)
+    assert "refine=False" in settings(study_of(parties, k=3))
+    assert needs <= settings(study_of(parties, k=3, options="refine = true"))

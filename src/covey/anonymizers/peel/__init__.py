@@ -53,7 +53,7 @@ def peel(
     require_feasible(problem)
     deadline = math.inf if seconds is None else time.monotonic() + seconds
     atoms, limits, trees = cut(problem), limits_of(problem), forest(problem)
-    nodes = _nodes(problem, trees, atoms, limits, seed, progress, cancel)
+    nodes = _nodes(problem, trees, atoms, limits, seed, progress, cancel, effort)
     each, most = EFFORTS[effort]
     left = min(each * atoms.number, most) if budget is None else budget
     best: Partition | None = None
@@ -98,9 +98,16 @@ def _is_better(problem: Problem, one: Partition, other: Partition) -> bool:
 
 
 def _nodes(
-    problem: Problem, trees: Forest, atoms: Atoms, limits: Limits, seed: int, progress: Progress, cancel: Cancel
+    problem: Problem,
+    trees: Forest,
+    atoms: Atoms,
+    limits: Limits,
+    seed: int,
+    progress: Progress,
+    cancel: Cancel,
+    effort: str,
 ) -> Ints:
     """The nodes to visit, by cost."""
     if lattice.is_listed(problem, atoms.number):
         return lattice.whole(problem)
-    return lattice.searched(problem, trees, atoms, limits, seed, progress, cancel)
+    return lattice.searched(problem, trees, atoms, limits, seed, progress, cancel, effort)

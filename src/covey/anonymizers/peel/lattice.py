@@ -27,7 +27,7 @@ from covey.compiled import jit
 
 LISTED = 200_000  # a lattice up to this size is listed whole,
 VISITED = 2_500_000_000  # if its nodes times the atoms are no more than this
-PROBES = 600  # in each of the passes
+PROBES = {"quick": 2_000, "normal": 4_000, "thorough": 12_000}  # in each of the passes, by effort
 PASSES = 3
 SHUFFLED = 0.15  # how far a column's weight changes for another order: the deviation of its logarithm
 COMPANY = (1, 2, 4)  # how many times k records a probe asks for
@@ -80,13 +80,20 @@ def _sorted(problem: Problem, nodes: Ints, factors: Floats | None = None) -> Int
 
 
 def searched(
-    problem: Problem, trees: Forest, atoms: Atoms, limits: Limits, seed: int, progress: Progress, cancel: Cancel
+    problem: Problem,
+    trees: Forest,
+    atoms: Atoms,
+    limits: Limits,
+    seed: int,
+    progress: Progress,
+    cancel: Cancel,
+    effort: str = "normal",
 ) -> Ints:
     """The nodes that probes find, by cost; after each pass the next one starts at the records that were left over."""
     nodes, which = np.empty((0, problem.columns), dtype=np.int32), np.arange(atoms.number)
     for number in range(PASSES):
         report(f"looking for nodes, since {size(problem):,} are too many to visit", number / PASSES, progress, cancel)
-        found = probed(trees, atoms, limits.k, which, seed + number)
+        found = probed(trees, atoms, limits.k, which, seed + number, PROBES[effort])
         nodes = by_cost(problem, np.concatenate([nodes, found]))
         left = np.flatnonzero(strip(problem, atoms, limits, nodes[:-1], silent, cancel) == 0)
         if atoms.weight[left].sum() < limits.k:
@@ -95,13 +102,13 @@ def searched(
     return nodes
 
 
-def probed(trees: Forest, atoms: Atoms, k: int, which: Longs, seed: int) -> Ints:
-    """The nodes that probes among these atoms find, not yet sorted; the root is always one."""
+def probed(trees: Forest, atoms: Atoms, k: int, which: Longs, seed: int, probes: int) -> Ints:
+    """The nodes that so many probes among these atoms find, not yet sorted; the root is always one."""
     random = np.random.default_rng([seed, len(which)])
     state = np.array([random.integers(2**62)], dtype=np.uint64)
     codes, weight = np.ascontiguousarray(atoms.codes[:, which]), atoms.weight[which]
-    starts = random.integers(len(which), size=PROBES)
-    nodes = np.tile(trees.heights.astype(np.int32), (PROBES + 1, 1))
+    starts = random.integers(len(which), size=probes)
+    nodes = np.tile(trees.heights.astype(np.int32), (probes + 1, 1))
     probe_all(trees, codes, weight, k * np.array(COMPANY), starts, state, nodes)
     return nodes
 

@@ -36,7 +36,8 @@ def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
     owner = np.repeat(np.arange(len(pooled)), [table.rows for table in pooled])
     published, klass = peel_all(
         study, trees, codes, admits(params, pooled), nodes=params.nodes, merge=params.merge,
-        pairs=params.pairs, refine=params.refine, close=None if params.near is None else partial(release_rest, params, pooled),
+        pairs=params.pairs, refine=params.refine,
+        close=None if params.near is None else partial(release_rest, params, pooled),
         owner=None if params.none_or_many is None else owner,
     )  # fmt: skip
     out = np.flatnonzero(klass >= 0)
