@@ -171,9 +171,9 @@ async def test_when_all_is_over_people_still_check_their_receipts(tmp_path: Path
             await finished(town, running)
         register = Register.open(town.out, Opened(town.study.study_hash, 0, 0, moment()))
         desk = _desk(town.study, town.keys, register, town.out)
-        web = Web(town.study, WebTask(Address("127.0.0.1", town.web_port)), desk, lambda said: None)
+        web = Web(town.study, desk, lambda said: None)
         assert isinstance(register.held.ended, Ended)
-        async with web.listening():
+        async with web.open(WebTask(Address("127.0.0.1", town.web_port)), None, Path(), town.keys):
             await page.reload()
             await reached(page, "receipt")
             await page.locator("#check").click()

@@ -3,28 +3,40 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psutil
 import pytest
+from tests.browser.people import answer, browsing
 from tests.collection.peeling_town import THREE, BrowserTown, PeelingTown, hand_in
-from tests.collection.test_web import PageVisitor
-from tests.collection.town import Town, collecting, free_port
+from tests.collection.test_web import Answered, PageVisitor
+from tests.collection.town import Town, collecting, free_port, record_of
 from tests.conftest import Covey
 from tests.harness.clock import on_real_clock
 from tests.harness.relay import require_server
 
+from covey.crypto.letter import LetterKey, seal
+from covey.crypto.rng import Rng, fresh_seed
 from covey.errors import AccessError
+from covey.party.collection import page, receipts
+from covey.party.collection.collecting import CollectorTask, _desk, meets_pages
+from covey.party.collection.eligibility import place_of
 from covey.party.collection.invitation import Invitation, issue
+from covey.party.collection.register import Opened, Register, moment
+from covey.party.collection.web import Web
 from covey.party.identity import relay_config
 from covey.party.identity.roster import Roster
+from covey.party.session.playing import letter_keys
 from covey.party.simulate import broker
 from covey.wire.contact import Address, fingerprint
+from covey.wire.depth import beside
+from covey.wire.relay import RelayedParty
 from covey.wire.relay.broker import Broker, Signer
 from covey.wire.relay.site import RelaySite
 from covey.wire.standing.connection import BEAT_SECONDS
@@ -36,11 +48,13 @@ pytestmark = pytest.mark.timeout(240)
 class AtRelay(Town):
     """A town whose collector has no address."""
 
+    scheme: str = "nats"
+
     def __post_init__(self) -> None:
         super().__post_init__()
         text = self.path.read_text().replace(f'address = "{self.address}"\n', "")
         self.broker_port = free_port()
-        self.path.write_text(f'{text}\n[relay]\nurl = "nats://127.0.0.1:{self.broker_port}"\n')
+        self.path.write_text(f'{text}\n[relay]\nurl = "{self.scheme}://127.0.0.1:{self.broker_port}"\n')
 
     def invite(self, count: int, *, days: float = 1.0) -> list[str]:
         pinned = bytes.fromhex(fingerprint(self.keys.certificate.der))
@@ -81,7 +95,7 @@ class PageAtRelay(AtRelay, BrowserTown):
     """The same with a page, which is served at an address of this machine: the near end of a tunnel."""
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @on_real_clock
 async def test_a_collector_at_a_relay_serves_its_page_to_a_proxy_on_its_machine(tmp_path: Path) -> None:
     town = PageAtRelay(tmp_path)
@@ -96,6 +110,115 @@ async def test_a_collector_at_a_relay_serves_its_page_to_a_proxy_on_its_machine(
             await running.task
             assert await asyncio.gather(*staying) == ["released"] * 3
     assert (town.out / "release.csv").read_bytes() == town.ideal(6)
+
+
+@dataclass
+class PageOverRelay(PageAtRelay):
+    """The same without a port for browsers: their pages speak over the relay."""
+
+    scheme: str = "ws"
+
+    def service(self, quorum: int, *, phase_seconds: float = 30.0) -> CollectorTask:
+        return replace(super().service(quorum, phase_seconds=phase_seconds), web=None)
+
+
+@dataclass
+class RelayedVisitor(PageVisitor):
+    """Somebody who speaks with the collector over the relay as the page does."""
+
+    async def post(self, path: str, content: bytes, headers: Mapping[str, str] | None = None) -> Answered:
+        return await self.send(json.dumps({"method": "POST", "path": path, "headers": dict(headers or {})}), content)
+
+    async def send(self, head: str, content: bytes) -> Answered:
+        study, page = self.town.study, fresh_seed().reveal()[:16].hex()
+        site = Roster.of(study).relay
+        assert site is not None
+        key, stream = LetterKey.draw(Rng(fresh_seed()).stream("own")), Rng(fresh_seed()).stream("letter")
+        context = (bytes.fromhex(study.study_hash), page)
+        to = letter_keys(None, Roster.of(study)).known["office"]
+        asked = seal(key.public + head.encode() + b"\n" + content, to, stream, "collect page request", *context)
+        came: asyncio.Queue[bytes] = asyncio.Queue()
+        own = Broker(site, Signer.of_page(site), lambda told: None)
+        own.hear(site.to_page("office", page), lambda subject, answer: came.put_nowait(answer))
+
+        def ask(anew: bool) -> None:
+            own.send(site.from_page(page, "office"), asked, b"")
+
+        own.flow = ask
+
+        async def ask_again() -> None:
+            while True:
+                await asyncio.sleep(1)
+                ask(False)
+
+        async with asyncio.timeout(60), own.kept(), beside(ask_again()):
+            answer = key.open(await came.get(), "collect page answer", *context)
+        return int.from_bytes(answer[:2], "big"), json.loads(answer[2:] or b"{}")
+
+
+@on_real_clock
+async def test_a_page_over_the_relay_enrols_and_delivers_as_at_a_port(tmp_path: Path) -> None:
+    town = PageOverRelay(tmp_path)
+    site = Roster.of(town.study).relay
+    assert site is not None
+    tokens = town.invite(2)
+    with town.broker():
+        async with collecting(town, 6) as running:
+            assert "browsers are answered at the relay ws://" in running.log
+            visitor, thief = RelayedVisitor(town, tokens[0]), RelayedVisitor(town, tokens[0])
+            status, answer = await visitor.enrol()
+            assert (status, set(answer)) == (200, {"handle"})
+            assert (await thief.enrol())[1]["code"] == "used"
+            content = visitor.sealed(0)
+            assert (await thief.deliver(content))[0] == 403
+            status, receipt = await visitor.deliver(content)
+            assert status == 200
+            assert await visitor.deliver(content) == (200, receipt), "lost answers are asked for again"
+            kept = {"handle": visitor.handle, "study_hash": town.study.study_hash, **receipt}
+            assert receipts.check(town.study, town.keys.certificate, kept, None) is None
+            assert (await visitor.send("no JSON", b""))[0] == 400
+            assert (await visitor.post("/api/state", bytes(100_000)))[0] == 413, "unless its key is enrolled"
+            assert (await visitor.post("/nowhere", b""))[0] == 404
+            stranger = Broker(site, Signer.of_page(site), lambda told: None)
+            there = asyncio.Event()
+            stranger.flow = lambda anew: there.set()
+            heard: list[bytes] = []
+            stranger.hear(f"{site.prefix}.>", lambda subject, content: heard.append(content))
+            stranger.hear(site.from_page("*", "office"), lambda subject, content: heard.append(content))
+            async with stranger.kept():
+                await there.wait()
+                stranger.send(site.from_page("x", "office"), b"no letter", b"")
+                stranger.send(site.to_page("office", "x"), b"as the office", b"")
+                assert (await visitor.deliver(content))[0] == 200
+            assert "no request, and was ignored" in running.log
+            assert heard == []
+
+
+@pytest.mark.thorough
+@on_real_clock
+async def test_people_answer_in_a_browser_over_the_relay_from_a_page_on_a_disk(tmp_path: Path) -> None:
+    town = PageOverRelay(tmp_path)
+    saved = tmp_path / "page.html"
+    saved.write_bytes(page.build(town.study))
+    tokens = town.invite(6)
+    with town.broker():
+        async with browsing() as browser, collecting(town, 6) as running:
+            for place in range(4):
+                await town.delivery(place, tokens[place]).deliver()
+            kept = [await answer(browser, f"{saved.as_uri()}#{tokens[place]}", record_of(place)) for place in (4, 5)]
+            staying = [asyncio.create_task(town.trustee(name).run()) for name in THREE]
+            await running.task
+            assert await asyncio.gather(*staying) == ["released"] * 3
+        register = Register.open(town.out, Opened(town.study.study_hash, 0, 0, moment()))
+        web, late = Web(town.study, _desk(town.study, town.keys, register, town.out), print), RelayedVisitor(town, "")
+        relay, board = place_of(town.study, "office", None), town.out / "board.json"
+        assert isinstance(relay, RelayedParty) and meets_pages(town.path)
+        async with web.open(None, relay, town.folder / "keys" / "tls.key", town.keys):
+            asked = json.dumps({"method": "GET", "path": "/board.json", "headers": {}})
+            assert await late.send(asked, b"") == (200, json.loads(board.read_bytes()))
+        register.close()
+    assert (town.out / "release.csv").read_bytes() == town.ideal(6)
+    assert [receipts.check(town.study, town.keys.certificate, each, board) for each in kept] == [None, None]
 
 
 @pytest.mark.slow

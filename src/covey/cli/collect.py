@@ -124,7 +124,7 @@ def serve(
     from covey.cli.display import Display
     from covey.cli.outcome import render
     from covey.party.collection import times
-    from covey.party.collection.collecting import CollectorTask, stay
+    from covey.party.collection.collecting import CollectorTask, meets_pages, stay
     from covey.party.collection.collecting import serve as collect
     from covey.party.collection.register import is_over
     from covey.party.collection.web import WebTask
@@ -135,7 +135,7 @@ def serve(
     if web is None and (web_certificate, web_key) != (None, None):
         raise InputError("say where browsers are answered: --web HOST:PORT")
     browsers = None if web is None else WebTask(Address.parse(web), web_certificate, web_key)
-    over = browsers is not None and is_over(out)
+    over = is_over(out) and (browsers is not None or (listen is None and meets_pages(study)))
     with Display() as display:
         task = CollectorTask(
             study=study,

@@ -7,9 +7,11 @@ import base64
 import binascii
 import dataclasses
 from collections import Counter
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import nats
 import pytest
@@ -26,7 +28,7 @@ from covey.wire.contact import Contact, dials
 from covey.wire.relay import Exchange
 from covey.wire.relay.broker import Broker, Signer
 from covey.wire.relay.exchange import Subjects
-from covey.wire.relay.route import Blocked, frame, proxy_for
+from covey.wire.relay.route import Blocked, Wire, frame, proxy_for
 from covey.wire.relay.site import RelaySite, split_url, user_key
 from covey.wire.trust import contexts, over_tls
 
@@ -87,6 +89,36 @@ async def test_a_run_goes_on_when_the_broker_is_killed_and_started_again(tmp_pat
         await disturb()
         outcomes = await playing
     assert [outcome.unwrap() for outcome in outcomes.values()] == [40, 40]
+
+
+class DyingBroker(Broker):
+    """A connection that is lost at the very moment at which its client leaves."""
+
+    async def visit(self, passed: Callable[[str, str], None]) -> Wire:
+        line = SimpleNamespace(
+            abort=lambda: None, set_write_buffer_limits=lambda high: None, get_write_buffer_size=lambda: 0
+        )
+        writer = SimpleNamespace(transport=line, is_closing=lambda: False, write=lambda content: None)
+        return Wire(SimpleNamespace(readuntil=lost_when_cancelled), writer, bytes, {})  # type: ignore[arg-type]
+
+
+async def lost_when_cancelled(separator: bytes) -> bytes:
+    try:
+        await asyncio.sleep(1000)
+    except asyncio.CancelledError:
+        raise ConnectionResetError from None
+    return b""
+
+
+@on_real_clock
+async def test_who_leaves_at_the_moment_at_which_the_broker_is_lost_does_leave(tmp_path: Path) -> None:
+    there = asyncio.Event()
+    signer = Signer.of_file(make_identity("a", tmp_path).key)
+    broker = DyingBroker(RelaySite("nats://relay", bytes(32)), signer, lambda told: None)
+    broker.flow = lambda anew: there.set()
+    async with asyncio.timeout(20), broker.kept():
+        await there.wait()
+        await asyncio.sleep(0.05)
 
 
 @on_real_clock

@@ -15,11 +15,13 @@ import resource
 import signal
 import time
 from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from covey.crypto.rng import fresh_seed
 from covey.errors import Aborted, CoveyError, InputError, Left, PeerError, Unmet
+from covey.party.collection import page
 from covey.party.collection.deadlines import expel_late
 from covey.party.collection.eligibility import address_of, by_peeling, collected, place_of
 from covey.party.collection.enrolment import EnrolmentDesk
@@ -120,18 +122,30 @@ def stay(service: CollectorTask) -> str:
     Roster.of(study).require(keys, party)
     register = Register.open(service.out, Opened(study.study_hash, 0, 0, moment()))
     with contextlib.closing(register), asyncio.Runner() as runner, contextlib.suppress(asyncio.CancelledError):
-        if register.held.ended is None or service.web is None:
+        relay = _relay_for_pages(study, place_of(study, party, service.listen or address_of(study, party)))
+        if register.held.ended is None or (service.web is None and relay is None):
             raise InputError(f"{service.out}: the collection is not over")
-        desk = _desk(study, keys, register, service.out)
-        runner.run(_stay(Web(study, service.web, desk, service.notice), service.notice))
+        web = Web(study, _desk(study, keys, register, service.out), service.notice)
+        browsers = web.open(service.web, relay, keyring.files(service.keys, party)[1], keys)
+        runner.run(_stay(browsers, service.notice))
     return "The page is no longer served."
 
 
-async def _stay(web: Web, notice: Callable[[str], None]) -> None:
+async def _stay(browsers: AbstractAsyncContextManager[str], notice: Callable[[str], None]) -> None:
     cancel_on(signal.SIGTERM, signal.SIGINT)
-    async with web.listening() as where:
+    async with browsers as where:
         notice(f"the collection is over; its page is at {where}, until this is interrupted")
         await asyncio.Event().wait()
+
+
+def meets_pages(path: Path) -> bool:
+    """True if pages in browsers speak with the collector over the study's relay."""
+    return page.site(collected(path)[0]) is not None
+
+
+def _relay_for_pages(study: Study, where: Address | RelayedParty) -> RelayedParty | None:
+    """The collector at the relay, if it is met there, and pages in browsers speak with it there."""
+    return where if isinstance(where, RelayedParty) and page.site(study) is not None else None
 
 
 def _desk(study: Study, keys: Keys, register: Register, folder: Path) -> EnrolmentDesk:
@@ -262,13 +276,14 @@ class Collection:
 
     @contextlib.asynccontextmanager
     async def _browsers(self, desk: EnrolmentDesk, hub: Hub) -> AsyncIterator[None]:
-        """Answers browsers while the block runs, if it was asked to."""
-        if self.service.web is None:
+        """Answers browsers while the block runs: at a port if it was asked to, and at the relay if we are there."""
+        task, relay = self.service.web, _relay_for_pages(self.study, self.where)
+        if task is None and relay is None:
             yield
             return
-        web = Web(self.study, self.service.web, desk, self._note)
+        web = Web(self.study, desk, self._note)
         web.changed = hub.changed.set
-        async with web.listening() as where:
+        async with web.open(task, relay, self.files[1], self.keys) as where:
             self._note(f"browsers are answered at {where}")
             yield
 

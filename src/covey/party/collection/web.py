@@ -11,18 +11,23 @@ import hashlib
 import ipaddress
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 
+from covey.crypto.letter import LetterKey
 from covey.crypto.rng import spell
 from covey.errors import InputError
 from covey.party.collection import page, receipts
 from covey.party.collection.enrolment import EnrolmentDesk, signed
+from covey.party.identity.keys import Keys
 from covey.study import Study
 from covey.wire.contact import Address
+from covey.wire.relay import RelayedParty
+from covey.wire.standing.gate import Sparing
 from covey.wire.standing.hub import EnrolmentRefused
+from covey.wire.standing.page_port import PagePort
 from covey.wire.standing.port import tls_context
 from covey.wire.standing.web import WebAnswer, WebPort, WebRefused, WebRequest
 
@@ -50,20 +55,29 @@ class WebTask:
 class Web:
     """Answers browsers."""
 
-    def __init__(self, study: Study, task: WebTask, desk: EnrolmentDesk, note: Callable[[str], None]) -> None:
-        self._page, self._study, self._task, self._desk = page.build(study), study, task, desk
-        secured = None
-        if task.certificate is not None and task.key is not None:
-            secured = tls_context(task.certificate, task.key, ask=False)
-        self._port = WebPort(secured, note, self._answer)
+    def __init__(self, study: Study, desk: EnrolmentDesk, note: Callable[[str], None]) -> None:
+        self._page, self._study, self._desk, self._log = page.build(study), study, desk, Sparing(note)
         self.changed: Callable[[], None] = lambda: None
         """Called when somebody has enrolled or answered."""
 
     @asynccontextmanager
-    async def listening(self) -> AsyncIterator[Address]:
-        """Answers while the block runs; gives the address that it listens at."""
-        async with self._port.listening(self._task.listen) as address:
-            yield address
+    async def open(
+        self, task: WebTask | None, relay: RelayedParty | None, tls_key: Path, keys: Keys
+    ) -> AsyncIterator[str]:
+        """Answers at a port, at the relay, or at both while the block runs; gives the places in words."""
+        async with AsyncExitStack() as stack:
+            places: list[object] = []
+            if task is not None:
+                secured = None
+                if task.certificate is not None and task.key is not None:
+                    secured = tls_context(task.certificate, task.key, ask=False)
+                port = WebPort(secured, self._log, self._answer)
+                places.append(await stack.enter_async_context(port.listening(task.listen)))
+            if relay is not None:
+                letters, study = LetterKey.of_signing(keys.signing), bytes.fromhex(self._study.study_hash)
+                pages = PagePort(relay, study, tls_key, letters, self._log, self._answer)
+                places.append(await stack.enter_async_context(pages.listening()))
+            yield " and ".join(map(str, places))
 
     async def _answer(self, request: WebRequest) -> WebAnswer:
         if request.method == "OPTIONS":
@@ -105,7 +119,7 @@ class Web:
         content = _fields(await request.body(), study=32, secret=16, key=32, signature=64)
         handle, new = self._desk.enrol_page(*content)
         if new:
-            self._port.log("enrolled", f"{handle} enrolled in a browser")
+            self._log("enrolled", f"{handle} enrolled in a browser")
             self.changed()
         return WebAnswer.of({"handle": handle})
 
@@ -131,7 +145,7 @@ class Web:
         except EnrolmentRefused as refusal:
             if refusal.guess:
                 self._guess(request)
-            self._port.log("browser", f"a browser at {request.address} was refused: {refusal}")
+            self._log("browser", f"a browser at {request.address} was refused: {refusal}")
             return WebAnswer.of({"code": refusal.code, "why": str(refusal)}, HTTPStatus.FORBIDDEN)
 
     def _guess(self, request: WebRequest) -> None:

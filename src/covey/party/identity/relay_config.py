@@ -116,12 +116,14 @@ def _users(site: RelaySite, public: Mapping[str, bytes], hosts: tuple[str, ...])
     for name, key in sorted(public.items()):
         publish, hear = [site.sent_by(name)], [site.sent_to(name)]
         if name in hosts:
-            publish.append(site.to_guest(name, "*"))
-            hear.append(site.from_guest("*", name))
+            publish += [site.to_guest(name, "*"), site.to_page(name, "*")]
+            hear += [site.from_guest("*", name), site.from_page("*", name)]
         lines += [f"  # {name}", _user(user_key(key), publish, hear)]
     if hosts:
         publish, hear = [site.from_guest("*", name) for name in hosts], [site.to_guest(name, "*") for name in hosts]
         lines += ["  # respondents, who share one key", _user(Signer.of_guest(site).public, publish, hear)]
+        publish, hear = [site.from_page("*", name) for name in hosts], [site.to_page(name, "*") for name in hosts]
+        lines += ["  # respondents in browsers, who share another", _user(Signer.of_page(site).public, publish, hear)]
     return "\n".join([*lines, "]", ""])
 
 

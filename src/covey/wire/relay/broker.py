@@ -25,7 +25,7 @@ from covey.crypto.rng import fresh_seed
 from covey.errors import AccessError, InputError
 from covey.plain import plain
 from covey.version import __version__
-from covey.wire.depth import beside, first_cause
+from covey.wire.depth import beside
 from covey.wire.relay.route import Blocked, Wire, reach
 from covey.wire.relay.site import RelaySite, user_key
 
@@ -64,6 +64,11 @@ class Signer:
     def of_guest(cls, site: RelaySite) -> Signer:
         """The key of callers without a name of their own."""
         return cls(Ed25519PrivateKey.from_private_bytes(site.guest_seed))
+
+    @classmethod
+    def of_page(cls, site: RelaySite) -> Signer:
+        """The key of pages in browsers."""
+        return cls(Ed25519PrivateKey.from_private_bytes(site.page_seed))
 
     @property
     def public(self) -> str:
@@ -144,10 +149,8 @@ class Broker:
             pause, refused, told = FIRST_PAUSE, 0, False
             try:
                 await self._live(wire)
-            except BaseExceptionGroup as failures:
-                cause = first_cause(failures)
-                if not isinstance(cause, _LOST):
-                    raise cause from None
+            except _LOST:
+                pass
             finally:
                 self._wire = None
                 wire.writer.transport.abort()
@@ -174,7 +177,10 @@ class Broker:
             raise Blocked("broker", "it hangs up", "look at the broker's log") from None
 
     async def _live(self, wire: Wire) -> None:
-        """Hears and sends until the connection is lost."""
+        """Hears and sends until the connection is lost.
+
+        A group of tasks would not do: one that fails while we are cancelled forgets that we are, and we would go on.
+        """
         wire.writer.transport.set_write_buffer_limits(high=_WRITE_AHEAD)
         self._full.clear()
         self._limit = min(wire.number("max_payload") or _LARGEST_LINE, _LARGEST_MESSAGE)
@@ -182,10 +188,15 @@ class Broker:
         for number, (subject, _) in self._hearers.items():
             self._write(f"SUB {subject} {number}\r\n".encode())
         self.flow(True)
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._empty(wire))
-            group.create_task(self._ask(wire))
-            group.create_task(self._read(wire))
+        tasks = [asyncio.ensure_future(work) for work in (self._empty(wire), self._ask(wire), self._read(wire))]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        for task in done:
+            task.result()
 
     async def _read(self, wire: Wire) -> None:
         while True:

@@ -81,10 +81,26 @@ class RelaySite:
         """The subject of all that such a caller is answered."""
         return f"{self.prefix}.host.{self.mark(host)}.{guest}"
 
+    def from_page(self, page: str, host: str) -> str:
+        """The subject of what a page in a browser asks the party whose page it is."""
+        return f"{self.prefix}.page.{page}.{self.mark(host)}"
+
+    def to_page(self, host: str, page: str) -> str:
+        """The subject of the answer to it."""
+        return f"{self.prefix}.paged.{self.mark(host)}.{page}"
+
     @property
     def guest_seed(self) -> bytes:
         """The private key of callers without a name: whoever has the study and its certificates has it."""
-        return hashlib.blake2b(b"guest", key=self.topic, digest_size=32).digest()
+        return self._seed(b"guest")
+
+    @property
+    def page_seed(self) -> bytes:
+        """The private key of pages: it stands in each of them."""
+        return self._seed(b"page")
+
+    def _seed(self, kind: bytes) -> bytes:
+        return hashlib.blake2b(kind, key=self.topic, digest_size=32).digest()
 
     def _mark(self, kind: str, name: str) -> str:
         content = f"{kind} {name}".encode()

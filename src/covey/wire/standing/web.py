@@ -65,6 +65,11 @@ class WebRefused(Garbled):
         super().__init__(why)
         self.status = status
 
+    @property
+    def answer(self) -> WebAnswer:
+        """The answer that says so."""
+        return WebAnswer.of({"code": "refused", "why": str(self)}, self.status)
+
 
 @dataclass(frozen=True)
 class WebRequest:
@@ -75,19 +80,17 @@ class WebRequest:
     headers: Mapping[str, str]
     address: str
     """The address that the caller is counted by."""
-    call: ports.Call
     gate: Gate
+    length: int
+    """Bytes of the content; -1 if they cannot be told."""
+    read: Callable[[bool], Awaitable[bytes]]
+    """Reads the content, of a caller that is known or of one that is not."""
 
     async def body(self, *, known: bool = False) -> bytes:
         """The content; a caller that is `known` leaves the gate. Raises WebRefused if it is too long."""
-        given = self.headers.get("content-length", "0")
-        length = int(given) if given.isdecimal() and len(given) < 10 else -1
-        if known:
-            self.call.known()
-        if length < 0 or "transfer-encoding" in self.headers or length > (LARGEST if known else SMALL):
+        if not 0 <= self.length <= (LARGEST if known else SMALL):
             raise WebRefused("a request of another length than is allowed here", HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
-        async with asyncio.timeout(FRAME_SECONDS if known else ports.GREETING_SECONDS):
-            return await self.call.connection.reader.readexactly(length)
+        return await self.read(known)
 
 
 class WebPort:
@@ -96,13 +99,12 @@ class WebPort:
     def __init__(
         self,
         context: ssl.SSLContext | None,
-        note: Callable[[str], None],
+        log: Sparing,
         answer: Callable[[WebRequest], Awaitable[WebAnswer]],
     ) -> None:
         self._proxied = context is None
         self._gate = Gate(per_address=STRANGERS if self._proxied else STRANGERS_PER_ADDRESS)
-        self.log = Sparing(note)
-        self._port, self._answer = ports.Port(context, self._gate, self.log), answer
+        self._port, self._answer = ports.Port(context, self._gate, log), answer
 
     @asynccontextmanager
     async def listening(self, where: Address) -> AsyncIterator[Address]:
@@ -118,7 +120,7 @@ class WebPort:
             method = request.method
             answer = await self._answer(request)
         except WebRefused as refusal:
-            answer = WebAnswer.of({"code": "refused", "why": str(refusal)}, refusal.status)
+            answer = refusal.answer
         await call.connection.pour(answer.spell(whole=method != "HEAD"))
         await call.connection.close()
 
@@ -141,4 +143,13 @@ class WebPort:
             headers[name.lower()] = value.strip()
         forwarded = headers.get("x-forwarded-for", "").rpartition(",")[2].strip()
         address = forwarded if self._proxied and forwarded else call.address
-        return WebRequest(words[0], words[1].partition("?")[0], headers, address, call, self._gate)
+        given = headers.get("content-length", "0")
+        length = int(given) if given.isdecimal() and len(given) < 10 and "transfer-encoding" not in headers else -1
+
+        async def read(known: bool) -> bytes:
+            if known:
+                call.known()
+            async with asyncio.timeout(FRAME_SECONDS if known else ports.GREETING_SECONDS):
+                return await call.connection.reader.readexactly(length)
+
+        return WebRequest(words[0], words[1].partition("?")[0], headers, address, self._gate, length, read)

@@ -31,6 +31,8 @@ from covey.party.session.playing import letter_keys
 from covey.protocols.collect_peel.parameters import PAGE, WEB, hub_of
 from covey.schema import Column, Role
 from covey.study import Study
+from covey.wire.relay import RelaySite
+from covey.wire.relay.broker import Signer
 
 FEW = 12
 """As many values are offered as choices; more, if they are numbers or days in a row, are typed."""
@@ -69,8 +71,10 @@ def build(study: Study) -> bytes:
     """The page of a study. Raises InputError for a study without one, or without certificates."""
     web = require(study)
     script, style = _part("seal.js") + _part("page.js"), _part("page.css")
+    relay = site(study)
+    spoken = web if relay is None else f"{web} {relay.parts.scheme}://{relay.parts.netloc}"
     policy = (
-        f"default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; connect-src 'self' {web}; "
+        f"default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; connect-src 'self' {spoken}; "
         f"script-src 'sha256-{_hash(script)}'; style-src 'sha256-{_hash(style)}'"
     )
     data = json.dumps(describe(study), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
@@ -83,6 +87,29 @@ def build(study: Study) -> bytes:
         )
         .encode()
     )  # fmt: skip
+
+
+def site(study: Study) -> RelaySite | None:
+    """The relay over which the page speaks with the collector: a broker for websockets, if it has no other address."""
+    relay = Roster.of(study).relay
+    spoken = relay is not None and relay.parts.scheme in ("ws", "wss") and bool(PAGE.of(study.options))
+    return relay if spoken and study.party(hub_of(study)).address is None else None
+
+
+def _relay(study: Study, key: bytes) -> dict[str, str] | None:
+    """All that the page needs to speak with the collector, who has this key for letters, over the relay."""
+    relay = site(study)
+    if relay is None:
+        return None
+    host = hub_of(study)
+    return {
+        "url": relay.url,
+        "user": Signer.of_page(relay).public,
+        "seed": relay.page_seed.hex(),
+        "from": relay.from_page("*", host),
+        "to": relay.to_page(host, "*"),
+        "key": key.hex(),
+    }
 
 
 def describe(study: Study) -> dict[str, object]:
@@ -110,6 +137,7 @@ def describe(study: Study) -> dict[str, object]:
         "languages": languages,
         "words": {"en": offered["en"], **{each: found for each, found in words.items() if found}},
         "web": WEB.of(study.options),
+        "relay": _relay(study, known[hub]),
         "collector": {**shown(hub), "key": certificates[hub].signing_key.hex()},
         "trustees": [{**shown(name), "key": known[name].hex()} for name in study.of_party_role("trustee")],
         "questions": [_question(study, question) for question in questions(study)],

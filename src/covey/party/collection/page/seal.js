@@ -111,12 +111,22 @@ async function keyPair(kind, seed) {
 async function seal(content, to, seed, context) {
   const {own, shown} = await keyPair("X25519", seed);
   const theirs = await crypto.subtle.importKey("raw", to, {name: "X25519"}, false, []);
+  return join(shown, await crypt("encrypt", content, own, theirs, join(shown, to), context));
+}
+
+// The content of a letter to a key of ours, under the context that it was sealed with.
+async function unseal(sealed, {own, shown}, context) {
+  const head = sealed.slice(0, 32), theirs = await crypto.subtle.importKey("raw", head, {name: "X25519"}, false, []);
+  return crypt("decrypt", sealed.slice(32), own, theirs, join(head, shown), context);
+}
+
+// A key seals one letter, so that the nonce may be zero.
+async function crypt(what, content, own, theirs, salt, context) {
   const agreed = await crypto.subtle.deriveBits({name: "X25519", public: theirs}, own, 256);
   const material = await crypto.subtle.importKey("raw", agreed, "HKDF", false, ["deriveKey"]);
-  const how = {name: "HKDF", hash: "SHA-256", salt: join(shown, to), info: spell("covey letter/1", ...context)};
-  const key = await crypto.subtle.deriveKey(how, material, {name: "AES-GCM", length: 256}, false, ["encrypt"]);
-  const hidden = await crypto.subtle.encrypt({name: "AES-GCM", iv: new Uint8Array(12)}, key, content);
-  return join(shown, new Uint8Array(hidden));  // a key seals one letter, so that the nonce may be zero
+  const how = {name: "HKDF", hash: "SHA-256", salt, info: spell("covey letter/1", ...context)};
+  const key = await crypto.subtle.deriveKey(how, material, {name: "AES-GCM", length: 256}, false, [what]);
+  return new Uint8Array(await crypto.subtle[what]({name: "AES-GCM", iv: new Uint8Array(12)}, key, content));
 }
 
 // The sealed letters of a record, one for each trustee in the order of their names.
