@@ -90,7 +90,7 @@ PEEL_ASKED = Case("peel, asked for more", _draw_asked, _smallest_asked, _twins_a
 
 
 def _draw_two(seed: int) -> Trial:
-    privacy = ("", "", "l = 1.5", 'l = 2\ndiversity = "distinct"')[seed % 4]
+    privacy = ("", "t = 0.35", "l = 1.5", 'l = 2\ndiversity = "distinct"')[seed % 4]
     study = study_of("peel", TWO, privacy=privacy, options=f'mode = "{("visit", "wave")[seed % 2]}"\nbuckets = 1')
     return trial_of(study, draw_people(stream_of(seed, "peel", "two"), TWO, 6 if privacy else 3, 15))
 

@@ -16,7 +16,7 @@ from tests.protocols.test_closeness import distance, trusted, two_wards
 
 import covey
 from covey.arrays import Bits
-from covey.errors import Aborted, InputError
+from covey.errors import Aborted, InputError, StudyError
 from covey.judge import verify
 from covey.protocols import of_study, peel
 from covey.protocols.peel import closeness, search
@@ -59,6 +59,7 @@ def test_what_is_kept_is_near_and_what_is_near_enough_is_kept(
     few_first(
         [
             ("wave", "t = 0.3\nl = 1.25"),
+            ("two", "t = 0.3\nl = 1.2"),
             ("visit", "t = 0.25"),
             ("skip", "t = 0.35\nk_insider = 1"),
             ("visit", "t = 0.4\nmost_of_a_class = 0.7"),
@@ -68,8 +69,9 @@ def test_what_is_kept_is_near_and_what_is_near_enough_is_kept(
     ),
 )
 def test_a_run_with_t_equals_the_ideal_withholds_nothing_and_the_judge_says_yes(mode: str, privacy: str) -> None:
-    study = study_of("peel", k=3, privacy=privacy, options=f'mode = "{mode}"\nbuckets = 1')
-    people = draw_people(stream_of(len(privacy), "peel", "close"), SITES, 8, 14)
+    names, mode = (SITES[:2], "wave") if mode == "two" else (SITES, mode)
+    study = study_of("peel", names, k=3, privacy=privacy, options=f'mode = "{mode}"\nbuckets = 1')
+    people = draw_people(stream_of(len(privacy), "peel", "close"), names, 8, 14)
     trial = trial_of(study, people)
     assert harness.answers(trial, harness.run(trial)) == trial.ideal
     release = trusted(study, people)
@@ -151,7 +153,6 @@ def test_classes_that_are_too_far_are_never_written(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("names", "privacy", "options", "reason"),
     [
-        (SITES[:2], "t = 0.3", "", r"between two parties cannot keep t; take protocol"),
         (SITES, "t = 0.3", 'leftover = "merge"', "could undo a class's t"),
         (SITES, "t = 0.01", "", r"column 'ill'.* measured to within 0.0056, .*raise t, merge values"),
     ],
@@ -161,6 +162,40 @@ def test_what_cannot_be_kept_is_refused_before_a_run(
 ) -> None:
     with pytest.raises(InputError, match=reason):
         of_study(study_of("peel", names, privacy=privacy, options=options))
+
+
+def test_two_parties_compare_sets_of_values_and_few_values_only() -> None:
+    values = [3, 0, 2, 1]
+    study = peelers.study_of(2, k=2)
+    whole = np.array([9, 6, 5, 4])
+    near = Closeness.of(Fraction(1, 4), closeness.ideal(study, [whole]), 2)
+    for counts in (values, [6, 0, 0, 0], [3, 1, 1, 1], [9, 6, 5, 4]):
+        joint = np.array([counts])
+        kept = bool((near.of_two(joint.sum(axis=1), joint) >= 0).all())
+        assert kept == bool(near.kept_exactly(joint.sum(axis=1), joint)[0])
+    ills = ", ".join(f'"ill {place}"' for place in range(9))
+    text = (
+        '[study]\nname = "s"\nprotocol = "peel"\npartition = "horizontal"\n[privacy]\nk = 2\nt = 0.3\n'
+        '[columns.sex]\nrole = "quasi"\nhierarchy = "flat"\nvalues = ["F", "M"]\n'
+        f'[columns.ill]\nrole = "sensitive"\nvalues = [{ills}]\n[parties.a]\n[parties.b]\n'
+    )
+    with pytest.raises(InputError, match=r"takes 1,024 comparisons for each class.* take protocol = .cluster."):
+        of_study(Study.parse(text))
+
+
+@pytest.mark.parametrize(
+    ("partition", "parties"),
+    [("vertical", '[parties.a]\n[parties.b]\n[parties.e]\nrole = "evaluator"\n'), ("respondents", "")],
+)
+def test_protocols_that_withhold_records_refuse_t_with_the_reason(partition: str, parties: str) -> None:
+    protocol = "peel" if partition == "vertical" else "collect"
+    text = (
+        f'[study]\nname = "s"\nprotocol = "{protocol}"\npartition = "{partition}"\n[privacy]\nk = 2\nt = 0.3\n'
+        '[columns.sex]\nrole = "quasi"\nhierarchy = "flat"\nvalues = ["F", "M"]\n'
+        f'[columns.ill]\nrole = "sensitive"\nvalues = ["a", "b"]\n{parties}'
+    )
+    with pytest.raises(StudyError, match="records that no class takes are withheld here"):
+        Study.parse(text)
 
 
 def test_another_distance_is_refused() -> None:

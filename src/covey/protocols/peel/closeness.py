@@ -11,15 +11,18 @@ Reference  the counts of the values that k or more of all records have, but for 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
+from functools import cached_property
+from itertools import pairwise, product
 
 import numpy as np
 
 from covey.arrays import Bits, Longs
 from covey.errors import Aborted
+from covey.protocols.peel.comparing import MOST
 from covey.protocols.peel.marginals import Reaches
 from covey.protocols.peel.measured import Measured
 from covey.protocols.shared.peeling.marginals import RARE, WITHHELD, Marginals, opened_of
@@ -30,6 +33,8 @@ from covey.wire import Channel
 
 COARSEST, FINEST = 1 << 10, 1 << 13
 """Bounds of the numbers |x|: the larger they may be, the less is lost by rounding, and the more a test costs."""
+_FINEST_PART = 1 << 12
+"""The largest denominator of what a set of values may have of a tuple."""
 _FRACTION = 20
 """Bits behind the point of what t leaves for each record."""
 
@@ -102,6 +107,30 @@ class Closeness(Measured):
             far = np.abs(2 * self.records * values[:, own].astype(object) - twice * size[:, np.newaxis]).sum(axis=1)
             answer &= (far * left.denominator <= 4 * self.records * size * left.numerator).astype(bool)
         return answer
+
+    @cached_property
+    def sets(self) -> tuple[Longs, Longs, Longs]:
+        """For two parties, all sets of a column's values (sets x values) with the part of a tuple that each may have.
+
+        The part is a fraction, as exact as joint numbers below `MOST` allow, and never more than t says.
+        """
+        rows, parts, finest = [], [], min(_FINEST_PART, MOST // (self.records + 1))
+        share = [Fraction(each, 2 * self.records) for each in self.twice.tolist()]
+        for own, left in zip(self.columns, self.left, strict=True):
+            for chosen in product((False, True), repeat=own.stop - own.start):
+                signed = [part if inside else -part for part, inside in zip(share[own], chosen, strict=True)]
+                most = left + (1 + sum(signed)) / 2
+                most = most if most.denominator <= finest else Fraction(math.floor(most * finest), finest)
+                if most < 1 and (most < 0 or any(chosen)):
+                    rows.append([0] * own.start + [int(inside) for inside in chosen] + [0] * (len(share) - own.stop))
+                    parts.append((most.numerator, most.denominator))
+        top, below = np.array(parts, dtype=np.int64).reshape(-1, 2).T
+        return np.array(rows, dtype=np.int64).reshape(-1, len(share)), top, below
+
+    def of_two(self, counts: Longs, values: Longs) -> Longs:
+        """A party's part of numbers, tuples x sets, that are 0 or more where t is kept: between two."""
+        sets, top, below = self.sets
+        return np.asarray(top * counts[:, np.newaxis] - below * (values @ sets.T), dtype=np.int64)
 
 
 def _bounds(known: Marginals, counts: Longs) -> tuple[Longs, Longs]:

@@ -8,7 +8,7 @@ Source    Goldreich, Micali and Wigderson 1987, with one out of N oblivious tran
           which is not negative where the two differ: a private comparison says whether all of a row do.
 Roles     the chooser and the keeper.
 Security  semi-honest; that of the transfers and of `covey.secure.match`. All bits but the last answer look random.
-Not       a party that lies changes answers unnoticed. Numbers beyond 2^23 are taken to be negative.
+Not       a party that lies changes answers unnoticed. Numbers beyond 2^31 are taken to be negative.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from covey.secure import match
 from covey.secure.declare import Cost, Leakage
 from covey.wire import Channel
 
-DIGIT, DIGITS = 8, 3
+DIGIT, DIGITS = 8, 4
 """The bits of a digit, and the digits of a number."""
 MOST = 1 << (DIGIT * DIGITS - 1)
 

@@ -70,16 +70,13 @@ def _forecast(study: Study, params: Parameters, leaves: int, cells: int, records
     """The visits, and what comes before and after them."""
     parties, tests, values = len(study.parties), spent.tests + cells, _values(params)
     spent.then(secure_sum.COST, parties, 1)
-    if params.two:
-        spent.then(choice.COST, params.k, leaves + cells)
-    else:
-        spent.then(threshold_test.PREPARATION_COST, parties, params.k, leaves + cells)
-        spent.then(threshold_test.COST, parties, params.k, leaves + cells)
-    spent.then(secure_sum.COST, parties, leaves)
-    if params.near is not None:
-        spent.then(threshold_test.PREPARATION_COST, parties, params.k, values)
-        spent.then(threshold_test.COST, parties, params.k, values)
-        spent.then(secure_sum.COST, parties, values)
+    for tested, added in ((leaves + cells, leaves), *(() if params.near is None else ((values, values),))):
+        if params.two:
+            spent.then(choice.COST, params.k, tested)
+        else:
+            spent.then(threshold_test.PREPARATION_COST, parties, params.k, tested)
+            spent.then(threshold_test.COST, parties, params.k, tested)
+        spent.then(secure_sum.COST, parties, added)
     spent.then(coin.COST, parties)
     if not params.two:
         spent.then(conjunction.COST, parties, params.k)

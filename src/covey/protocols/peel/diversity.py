@@ -122,6 +122,8 @@ class Conditions:
         if self.distinct is not None:
             few = self.distinct.too_few()  # somebody has another value than these
             spare += [(own.counts - own.values[:, each].sum(axis=1) - first)[:, np.newaxis] for each in few]
+        if self.near is not None:
+            spare.append(self.near.of_two(own.counts, own.values))
         return np.concatenate(spare, axis=1)
 
     def bound(self, below: int) -> int:
@@ -144,6 +146,8 @@ class Conditions:
         joint = Histograms(counts, values)
         if self.near is None:  # the others are tested without rounding
             return self.kept_exactly(joint)
+        if self.near.parties == 2:
+            return np.asarray((self.of_two(joint, first=True) >= 0).all(axis=1))
         bounds = np.array(self.bounds(k), dtype=np.int64)
         rung = np.searchsorted(bounds, joint.counts, side="right")
         small, huge = np.flatnonzero(rung < len(bounds)), np.flatnonzero(rung == len(bounds))

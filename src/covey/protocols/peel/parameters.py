@@ -161,7 +161,6 @@ class Parameters:
 def _require_of_two(study: Study) -> None:
     """Raises InputError for what two parties cannot have: all that needs shares."""
     refused = [
-        (study.privacy.t is not None, "t"),
         (study.privacy.site_l is not None, "site_l"),
         (study.privacy.l_insider is not None, "l_insider"),
         (study.privacy.most_of_a_class is not None, "most_of_a_class"),
@@ -223,8 +222,14 @@ def _near(study: Study, wanted: float) -> Fraction:
                 f"column {column.name!r}: protocol 'peel' keeps t by equal distance; leave out distance, or anonymize "
                 "centrally"
             )
+        sets = sum(1 << (len(each.values or ()) + 1) for each in study.sensitive)
+        if len(study.parties) == 2 and sets > MOST_SETS:
+            raise InputError(
+                f"t between two parties takes {sets:,} comparisons for each class, one for each set of values, and "
+                f'{MOST_SETS} are made at most; merge sensitive values, or take protocol = "cluster"'
+            )
         off = rounding(len(column.values or ()) + 1, len(study.parties))
-        if 2 * off > exactly(wanted):
+        if len(study.parties) > 2 and 2 * off > exactly(wanted):
             raise InputError(
                 f"column {column.name!r}: with {len(column.values or ())} values and {len(study.parties)} parties t is "
                 f"measured to within {float(off):.2g}, and t = {wanted:g} is less than twice that; raise t, merge "
