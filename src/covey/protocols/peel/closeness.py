@@ -119,7 +119,7 @@ class Closeness(Measured):
         for own, left in zip(self.columns, self.left, strict=True):
             for chosen in product((False, True), repeat=own.stop - own.start):
                 signed = [part if inside else -part for part, inside in zip(share[own], chosen, strict=True)]
-                most = left + (1 + sum(signed)) / 2
+                most = left + (1 + sum(signed, Fraction(0))) / 2
                 most = most if most.denominator <= finest else Fraction(math.floor(most * finest), finest)
                 if most < 1 and (most < 0 or any(chosen)):
                     rows.append([0] * own.start + [int(inside) for inside in chosen] + [0] * (len(share) - own.stop))
