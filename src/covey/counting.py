@@ -6,10 +6,11 @@ tuples and their numbers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 
@@ -17,12 +18,90 @@ from covey import table
 from covey.arrays import Ints, Longs
 from covey.cells import MISSING
 from covey.errors import InputError
+from covey.measures import lm
 from covey.schema import Column, Role
-from covey.sources.engine import EngineRows, GroupedColumns
+from covey.sources.engine import EngineRows, GroupedColumns, Spellings
+from covey.sources.memory import SHARE, VARIABLE, limit
 from covey.study import Study
 from covey.table import CarriedCells, Reading, Table, Values
 
+BYTES_OF_TUPLE = 196
+"""The memory that peeling takes for a tuple, with or without others."""
 _RELEASED = (Role.QUASI, Role.SENSITIVE, Role.PLAIN)
+
+
+class EngineCounts(msgspec.Struct, frozen=True):
+    """All that an engine has counted of a table, in a form that can be kept: it tells of the party's records."""
+
+    columns: list[str]
+    """All columns that the data must have."""
+    study_hash: str
+    state: bytes
+    """A hash of the table as it was,"""
+    fingerprint: bytes
+    """and of its cells, where it was asked for."""
+    records: int
+    """All rows, the dropped ones included."""
+    texts: dict[str, list[str]]
+    """Of each column that the engine maps, the texts,"""
+    codes: dict[str, bytes]
+    """the code of each,"""
+    labels: dict[str, list[str]]
+    """and the label of each code."""
+    read: list[str]
+    """Columns with too many texts for that, whose cells are read one by one."""
+    grouped: list[str]
+    dropping: dict[str, int]
+    tuples: list[bytes]
+    """Codes of the grouped columns, as the engine has them,"""
+    counts: bytes
+    """and the number of rows of each tuple."""
+
+    @classmethod
+    def of(
+        cls, rows: EngineRows, study: Study, columns: Sequence[Column], *, ends: bool, bound: bool, each: int
+    ) -> EngineCounts:
+        """Counts a table, and gives the engine the codes of all texts. Raises InputError for what does not fit.
+
+        Nor do more tuples fit than memory holds, if each takes so many bytes.
+        """
+        names = [column.name for column in columns]
+        fingerprint = rows.fingerprint(names) if bound or not rows.STAMPED else b""
+        state = rows.state(names) if rows.STAMPED else fingerprint
+        free = [column for column in columns if column.role in _RELEASED and not _is_judged(column)]
+        read = [column.name for column in free if not rows.few_spellings(column.name)]
+        texts: dict[str, list[str]] = {}
+        codes: dict[str, bytes] = {}
+        labels: dict[str, list[str]] = {}
+        for column in columns:
+            if column.name in read or (column.role not in _RELEASED and not _is_judged(column)):
+                continue
+            found, alone = _look(rows, column, study.privacy.k if ends else None)
+            texts[column.name], labels[column.name] = found.texts, alone.labels[column.name]
+            codes[column.name] = alone.codes[column.name].astype("<i4").tobytes()
+            rows.map_texts(column.name, found.texts, alone.codes[column.name])
+        dropped = [column.name for column in columns if column.missing == "drop" and column.name in labels]
+        dropping = {name: labels[name].index(MISSING) for name in dropped if MISSING in labels[name]}
+        watched = _watched(study)
+        grouped = [column.name for column in columns if column.role is Role.QUASI or column in watched]
+        number = rows.group(GroupedColumns(grouped, dropping))
+        if number * each > (1 - SHARE) * limit():
+            raise _too_many(rows, study, number, each, labels, grouped)
+        tuples, counts = rows.grouped(len(grouped))
+        return cls(
+            names, study.study_hash, state, fingerprint, rows.count(), texts, codes, labels, read, grouped, dropping,
+            [own.astype("<i4").tobytes() for own in tuples], counts.astype("<i8").tobytes(),
+        )  # fmt: skip
+
+    def fits(self, rows: EngineRows, study: Study, columns: Sequence[Column]) -> bool:
+        """True if these are the counts of the table as it is now."""
+        names = [column.name for column in columns]
+        return (self.columns, self.study_hash) == (names, study.study_hash) and self.state == rows.state(names)
+
+    def give(self, rows: EngineRows) -> None:
+        """Gives the engine the codes of all texts, as counting did."""
+        for name, texts in self.texts.items():
+            rows.map_texts(name, texts, np.frombuffer(self.codes[name], "<i4"))
 
 
 @dataclass(frozen=True)
@@ -32,52 +111,60 @@ class CountedRows:
     rows: EngineRows
     columns: tuple[Column, ...]
     """All columns that the data must have."""
+    counts: EngineCounts
     table: Table
     """The tuples, with the number of records of each."""
     tuples: list[Ints]
     """The same tuples in the codes that the engine has."""
-    grouped: GroupedColumns
-    labels: dict[str, list[str]]
-    """Of each column whose texts the engine has a table of, the label of each code."""
-    read: tuple[Column, ...]
-    """Columns with too many texts for that, whose cells are read one by one."""
-    records: int
-    """All rows, the dropped ones included."""
-    state: bytes
 
     @classmethod
     def of(
-        cls, rows: EngineRows, study: Study, columns: Sequence[Column], *, ends: bool = False, empty: bool = False
+        cls,
+        rows: EngineRows,
+        study: Study,
+        columns: Sequence[Column],
+        *,
+        ends: bool = False,
+        empty: bool = False,
+        bound: bool = False,
+        each: int = BYTES_OF_TUPLE,
+        kept: EngineCounts | None = None,
     ) -> CountedRows:
-        """Counts a table, and gives the engine the codes of all texts. Raises InputError for what does not fit.
+        """Counts a table, unless counts were `kept` and it has not changed. Raises InputError for what does not fit.
 
         With `ends`, intervals that would end at exact values do not fit either. A table without rows is refused unless
-        it may be `empty`.
+        it may be `empty`. One that a run is `bound` to has a fingerprint. A tuple takes `each` bytes of memory.
         """
         rows.require([column.name for column in columns], empty=empty)
-        state = rows.state([column.name for column in columns])
-        tupled = [column for column in columns if column.role is Role.QUASI or column in _watched(study)]
-        free = [column for column in columns if column.role in _RELEASED and not _is_judged(column)]
-        read = tuple(column for column in free if not rows.few_spellings(column.name))
-        labels, dropping = {}, {}
-        for column in columns:
-            if column in read or (column.role not in _RELEASED and not _is_judged(column)):
-                continue
-            labels[column.name] = _map(rows, column, study.privacy.k if ends else None)
-            if column.missing == "drop" and MISSING in labels[column.name]:
-                dropping[column.name] = labels[column.name].index(MISSING)
-        names = [column.name for column in tupled]
-        grouped = GroupedColumns(names, dropping)
-        codes, counts = rows.group(grouped)
-        records = rows.count()
+        if kept is not None and kept.fits(rows, study, columns):
+            kept.give(rows)
+            found = kept
+        else:
+            found = EngineCounts.of(rows, study, columns, ends=ends, bound=bound, each=each)
+        tuples: list[Ints] = [np.frombuffer(own, "<i4").astype(np.int32) for own in found.tuples]
+        counts: Longs = np.frombuffer(found.counts, "<i8").astype(np.int64)
         if not len(counts) and not empty:
             raise InputError(f"{rows.name}: no row is left after dropping those with missing values")
-        reading = Reading(
-            tuple(tupled), dict(zip(names, codes, strict=True)), {name: labels[name] for name in names}, len(counts),
-            rows.name, counts,
-        )  # fmt: skip
-        made = replace(table.build(reading, study, empty=empty), dropped=records - int(counts.sum()))
-        return cls(rows, tuple(columns), made, codes, grouped, labels, read, records, state)
+        tupled = tuple(column for column in columns if column.name in found.grouped)
+        labels = {name: found.labels[name] for name in found.grouped}
+        reading = Reading(tupled, dict(zip(found.grouped, tuples, strict=True)), labels, len(counts), rows.name, counts)
+        made = replace(table.build(reading, study, empty=empty), dropped=found.records - int(counts.sum()))
+        return cls(rows, tuple(columns), found, made, tuples)
+
+    @property
+    def grouped(self) -> GroupedColumns:
+        """The columns whose codes make a tuple."""
+        return GroupedColumns(self.counts.grouped, self.counts.dropping)
+
+    @property
+    def labels(self) -> dict[str, list[str]]:
+        """Of each column whose texts the engine has a table of, the label of each code."""
+        return self.counts.labels
+
+    @property
+    def read(self) -> list[Column]:
+        """Columns whose cells are read one by one."""
+        return [column for column in self.columns if column.name in self.counts.read]
 
     @property
     def carried_columns(self) -> list[Column]:
@@ -87,7 +174,7 @@ class CountedRows:
     def require_unchanged(self) -> None:
         """Raises InputError if the table is not the one that was counted."""
         names = [column.name for column in self.columns]
-        if self.rows.count() != self.records or self.rows.state(names) != self.state:
+        if self.rows.count() != self.counts.records or self.rows.state(names) != self.counts.state:
             raise changed(self.rows.name)
 
 
@@ -97,10 +184,10 @@ class CarriedOnEngine:
 
     counted: CountedRows
 
-    @cached_property
+    @property
     def fingerprint(self) -> bytes:
         """A hash of all cells that the study names, whatever the order of the rows."""
-        return self.counted.rows.fingerprint([column.name for column in self.counted.columns])
+        return self.counted.counts.fingerprint
 
     def longest(self) -> int:
         """A number of bytes that no record's carried cells exceed, with five more for each cell."""
@@ -147,6 +234,33 @@ def changed(name: str) -> InputError:
     return InputError(f"{name}: has changed while it was read; nothing is written. Run it again")
 
 
+def _too_many(
+    rows: EngineRows,
+    study: Study,
+    number: int,
+    each: int,
+    labels: Mapping[str, list[str]],
+    grouped: Sequence[str],
+) -> InputError:
+    """The error for more tuples than memory holds: how many fit, and what a column would save and cost a level up."""
+    saves = []
+    for column in study.quasi:
+        tree = column.tree(labels[column.name])
+        if tree.height < 2:
+            continue
+        above = tree.up[1][tree.encode(labels[column.name])]
+        left = rows.fewer(len(grouped), grouped.index(column.name), above)
+        saves.append(
+            (left, f"{left:,} without the finest level of {column.name!r} (LM {lm(tree)[above].mean():.3f} there)")
+        )
+    most, needed = int((1 - SHARE) * limit() / each), math.ceil(number * each / (1 - SHARE) / 10**9)
+    coarser = "; there are " + ", ".join(words for _, words in sorted(saves)[:3]) if saves else ""
+    return InputError(
+        f"{rows.name}: has {number:,} distinct tuples, and {most:,} of {each} bytes each fit into memory; allow more "
+        f"({VARIABLE}={needed}GB), or begin a hierarchy at a coarser level{coarser}"
+    )
+
+
 def _watched(study: Study) -> tuple[Column, ...]:
     """The sensitive columns, if the study asks for anything that needs their values class by class."""
     asked = [study.privacy.l_insider, *(f(each) for each in study.sensitive for f in (study.l_of, study.t_of))]
@@ -159,20 +273,16 @@ def _is_judged(column: Column) -> bool:
     return not free or column.values is not None or column.missing != "value" or column.kind != "text"
 
 
-def _map(rows: EngineRows, column: Column, k: int | None) -> list[str]:
-    """Reads a column's texts, gives the engine their codes, and returns the labels of the codes.
-
-    Raises InputError for what does not fit, as one reading a table in memory would.
-    """
+def _look(rows: EngineRows, column: Column, k: int | None) -> tuple[Spellings, Reading]:
+    """Reads a column's texts as one reading a table in memory would. Raises InputError for what does not fit."""
     found = rows.spellings(column.name)
     alone = table.read([pa.record_batch({column.name: pa.array(found.texts, pa.string())})], [column], rows.name)
-    counted = Reading(alone.columns, alone.codes, alone.labels, alone.rows, alone.name, found.counts)
+    counted = replace(alone, counts=found.counts)
     if k is not None:
         table.refuse_exact_ends(counted, column, k)
     table.refuse_unfit(counted, column)
     table.refuse_shortened(counted, column, rows.numeric)
-    rows.map_texts(column.name, found.texts, alone.codes[column.name])
-    return alone.labels[column.name]
+    return found, alone
 
 
 def _in_order(column: Column, labels: Sequence[str], codes: Longs) -> Values:

@@ -7,6 +7,7 @@ bytes. The engine joins, sorts and writes the rows; the judge counts the written
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import shutil
 import tempfile
@@ -15,6 +16,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
+from covey import counting
+from covey import report as reporting
 from covey.anonymizers import DEFAULT, find
 from covey.anonymizers import anonymize as search
 from covey.anonymizers.build import Built, build, class_labels
@@ -35,6 +38,9 @@ from covey.study import Study
 from covey.summary import Summary
 
 Format = Literal["csv", "parquet"]
+Order = Literal["content", "random"]
+BYTES_OF_TUPLE = {"hilbert": 153, "mondrian": 128}
+"""The memory that an algorithm takes for a tuple, where that is less than peel's."""
 REFUSED = {"sequential": "it moves single records between classes and needs them all in memory; take peel"}
 
 
@@ -45,6 +51,7 @@ def anonymize_on_engine(
     algorithm: str = DEFAULT,
     *,
     written: Format = "csv",
+    order: Order = "content",
     seed: int = 0,
     budget: int | None = None,
     threads: int | None = None,
@@ -55,18 +62,25 @@ def anonymize_on_engine(
 ) -> Summary:
     """Anonymizes a table whose rows stay in the engine, and writes the release into the folder `out`.
 
+    The rows are sorted by content, or in an order that is drawn anew, which only `parquet` may have. The report shows
+    the release alone.
     Raises InputError for data that does not fit, Unmet with what would be feasible; then nothing is written.
     """
     find(algorithm)
     if algorithm in REFUSED:
         raise InputError(f"algorithm {algorithm} cannot leave the rows in the engine: {REFUSED[algorithm]}")
+    if order == "random" and written == "csv":
+        raise InputError("release.csv is sorted by content; an order that is drawn needs the format parquet")
     require_room(out, force=force)
     out.parent.mkdir(parents=True, exist_ok=True)
     staged = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     try:
         with open_rows(data, staged) as rows:
             report("counting on the engine", 0.0, progress, cancel)
-            counted = CountedRows.of(rows, study, study.of_role(Role.QUASI, Role.SENSITIVE, Role.PLAIN), ends=True)
+            counted = CountedRows.of(
+                rows, study, study.of_role(Role.QUASI, Role.SENSITIVE, Role.PLAIN), ends=True,
+                each=BYTES_OF_TUPLE.get(algorithm, counting.BYTES_OF_TUPLE),
+            )  # fmt: skip
             built = build(counted.table)
             began = time.perf_counter()
             found = search(
@@ -78,17 +92,20 @@ def anonymize_on_engine(
             target = staged / "release.parquet"
             dealt = Dealt.of(found.item, found.group, found.count, built.problem.counts)
             columns = _released(counted, built, found)
-            rows.write(target, columns, counted.grouped, counted.tuples, built.item_of_row, dealt)
+            rows.write(
+                target, columns, counted.grouped, counted.tuples, built.item_of_row, dealt, drawn=order == "random"
+            )
             counted.require_unchanged()
             if rows_in(target) != int(found.count.sum()):
                 raise changed(rows.name)
         report("judging the release", 0.0, progress, cancel)
         verdict = judged(on_disk(str(target), [target]), study)
         digest = _stream(target, staged / "release.csv" if written == "csv" else None)
+        summary = summarize(study, built, found, figures(built, found), verdict, algorithm, seed, seconds, digest)
+        page = reporting.render(reporting.Material(summary=summary, study=study, release=staged), verdict)
+        files = {**study_files(study), "summary.json": as_json(summary.describe()), reporting.FILE: page.encode()}
         if written == "csv":
             target.unlink()
-        summary = summarize(study, built, found, figures(built, found), verdict, algorithm, seed, seconds, digest)
-        files = {**study_files(study), "summary.json": as_json(summary.describe())}
         for name, content in files.items():
             write_atomically(staged / name, content, SHARED)
         _move(staged, out)
@@ -114,8 +131,9 @@ def _released(counted: CountedRows, built: Built, found: Partition) -> ReleasedC
 def _stream(target: Path, csv: Path | None) -> str:
     """The hash of release.csv, which is written where a path is given."""
     digest = hashlib.sha256()
-    stream = None if csv is None else csv.open("wb")
+    stream = None
     try:
+        stream = None if csv is None else csv.open("wb")
         names: list[str] = []
         for part in read_back(target):
             pieces = [csv_lines(part)] if names else [csv_header(part.column_names), csv_lines(part)]
@@ -124,9 +142,14 @@ def _stream(target: Path, csv: Path | None) -> str:
                 digest.update(piece)
                 if stream is not None:
                     stream.write(piece)
+        if stream is not None:
+            stream.flush()
+    except OSError as error:
+        raise InputError(f"{csv}: cannot be written ({error.strerror}); is the disk full?") from None
     finally:
         if stream is not None:
-            stream.close()
+            with contextlib.suppress(OSError):  # what the full disk did not take
+                stream.close()
     return digest.hexdigest()
 
 

@@ -6,7 +6,9 @@ import os
 import pwd
 import shutil
 import subprocess
+import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -136,3 +138,40 @@ def as_folder(table: pa.Table, folder: Path) -> Path:
     parquet.write_table(table.slice(half), folder / "a.parquet")
     parquet.write_table(table.slice(0, half), folder / "b.parquet")
     return folder
+
+
+@dataclass(frozen=True)
+class SparkCluster:
+    """A master and two workers."""
+
+    folder: Path
+    url: str
+
+    def worker(self, number: int) -> int:
+        """The process number of the first or the second worker."""
+        return int((self.folder / f"worker-{number}.pid").read_text())
+
+
+@contextmanager
+def spark_cluster() -> Iterator[SparkCluster]:
+    """A cluster for as long as the context lasts, started by scripts/spark-cluster.sh."""
+    require_spark()
+    folder = Path(tempfile.mkdtemp(prefix="covey-spark-"))
+    script = Path(__file__).parents[2] / "scripts" / "spark-cluster.sh"
+    with subprocess.Popen([str(script), str(folder), sys.executable], stdout=subprocess.DEVNULL) as running:
+        try:
+            while not (folder / "url").exists():
+                assert running.poll() is None, "the cluster did not start"
+                time.sleep(0.5)
+            yield SparkCluster(folder, (folder / "url").read_text().strip())
+        finally:
+            running.terminate()
+            running.wait()
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def require_spark() -> None:
+    """Skips the test, with a sentence, where there is no Spark."""
+    pytest.importorskip("pyspark", reason="no Spark: scripts/install-spark.sh installs it")
+    if shutil.which("java") is None:
+        pytest.skip("no Java, which Spark needs: scripts/install-spark.sh installs it")

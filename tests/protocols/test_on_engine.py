@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
@@ -15,7 +16,7 @@ import covey
 from covey.errors import InputError
 from covey.party.identity import keys as keyring
 from covey.party.session.binding import data_digest
-from covey.party.session.data import load_table
+from covey.party.session.data import KeptCounts, load_table
 from covey.protocols.protocol import Seat
 from covey.sources import engine
 from covey.study import Study
@@ -122,6 +123,34 @@ def test_an_error_is_the_one_from_a_file(tmp_path: Path) -> None:
             load_table(study, "p0", str(data))
         said.append(str(error.value).replace(str(data), ""))
     assert said[0] == said[1]
+
+
+def test_a_run_that_was_cut_off_does_not_count_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study, keys = study_of(3, note=True), keyring.make("p0")
+    table = frame_of(study, draw_people(1, 30, 4)["p0"])
+    data, kept = str(as_folder(table, tmp_path / "p0")), KeptCounts(tmp_path / "counts", keys.journal)
+    first = load_table(study, "p0", data, kept)
+    assert first is not None and b"note 1" not in kept.path.read_bytes()
+    times = []
+    group = engine.EngineRows.group
+
+    def counting(self: engine.EngineRows, grouped: engine.GroupedColumns) -> int:
+        times.append(1)
+        return group(self, grouped)
+
+    monkeypatch.setattr(engine.EngineRows, "group", counting)
+    again = load_table(study, "p0", data, kept)
+    assert again is not None and not times
+    assert data_digest(again, keys) == data_digest(first, keys)
+    klass = first.codes[0].astype(np.int64) % 3 - 1
+    cells = [each.with_class(klass) for each in (first, again)]
+    assert [each.columns[1].labels for each in cells] == [cells[0].columns[1].labels] * 2
+    assert (cells[0].columns[1].codes == cells[1].columns[1].codes).all()
+    parquet.write_table(table.slice(10), Path(data) / "a.parquet")
+    other = load_table(study, "p0", data, kept)
+    assert other is not None and times == [1] and other.records == 35
+    sealed = KeptCounts(kept.path, keyring.make("p1").journal)
+    assert sealed.read() is None  # nobody else can read them
 
 
 @pytest.mark.postgres

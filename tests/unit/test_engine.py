@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 from tests.harness.engines import COLUMNS, HEAD, people
 
 import covey
-from covey import publish_large
+from covey import counting, publish_large
+from covey import table as tables
 from covey.errors import InputError, Unmet
-from covey.sources import engine
+from covey.schema import Role
+from covey.sources import connect, engine
 from covey.study import Study
 
 
@@ -127,6 +133,63 @@ def test_what_cannot_be_is_refused_with_a_sentence(tmp_path: Path) -> None:
         covey.anonymize_on_engine(stored(people(3), tmp_path, "parquet"), study, tmp_path / "out")
     assert not (tmp_path / "out").exists()
     assert not list(tmp_path.glob(".*"))
+
+
+def test_a_drawn_order_is_of_the_same_rows(tmp_path: Path) -> None:
+    study, data = Study.parse(HEAD + COLUMNS), stored(people(300), tmp_path, "parquet")
+    for order in ("content", "random"):
+        covey.anonymize_on_engine(data, study, tmp_path / order, written="parquet", order=order)
+    sorted_rows, drawn = (parquet.read_table(tmp_path / order / "release.parquet").to_pylist() for order in
+                          ("content", "random"))  # fmt: skip
+    assert drawn != sorted_rows
+    assert sorted(map(repr, drawn)) == sorted(map(repr, sorted_rows))
+    with pytest.raises(InputError, match="needs the format parquet"):
+        covey.anonymize_on_engine(data, study, tmp_path / "csv", order="random")
+
+
+def test_more_tuples_than_memory_holds_are_refused_with_what_would_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The words are true: with the finest level of ages left out there are as many tuples as they say."""
+    study, table = Study.parse(HEAD + COLUMNS), people(900)
+    data = stored(table, tmp_path, "parquet")
+    monkeypatch.setattr(counting, "limit", lambda: 100_000)
+    with pytest.raises(InputError, match=r"distinct tuples, and 204 of 196 bytes each fit into memory") as error:
+        covey.anonymize_on_engine(data, study, tmp_path / "out")
+    said = re.search(r"([\d,]+) without the finest level of 'age' \(LM 0\.040 there\)", str(error.value))
+    assert said is not None, error.value
+    made = in_table(study, table)
+    levels = np.stack([made.trees[0].up[1][made.codes[0]], *made.codes[1:]])
+    assert int(said[1].replace(",", "")) == len(np.unique(levels, axis=1).T)
+
+
+def in_table(study: Study, rows: pa.Table) -> tables.Table:
+    columns = study.of_role(Role.QUASI, Role.SENSITIVE, Role.PLAIN)
+    return tables.build(tables.read_source(connect(rows), columns), study)
+
+
+def test_the_report_shows_the_release(tmp_path: Path) -> None:
+    study, data = Study.parse(HEAD + COLUMNS), stored(people(100), tmp_path, "parquet")
+    covey.anonymize_on_engine(data, study, tmp_path / "out")
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "May this be released?" in page and "`covey report" not in page and str(tmp_path) not in page
+
+
+@pytest.mark.parametrize("kilobytes", [1, 6])
+def test_a_full_disk_is_a_sentence_and_leaves_nothing(kilobytes: int, tmp_path: Path) -> None:
+    """A process whose files may not grow: the engine's own, and release.csv, which is larger."""
+    data = stored(people(3000), tmp_path, "parquet")
+    (tmp_path / "study.toml").write_text(HEAD + COLUMNS)
+    code = (
+        "import resource, sys; from covey.cli import main; import covey.publish_large, covey.anonymizers.peel; "
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({kilobytes * 1024},) * 2); main(sys.argv[1:])"
+    )
+    command = ["anonymize", "study.toml", "--data", str(data), "--out", "out", "--on-engine"]
+    ended = subprocess.run([sys.executable, "-c", code, *command], capture_output=True, text=True, cwd=tmp_path)
+    assert ended.returncode == 2, ended
+    said = " ".join(ended.stderr.split())
+    assert "a file may not grow so large here" in said or "cannot be written (File too large)" in said, said
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["study.toml", "table.parquet"]
 
 
 def test_a_table_that_changes_while_it_is_read_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,6 +31,13 @@ class Format(StrEnum):
     PARQUET = "parquet"
 
 
+class Order(StrEnum):
+    """The order in which the engine writes the rows of a release."""
+
+    CONTENT = "content"
+    RANDOM = "random"
+
+
 def anonymize(
     study: StudyFile,
     data: Data,
@@ -79,6 +86,10 @@ def anonymize(
     written: Annotated[
         Format, typer.Option("--format", help="With --on-engine: write release.csv or release.parquet.")
     ] = Format.CSV,
+    order: Annotated[
+        Order,
+        typer.Option("--order", help="With --format parquet: sort rows by content, or draw their order anew."),
+    ] = Order.CONTENT,
     as_json: Json = False,
 ) -> None:
     """Anonymizes a table that one owner holds; DIR gets release.csv, report.html, summary.json and the study.
@@ -98,11 +109,11 @@ def anonymize(
     if on_engine or is_many(data) or data.startswith(SPARK):
         _on_engine(
             data, agreed, out, algorithm, {"--k": k, "--l": l, "--t": t, "--explain": explain or None}, options,
-            written=written, seed=seed, budget=budget, threads=threads, force=force, as_json=as_json,
+            written=written, order=order, seed=seed, budget=budget, threads=threads, force=force, as_json=as_json,
         )  # fmt: skip
         return
-    if written is not Format.CSV:
-        raise InputError("--format is for --on-engine; `covey export` writes a release in other formats")
+    if written is not Format.CSV or order is not Order.CONTENT:
+        raise InputError("--format and --order are for --on-engine; `covey export` writes a release in other formats")
     try:
         with ProgressDisplay() as progress:
             release = publish(
@@ -128,6 +139,7 @@ def _on_engine(
     options: dict[str, Value],
     *,
     written: Format,
+    order: Order,
     seed: int,
     budget: int | None,
     threads: int | None,
@@ -144,8 +156,8 @@ def _on_engine(
     try:
         with ProgressDisplay() as progress:
             summary = anonymize_on_engine(
-                data, study, out, algorithm, written=written.value, seed=seed, budget=budget, threads=threads,
-                options=options, progress=progress, force=force,
+                data, study, out, algorithm, written=written.value, order=order.value, seed=seed, budget=budget,
+                threads=threads, options=options, progress=progress, force=force,
             )  # fmt: skip
     except KeyboardInterrupt:
         raise Aborted("cancelled; nothing was written", resumable=False) from None
@@ -153,10 +165,7 @@ def _on_engine(
         print_json(summary.describe())
         return
     render_figures(summary, study)
-    console().print(
-        f"\nwrote {out / f'release.{written.value}'}, summary.json, study.toml; no report: it would need the rows",
-        markup=False, soft_wrap=True,
-    )  # fmt: skip
+    console().print(f"\nwrote {out / f'release.{written.value}'}, report.html, summary.json, study.toml", markup=False)
 
 
 def read_options(algorithm: str, given: list[str]) -> dict[str, Value]:

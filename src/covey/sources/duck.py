@@ -25,12 +25,11 @@ from covey.errors import InputError
 from covey.sources.csvfile import LONGEST_LINE, look
 from covey.sources.engine import Dealt, EngineRows, GroupedColumns, ReleasedColumns
 from covey.sources.folders import PARQUET, is_many, parquet_files, refuse_patterns
-from covey.sources.memory import limit
+from covey.sources.memory import SHARE, limit
 from covey.sources.source import explain
 
 T = TypeVar("T")
 
-_SHARE = 0.6  # of the limit of memory that the engine may take; the rest is for the tuples
 _BATCH = 200_000
 _NUMBERS = re.compile(r"(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|REAL|DECIMAL.*)$")
 
@@ -42,7 +41,7 @@ class Duck:
         self.name = name
         folder = tempfile.mkdtemp(prefix=".covey-engine-", dir=scratch)
         config: dict[str, str | bool | int | float | list[str]] = {
-            "memory_limit": f"{int(_SHARE * limit())}B",
+            "memory_limit": f"{int(SHARE * limit())}B",
             "temp_directory": folder,
             "preserve_insertion_order": True,
         }
@@ -71,8 +70,11 @@ class Duck:
         finally:
             self.connection.unregister("ours")
 
-    def write(self, target: Path, columns: ReleasedColumns, dealt: str) -> None:
-        """Writes rows, of which `dealt` has the class and the carried cells, with their labels, sorted by content."""
+    def write(self, target: Path, columns: ReleasedColumns, dealt: str, *, drawn: bool) -> None:
+        """Writes rows, of which `dealt` has the class and the carried cells, with their labels, sorted by content.
+
+        With `drawn` each row gets a random key, and they are sorted by that.
+        """
         shown = self._give_classes(columns.classes)
         joins = ["JOIN classes ON dealt.class = classes.class"]
         for place, (column, labels) in enumerate(columns.mapped.items()):
@@ -83,7 +85,7 @@ class Duck:
             self._register(f"read{number}", function)
             shown[column] = f"read{number}(dealt.p{number + len(columns.mapped)})"
         chosen = ", ".join(f"{shown[column]} AS {DuckRows.quoted(column)}" for column in columns.released)
-        query = f"SELECT {chosen} FROM ({dealt}) AS dealt {' '.join(joins)} ORDER BY ALL"
+        query = f"SELECT {chosen} FROM ({dealt}) AS dealt {' '.join(joins)} ORDER BY {'random()' if drawn else 'ALL'}"
         self.run(f"COPY ({query}) TO {_text(str(target))} (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 200000)")
 
     def _give_classes(self, classes: Mapping[str, tuple[Sequence[str], Ints | Longs]]) -> dict[str, str]:
@@ -125,6 +127,7 @@ class DuckRows(EngineRows):
     """The rows of files: CSV or Parquet, or Parquet in a folder."""
 
     BYTES = "strlen({})"
+    STAMPED = True
     HASH = "md5_number_lower({})"
 
     def __init__(self, data: str | Path, scratch: Path) -> None:
@@ -191,6 +194,9 @@ class DuckRows(EngineRows):
     def _give(self, name: str, columns: Mapping[str, pa.Array]) -> None:
         self._duck.give(name, columns)
 
+    def _keep(self, name: str, query: str) -> None:
+        self._duck.run(f"CREATE OR REPLACE TABLE {name} AS {query}")
+
     def write(
         self,
         target: Path,
@@ -199,8 +205,11 @@ class DuckRows(EngineRows):
         tuples: Sequence[Ints],
         item: Longs,
         dealt: Dealt,
+        *,
+        drawn: bool,
     ) -> None:
-        self._duck.write(target, columns, self._dealt(columns, grouped, tuples, item, dealt, self._order))
+        query = self._dealt(columns, grouped, tuples, item, dealt, self._order)
+        self._duck.write(target, columns, query, drawn=drawn)
 
 
 def rows_in(path: Path) -> int:

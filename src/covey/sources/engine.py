@@ -99,6 +99,8 @@ class EngineRows(AbstractContextManager["EngineRows"], ABC):
     """how it counts different texts, about,"""
     BYTES: ClassVar[str] = "octet_length({})"
     """the length of a text in bytes,"""
+    STAMPED: ClassVar[bool] = False
+    """True if a change of the table is known without reading it,"""
     HASH: ClassVar[str]
     """and a number that a text is hashed to, of which sums are exact."""
 
@@ -125,6 +127,10 @@ class EngineRows(AbstractContextManager["EngineRows"], ABC):
         """Makes a table of the engine from columns of ours, in place of an earlier one of the name."""
 
     @abstractmethod
+    def _keep(self, name: str, query: str) -> None:
+        """Makes a table of the engine from a query, so that it is answered once."""
+
+    @abstractmethod
     def write(
         self,
         target: Path,
@@ -133,10 +139,13 @@ class EngineRows(AbstractContextManager["EngineRows"], ABC):
         tuples: Sequence[Ints],
         item: Longs,
         dealt: Dealt,
+        *,
+        drawn: bool,
     ) -> None:
         """Writes the released columns of all rows that have a class, sorted by content, as one Parquet file.
 
-        `tuples` (codes of the grouped columns) and `item` say which tuple is which item.
+        With `drawn` they are in an order that is drawn instead. `tuples` (codes of the grouped columns) and `item` say
+        which tuple is which item.
         """
 
     def _hold(self, header: Sequence[str], floating: Collection[str], numeric: Collection[str]) -> None:
@@ -210,11 +219,30 @@ class EngineRows(AbstractContextManager["EngineRows"], ABC):
         place = self.columns.index(column)
         self._give(f"m{place}", {"raw": pa.array(texts, pa.string()), "code": pa.array(codes, pa.int32())})
 
-    def group(self, grouped: GroupedColumns) -> tuple[list[Ints], Longs]:
-        """The distinct tuples of codes, in order, and how many rows have each. Rows to be dropped are left out."""
+    def group(self, grouped: GroupedColumns) -> int:
+        """Counts the distinct tuples of codes on the engine, which keeps them; returns how many there are.
+
+        Rows to be dropped are left out.
+        """
         codes = {f"c{place}": self._code(column) for place, column in enumerate(grouped.names)}
-        found = self._counted(grouped, {*grouped.names}, "", codes, ())
-        tuples = [_longs(found, name).astype(np.int32) for name in codes]
+        self._keep("groups", self._counted(grouped, {*grouped.names}, "", codes))
+        return self._number(f"SELECT count(*) AS n FROM {self._from('groups')}")
+
+    def fewer(self, columns: int, place: int, above: Ints) -> int:
+        """The number of distinct tuples if each code of one of so many columns were the one `above` it."""
+        self._give("lifted", {"code": pa.array(np.arange(len(above))), "above": pa.array(above.astype(np.int64))})
+        others = "".join(f", groups.c{other}" for other in range(columns) if other != place)
+        tuples = (
+            f"SELECT DISTINCT lifted.above{others} FROM {self._from('groups')} "
+            f"JOIN {self._from('lifted')} ON lifted.code = groups.c{place}"
+        )
+        return self._number(f"SELECT count(*) AS n FROM ({tuples}) AS tuples")
+
+    def grouped(self, columns: int) -> tuple[list[Ints], Longs]:
+        """The distinct tuples that were counted, in order, and how many rows have each."""
+        names = [f"c{place}" for place in range(columns)]
+        found = self._arrow(f"SELECT {', '.join(names)}, n FROM {self._from('groups')}")
+        tuples = [_longs(found, name).astype(np.int32) for name in names]
         order = np.lexsort(tuples[::-1])
         return [own[order] for own in tuples], _longs(found, "n")[order]
 
@@ -234,21 +262,20 @@ class EngineRows(AbstractContextManager["EngineRows"], ABC):
         cells = {"c": "released.class"}
         cells |= {f"p{place}": self._code(column) for place, column in enumerate(mapped)}
         texts = {f"t{place}": self._raw[column] for place, column in enumerate(read)}
-        found = self._counted(grouped, {*grouped.names, *mapped}, joined, {**cells, **texts}, tuple(texts))
+        query = self._counted(grouped, {*grouped.names, *mapped}, joined, {**cells, **texts})
+        found = self._arrow(query, tuple(texts))
         codes = [_longs(found, name) for name in cells]
         return codes[0], codes[1:], [found.column(name).to_pylist() for name in texts], _longs(found, "n")
 
-    def _counted(
-        self, grouped: GroupedColumns, used: set[str], joined: str, cells: Mapping[str, str], texts: Collection[str]
-    ) -> pa.Table:
-        """The distinct cells of all rows that are not dropped, and how many rows have each."""
+    def _counted(self, grouped: GroupedColumns, used: set[str], joined: str, cells: Mapping[str, str]) -> str:
+        """The query of the distinct cells of all rows that are not dropped, and how many rows have each."""
         chosen = ", ".join(f"{cell} AS {name}" for name, cell in cells.items())
         rows = (
             f"SELECT {chosen} FROM {self._mapped(sorted(used | {*grouped.dropping}))}{joined} "
             f"WHERE {self._with_value(grouped.dropping)}"
         )
         names = ", ".join(cells)
-        return self._arrow(f"SELECT {names}, count(*) AS n FROM ({rows}) AS cells GROUP BY {names}", texts)
+        return f"SELECT {names}, count(*) AS n FROM ({rows}) AS cells GROUP BY {names}"
 
     def _dealt(
         self,

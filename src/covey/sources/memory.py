@@ -9,6 +9,8 @@ from covey.errors import InputError
 
 VARIABLE = "COVEY_MEMORY"
 DEFAULT = 4 * 10**9
+SHARE = 0.6
+"""The part of it that an engine in our own process may take; the rest is for what comes out of it."""
 
 
 def limit() -> int:

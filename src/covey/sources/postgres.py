@@ -68,6 +68,8 @@ class PostgresRows(EngineRows):
         tuples: Sequence[Ints],
         item: Longs,
         dealt: Dealt,
+        *,
+        drawn: bool,
     ) -> None:
         carried = [*columns.mapped, *columns.read]
         order = (f"md5({self._together(carried)})",) if carried else ("1",)
@@ -78,7 +80,7 @@ class PostgresRows(EngineRows):
             with self._copied(query) as stream:
                 reader = self._explained(lambda: self._opened(stream, texts))
                 duck.connection.register("streamed", reader)
-                duck.write(target, columns, "SELECT * FROM streamed")
+                duck.write(target, columns, "SELECT * FROM streamed", drawn=drawn)
         finally:
             duck.close()
 
@@ -104,6 +106,10 @@ class PostgresRows(EngineRows):
                 cursor.execute(f"ANALYZE {self._prefix}{name}")
 
         self._explained(copy)
+
+    def _keep(self, name: str, query: str) -> None:
+        self._run(f"DROP TABLE IF EXISTS {self._prefix}{name}")
+        self._run(f"CREATE TEMPORARY TABLE covey_{name} AS {query}")
 
     def _run(self, statement: str) -> None:
         def run() -> None:

@@ -48,6 +48,7 @@ _REASONS = (
     ("Invalid unicode", NOT_UTF8),
     ("not utf-8", NOT_UTF8),
     ("No space left", "the disk is full; free some of it, or work in a folder on another one"),
+    ("File too large", "a file may not grow so large here; raise the limit (ulimit -f), or free some of the disk"),
     ("max_temp_directory_size", "the disk is full; free some of it, or work in a folder on another one"),
     ("unterminated quote", "a quoted cell is not closed; double the quotes inside a cell"),
 )

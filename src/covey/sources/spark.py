@@ -59,7 +59,8 @@ class SparkRows(EngineRows):
         self._opened, self._scratch, self._session = opened, scratch, opened.session
         self._prefix = f"covey_{uuid.uuid4().hex}_"
         self._views: list[str] = []
-        self._end = weakref.finalize(self, _end, opened, self._prefix, self._views)
+        self._frames: list[Frame] = []
+        self._end = weakref.finalize(self, _end, opened, self._prefix, self._views, self._frames)
         try:
             given = self._explained(opened.frame)
             self._explained(lambda: self._view("given", given))
@@ -87,6 +88,8 @@ class SparkRows(EngineRows):
         tuples: Sequence[Ints],
         item: Longs,
         dealt: Dealt,
+        *,
+        drawn: bool,
     ) -> None:
         carried = [*columns.mapped, *columns.read]
         order = (f"md5({self._together(carried)})",) if carried else ("1",)
@@ -101,7 +104,7 @@ class SparkRows(EngineRows):
                     f"{self.name}: Spark wrote the rows where this machine does not see them; choose an --out on a "
                     "disk that all workers share with it"
                 )
-            duck.write(target, columns, rows_of_files(files))
+            duck.write(target, columns, rows_of_files(files), drawn=drawn)
         finally:
             duck.close()
             shutil.rmtree(parts, ignore_errors=True)
@@ -111,6 +114,13 @@ class SparkRows(EngineRows):
 
     def _give(self, name: str, columns: Mapping[str, pa.Array]) -> None:
         self._explained(lambda: self._view(name, self._session.createDataFrame(pa.table(dict(columns)))))
+
+    def _keep(self, name: str, query: str) -> None:
+        self._explained(lambda: self._view(name, self._kept(self._session.sql(query).persist())))
+
+    def _kept(self, frame: Frame) -> Frame:
+        self._frames.append(frame)
+        return frame
 
     def _view(self, name: str, frame: Frame) -> None:
         frame.createOrReplaceTempView(self._prefix + name)
@@ -226,9 +236,11 @@ class SparkTable:
             watching.join()
 
 
-def _end(opened: SparkTable, prefix: str, views: Sequence[str]) -> None:
-    """Removes our views, and ends the session if it is ours."""
+def _end(opened: SparkTable, prefix: str, views: Sequence[str], frames: Sequence[Frame]) -> None:
+    """Removes our views and what they kept, and ends the session if it is ours."""
     with contextlib.suppress(Exception):  # a session that has broken off has no views either
+        for frame in frames:
+            frame.unpersist()
         for name in set(views):
             opened.session.catalog.dropTempView(prefix + name)
     opened.close()

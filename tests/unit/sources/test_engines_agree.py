@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pyarrow import csv
-from tests.harness.engines import COLUMNS, HEAD, as_folder, people, postgres_server
+from tests.harness.engines import COLUMNS, HEAD, as_folder, people, postgres_server, require_spark
 
 import covey
 from covey import table
@@ -41,9 +40,7 @@ def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
             yield lambda rows: server.store(f"t{next(numbers)}", rows, **_typed(rows))
         return
     if request.param == "spark":
-        pytest.importorskip("pyspark", reason="no Spark: scripts/install-spark.sh installs it")
-        if shutil.which("java") is None:
-            pytest.skip("no Java, which Spark needs: scripts/install-system.sh installs it")
+        require_spark()
     before = "spark://?parquet=" if request.param == "spark" else ""
     yield lambda rows: before + str(as_folder(rows, folder / f"t{next(numbers)}"))
 

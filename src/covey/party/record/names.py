@@ -5,5 +5,6 @@ from covey.summary import FILE as SUMMARY
 RELEASE, LEDGER, STUDY, LOG = "release.csv", "ledger.json", "study.toml", "run.log"
 APPROVAL = "approval.txt"
 CERTIFICATE, TRANSCRIPT, JOURNAL = "certificate.json", "transcript.jsonl", "journal"
+COUNTS = "counts"
 
-__all__ = ["APPROVAL", "CERTIFICATE", "JOURNAL", "LEDGER", "LOG", "RELEASE", "STUDY", "SUMMARY", "TRANSCRIPT"]
+__all__ = ["APPROVAL", "CERTIFICATE", "COUNTS", "JOURNAL", "LEDGER", "LOG", "RELEASE", "STUDY", "SUMMARY", "TRANSCRIPT"]

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
+from covey.counting import CarriedOnEngine, CountedRows, EngineCounts
+from covey.crypto.rng import derive
+from covey.crypto.secret import Secret
 from covey.errors import InputError
+from covey.party.session.sealed import SealedFile
 from covey.protocols import of_study
 from covey.protocols.shared.columns import keys_of
 from covey.sources.folders import stays_on_engine
@@ -17,11 +24,48 @@ from covey.table import Table, build, read_source
 if TYPE_CHECKING:
     from covey.sources.source import Data
 
+_PART = 1 << 20  # bytes of a sealed record
 
-def load_table(study: Study, party: str, data: Data | None) -> Table | None:
+
+@dataclass(frozen=True)
+class KeptCounts:
+    """The place of an engine's counts, sealed, so that a run that was cut off need not count again."""
+
+    path: Path
+    key: Secret
+
+    def read(self) -> EngineCounts | None:
+        """The counts, if they are there and readable."""
+        try:
+            with contextlib.closing(SealedFile.open(self.path, self._sealing, append=False)) as file:
+                content = b"".join(part for _, part in file.records())
+            return msgspec.msgpack.decode(content, type=EngineCounts)
+        except (InputError, msgspec.MsgspecError, ValueError):
+            return None
+
+    def write(self, counts: EngineCounts) -> None:
+        """Keeps the counts, in place of earlier ones."""
+        self.forget()
+        content = msgspec.msgpack.encode(counts)
+        with contextlib.closing(SealedFile.create(self.path, self._sealing)) as file:
+            for first in range(0, len(content), _PART):
+                file.append(content[first : first + _PART])
+            file.sync()
+
+    def forget(self) -> None:
+        """Removes them: a run that has ended needs them no more."""
+        self.path.unlink(missing_ok=True)
+
+    @property
+    def _sealing(self) -> Secret:
+        return derive(self.key, "engine counts")
+
+
+def load_table(study: Study, party: str, data: Data | None, kept: KeptCounts | None = None) -> Table | None:
     """The party's table; None for a party without data of its own. Raises InputError that names file and column.
 
-    Rows of folders, patterns of files and servers stay there where the protocol works on tuples and their numbers.
+    Rows of folders, patterns of files and servers stay there where the protocol works on tuples and their numbers; what
+    is counted there may be `kept`.
     """
     if not study.party(party).holds_data:
         if data is not None:
@@ -29,7 +73,7 @@ def load_table(study: Study, party: str, data: Data | None) -> Table | None:
         return None
     if data is None:
         raise InputError(f"party {party!r} needs its data: add --data DATA")
-    table, name, rows = _read(study, party, data)
+    table, name, rows = _read(study, party, data, kept)
     if not table.rows and study.declared is not None and study.declared.empty:
         found = f"{rows:,} rows, of which none can be released," if rows else "a header but no rows,"
         raise InputError(f"{name}: has {found} and {study.declared.empty}")
@@ -48,20 +92,22 @@ def load_table(study: Study, party: str, data: Data | None) -> Table | None:
     return table
 
 
-def _read(study: Study, party: str, data: Data) -> tuple[Table, str, int]:
+def _read(study: Study, party: str, data: Data, kept: KeptCounts | None) -> tuple[Table, str, int]:
     """The table, the words for where it is, and its number of rows before some are dropped."""
     columns = study.held_by(party)
     if isinstance(data, str | Path) and stays_on_engine(data) and study.protocol and of_study(study).counts_suffice:
-        from covey.counting import CarriedOnEngine, CountedRows
         from covey.sources.engine import open_rows
 
+        before = None if kept is None else kept.read()
         rows = open_rows(data, Path(tempfile.gettempdir()))
         try:
-            counted = CountedRows.of(rows, study, columns, empty=True)
+            counted = CountedRows.of(rows, study, columns, empty=True, bound=True, kept=before)
         except BaseException:
             rows.close()
             raise
-        return replace(counted.table, on_engine=CarriedOnEngine(counted)), rows.name, counted.records
+        if kept is not None and counted.counts is not before:
+            kept.write(counted.counts)
+        return replace(counted.table, on_engine=CarriedOnEngine(counted)), rows.name, counted.counts.records
     from covey.sources.source import connect
 
     source = connect(data)

@@ -19,9 +19,9 @@ from covey.party.identity import keys as keyring
 from covey.party.identity.roster import Roster
 from covey.party.record.folder import RunFolder
 from covey.party.record.log import RunLog
-from covey.party.record.names import APPROVAL, JOURNAL, LOG
+from covey.party.record.names import APPROVAL, COUNTS, JOURNAL, LOG, SUMMARY
 from covey.party.session.approval import ApprovalQuestion, Decide, within
-from covey.party.session.data import load_table
+from covey.party.session.data import KeptCounts, load_table
 from covey.party.session.journal import LIMIT, Journal
 from covey.party.session.playing import PATIENCE, Participant
 from covey.party.session.progress import Listener
@@ -79,11 +79,12 @@ def run_party(job: Job) -> Summary:
     roster = Roster.of(study)
     keys = keyring.load(job.keys)
     roster.require(keys, job.party)
-    table = load_table(study, job.party, job.data)
+    kept = KeptCounts(job.out / COUNTS, keys.journal)
+    table = load_table(study, job.party, job.data, None if (job.out / SUMMARY).exists() else kept)
     limit = room_for_journal(job.out, job.journal, job.notice)
     warn_of_memory(0 if table is None else table.records * len(study.holders), job.notice)
-    kept = Journal.resume(job.out / JOURNAL, keys.journal, source_of(job.data), limit, synced=job.synced)
-    with contextlib.closing(kept) as journal:
+    begun = Journal.resume(job.out / JOURNAL, keys.journal, source_of(job.data), limit, synced=job.synced)
+    with contextlib.closing(begun) as journal:
         participant = Participant.of(
             study,
             job.party,
@@ -104,6 +105,7 @@ def run_party(job: Job) -> Summary:
         participant.log.note(f"party {job.party!r} begins study {study.name!r} with protocol {protocol.name!r}")
         with asyncio.Runner() as runner:
             runner.run(_run(job, run))
+        kept.forget()
     return run.summary or Summary()
 
 
