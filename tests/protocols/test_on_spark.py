@@ -19,7 +19,7 @@ from tests.protocols.peelers import study_of as small_study
 import covey
 from covey.study import Study
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]  # Java begins slowly on a busy machine
 
 JOINT = '[study]\nname = "small"\nprotocol = "peel"\npartition = "horizontal"\n[privacy]\nk = 4\n' + SMALL + NOTE
 
@@ -55,7 +55,7 @@ def test_a_run_of_parties_on_three_engines_gives_the_release_of_files(cluster: S
         }
         for out, data in {"files": files, "engines": engines}.items():
             given = [part for name, where in data.items() for part in ("--data", f"{name}={where}")]
-            with call("simulate", tmp_path / "study.toml", *given, "--out", tmp_path / out) as running:
+            with call("simulate", tmp_path / "study.toml", *given, "--in-process", "--out", tmp_path / out) as running:
                 said = running.communicate()
                 assert running.returncode == 0, said
     released = [(tmp_path / out / "release.csv").read_bytes() for out in ("files", "engines")]

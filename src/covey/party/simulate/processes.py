@@ -29,11 +29,15 @@ from covey.party.simulate.stage import require_data
 from covey.party.simulate.starter import Order, PartyProcess, Starter
 from covey.party.simulate.worker import Event
 from covey.protocols import of_study
+from covey.sources.folders import stays_on_engine
 from covey.study import Study
 from covey.summary import Summary
 from covey.wire.depth import beside
 
 WAIT_SECONDS = 120.0
+"""Seconds that parties wait for each other,"""
+COUNTING_SECONDS = 3600.0
+"""and where one has its table counted on an engine first."""
 GRACE_SECONDS = 5.0
 """Seconds that the others have to end by themselves once a party has failed."""
 
@@ -128,7 +132,7 @@ def _order(study: Study, party: str, data: Mapping[str, str], out: Path, setting
         out=str(out / party),
         keys=str(out / party / "keys"),
         data=data.get(party),
-        wait=WAIT_SECONDS,
+        wait=COUNTING_SECONDS if any(map(stays_on_engine, data.values())) else WAIT_SECONDS,
         seed=None if setting.seed is None else derive(setting.seed, "party", party).reveal().hex(),
         latency=setting.latency,
         bandwidth=setting.bandwidth,
