@@ -93,6 +93,8 @@ def _explained(study: Study, data: dict[str, str], error: Unmet) -> Unmet:
     if study.partition == "respondents":
         return error
     tables = {name: load_table(study, name, path) for name, path in data.items()}
+    if any(table is not None and table.on_engine is not None for table in tables.values()):
+        return error  # a trusted party would need the rows
     try:
         of_study(study).ideal(study, {name: table for name, table in tables.items() if table is not None})
     except Unmet as more:
