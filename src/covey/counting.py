@@ -158,7 +158,7 @@ class CountedRows:
 
     @property
     def labels(self) -> dict[str, list[str]]:
-        """Of each column whose texts the engine has a table of, the label of each code."""
+        """The label of each code, of each column whose texts the engine has a table of."""
         return self.counts.labels
 
     @property
