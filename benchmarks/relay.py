@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -92,10 +92,11 @@ async def _delaying(address: Address, latency: float) -> AsyncIterator[Address]:
     """The same, in this event loop."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        there, back = await asyncio.open_connection(address.host, address.port)
-        async with asyncio.TaskGroup() as group:
-            group.create_task(_delay(reader, back, latency))
-            group.create_task(_delay(there, writer, latency))
+        with suppress(OSError, asyncio.CancelledError):  # it may be cut off at the end
+            there, back = await asyncio.open_connection(address.host, address.port)
+            async with asyncio.TaskGroup() as group:
+                group.create_task(_delay(reader, back, latency))
+                group.create_task(_delay(there, writer, latency))
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     async with server:
@@ -142,7 +143,8 @@ def _pair(scheme: str, latency: float, folder: str, url: str, more: str) -> Row:
         sender, reader = (end.result() for end in ends)
     extra = max(float(str(end["extra_mb"])) for end in (sender, reader))
     return {"carrier": scheme, "latency_ms": round(1000 * latency), "mb_s": sender["mb_s"],
-            "round_trip_ms": sender["round_trip_ms"], "extra_memory_mb": extra, "load": before}  # fmt: skip
+            "round_trip_ms": sender["round_trip_ms"], "sender_cpu_s": sender["cpu_s"], "reader_cpu_s": reader["cpu_s"],
+            "extra_memory_mb": extra, "load": before}  # fmt: skip
 
 
 def party(name: str, folder: str, url: str, more: str, frames: int, turns: int) -> Row:
@@ -165,7 +167,7 @@ async def _party(name: str, folder: Path, url: str, more: str, frames: int, turn
     )  # fmt: skip
     async with on_own_thread(meet) as link:
         before = psutil.Process().memory_info().rss
-        block, extra, begun = bytes(FRAME), 0, time.perf_counter()
+        block, extra, begun, cpu = bytes(FRAME), 0, time.perf_counter(), time.process_time()
         for place in range(frames):
             if name == "a":
                 await link.send(other, block)
@@ -175,7 +177,7 @@ async def _party(name: str, folder: Path, url: str, more: str, frames: int, turn
                 extra = max(extra, psutil.Process().memory_info().rss - before)
         await link.send(other, b"done")
         await link.receive(other)
-        seconds, begun = time.perf_counter() - begun, time.perf_counter()
+        seconds, begun, cpu = time.perf_counter() - begun, time.perf_counter(), time.process_time() - cpu
         for _ in range(turns):
             if name == "a":
                 await link.send(other, b"there")
@@ -185,7 +187,7 @@ async def _party(name: str, folder: Path, url: str, more: str, frames: int, turn
                 await link.send(other, b"back")
         trip = (time.perf_counter() - begun) / turns
     return {"mb_s": round(frames * FRAME / seconds / 1e6), "round_trip_ms": round(1000 * trip, 2),
-            "extra_mb": round(extra / 1e6)}  # fmt: skip
+            "extra_mb": round(extra / 1e6), "cpu_s": round(cpu, 2)}  # fmt: skip
 
 
 def _study(named: list[str]) -> Iterator[Row]:
