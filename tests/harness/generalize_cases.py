@@ -13,8 +13,7 @@ from tests.harness.trial import Case, Marked, Trial, of_study
 
 from covey.crypto.rng import Rng, Stream
 from covey.party.session.data import load_table
-from covey.protocols.generalize import PROTOCOL, cost, ideal
-from covey.protocols.generalize.parameters import Parameters
+from covey.protocols.generalize import PROTOCOL, cost
 from covey.protocols.shared import columns
 from covey.study import Study
 from covey.table import Table
@@ -80,26 +79,8 @@ def trial_of(study: Study, tables: Mapping[str, Table]) -> Trial:
 
 def cost_of(study: Study, tables: Mapping[str, Table]) -> Spent:
     """What a run of these tables costs."""
-    parameters, common = Parameters.of(study), columns.common_rows(study, tables)
-    run = ideal.follow(parameters, common)
-    kept = ~run.withheld
-    lanes = [
-        [
-            sorted(
-                set(
-                    columns.packed(
-                        run.locals[name].nodes[:, kept],
-                        common[name].select(kept).carried if name == exact else (),
-                    )
-                )
-            )
-            for name in columns.holders(study)
-        ]
-        for exact in columns.exact_holders(study) or ("",)
-    ]
     sizes = {name: table.rows for name, table in tables.items()}
-    people = len(run.withheld)
-    estimate = cost.of_run(study, sizes, people, run.rounds, int(kept.sum()), lanes)
+    estimate, _ = cost.of_tables(study, sizes, columns.common_rows(study, tables))
     return Spent(estimate.rounds, estimate.messages, estimate.bytes)
 
 

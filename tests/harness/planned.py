@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from tests.harness import generalize_cases, suppress_cases
+from tests.harness.federate_cases import lasting_of
 from tests.harness.harness import answers, run, spent
 from tests.harness.spent import Spent
 from tests.harness.trial import Trial
 
+from covey import samples
 from covey.party.session.data import load_table
 from covey.party.simulate.demo import prepare
+from covey.party.simulate.respondents import simulate
 from covey.protocols import Forecast, of_study
+from covey.protocols.federate.cost import of_run
+from covey.protocols.federate.ideal import divide
+from covey.protocols.federate.parameters import Parameters
+from covey.protocols.federate.users import OwnUsers
 from covey.sources.source import connect
 from covey.study import Study
+from covey.table import Table
 
 
 @dataclass(frozen=True)
@@ -33,7 +44,12 @@ class Compared:
 
 
 def compare(trial: Trial, *, own: bool = True) -> Compared:
-    """Runs the trial, and plans it with its first holder's own records where the protocol looks at these."""
+    """Runs the trial, and plans it with its first holder's own records where the protocol looks at these.
+
+    What a run costs to the message is taken from the trial, where it says so: other tests hold runs to that.
+    """
+    if trial.cost is not None:
+        return Compared(plan_of(trial, own=own), trial.cost)
     ends = run(trial, seed=1)
     answers(trial, ends)
     return Compared(plan_of(trial, own=own), spent(ends))
@@ -48,37 +64,117 @@ def plan_of(trial: Trial, *, own: bool = True) -> Forecast:
     return trial.protocol.foresee(trial.study, rows)
 
 
-def sample(protocol: str, rows: int, partition: str = "", options: str = "") -> Trial:
-    """A protocol's demonstration, with the first rows of each party."""
+def sample(protocol: str, rows: int | None = None, options: str = "") -> Trial:
+    """A protocol's demonstration, with the first rows of each party, or all of them."""
     with tempfile.TemporaryDirectory() as folder:
         shown = prepare(protocol, Path(folder, "demo"))
-        tables = {}
-        for party in shown.study.parties:
-            frame = None
-            if party.name in shown.data:
-                names = [column.name for column in shown.study.held_by(party.name)]
-                batches = connect(shown.data[party.name]).batches(names)
-                frame = pa.Table.from_batches(batches).rename_columns(names).slice(0, rows)
-            tables[party.name] = load_table(shown.study, party.name, frame)
-    return Trial(shown.study, of_study(shown.study), tables, {}, lambda name, finished: None)
+        if options:
+            file = Path(folder, "demo", "sample", "study.toml")
+            file.write_text(f"{file.read_text()}\n{options}\n")
+            shown = replace(shown, study=Study.load(file))
+        frames = {}
+        for party in shown.study.holders:
+            names = [column.name for column in shown.study.held_by(party.name)]
+            batches = connect(shown.data[party.name]).batches(names)
+            frames[party.name] = pa.Table.from_batches(batches).rename_columns(names)
+    key = shown.study.key
+    if key is not None and rows is not None:  # the same people of everyone
+        known = set.intersection(*(set(frame[key.name].to_pylist()) for frame in frames.values()))
+        some = pa.array(sorted(known)[:rows])
+        frames = {name: frame.filter(pc.is_in(frame[key.name], value_set=some)) for name, frame in frames.items()}
+    tables: dict[str, Table | None] = dict.fromkeys(party.name for party in shown.study.parties)
+    for name, frame in frames.items():
+        tables[name] = load_table(shown.study, name, frame.slice(0, rows))
+    return _trial(shown.study, tables)
 
 
 def made_up(
     protocol: str, columns: int, rows: int, *, parties: int = 3, k: int = 5, options: str = "", apart: int = 3
 ) -> Trial:
     """Rows of several parties: numbers at most `apart` from one of each record's own, and a sensitive value."""
-    text = f'[study]\nname = "made up"\nprotocol = "{protocol}"\npartition = "horizontal"\nrows_at_most = {rows}\n'
+    text = _study(protocol, "horizontal", columns, k, options, f"rows_at_most = {rows}")
+    study = Study.parse(text + "".join(f"[parties.p{place}]\n" for place in range(parties)))
+    random = np.random.default_rng(1)
+    tables: dict[str, Table | None] = dict.fromkeys(party.name for party in study.parties)
+    for party in study.holders:
+        tables[party.name] = load_table(study, party.name, _people(random, columns, rows, apart))
+    return _trial(study, tables)
+
+
+def made_up_columns(
+    protocol: str, columns: int, rows: int, *, holders: int = 2, k: int = 5, options: str = "", roles: str = ""
+) -> Trial:
+    """The same columns dealt to several holders, the first of whom has the sensitive value."""
+    text = _study(protocol, "vertical", columns, k, options) + '[columns.id]\nrole = "key"\n'
+    names = [f"p{place}" for place in range(holders)]
+    held = {name: [f"q{place}" for place in range(columns) if place % holders == own] for own, name in enumerate(names)}
+    held["p0"].append("ill")
+    text += "".join(f"[parties.{name}]\ncolumns = {own}\n" for name, own in held.items())
+    text += "".join(f'[parties.{role}]\nrole = "{role}"\n' for role in roles.split())
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "population.csv").write_text("".join(f"{number}\n" for number in range(2 * rows)))
+        study = Study.parse(text, folder)
+    random = np.random.default_rng(1)
+    whole = _people(random, columns, rows, 3)
+    tables: dict[str, Table | None] = dict.fromkeys(party.name for party in study.parties)
+    for place, (name, own) in enumerate(held.items()):
+        strangers = place * rows // 2 if protocol == "federate" else 0
+        ids = pa.array([str(number + strangers) for number in range(rows)])
+        tables[name] = load_table(study, name, pa.table({"id": ids, **{each: whole[each] for each in own}}))
+    return _trial(study, tables)
+
+
+def survey(rows: int, columns: int = 0, *, k: int = 5, options: str = "") -> Compared:
+    """A collection among so many respondents, of the sample or with made-up columns, beside its plan."""
+    if columns:
+        text = _study("collect", "respondents", columns, k, options)
+        study = Study.parse(f'{text}[parties.office]\nrole = "collector"\n')
+        frame = _people(np.random.default_rng(1), columns, rows, 3)
+    else:
+        text = (samples.path("survey") / "study.toml").read_text()
+        study = Study.parse(f"{text}\n[protocol]\n{options}\n", samples.path("survey"))
+        names = [column.name for column in study.columns]
+        batches = connect(str(samples.path("survey") / "survey.csv")).batches(names)
+        frame = pa.Table.from_batches(batches).rename_columns(names).slice(0, rows)
+    found = simulate(study, frame, seed=1).summary
+    taken = [int(str(found[name])) for name in ("rounds", "messages", "bytes")]
+    return Compared(of_study(study).foresee(study, {"respondents": rows}), Spent(*taken))
+
+
+def _study(protocol: str, partition: str, columns: int, k: int, options: str, head: str = "") -> str:
+    text = f'[study]\nname = "made up"\nprotocol = "{protocol}"\npartition = "{partition}"\n{head}\n'
     text += f"[privacy]\nk = {k}\n[protocol]\n{options}\n"
     for place in range(columns):
         text += f'[columns.q{place}]\nrole = "quasi"\nhierarchy = {{ min = 0, max = 19, steps = [5, 10] }}\n'
-    text += '[columns.ill]\nrole = "sensitive"\nvalues = ["a", "b", "c", "d"]\n'
-    text += "".join(f"[parties.p{place}]\n" for place in range(parties))
-    study = Study.parse(text)
-    random = np.random.default_rng(1)
-    tables = {}
-    for party in study.parties:
-        near = random.integers(0, 20, rows) + random.integers(-apart, apart + 1, (columns, rows))
-        cells = {f"q{place}": own.astype(str) for place, own in enumerate(np.clip(near, 0, 19))}
-        frame = pa.table({**cells, "ill": np.array(["a", "b", "c", "d"])[random.integers(0, 4, rows)]})
-        tables[party.name] = load_table(study, party.name, frame)
-    return Trial(study, of_study(study), tables, {}, lambda name, finished: None)
+    return text + '[columns.ill]\nrole = "sensitive"\nvalues = ["a", "b", "c", "d"]\n'
+
+
+def _people(random: np.random.Generator, columns: int, rows: int, apart: int) -> pa.Table:
+    near = random.integers(0, 20, rows) + random.integers(-apart, apart + 1, (columns, rows))
+    cells = {f"q{place}": own.astype(str) for place, own in enumerate(np.clip(near, 0, 19))}
+    return pa.table({**cells, "ill": np.array(["a", "b", "c", "d"])[random.integers(0, 4, rows)]})
+
+
+def _trial(study: Study, tables: Mapping[str, Table | None]) -> Trial:
+    """A trial of the study's protocol, with its cost where that follows from the tables to the message."""
+    held = {name: table for name, table in tables.items() if table is not None}
+    count = EXACT.get(study.protocol or "")
+    cost = None if count is None else count(study, held)
+    return Trial(study, of_study(study), tables, {}, lambda name, finished: None, cost)
+
+
+def _federated(study: Study, tables: Mapping[str, Table]) -> Spent:
+    """The cost of the division that a trusted party finds with the harness's keys."""
+    params = Parameters.of(study)
+    owns = [OwnUsers.of(params, tables[name], lasting_of(name)) for name in params.providers]
+    division = divide(params, owns)
+    labels = sum(len(text) for own in owns for group in division.leaves for text in own.box(group.members))
+    found = of_run(params, division, labels)
+    return Spent(found.rounds, found.messages, found.bytes)
+
+
+EXACT: Mapping[str, Callable[[Study, Mapping[str, Table]], Spent]] = {
+    "federate": _federated,
+    "generalize": generalize_cases.cost_of,
+    "suppress": suppress_cases.cost_of,
+}

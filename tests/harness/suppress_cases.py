@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 from tests.harness import canaries, hospitals
 from tests.harness.hospitals import Person, tables_of
 from tests.harness.network import seed_of
@@ -13,16 +12,9 @@ from tests.harness.trial import Case, Marked, Trial, of_study
 
 from covey.crypto.rng import Rng, Stream
 from covey.protocols import find
-from covey.protocols.shared.rows import LENGTHS, spell_row
-from covey.protocols.suppress import cost, ideal, several
-from covey.protocols.suppress.layout import Bounds
-from covey.protocols.suppress.messages import spell_rows, spell_tuples
-from covey.protocols.suppress.parameters import Parameters
-from covey.protocols.suppress.tuples import JointClasses, Labels, OwnReleasedRows, OwnTuples, key_of
+from covey.protocols.suppress import cost
 from covey.study import Study
 from covey.table import Table
-from covey.wire import FRAME_BYTES, Message
-from covey.wire.message import encode
 
 SITES = ("north", "south")
 THREE = hospitals.SITES
@@ -46,47 +38,8 @@ def trial_of(
 
 def cost_of(study: Study, tables: Mapping[str, Table]) -> Spent:
     """What a run on these tables must cost."""
-    parameters = Parameters.of(study)
-    owns = {name: OwnTuples.of(table) for name, table in tables.items()}
-    if parameters.several:
-        return cost_among(study, tables, owns)
-    parts = parameters.parts({name: own.rows for name, own in owns.items()})
-    first, second = (owns[name] for name in parts)
-    kept = ideal.decide(parameters.k, first, second)
-    given_up = first.given_up(parameters.k) if first.rows >= parameters.k else np.zeros(first.rows, dtype=bool)
-    named = [_named(first, first.remaining(given_up), parameters.k), _named(second, second.counts, parameters.k)]
-    bounds = Bounds.of(parameters, (first.rows, second.rows), (sum(named[0].values()), sum(named[1].values())))
-    halves = [OwnReleasedRows.of(owns[name], keeps, tables[name]) for name, keeps in zip(parts, kept, strict=True)]
-    classes = JointClasses.of(study, [half.kept for half in halves])
-    spoken: list[Message] = [message for own in named for message in _spelled(own)]
-    for half in halves:
-        spoken += [*_spelled(half.kept.counts), *spell_rows(half, classes)]
-    found = cost.traffic(parameters, bounds, anonymous=not int(classes.sizes[-1]))
-    size = sum(FRAME_BYTES + len(encode(message)) for message in spoken)
-    return Spent(found.rounds, found.messages + len(spoken), found.bytes + size)
-
-
-def cost_among(study: Study, tables: Mapping[str, Table], owns: Mapping[str, OwnTuples]) -> Spent:
-    """What a run of three or more on these tables must cost."""
-    parameters = Parameters.of(study)
-    every = ideal.decide_among(parameters.k, list(owns.values()))
-    released = [
-        OwnReleasedRows.of(own, keeps, tables[name]) for (name, own), keeps in zip(owns.items(), every, strict=True)
-    ]
-    named = {labels for each in released for labels in each.kept.counts}
-    rows = [spell_row(0, texts) for each in released for texts in several.cells_of(each, len(study.quasi))]
-    length = next(length for length in LENGTHS if length >= max(map(len, rows)))
-    found = cost.traffic_among(parameters, {name: own.rows for name, own in owns.items()}, len(named), length)
+    found, _ = cost.of_tables(study, tables)
     return Spent(found.rounds, found.messages, found.bytes)
-
-
-def _named(own: OwnTuples, counts: np.ndarray[tuple[int], np.dtype[np.int64]], k: int) -> dict[Labels, int]:
-    return {own.labels[place]: int(counts[place]) for place in np.flatnonzero(counts >= k).tolist()}
-
-
-def _spelled(counts: Mapping[Labels, int]) -> Sequence[Message]:
-    listed = sorted(counts, key=key_of)
-    return spell_tuples(listed, [counts[each] for each in listed])
 
 
 def draw_people(

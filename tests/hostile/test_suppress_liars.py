@@ -19,7 +19,7 @@ from covey.crypto.group import Scalars, generator_times
 from covey.crypto.ibe import IdentityKey, Master
 from covey.crypto.rng import Rng
 from covey.errors import Aborted, PeerError
-from covey.protocols.suppress import keyholder, several
+from covey.protocols.suppress import keyholder
 from covey.protocols.suppress.messages import (
     CiphertextPart,
     Issued,
@@ -287,13 +287,13 @@ def test_parts_of_two_keys_are_the_authority_s_fault(monkeypatch: pytest.MonkeyP
 
 def test_rows_of_a_tuple_that_was_not_counted_are_never_released(monkeypatch: pytest.MonkeyPatch) -> None:
     """South puts another tuple into the shuffle than it had counted; everyone notices once the rows are open."""
-    honest = several.cells_of
+    honest = OwnReleasedRows.texts
 
     def swapped(mine: OwnReleasedRows, columns: int) -> list[list[str]]:
         cells = honest(mine, columns)
         return [["3", "M", *row[2:]] if row[2:] == ["flu", "south 0"] else row for row in cells]
 
-    monkeypatch.setattr(several, "cells_of", swapped)
+    monkeypatch.setattr(OwnReleasedRows, "texts", swapped)
     ends = run(CASES["suppress among three by elgamal"].smallest(), seed=4)
     assert all(end.finished is None for end in ends.values())
     assert all("not those of the tuples that were counted" in str(end.error) for end in ends.values())

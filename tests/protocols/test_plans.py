@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.harness.planned import compare, made_up, plan_of, sample
+from tests.harness.planned import Compared, compare, made_up, made_up_columns, plan_of, sample, survey
 from tests.harness.tiers import few_first
 from tests.harness.trial import Trial
 
@@ -14,20 +15,66 @@ from covey.protocols.peel.classes import FrequentTuples
 
 WITHIN = 1.5
 Case = tuple[str, Callable[[], Trial]]
+CELLS = 'local = "peel"\nvariant = "finished-cells"'
+WINDOW = "window = 8\nnodes = 100"
+CURVE = 'method = "curve"\ngrid = 4096'
+POPULATION = 'population = "population.csv"'
 CASES: list[Case] = [
     ("peel, long, visits", lambda: made_up("peel", 2, 300)),
+    ("suppress, wide", lambda: made_up("suppress", 8, 300, parties=2)),
+    ("generalize, wide", lambda: made_up_columns("generalize", 10, 300)),
+    ("federate, wide", lambda: made_up_columns("federate", 10, 400, options=POPULATION, roles="recipient")),
+    ("count", lambda: sample("count", 100)),
+    ("cluster, long", lambda: made_up("cluster", 2, 1000)),
+    ("suppress, sample", lambda: sample("suppress")),
+    ("generalize, long", lambda: made_up_columns("generalize", 4, 2000)),
+    ("cluster with columns, long", lambda: made_up_columns("cluster", 3, 1500)),
+    ("federate, long", lambda: made_up_columns("federate", 3, 2000, options=POPULATION, roles="recipient")),
     ("peel, wide, waves", lambda: made_up("peel", 8, 100, options='mode = "wave"')),
+    ("cluster, wide", lambda: made_up("cluster", 10, 150)),
+    ("peel with columns, long", lambda: made_up_columns("peel", 2, 1000, roles="evaluator")),
     ("peel, hospitals", lambda: sample("peel", 300)),
     ("peel, wide, visits", lambda: made_up("peel", 8, 100)),
     ("peel, long, skips", lambda: made_up("peel", 3, 600, options='mode = "skip"')),
     ("peel, between two", lambda: made_up("peel", 3, 300, parties=2)),
     ("peel, five", lambda: made_up("peel", 3, 200, parties=5, k=10)),
+    ("peel, sample", lambda: sample("peel")),
+    ("suppress, long", lambda: made_up("suppress", 2, 1500, parties=2)),
+    ("suppress among three", lambda: made_up("suppress", 2, 300)),
+    ("generalize, sample", lambda: sample("generalize")),
+    ("generalize, finished cells", lambda: made_up_columns("generalize", 4, 600, options=CELLS)),
+    ("federate, sample", lambda: sample("federate")),
+    ("cluster with columns, wide", lambda: made_up_columns("cluster", 10, 300, holders=3)),
+    ("cluster with columns, sample", lambda: sample("cluster-columns")),
+    ("peel with columns, wide", lambda: made_up_columns("peel", 8, 100, roles="evaluator", options=WINDOW)),
+    ("peel with columns, sample", lambda: sample("peel-columns")),
+    ("cluster, sample", lambda: sample("cluster-rows")),
+    ("cluster, between two", lambda: made_up("cluster", 3, 300, parties=2)),
+    ("cluster, strict", lambda: made_up("cluster", 4, 300, options='schedule = "strict"')),
+    ("cluster, exact", lambda: made_up("cluster", 4, 150, options='schedule = "exact"')),
+]
+SURVEYS: list[tuple[int, int, str]] = [
+    (60, 2, "nodes = 12"),
+    (60, 0, CURVE),
+    (100, 6, "nodes = 24"),
+    (300, 3, "nodes = 64"),
+    (60, 6, CURVE),
+    (800, 0, "nodes = 24"),
+    (800, 0, CURVE),
 ]
 
 
-@pytest.mark.parametrize(("name", "trial"), few_first(CASES, 2))
+@pytest.mark.parametrize(("name", "trial"), few_first(CASES, 6))
 def test_a_run_takes_what_its_plan_says(name: str, trial: Callable[[], Trial]) -> None:
-    compared = compare(trial())
+    assert_close(compare(trial()))
+
+
+@pytest.mark.parametrize(("respondents", "columns", "options"), few_first(SURVEYS, 1))
+def test_a_collection_takes_what_its_plan_says(respondents: int, columns: int, options: str) -> None:
+    assert_close(survey(respondents, columns, options=options))
+
+
+def assert_close(compared: Compared) -> None:
     assert all(1 / WITHIN < off < WITHIN for what, off in compared.off().items() if what != "messages"), compared
 
 
@@ -36,6 +83,17 @@ def test_rows_of_ones_own_change_the_plan_where_the_data_decide_on_the_cost() ->
     alike = made_up("peel", 4, 300, apart=0)
     assert plan_of(alike).bytes < 0.9 * plan_of(spread).bytes
     assert plan_of(alike, own=False).bytes == plan_of(spread, own=False).bytes
+
+
+def test_a_plan_counts_what_l_asks_and_the_rows_that_are_shuffled() -> None:
+    trial = sample("cluster-rows", 150)
+    diverse = trial.study
+    plain = replace(diverse, privacy=replace(diverse.privacy, l=None))
+    unbounded = replace(plain, rows_at_most=None)
+    foresee, rows = trial.protocol.foresee, dict.fromkeys(("north", "south", "east"), 150)
+    assert foresee(diverse, rows).rounds > foresee(plain, rows).rounds
+    fewer = replace(plain, rows_at_most=160)
+    assert foresee(unbounded, rows).bytes > foresee(fewer, rows).bytes + 10**5  # as many rows as all have, of each
 
 
 def test_candidates_of_which_none_is_left_to_be_tested_again_are_no_error() -> None:

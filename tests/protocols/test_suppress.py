@@ -303,9 +303,9 @@ def test_an_audit_knows_the_protocol_s_messages_and_names_every_other(case: Case
 
 
 def test_the_plan_compares_the_encryptions() -> None:
-    study = Study.parse(study_text(10, 1, "waters"))
+    study = Study.parse(study_text(10, 4, "waters"))
     forecast = find("suppress").foresee(study, {"alice": 1000, "bob": 1000})
-    other = find("suppress").foresee(Study.parse(study_text(10, 1, "elgamal")), {"alice": 1000, "bob": 1000})
+    other = find("suppress").foresee(Study.parse(study_text(10, 4, "elgamal")), {"alice": 1000, "bob": 1000})
     assert any('encryption = "elgamal"' in line for line in forecast.mind)
     assert forecast.seconds > 3 * other.seconds and forecast.bytes > 5 * other.bytes
     assert set(forecast.learns) == {"alice", "bob", "authority"} and set(other.learns) == {"alice", "bob"}

@@ -45,6 +45,7 @@ from covey.party.session.journal_records import Begun
 from covey.party.session.playing import lasting_secret, letter_keys
 from covey.party.session.progress import Listener, Progress
 from covey.party.session.respondents import AGREED, RESPONDENTS, Collector, agree, refusals
+from covey.party.session.room import require_room
 from covey.party.session.run import INTERRUPTED, cancel_on
 from covey.protocols import Proposal, Protocol, of_study
 from covey.study import Study
@@ -211,6 +212,7 @@ class Collection:
                 f"--quorum {quorum}: at least {QUORUM_CLASSES} k = {least} respondents are needed, so that k - 1 who "
                 "work with the organiser do not single out everyone else"
             )
+        require_room(service.out)
         opened = Opened(study.study_hash, quorum, service.closes or 0, moment())
         register = Register.open(service.out, opened)
         try:

@@ -11,6 +11,8 @@ from covey.errors import InputError
 from covey.party.plan import memory_of
 from covey.party.session.journal import EVERYTHING
 from covey.sizes import spell
+from covey.study import Study
+from covey.table import Table
 
 LEAST = 64 * 10**6
 """Bytes for everything but what a journal keeps of the messages that are read."""
@@ -23,13 +25,7 @@ def room_for_journal(out: Path, limit: int, notice: Notice) -> int:
 
     Raises InputError if there is no room for anything.
     """
-    place = existing(out)
-    free = shutil.disk_usage(place).free
-    if free < LEAST:
-        raise InputError(
-            f"{place}: has {spell(free)} free, and a run needs {spell(LEAST)} at least; make room, or choose another "
-            "folder with --out"
-        )
+    place, free = existing(out), require_room(out)
     room = max(0, (free - LEAST) // 2)
     if limit <= room or limit == EVERYTHING:  # covey plan says how much everything is
         return limit
@@ -38,6 +34,24 @@ def room_for_journal(out: Path, limit: int, notice: Notice) -> int:
         "make room if the run is to be replayed, or to go on quickly after an interruption"
     )
     return room
+
+
+def require_room(out: Path) -> int:
+    """The bytes that are free where the folder is, or is to be. Raises InputError if there is no room for anything."""
+    place = existing(out)
+    free = shutil.disk_usage(place).free
+    if free < LEAST:
+        raise InputError(
+            f"{place}: has {spell(free)} free, and a run needs {spell(LEAST)} at least; make room, or choose another "
+            "folder with --out"
+        )
+    return free
+
+
+def likely_rows(study: Study, own: Table | None) -> int:
+    """The rows of all parties together that a run is about, if the others have as many as we, or all that they may."""
+    each = study.rows_at_most or 0 if own is None else own.records
+    return each if study.partition == "vertical" else each * len(study.holders)
 
 
 def warn_of_memory(rows: int, notice: Notice) -> None:

@@ -26,7 +26,7 @@ from covey.party.session.journal import LIMIT, Journal
 from covey.party.session.playing import PATIENCE, Participant
 from covey.party.session.progress import Listener
 from covey.party.session.resume import ResumableRun, resumable
-from covey.party.session.room import room_for_journal, warn_of_memory
+from covey.party.session.room import likely_rows, room_for_journal, warn_of_memory
 from covey.protocols import of_study
 from covey.study import Study
 from covey.summary import Summary
@@ -82,7 +82,7 @@ def run_party(job: Job) -> Summary:
     kept = KeptCounts(job.out / COUNTS, keys.journal)
     table = load_table(study, job.party, job.data, None if (job.out / SUMMARY).exists() else kept)
     limit = room_for_journal(job.out, job.journal, job.notice)
-    warn_of_memory(0 if table is None else table.records * len(study.holders), job.notice)
+    warn_of_memory(likely_rows(study, table), job.notice)
     begun = Journal.resume(job.out / JOURNAL, keys.journal, source_of(job.data), limit, synced=job.synced)
     with contextlib.closing(begun) as journal:
         participant = Participant.of(

@@ -40,6 +40,7 @@ PROTOCOL = Protocol(
     role_name=role_name,
     receives=lambda study, party: True,
     foresee=cost.foresee,
+    rehearse=cost.foresee,
     ideal=ideal.ideal,
     judge=require_runnable,
     demonstration=Demonstration(sample="clinic-billing", changes={"parties": {"notary": {"role": "evaluator"}}}),

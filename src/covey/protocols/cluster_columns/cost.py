@@ -1,59 +1,133 @@
-"""An estimate of the cost of a run with columns split, from the number of records: the data decide how many move.
-
-The figures in capitals are from runs on Adult (30,162 rows, 8 quasi columns, two to four holders, k = 10 and 50).
-"""
+"""The cost of a run with columns split: the search is rehearsed in the clear on a table like the holders'."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
-from covey.protocols.cluster_columns import argmin, leakage
-from covey.protocols.cluster_columns.parameters import BLOCK, Parameters, role_name
+import numpy as np
+
+from covey.arrays import Longs
+from covey.crypto.rng import derive
+from covey.crypto.secret import Secret
+from covey.protocols.cluster_columns import leakage
+from covey.protocols.cluster_columns.algorithm import search
+from covey.protocols.cluster_columns.ideal import play
+from covey.protocols.cluster_columns.own_columns import OwnColumns
+from covey.protocols.cluster_columns.parameters import Parameters, role_name
+from covey.protocols.cluster_columns.questions import ArgMin, Cuts, Decision, Question
+from covey.protocols.cluster_columns.randomness import pivot_draws, public_draws
 from covey.protocols.protocol import Forecast
-from covey.protocols.shared import columns
-from covey.secure import align, approval, coin
+from covey.protocols.shared import agree, columns, model
+from covey.protocols.shared.columns import meeting, parts
+from covey.protocols.shared.cost import CostEstimate
+from covey.protocols.shared.peeling.marginals import study_seed
+from covey.protocols.shared.rehearsal import Rehearsal, carry_on, several
+from covey.secure import approval, coin
+from covey.secure import sum as secure_sum
 from covey.study import Study
+from covey.table import Table
+from covey.wire import chunks
 
-SWEEPS = 5.0
-"""Times that every record is compared with every cluster of its block, in all sweeps together."""
-BATCHES = 10
-"""Batches of all sweeps together, for each k, at k = 10; with the third root of k they grow more."""
-WIDER = 2.0
-"""The size of a block, by the size that it must have."""
-EXACT = 3
-"""Comparisons and batches of the exact schedule, by those of the guarded one."""
+REHEARSED = 3_000
+"""Records of a rehearsal at most."""
+FIGURES = 6
+SECONDS_PER_PRICE = 1.2e-7
+SECONDS_PER_ROW = 4e-4
+SECONDS_PER_QUESTION = 0.012
 
 
-def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
-    """The cost of a run, and what it teaches."""
+def foresee(study: Study, rows: Mapping[str, int], own: Table | None = None) -> Forecast:
+    """The estimated cost of a run, and what it teaches.
+
+    The others' columns are made up, and ours too where they are not given.
+    """
     parameters = Parameters.of(study)
-    holders, parties, k = len(parameters.holders), len(study.parties), parameters.k
-    records = max(1, min((rows.get(name, 0) for name in parameters.holders), default=1))
-    exact = parameters.fewest is None
-    more = EXACT if exact else 1
-    block = records if exact else min(records, WIDER * BLOCK * k)
-    prices = int(records * (2 * block / k) * SWEEPS * more)
-    depth = 0 if exact else max(1, math.ceil(math.log2(max(2.0, records / k))) + 4)
-    asked = depth + more * int(BATCHES * k * (k / 10) ** (1 / 3)) + 15
-    sizes = [rows.get(name, records) for name in parameters.holders]
-    adding = holders if parameters.evaluator is not None else holders - 1
-    size = adding * 4 * prices + align.COST.bytes(sizes, records) + (holders - 1) * (depth + 30) * 2 * records
-    messages = asked * 2 * adding + asked * adding * (4 * prices // max(asked, 1) // (4 * argmin.CHUNK))
-    messages += depth * holders + align.COST.messages(sizes, records) + approval.COST.messages(parties)
-    meeting, named = columns.meeting_leakage(study, leakage.HOLDERS)
+    records = max(parameters.k, min((rows.get(name, 0) for name in parameters.holders), default=1))
+    seed = derive(study_seed(study), "cluster plan")
+
+    def play(smaller: Study, number: int) -> Rehearsal:
+        def once(turn: int) -> Rehearsal:
+            drawn = derive(seed, "turn", turn)
+            return rehearse(smaller, model.joined(study, number, drawn, own), drawn)
+
+        return several(once, number, REHEARSED)
+
+    cost = carry_on(study, play, records, REHEARSED).cost
+    meeting.add_cost(cost, study, {name: rows.get(name, records) for name in parameters.holders}, records)
+    if parameters.evaluator is not None:
+        cost.then(coin.COST, len(parameters.holders))
+    cost.then(agree.COST, len(parameters.holders))
+    cost.then(secure_sum.COST, len(study.parties), FIGURES)
+    cost.then(approval.COST, len(study.parties))
+    met, named = columns.meeting_leakage(study, leakage.HOLDERS)
     learned = {}
     for party in study.parties:
         role = role_name(study, party.name)
         learned[party.name] = (
-            *meeting.sentences(role, **named),
+            *met.sentences(role, **named),
             *leakage.of_search(parameters).sentences(role, **leakage.numbers(parameters)),
         )
+    prices = cost.bytes / 4 / len(parameters.holders)
+    computing = prices * SECONDS_PER_PRICE + records * SECONDS_PER_ROW + cost.rounds / 2 * SECONDS_PER_QUESTION
     return Forecast(
-        rounds=2 * asked + depth + 12 + (coin.COST.rounds(holders) if parameters.evaluator is not None else 0),
-        messages=messages,
-        bytes=size,
-        seconds=1.0 + prices * 1.2e-7 + records * 4e-4 + asked * 0.012,
+        rounds=cost.rounds,
+        messages=cost.messages,
+        bytes=cost.bytes,
+        seconds=1.0 + computing,
         learns=learned,
         mind=leakage.mind(parameters),
     )
+
+
+def rehearse(study: Study, whole: Table, seed: Secret) -> Rehearsal:
+    """The cost of the search and of the release, on whole records."""
+    parameters, cost = Parameters.of(study), CostEstimate()
+    tables = model.split(study, whole)
+    own = {name: OwnColumns.of(parameters, table, name) for name, table in tables.items()}
+    ids = [f"{seed.reveal().hex()} {row:09}" for row in range(whole.rows)]
+    searches = {name: search(part, name, public_draws(ids), pivot_draws(part, ids, seed)) for name, part in own.items()}
+    label = play(searches, lambda questions: _add_question(cost, parameters, questions))
+    shown = {
+        name: parts.contribution_of(label, part.nodes(label), tables[name], leads=part.pivot)
+        for name, part in own.items()
+    }
+    parts.add_cost(cost, shown, [party.name for party in study.parties])
+    return Rehearsal(cost, int(label.max()) + 1)
+
+
+def _add_question(cost: CostEstimate, parameters: Parameters, questions: Mapping[str, Question]) -> None:
+    """Adds the messages of one question and its answer."""
+    asked = questions[parameters.pivot]
+    if isinstance(asked, ArgMin):
+        rows, adding = len(asked.starts) - 1, parameters.evaluator or parameters.pivot
+        others = [name for name in parameters.holders if name != adding]
+        for name in others:
+            _send(cost, name, adding, 4 * len(asked.shares))
+        if parameters.evaluator is not None:
+            _send(cost, parameters.pivot, adding, 4 * rows)
+        for name in others:
+            _send(cost, adding, name, 4 * rows)
+    elif isinstance(asked, Decision):
+        _tell(cost, parameters, parameters.pivot, asked.due * (1 if asked.bound <= 256 else 4))
+    else:
+        said = _said(asked, len(parameters.holders))
+        parts_of = [cost.beside() for _ in said]
+        for part, name, length in zip(parts_of, parameters.holders, said.tolist(), strict=True):
+            if length:
+                _tell(part, parameters, name, length)
+        cost.join(parts_of)
+
+
+def _said(asked: Cuts, holders: int) -> Longs:
+    """The records whose parts each holder tells."""
+    return np.bincount(asked.by, weights=asked.lengths, minlength=holders).astype(np.int64)
+
+
+def _tell(cost: CostEstimate, parameters: Parameters, sender: str, size: int) -> None:
+    for name in parameters.holders:
+        if name != sender:
+            _send(cost, sender, name, size)
+
+
+def _send(cost: CostEstimate, sender: str, to: str, size: int) -> None:
+    cost.send(sender, to, chunks.messages(size, 1), chunks.size(size, 1))

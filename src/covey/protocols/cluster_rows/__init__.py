@@ -46,6 +46,7 @@ PROTOCOL = Protocol(
     role_name=lambda study, party: "holder",
     receives=lambda study, party: True,
     foresee=cost.foresee,
+    rehearse=cost.foresee,
     accepts=rows.accepts,
     ideal=ideal.ideal,
     judge=_judge,

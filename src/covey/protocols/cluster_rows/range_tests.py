@@ -10,7 +10,7 @@ Two       parties cannot share. A count is said to reach k if both have half of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -33,7 +33,7 @@ class RangeTests:
 
     def __init__(self, channel: Channel) -> None:
         self.two = len(channel.parties) == 2
-        self._channel = channel
+        self._channel, self._parties = channel, len(channel.parties)
         self._first = channel.me == channel.parties[0]
         self._calls = 0
         self._stock: dict[tuple[int, Field | None], list[Prepared]] = {}
@@ -49,7 +49,7 @@ class RangeTests:
         if self.two:
             answer = await self._conjoin(np.concatenate([mine == 0, mine >= -(-k // 2)]))
             return np.asarray(answer[: len(mine)] | answer[len(mine) :])
-        return await self._test(self._plus(mine, -1), k - 1, field_for(len(self._channel.parties), k))
+        return await self._test(self._plus(mine, -1), k - 1, field_for(self._parties, k))
 
     async def not_negative(self, mine: Longs, lowest: Longs) -> Bits:
         """Tells which joint numbers are 0 or more; each is known to be `lowest` or more."""
@@ -92,10 +92,14 @@ class RangeTests:
             if lack > 0 and bound > 0:
                 more = max(lack, min(AHEAD * width, BATCH))
                 batches += [(bound, min(BATCH, more - start)) for start in range(0, more, BATCH)]
+        for (bound, _), prepared in zip(batches, await self._prepare(batches, field), strict=True):
+            self._stock.setdefault((bound, field), []).append(prepared)
+
+    async def _prepare(self, batches: Sequence[tuple[int, int]], field: Field | None) -> Sequence[Prepared]:
+        """Tests against each bound, so many, all prepared side by side."""
         channels = [self._next("prepare") for _ in batches]
         work = [threshold_test.prepare(at, *batch, field) for at, batch in zip(channels, batches, strict=True)]
-        for (bound, _), prepared in zip(batches, await gather(*work), strict=True):
-            self._stock.setdefault((bound, field), []).append(prepared)
+        return await gather(*work)
 
     async def _test(self, mine: Longs, bound: int, field: Field | None = None) -> Bits:
         """Tells which joint numbers, modulo the field's prime, are not among 0 … bound - 1."""
@@ -104,7 +108,10 @@ class RangeTests:
         await self.provide({bound: len(mine)}, field)
         first, rest = Prepared.join(self._stock[bound, field]).split(len(mine))
         self._stock[bound, field] = [rest] if len(rest) else []
-        return await threshold_test.reaches(self._next("test"), first, mine)
+        return await self._open(first, mine)
+
+    async def _open(self, prepared: Prepared, mine: Longs) -> Bits:
+        return await threshold_test.reaches(self._next("test"), prepared, mine)
 
     async def _conjoin(self, mine: Bits) -> Bits:
         answer = await conjunction.conjoin(self._next("both"), mine)

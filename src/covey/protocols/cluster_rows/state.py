@@ -11,10 +11,12 @@ from covey.errors import PeerError
 from covey.protocols.cluster_rows.descent import NOTHING
 from covey.protocols.cluster_rows.kernels import close_own
 from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
-from covey.wire import Channel, Message, Vector
+from covey.secure.declare import Cost
+from covey.wire import FRAME_BYTES, Channel, Message, Vector
 
 STATE_BYTES = 1 << 20
 """The size of one message of clusters, about: more of them travel in several."""
+MESSAGE_BYTES = FRAME_BYTES + 40
 
 
 class State(Message, tag="cluster.state"):
@@ -44,19 +46,33 @@ class OwnRecords(NamedTuple):
         return bool(closed.all()) and bool((self.counts <= clusters.sizes).all())
 
 
+def _messages(columns: int, clusters: int) -> int:
+    return -(-max(1, clusters) // _clusters_per_message(columns))
+
+
+COST = Cost(
+    rounds=lambda n, columns, clusters: 1,
+    messages=lambda n, columns, clusters: (n - 1) * _messages(columns, clusters),
+    bytes=lambda n, columns, clusters: (
+        (n - 1) * (_messages(columns, clusters) * MESSAGE_BYTES + clusters * (8 + 4 * columns))
+    ),
+)
+"""The cost of telling everyone so many clusters."""
+
+
 def write_state(problem: ClusterProblem, clusters: PublicClusters) -> State:
     """The clusters as a message."""
     nodes = np.where(clusters.sizes[:, np.newaxis] > 0, problem.local(clusters.boxes), 0)
     return State(Vector(clusters.sizes.astype(np.uint64)), nodes.astype("<i4").tobytes())
 
 
-def _clusters_per_message(problem: ClusterProblem) -> int:
-    return max(1, STATE_BYTES // (8 + 4 * problem.columns))
+def _clusters_per_message(columns: int) -> int:
+    return max(1, STATE_BYTES // (8 + 4 * columns))
 
 
 async def say(channel: Channel, problem: ClusterProblem, state: State) -> None:
     """Tells everyone the clusters, in as many messages as they need."""
-    many, wide = _clusters_per_message(problem), 4 * problem.columns
+    many, wide = _clusters_per_message(problem.columns), 4 * problem.columns
     for first in range(0, max(1, len(state.sizes)), many):
         sizes = Vector(state.sizes.words[first : first + many])
         await channel.broadcast(State(sizes, state.nodes[wide * first : wide * (first + many)]))
@@ -64,8 +80,7 @@ async def say(channel: Channel, problem: ClusterProblem, state: State) -> None:
 
 async def hear(channel: Channel, mover: str, problem: ClusterProblem, clusters: int) -> State:
     """The mover's clusters, put together again; `read_state` checks how many they are."""
-    messages = -(-max(1, clusters) // _clusters_per_message(problem))
-    parts = [part async for part in channel.receive_stream(mover, State, messages)]
+    parts = [part async for part in channel.receive_stream(mover, State, _messages(problem.columns, clusters))]
     return State(Vector(np.concatenate([part.sizes.words for part in parts])), b"".join(part.nodes for part in parts))
 
 

@@ -6,19 +6,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import comb
 
+import numpy as np
+
+from covey.arrays import Bits, Longs
 from covey.crypto.letter import OVERHEAD
+from covey.crypto.rng import derive
+from covey.protocols.collect_peel.ideal import admission
 from covey.protocols.collect_peel.layout import RecordLayout
 from covey.protocols.collect_peel.leakage import before
 from covey.protocols.collect_peel.parameters import Parameters, hub_of
 from covey.protocols.collect_peel.peeling import RESERVE
 from covey.protocols.protocol import Forecast
+from covey.protocols.shared import model
+from covey.protocols.shared.peeling.classes import peel
+from covey.protocols.shared.peeling.marginals import count_leaves, study_seed
+from covey.protocols.shared.peeling.nodes import list_nodes
+from covey.protocols.shared.rehearsal import with_k
 from covey.study import Study
 from covey.wire import FRAME_BYTES
 
 RESPONDENTS = "respondents"
 _NUMBER, _FRAME = 32, FRAME_BYTES + 50
-IN_PLAY = 0.35
-"""The part of the records that is still in play at a visit, on average."""
+REHEARSED = 5_000
+"""Answers of a rehearsal at most."""
 HOPS = 13
 """Messages in a row that a visit takes, but for the shuffle's passes."""
 
@@ -36,20 +46,31 @@ class Work:
     columns: int
     """Of a row that is shuffled at a visit, with its checksum."""
     calls: int
+    listed: int
+    """Generalizations of the list; for each, products are made before the visits, up to a bound."""
+    marginals: int
+    """Columns whose values are counted first."""
+    layers: int
+    """Numbers of an answer that are counted at a visit."""
 
     @classmethod
     def of(cls, study: Study, parameters: Parameters, respondents: int) -> Work:
-        """The sizes for so many respondents."""
+        """The sizes for so many respondents, whose answers are made up and peeled by a trusted party."""
         layout, trustees = RecordLayout.of(study), parameters.committee
         marginals = 0 if parameters.reference else len(layout.trees)
-        watched = len(parameters.watched)
+        number = min(max(respondents, parameters.k), REHEARSED)
+        smaller = Parameters.of(with_k(study, max(2, parameters.k * number // max(respondents, parameters.k))))
+        listed, counted = _counted(study, smaller, number)
         return cls(
             trustees,
             comb(trustees, trustees // 2 + 1),
             layout.width,
-            int(respondents * (marginals + IN_PLAY * parameters.nodes * (1 + watched))),
-            3 + watched,
-            marginals + parameters.nodes,
+            int((number * marginals + sum(counted)) * respondents / number),
+            3 + len(parameters.watched),
+            marginals + len(counted),
+            listed,
+            marginals,
+            1 + len(parameters.watched),
         )
 
     def sent(self, respondents: int) -> int:
@@ -57,10 +78,29 @@ class Work:
         t = self.trustees // 2
         pairs = self.trustees * (self.trustees - 1)
         shuffled = respondents * (self.numbers + 1) + self.counted * self.columns
-        products = 2 * respondents * (RESERVE + self.numbers)
+        products = 2 * respondents * (min(self.listed, RESERVE) * self.layers + self.marginals + 1)
         by_pass = self.passes * (t + 1) * (self.trustees - 1 - t)
         dealt = self.trustees * (self.trustees - 1 - t)
         return _NUMBER * (shuffled * by_pass + products * 3 * dealt + (products + 4 * self.counted) * pairs)
+
+
+def _counted(study: Study, parameters: Parameters, answers: int) -> tuple[int, list[int]]:
+    """The length of the list, and for each visit the numbers whose equals are counted.
+
+    These are of answers in play, and of values in large groups.
+    """
+    made = model.made_up(study, parameters.watched, answers, derive(study_seed(study), "collect plan"), model.PEELED)
+    admits = admission(parameters, [values.codes.astype(np.int64) for values in made.carried])
+    counted: list[int] = []
+
+    def watch(rows: Longs, place: Longs, size: Longs) -> Bits:
+        counted.append(len(rows) + len(parameters.watched) * int(size[size >= parameters.k].sum()))
+        return admits(rows, place, size)
+
+    known = parameters.marginals(answers, count_leaves(made.trees, made.codes))
+    nodes = list_nodes(study, made.trees, known, parameters.nodes)
+    peel(made.trees, nodes, made.codes, parameters.k, watch)
+    return len(nodes), counted
 
 
 def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:

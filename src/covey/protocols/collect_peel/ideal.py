@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from covey.arrays import Bits, Longs
 from covey.errors import Unmet
 from covey.protocols.collect_peel.parameters import Parameters, trees_of
 from covey.protocols.protocol import Result
-from covey.protocols.shared.peeling.classes import PublishedClasses, peel
+from covey.protocols.shared.peeling.classes import Admits, PublishedClasses, peel
 from covey.protocols.shared.peeling.marginals import count_leaves
 from covey.protocols.shared.peeling.nodes import list_nodes
 from covey.protocols.shared.rows import Rows, carried
@@ -32,6 +32,17 @@ def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
     }
     watched = [np.unique(cells[column.name], return_inverse=True)[1] for column in parameters.watched]
 
+    boxes, sizes, klass = peel(trees, nodes, codes, parameters.k, admission(parameters, watched))
+    published = PublishedClasses.of(len(trees), boxes, sizes)
+    klass = published.of_records(klass)
+    out = np.flatnonzero(klass >= 0)
+    kept = {name: [texts[row] for row in out.tolist()] for name, texts in cells.items()}
+    return published.result(study, trees, published.figures(study, trees, records), Rows(klass[out], kept))
+
+
+def admission(parameters: Parameters, watched: Sequence[Longs]) -> Admits:
+    """Admits groups of k answers that are diverse in these sensitive columns."""
+
     def admits(rows: Longs, place: Longs, size: Longs) -> Bits:
         allowed = size >= parameters.k
         for values in watched:
@@ -39,12 +50,7 @@ def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
                 allowed[group] = parameters.is_diverse(np.bincount(values[rows[place == group]]).tolist())
         return np.asarray(allowed)
 
-    boxes, sizes, klass = peel(trees, nodes, codes, parameters.k, admits)
-    published = PublishedClasses.of(len(trees), boxes, sizes)
-    klass = published.of_records(klass)
-    out = np.flatnonzero(klass >= 0)
-    kept = {name: [texts[row] for row in out.tolist()] for name, texts in cells.items()}
-    return published.result(study, trees, published.figures(study, trees, records), Rows(klass[out], kept))
+    return admits
 
 
 def _texts(table: Table, column: str) -> list[str]:

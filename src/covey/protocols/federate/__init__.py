@@ -68,6 +68,7 @@ PROTOCOL = Protocol(
     role_name=role_name,
     receives=lambda study, party: role_name(study, party) == leakage.RECIPIENT,
     foresee=foresee,
+    rehearse=foresee,
     accepts=_accepts,
     demonstration=Demonstration(sample="providers"),
     ideal=ideal,

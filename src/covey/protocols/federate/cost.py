@@ -1,33 +1,45 @@
 """The cost of a run: exact, from what was public on its way, and as an estimate from the numbers of rows.
 
-How deep the division goes, and how many users are common, is known only afterwards. For the estimate the common users
-are taken to be the middle between what chance gives and the most with which delta can be kept. The figures in capitals
-are of the parts by themselves, on one core and with keys of 2,048 bits, and of runs on Adult and the samples
-(populations of 3,000 to 100,000, k = 2 to 100).
+How deep the division goes, and how many users are common, is known only afterwards. Of two providers a trusted party's
+division of users like theirs says how deep; of more it is taken to be as in earlier runs. The common users are the
+middle between what chance gives and the most with which delta can be kept. The figures in capitals are of the parts by
+themselves, on one core and with keys of 2,048 bits, and of runs on Adult and the samples (populations of 3,000 to
+100,000, k = 2 to 100).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from covey.arrays import Longs
 from covey.crypto import paillier_proof
+from covey.crypto.rng import Rng, derive
+from covey.crypto.secret import Secret
+from covey.errors import Unmet
 from covey.protocols.federate import comparison, largest, leakage, several_cost
 from covey.protocols.federate.comparison import HIDING
 from covey.protocols.federate.cutting import RANGE_BITS, SCORE_BITS
 from covey.protocols.federate.delivery import CHUNK, READY_BYTES
 from covey.protocols.federate.groups import Division, Group, GroupTurn
+from covey.protocols.federate.ideal import divide
 from covey.protocols.federate.meeting import BIT_KEY_BYTES, NUMBER_KEY_BYTES, PROOF_BYTES, room_for
-from covey.protocols.federate.parameters import Parameters
+from covey.protocols.federate.parameters import POPULATION, Parameters
 from covey.protocols.federate.several_cost import VECTOR_BYTES
 from covey.protocols.federate.thresholds import tests_of, width_of
+from covey.protocols.federate.users import OwnUsers
 from covey.protocols.protocol import Forecast
+from covey.protocols.shared import model
 from covey.protocols.shared.cost import CostEstimate
+from covey.protocols.shared.peeling.marginals import study_seed
+from covey.protocols.shared.rehearsal import Rehearsal, carry_on
+from covey.protocols.shared.rows import carried
 from covey.secure import approval, ciphers, lists
 from covey.study import Study
+from covey.table import Table, Values
 from covey.wire import chunks
 
 SECONDS_PER_MEMBER = 1.2e-3  # encrypting and proving its bit, checking the other's; both providers at the same time
@@ -42,6 +54,10 @@ SECONDS_PER_SHARED_BYTE = 2e-8
 LONGER_KEYS = 2.3  # computing under keys of b bits takes as many times (b / 2048) to this power
 
 USERS_PER_CLASS = 3.5  # times k: common users of a class, on average
+LABEL_BYTES = 12
+"""Bytes of a released label, about."""
+REHEARSED = 20_000
+"""People of a rehearsal at most."""
 LARGER_HALF = 0.7
 DIVIDED_ABOVE = 1.7
 """A group is divided as long as it has so many times the users of an average class."""
@@ -54,14 +70,14 @@ MIND = (
 )
 
 
-def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
-    """The estimated cost of a run, and what it teaches."""
+def foresee(study: Study, rows: Mapping[str, int], own: Table | None = None) -> Forecast:
+    """The estimated cost of a run, and what it teaches.
+
+    Of two providers the other's users are made up, and ours too where they are not given.
+    """
     params = Parameters.of(study)
-    population = len(params.population)
-    users = [min(rows.get(name, 0), population) for name in params.providers]
-    classes = _classes(params, users)
-    steps = _typical(params, population, classes)
-    cost = _alike(params, steps, population, classes)
+    users = {name: min(rows.get(name, 0), len(params.population)) for name in params.providers}
+    cost, computing = _likely(params, list(users.values())) if params.several else _rehearsal(params, users, own)
     lines = [leakage.of_meeting(params), *leakage.before(params), leakage.READY, leakage.of_release(params)]
     learned = {
         party.name: tuple(line for part in lines for line in part.sentences(leakage.role_of(params, party.name)))
@@ -71,10 +87,74 @@ def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
         rounds=cost.rounds,
         messages=cost.messages,
         bytes=cost.bytes,
-        seconds=1 + cost.rounds * SECONDS_PER_ROUND + _computing(params, steps, classes, cost.bytes),
+        seconds=1 + cost.rounds * SECONDS_PER_ROUND + computing,
         learns=learned,
         mind=MIND,
     )
+
+
+def _likely(params: Parameters, users: Sequence[int]) -> tuple[CostEstimate, float]:
+    """The cost of a run whose groups are divided as they were in others, and its seconds of computing."""
+    population, classes = len(params.population), _classes(params, users)
+    steps = _typical(params, population, classes)
+    cost = _alike(params, steps, population, classes)
+    return cost, _computing(params, steps, classes, cost.bytes)
+
+
+def _rehearsal(params: Parameters, users: Mapping[str, int], own: Table | None) -> tuple[CostEstimate, float]:
+    """The cost of a run of two on users like these, and its seconds of computing."""
+    population, seconds = len(params.population), list[float]()
+
+    def play(smaller: Study, number: int) -> Rehearsal:
+        played = Parameters.of(_of_people(smaller, params.population[:number]))
+        division = _rehearsed(played, {name: count * number // population for name, count in users.items()}, own)
+        cost = of_run(played, division, LABEL_BYTES * len(division.leaves) * len(params.study.quasi))
+        seconds.append(_computing(played, division.levels, len(division.leaves), cost.bytes) * population / number)
+        return Rehearsal(cost, len(division.leaves))
+
+    return carry_on(params.study, play, population, REHEARSED).cost, seconds[0]
+
+
+def _of_people(study: Study, people: Sequence[str]) -> Study:
+    """The study with these people as its population."""
+    listed = "".join(f"{each}\n" for each in people).encode()
+    return replace(study, files={**study.files, str(study.options[POPULATION.name]): listed})
+
+
+def _rehearsed(params: Parameters, users: Mapping[str, int], own: Table | None) -> Division:
+    """The division of users like these; where not even everyone together keeps what is asked for, everyone."""
+    seed = derive(study_seed(params.study), "federate plan")
+    tables = _tables(params, users, own, seed)
+    owns = [OwnUsers.of(params, tables[name], seed) for name in params.providers]
+    for asked in (params, replace(params, delta=None, sensitive=False)):
+        try:
+            return divide(asked, owns)
+        except Unmet:
+            continue  # delta is near what made-up users keep by chance, and real ones may keep it
+    return Division([Group("", np.arange(len(params.population)))])
+
+
+def _tables(params: Parameters, users: Mapping[str, int], own: Table | None, seed: Secret) -> dict[str, Table]:
+    """Both providers' users: made up, but for our own where these are given; as many in common as is likely."""
+    people, key = params.population, params.study.key
+    drawn = Rng(seed).stream("users").permutation(len(people))
+    shared, _ = _common(params, list(users.values()))
+    common = min(max(round(shared), sum(users.values()) - len(people)), *users.values())
+    parts = model.split(params.study, model.made_up(params.study, carried(params.study), len(people), seed))
+    first, second = users[params.first], users[params.second]
+    places = {params.first: drawn[:first], params.second: np.roll(drawn, common - first)[:second]}
+    found = {}
+    for name, there in places.items():
+        table = parts[name].select(there)
+        if key is not None:
+            ids = Values(key, np.arange(len(there), dtype=np.int32), tuple(people[place] for place in there.tolist()))
+            table = replace(table, key=ids)
+        found[name] = table
+    ours = None if own is None else next((name for name in found if found[name].quasi == own.quasi), None)
+    if own is not None and ours is not None and own.rows:
+        like = own.select(np.resize(np.arange(own.rows), found[ours].rows))
+        found[ours] = replace(like, key=found[ours].key)
+    return found
 
 
 def _common(params: Parameters, users: Sequence[int]) -> tuple[float, float]:
@@ -143,7 +223,7 @@ def _typical(params: Parameters, population: int, classes: int) -> list[list[Gro
 def _alike(params: Parameters, steps: Sequence[Sequence[GroupTurn]], population: int, classes: int) -> CostEstimate:
     """The cost of a run whose classes are all alike."""
     leaf = Group("", np.zeros(max(1, population // classes), dtype=np.int64))
-    labels = 12 * classes * len(params.study.quasi)
+    labels = LABEL_BYTES * classes * len(params.study.quasi)
     return of_run(params, Division([leaf] * classes, [list(level) for level in steps]), labels)
 
 

@@ -43,6 +43,7 @@ PROTOCOL = Protocol(
     role_name=role_name,
     receives=receives,
     foresee=cost.foresee,
+    rehearse=cost.foresee,
     # the default leaves little to look at
     demonstration=Demonstration(
         sample="clinic-billing", changes={"protocol": {"local": "peel", "variant": "finished-cells"}}

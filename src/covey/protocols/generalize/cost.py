@@ -1,29 +1,32 @@
-"""The cost of a run: exactly, once its rounds are known; and estimated, from people who are drawn at random."""
+"""The cost of a run: exactly, once its rounds are known; and rehearsed on people like the owners' own."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from covey.crypto.group import POINT_BYTES
+from covey.crypto.rng import derive
 from covey.protocols.generalize import leakage
 from covey.protocols.generalize.hidden import due_tests
 from covey.protocols.generalize.ideal import follow
 from covey.protocols.generalize.parameters import MOST_ENCRYPTED, Parameters, role_name
 from covey.protocols.generalize.rounds import Round, encryptor_of
 from covey.protocols.protocol import Forecast
-from covey.protocols.shared import columns
+from covey.protocols.shared import columns, model
+from covey.protocols.shared.columns import meeting
 from covey.protocols.shared.cost import SMALL_BYTES, CostEstimate
-from covey.secure import align, approval, join, lists, match
+from covey.protocols.shared.peeling.marginals import study_seed
+from covey.protocols.shared.rehearsal import with_k
+from covey.secure import approval, join, lists, match
 from covey.study import Study
 from covey.table import Table
 from covey.wire import FRAME_BYTES, chunks
 
 VERDICT_BYTES = FRAME_BYTES + 84
-_SAMPLE = 20_000
-"""The most people of the table that is drawn."""
+_SAMPLE = 5_000
+"""The most people of a rehearsal."""
 SECONDS_PER_POINT = 45e-6
 """The time of encrypting a list, both parties' points together, on two cores."""
 
@@ -83,7 +86,7 @@ def of_run(
     parameters = Parameters.of(study)
     parties = [party.name for party in study.parties]
     estimate = CostEstimate()
-    _add_alignment(estimate, study, sizes, common)
+    meeting.add_cost(estimate, study, sizes, common)
     for number, found in enumerate(rounds, start=1):
         add_round(estimate, parameters, found, last=number == len(rounds))
     if parameters.recipient is None:
@@ -93,19 +96,6 @@ def of_run(
             estimate.send(name, parameters.recipient, 1, SMALL_BYTES)
     _add_join(estimate, parameters, parties, released, lanes)
     return estimate
-
-
-def _add_alignment(estimate: CostEstimate, study: Study, sizes: Mapping[str, int], common: int) -> None:
-    leader, member = columns.holders(study)
-    ids = [sizes[leader], sizes[member]]
-    estimate.send(leader, member, align.COST.messages(ids, common), align.COST.bytes(ids, common))
-    estimate.send(member, leader, 0, 0)
-    estimate.send(leader, member, 0, 0)
-    for other in (party.name for party in study.parties if not party.holds_data):
-        estimate.send(leader, other, 1, SMALL_BYTES)
-        estimate.send(member, other, 1, SMALL_BYTES)
-    if study.mismatch == "abort":
-        estimate.exchange((leader, member), messages=2, size=2 * SMALL_BYTES)
 
 
 def _add_join(
@@ -136,18 +126,44 @@ def _show(estimate: CostEstimate, parameters: Parameters, messages: int, size: i
     estimate.send(parameters.partner, parameters.recipient, 0, 0)
 
 
-def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
-    """An estimate of a run's cost, and what it teaches."""
+def of_tables(
+    study: Study, sizes: Mapping[str, int], common: Mapping[str, Table], times: float = 1.0
+) -> tuple[CostEstimate, list[Round]]:
+    """The cost of a run whose owners have so many ids, and so many times these people in common; and its rounds."""
+    parameters = Parameters.of(study)
+    run = follow(parameters, common)
+    rounds = []
+    for found in run.rounds:
+        people = int(found.people * times)
+        rounds.append(Round(people, found.groups, parameters.mode_of(people, found.groups)))
+    kept = np.flatnonzero(~run.withheld)
+    nodes = {name: local.nodes[:, kept] for name, local in run.locals.items()}
+    rows = {name: common[name].select(kept).carried for name in common}
+    lanes = [
+        [
+            sorted(set(columns.packed(nodes[name], rows[name] if name == exact else ())))
+            for name in columns.holders(study)
+        ]
+        for exact in columns.exact_holders(study) or ("",)
+    ]
+    return of_run(study, sizes, int(len(run.withheld) * times), rounds, int(len(kept) * times), lanes), rounds
+
+
+def foresee(study: Study, rows: Mapping[str, int], own: Table | None = None) -> Forecast:
+    """The estimated cost of a run, and what it teaches.
+
+    The other's columns are made up, and ours too where they are not given.
+    """
     parameters = Parameters.of(study)
     fewest = min(rows.get(name, 0) for name in parameters.owners)
     people = max(parameters.k, fewest)
-    rounds, classes = _drawn(study, parameters, people)
-    books = [_book(study, name, classes) for name in columns.holders(study)]
-    lanes = [books] * max(1, len(columns.exact_holders(study)))
-    estimate = of_run(study, rows, people, rounds, people, lanes)
-    meeting, learned = columns.meeting_leakage(study, leakage.OWNERS), {}
+    sample = min(people, _SAMPLE)
+    whole = model.joined(study, sample, derive(study_seed(study), "generalize plan"), own)
+    smaller = with_k(study, max(2, parameters.k * sample // people))  # as many groups as of all people, each smaller
+    estimate, rounds = of_tables(smaller, rows, model.split(smaller, whole), people / sample)
+    met, learned = columns.meeting_leakage(study, leakage.OWNERS), {}
     for party in study.parties:
-        role, lessons = role_name(study, party.name), [meeting, *leakage.before(parameters)]
+        role, lessons = role_name(study, party.name), [met, *leakage.before(parameters)]
         learned[party.name] = tuple(line for each, numbers in lessons for line in each.sentences(role, **numbers))
     return Forecast(
         rounds=estimate.rounds,
@@ -157,36 +173,6 @@ def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
         learns=learned,
         mind=(*_too_few(parameters, fewest), *_mind(parameters, people, rounds)),
     )
-
-
-def _drawn(study: Study, parameters: Parameters, people: int) -> tuple[list[Round], int]:
-    """The rounds of a run on people whose values are drawn at random, all alike, and the classes at its end."""
-    sample = min(people, _SAMPLE)
-    if parameters.k > sample:  # as many groups as of all people, each smaller
-        study = replace(study, privacy=replace(study.privacy, k=max(2, parameters.k * sample // people)))
-        parameters = Parameters.of(study)
-    tables = {}
-    for place, name in enumerate(parameters.owners):
-        own = columns.quasi_columns(study, name)
-        trees = tuple(column.tree() for column in own)
-        random = np.random.default_rng(place + 1)
-        codes = [random.integers(0, tree.leaves, sample, dtype=np.int32) for tree in trees]
-        stacked = np.stack(codes) if codes else np.zeros((0, sample), dtype=np.int32)
-        tables[name] = Table(study, own, trees, stacked, ())
-    run = follow(parameters, tables)
-    rounds = []
-    for found in run.rounds:
-        scaled = found.people * people // sample
-        rounds.append(Round(scaled, found.groups, parameters.mode_of(scaled, found.groups)))
-    return rounds, int(run.label.max()) + 1
-
-
-def _book(study: Study, name: str, classes: int) -> list[bytes]:
-    """Stand-ins for an owner's distinct rows: a class's nodes, and its exact values where it has some."""
-    exact = columns.exact_columns(study, name)
-    listed = sum(len(column.values or ()) for column in exact)
-    length = 3 + 3 * len(columns.quasi_columns(study, name)) + 12 * len(exact)
-    return [number.to_bytes(4, "big") + bytes(max(0, length - 4)) for number in range(classes * max(1, listed))]
 
 
 def _too_few(parameters: Parameters, fewest: int) -> tuple[str, ...]:
@@ -200,7 +186,8 @@ def _too_few(parameters: Parameters, fewest: int) -> tuple[str, ...]:
 def _mind(parameters: Parameters, people: int, rounds: Sequence[Round]) -> tuple[str, ...]:
     """Things to think of before a run: which rounds hide what, and why."""
     lines = [
-        "the rounds and their groups depend on the data: the figures are for people whose values are drawn at random",
+        "the rounds and their groups depend on the data: the figures are for people whose values are made up, but for "
+        "our own columns where the plan is given them",
     ]
     if parameters.leakage == "auto":
         most = MOST_ENCRYPTED // people

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -13,11 +12,11 @@ from covey.protocols.peel.parameters import Parameters
 from covey.protocols.peel.rehearsal import Spent, rehearse
 from covey.protocols.protocol import Forecast
 from covey.protocols.shared import insiders, model, query_errors, rows
-from covey.protocols.shared.peeling.estimate import REPEATED
+from covey.protocols.shared.peeling import REPEATED
 from covey.protocols.shared.peeling.marginals import ideal, study_seed
 from covey.protocols.shared.peeling.nodes import list_nodes, looks_at_pairs
 from covey.protocols.shared.peeling.pairs import cells_of
-from covey.secure import approval, coin, conjunction, shuffle, squares, threshold_test
+from covey.secure import coin, conjunction, squares, threshold_test
 from covey.secure import sum as secure_sum
 from covey.study import Study
 from covey.table import Table
@@ -26,8 +25,6 @@ SECONDS_PER_TEST = 0.6e-6
 SECONDS_PER_PAD = 0.15e-6
 SECONDS_PER_ROW = 1e-4
 SECONDS_PER_ROUND = 3e-3
-ROW_BYTES = 64
-"""Bytes of a shuffled row's values, about."""
 REHEARSED, GUESSED = 12_000, 3_000
 """Records of a rehearsal at most, where one's own are known and where they are not; each stands for several of more."""
 
@@ -43,7 +40,11 @@ def foresee(study: Study, rows_of: Mapping[str, int], own: Table | None = None) 
     weight = min(-(-records // most), max(1, params.k // 3))
     number = min(most, records // weight)
     seed = derive(study_seed(study), "peel plan")
-    made = model.made_up(study, params.watched, number, seed) if own is None else model.like(own, number, seed)
+    made = (
+        model.made_up(study, params.watched, number, seed, model.PEELED)
+        if own is None
+        else model.like(own, number, seed)
+    )
     known = ideal(study, [made] * weight, params.pairs)
     nodes = list_nodes(study, made.trees, known, params.nodes)
     denser = replace(params, buckets=max(1, round(params.buckets * records / (weight * number))))
@@ -53,7 +54,7 @@ def foresee(study: Study, rows_of: Mapping[str, int], own: Table | None = None) 
     visits = {
         mode: rehearse(study, replace(denser, mode=mode), known, nodes, made, owners, weight) for mode in _modes(params)
     }
-    costs = {mode: _forecast(study, params, leaves, cells, records, spent) for mode, spent in visits.items()}
+    costs = {mode: _forecast(study, params, leaves, cells, rows_of, made, spent) for mode, spent in visits.items()}
     names = [party.name for party in study.parties]
     learned = tuple(_learned(study, params, made.trees, cells, len(nodes)))
     whole = {
@@ -66,9 +67,12 @@ def foresee(study: Study, rows_of: Mapping[str, int], own: Table | None = None) 
     return replace(whole[chosen], choices=whole, chosen=chosen)
 
 
-def _forecast(study: Study, params: Parameters, leaves: int, cells: int, records: int, spent: Spent) -> Forecast:
+def _forecast(
+    study: Study, params: Parameters, leaves: int, cells: int, rows_of: Mapping[str, int], made: Table, spent: Spent
+) -> Forecast:
     """The visits, and what comes before and after them."""
     parties, tests, values = len(study.parties), spent.tests + cells, _values(params)
+    records = sum(rows_of.values())
     spent.then(secure_sum.COST, parties, 1)
     for tested, added in ((leaves + cells, leaves), *(() if params.near is None else ((values, values),))):
         if params.two:
@@ -82,14 +86,7 @@ def _forecast(study: Study, params: Parameters, leaves: int, cells: int, records
         spent.then(conjunction.COST, parties, params.k)
     if study.evaluates_jointly:
         spent.then(squares.COST, parties, *query_errors.most_squares(study))
-    spent.then(approval.COST, parties)
-    if rows.by_counts(study, spent.classes):
-        domains = [len(rows.domain(column)) for column in rows.carried(study)]
-        spent.then(secure_sum.COST, parties, spent.classes * math.prod(domains))
-    else:
-        spent.then(conjunction.COST, parties, len(rows.LENGTHS))
-        spent.then(shuffle.COST, [min(study.rows_at_most or records, records)] * parties, ROW_BYTES)
-        spent.then(shuffle.OPENING_COST, parties)
+    rows.add_cost(spent, study, rows_of, spent.classes, made)
     computing = tests * ((2 + params.k) * SECONDS_PER_PAD if params.two else SECONDS_PER_TEST * parties / 3)
     seconds = 1 + records * SECONDS_PER_ROW + spent.rounds * SECONDS_PER_ROUND + computing
     return Forecast(spent.rounds, spent.messages, spent.bytes, seconds, {})

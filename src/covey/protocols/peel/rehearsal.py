@@ -30,6 +30,7 @@ from covey.protocols.peel.supply import LANES, JointNumbers, Supply
 from covey.protocols.peel.tuples import Lattice
 from covey.protocols.peel.two_party import lowest
 from covey.protocols.peel.visits import Peeling
+from covey.protocols.shared.cost import CostEstimate
 from covey.protocols.shared.peeling.marginals import Marginals, study_seed
 from covey.protocols.shared.peeling.narrowing import Narrowing
 from covey.secure import absolute, conjunction, match, threshold_test
@@ -45,27 +46,17 @@ P = ParamSpec("P")
 
 
 @dataclass
-class Spent:
+class Spent(CostEstimate):
     """The messages and bytes so far of all parties together, and the rounds once the rehearsal is over."""
 
-    parties: tuple[str, ...]
-    rounds: int = 0
-    messages: int = 0
-    bytes: int = 0
+    parties: tuple[str, ...] = ()
     tests: int = 0
     classes: int = 0
 
     def pay(self, cost: Cost[P], *args: P.args, **kwargs: P.kwargs) -> None:
         """Adds what a block costs; what is done next in this task comes so many rounds later."""
-        self.messages += cost.messages(*args, **kwargs)
-        self.bytes += cost.bytes(*args, **kwargs)
+        self.count(cost.messages(*args, **kwargs), cost.bytes(*args, **kwargs))
         depth.consume(depth.current() + cost.rounds(*args, **kwargs))
-
-    def then(self, cost: Cost[P], *args: P.args, **kwargs: P.kwargs) -> None:
-        """Adds a block that comes before or after the visits."""
-        self.messages += cost.messages(*args, **kwargs)
-        self.bytes += cost.bytes(*args, **kwargs)
-        self.rounds += cost.rounds(*args, **kwargs)
 
 
 @dataclass(frozen=True)
@@ -232,7 +223,7 @@ def rehearse(
     study: Study, params: Parameters, known: Marginals, nodes: Ints, table: Table, owners: Longs, weight: int
 ) -> Spent:
     """Counts the cost of the visits of these nodes, if the parties' records are these, each of them so many times."""
-    spent = Spent(tuple(party.name for party in study.parties))
+    spent = Spent(parties=tuple(party.name for party in study.parties))
     channel = cast("Channel", _Silent(spent))
     own = OwnRecords.of(table, params)
     by_owner = np.zeros((len(own.counts), len(spent.parties)), dtype=np.int64)

@@ -55,6 +55,7 @@ PROTOCOL = Protocol(
     role_name=role_name,
     receives=lambda study, party: party in Parameters.of(study).receivers,
     foresee=foresee,
+    rehearse=foresee,
     # few generalizations: the demonstration is meant to be short
     demonstration=Demonstration(
         sample="clinic-billing",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from covey.errors import Unmet
 from covey.protocols.peel_columns.parameters import Parameters
 from covey.protocols.protocol import Result
 from covey.protocols.shared import columns
+from covey.protocols.shared.peeling.classes import Admits
 from covey.protocols.shared.peeling.ideal import peel_all
 from covey.study import Study
 from covey.table import Table
@@ -33,13 +34,7 @@ def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
         if values.column.name in params.watched
     ]
 
-    def admits(people: Longs, place: Longs, size: Longs) -> Bits:
-        leaves = size >= params.k
-        for column in values:
-            if params.rule is not None:
-                leaves &= params.rule.kept(place, column[people], len(size))
-        return leaves
-
+    admits = admission(params, values)
     published, klass = peel_all(
         study, trees, codes, admits, nodes=params.nodes, merge=params.merge, pairs=params.pairs, refine=params.refine
     )
@@ -50,3 +45,16 @@ def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
     }
     kept = {name: table.select(out) for name, table in common.items()}
     return columns.ideal_result(study, kept, nodes, withheld=rows - len(out))
+
+
+def admission(params: Parameters, values: Sequence[Longs]) -> Admits:
+    """Admits groups of k people that keep l in these sensitive columns."""
+
+    def admits(people: Longs, place: Longs, size: Longs) -> Bits:
+        leaves = size >= params.k
+        for column in values:
+            if params.rule is not None:
+                leaves &= params.rule.kept(place, column[people], len(size))
+        return leaves
+
+    return admits

@@ -7,8 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import ParamSpec
 
+from covey.secure.declare import Cost
 from covey.wire import FRAME_BYTES
+
+P = ParamSpec("P")
 
 SMALL_BYTES = FRAME_BYTES + 48
 """Bytes of a message with a number or two."""
@@ -22,42 +26,55 @@ class CostEstimate:
     rounds: int = 0
     messages: int = 0
     bytes: int = 0
+    floor: int = 0
+    """The depth that every party has at least."""
 
     def send(self, sender: str, to: str, messages: int, size: int) -> None:
         """One party sends so many messages, of `size` bytes in all, and the other waits for them."""
-        self._count(messages, size)
-        self._read(to, self.depth.get(sender, 0) + 1)
+        self.count(messages, size)
+        self._read(to, self._depth(sender) + 1)
 
     def exchange(self, parties: Iterable[str], messages: int, size: int) -> None:
         """Every party sends to every other at the same time; `messages` and `size` are of all of it together."""
         names = tuple(parties)
-        said = {name: self.depth.get(name, 0) + 1 for name in names}
+        said = {name: self._depth(name) + 1 for name in names}
         for name in names:
             for other in names:
                 if other != name:
                     self._read(name, said[other])
-        self._count(messages, size)
+        self.count(messages, size)
 
     def broadcast_each(self, parties: Sequence[str], size: int, messages: int = 1) -> None:
         """Every party sends to every other at the same time, each so many messages of `size` bytes in all."""
         pairs = len(parties) * (len(parties) - 1)
         self.exchange(parties, pairs * messages, pairs * size)
 
+    def then(self, cost: Cost[P], *args: P.args, **kwargs: P.kwargs) -> None:
+        """Adds a block of all parties that begins when everything before it is over."""
+        self.count(cost.messages(*args, **kwargs), cost.bytes(*args, **kwargs))
+        self.rounds += cost.rounds(*args, **kwargs)
+        self.floor = self.rounds
+
+    def count(self, messages: int, size: int) -> None:
+        """Adds messages for which nobody waits."""
+        self.messages += messages
+        self.bytes += size
+
     def beside(self) -> CostEstimate:
         """An estimate of something that goes on beside; `join` adds it."""
-        return CostEstimate(dict(self.depth))
+        return CostEstimate(dict(self.depth), self.rounds, floor=self.floor)
 
     def join(self, parts: Iterable[CostEstimate]) -> None:
         """Adds what went on beside."""
         for part in parts:
-            self._count(part.messages, part.bytes)
+            self.count(part.messages, part.bytes)
+            self.rounds, self.floor = max(self.rounds, part.rounds), max(self.floor, part.floor)
             for name, depth in part.depth.items():
                 self._read(name, depth)
 
-    def _read(self, name: str, depth: int) -> None:
-        self.depth[name] = max(self.depth.get(name, 0), depth)
-        self.rounds = max(self.rounds, depth)
+    def _depth(self, name: str) -> int:
+        return max(self.depth.get(name, 0), self.floor)
 
-    def _count(self, messages: int, size: int) -> None:
-        self.messages += messages
-        self.bytes += size
+    def _read(self, name: str, depth: int) -> None:
+        self.depth[name] = max(self._depth(name), depth)
+        self.rounds = max(self.rounds, depth)

@@ -21,8 +21,9 @@ from covey.arrays import Longs
 from covey.cells import MISSING
 from covey.errors import Aborted, InputError, PeerError
 from covey.protocols.protocol import Figures, Preview, Proposal, Seat
+from covey.protocols.shared.cost import CostEstimate
 from covey.schema import Column, Role
-from covey.secure import conjunction, shuffle
+from covey.secure import approval, conjunction, shuffle
 from covey.secure import sum as secure_sum
 from covey.secure.declare import RELEASE, Leakage
 from covey.study import Study
@@ -34,6 +35,8 @@ MOST_PLACES = 1 << 21
 LENGTHS = tuple(1 << power for power in range(4, 15))
 _NUMBER_BYTES = 16
 """Bytes of a row's class and of its lists, at most; each cell has at most 5 besides its text."""
+_LIKELY_BYTES = 12
+"""Bytes of a cell in a column of which nothing is known, about."""
 
 LEAKAGE = Leakage(everyone=("the release: for each class, how many records have which values",), about=RELEASE)
 
@@ -158,6 +161,33 @@ async def mix(
     read = [read_row(channel, row, classes, len(names)) for row in opened]
     cells = {name: [texts[place] for _, texts in read] for place, name in enumerate(names)}
     return Rows(np.array([number for number, _ in read], dtype=np.int64), cells)
+
+
+def add_cost(estimate: CostEstimate, study: Study, rows_of: Mapping[str, int], classes: int, like: Table) -> None:
+    """Adds what `release` costs where the parties have so many rows each, whose carried values are like these."""
+    parties, records = len(study.parties), sum(rows_of.values())
+    estimate.then(approval.COST, parties)
+    if by_counts(study, classes):
+        domains = [len(domain(column)) for column in carried(study)]
+        estimate.then(secure_sum.COST, parties, classes * math.prod(domains))
+        return
+    estimate.then(conjunction.COST, parties, len(LENGTHS))
+    alike = min(study.rows_at_most or records, records)
+    counts = [*rows_of.values()] if study.sizes == "public" else [alike] * parties
+    estimate.then(shuffle.COST, counts, likely_length(study, like))
+    estimate.then(shuffle.OPENING_COST, parties)
+
+
+def likely_length(study: Study, like: Table, *, labels: bool = False) -> int:
+    """The length of released rows, with `labels` with quasi values too, whose carried values are like these."""
+    shown = {values.column.name: values.labels for values in like.carried}
+    if labels:
+        shown |= {column.name: tree.labels for column, tree in zip(like.quasi, like.trees, strict=True)}
+    names = [column.name for column in (*(study.quasi if labels else ()), *carried(study))]
+    longest = 3 + sum(
+        1 + max((len(text.encode()) for text in shown.get(name, ())), default=_LIKELY_BYTES) for name in names
+    )
+    return next((length for length in LENGTHS if length >= longest), LENGTHS[-1])
 
 
 def spell_row(number: int, texts: Sequence[str]) -> bytes:

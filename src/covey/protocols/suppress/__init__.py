@@ -56,6 +56,7 @@ PROTOCOL = Protocol(
     role_name=lambda study, party: "authority" if party == AUTHORITY else "holder",
     receives=lambda study, party: party != AUTHORITY,
     foresee=cost.foresee,
+    rehearse=cost.foresee,
     accepts=messages.accepts,
     # tuples of five exact columns are all different, and would all be suppressed
     demonstration=Demonstration(

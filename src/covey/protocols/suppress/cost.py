@@ -1,30 +1,42 @@
-"""The cost of a run: exactly, from its public sizes; and about, before anything is known but the numbers of rows."""
+"""The cost of a run: exactly, from its public sizes or from all tables; and rehearsed on tables like the parties'."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+import numpy as np
+
 from covey.crypto import ibe
 from covey.crypto.proof import PROOF_BYTES
+from covey.crypto.rng import derive
+from covey.crypto.secret import Secret
 from covey.crypto.sodium import cores
 from covey.protocols.protocol import Forecast
+from covey.protocols.shared import model
 from covey.protocols.shared.cost import CostEstimate
-from covey.protocols.shared.rows import LENGTHS, carried
-from covey.protocols.suppress import leakage
+from covey.protocols.shared.peeling.marginals import study_seed
+from covey.protocols.shared.rehearsal import Rehearsal, carry_on, several
+from covey.protocols.shared.rows import LENGTHS, spell_row
+from covey.protocols.suppress import ideal, leakage
 from covey.protocols.suppress.layout import CHUNK, Bounds
-from covey.protocols.suppress.messages import TUPLES
+from covey.protocols.suppress.messages import spell_rows, spell_tuples
 from covey.protocols.suppress.parameters import AUTHORITY, Parameters
+from covey.protocols.suppress.tuples import JointClasses, Labels, OwnReleasedRows, OwnTuples, key_of
 from covey.secure import approval, conjunction, shuffle
 from covey.secure.sealing import ElGamal, Waters
 from covey.study import Study
-from covey.wire import FRAME_BYTES
+from covey.table import Table
+from covey.wire import FRAME_BYTES, Message
+from covey.wire.message import encode
 
 _SEALED = FRAME_BYTES + 34
 _SIZES, _OFFERED, _VERDICT, _PART = FRAME_BYTES + 79, FRAME_BYTES + 58, FRAME_BYTES + 40, FRAME_BYTES + 40
-_LABEL, _CELL = 12, 10
-"""Bytes of a label and of a cell on the wire, about."""
+REHEARSED = 20_000
+"""Rows of a rehearsal at most."""
+DIFFER, ANEW = 50, 25
+"""Cells in a thousand of a column in which rows of another party are not like one of ours: as in another, or anyhow."""
 _OTHERWISE = {"waters": "elgamal", "elgamal": "waters"}
 
 
@@ -62,25 +74,95 @@ def traffic(parameters: Parameters, bounds: Bounds, *, anonymous: bool = False) 
     )
 
 
-def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
-    """A run's cost if no tuple is frequent at one party alone, which is the most that it can cost."""
+def of_tables(study: Study, tables: Mapping[str, Table]) -> tuple[CostEstimate, Bounds | None]:
+    """The exact cost of a run on these tables, and its public sizes where it is one of two."""
+    parameters = Parameters.of(study)
+    owns = {name: OwnTuples.of(table) for name, table in tables.items()}
+    if parameters.several:
+        return _among_tables(study, parameters, tables, owns), None
+    parts = parameters.parts({name: own.rows for name, own in owns.items()})
+    first, second = (owns[name] for name in parts)
+    k, kept = parameters.k, ideal.decide(parameters.k, first, second)
+    given_up = first.given_up(k)
+    named = [first.frequent(first.remaining(given_up), k), second.frequent(second.counts, k)]
+    bounds = Bounds.of(parameters, (first.rows, second.rows), (sum(named[0].values()), sum(named[1].values())))
+    halves = [OwnReleasedRows.of(owns[name], keeps, tables[name]) for name, keeps in zip(parts, kept, strict=True)]
+    classes = JointClasses.of(study, [half.kept for half in halves])
+    spoken: list[Message] = [message for own in named for message in _spelled(own)]
+    for half in halves:
+        spoken += [*_spelled(half.kept.counts), *spell_rows(half, classes)]
+    cost = traffic(parameters, bounds, anonymous=not int(classes.sizes[-1]))
+    cost.count(len(spoken), sum(FRAME_BYTES + len(encode(message)) for message in spoken))
+    return cost, bounds
+
+
+def _among_tables(
+    study: Study, parameters: Parameters, tables: Mapping[str, Table], owns: Mapping[str, OwnTuples]
+) -> CostEstimate:
+    """The exact cost of a run of three or more."""
+    every = ideal.decide_among(parameters.k, list(owns.values()))
+    released = [
+        OwnReleasedRows.of(own, keeps, tables[name]) for (name, own), keeps in zip(owns.items(), every, strict=True)
+    ]
+    named = {labels for each in released for labels in each.kept.counts}
+    longest = max(len(spell_row(0, texts)) for each in released for texts in each.texts(len(study.quasi)))
+    length = next(length for length in LENGTHS if length >= longest)
+    return traffic_among(parameters, {name: own.rows for name, own in owns.items()}, len(named), length)
+
+
+def _spelled(counts: Mapping[Labels, int]) -> Sequence[Message]:
+    listed = sorted(counts, key=key_of)
+    return spell_tuples(listed, [counts[each] for each in listed])
+
+
+def _tables(study: Study, rows: Mapping[str, int], seed: Secret, own: Table | None) -> dict[str, Table]:
+    """Tables of so many rows: ours as it is, if it is given and has as many, and others like it; else all made up."""
+    number = sum(rows.values())
+    if own is None or not own.rows:
+        made = model.stand_in(study, number, seed, None, model.EVEN)
+        return dict(zip(rows, _cut(made, list(rows.values())), strict=True))
+    found = dict(zip(rows, _cut(model.like(own, number, seed, DIFFER, ANEW), list(rows.values())), strict=True))
+    ours = next((name for name, count in rows.items() if count == own.rows), None)
+    return found if ours is None else found | {ours: own}
+
+
+def _cut(whole: Table, rows: Sequence[int]) -> list[Table]:
+    """The first so many rows, the next, and so on."""
+    ends = np.cumsum([0, *rows])
+    return [whole.select(np.arange(first, last)) for first, last in pairwise(ends.tolist())]
+
+
+def foresee(study: Study, rows: Mapping[str, int], own: Table | None = None) -> Forecast:
+    """The estimated cost of a run, and what it teaches; all rows are taken to be like our own, if these are given."""
     parameters = Parameters.of(study)
     counted = {name: rows.get(name, 0) for name in parameters.holders}
+    records = max(sum(counted.values()), parameters.k)
+    seed = derive(study_seed(study), "suppress plan")
+    sizes: list[Bounds] = []
+
+    def play(smaller: Study, number: int) -> Rehearsal:
+        share = {name: count * number // records for name, count in counted.items()}
+
+        def once(turn: int) -> Rehearsal:
+            cost, bounds = of_tables(smaller, _tables(study, share, derive(seed, "turn", turn), own))
+            sizes.extend([bounds] if bounds is not None else [])
+            return Rehearsal(cost)
+
+        return several(once, number, REHEARSED)
+
+    cost = carry_on(study, play, records, REHEARSED).cost
     if parameters.several:
-        return _foresee_among(study, parameters, counted)
-    keyholder, comparer = parameters.parts(counted)
-    worst = _bounds(parameters, counted[keyholder], counted[comparer], rare=1.0)
-    whole = traffic(parameters, worst)
-    records = sum(counted.values())
-    cells = records * (9 + _CELL * len(carried(study))) + records // parameters.k * _LABEL * len(study.quasi)
-    messages = sum(4 + -(-count // TUPLES) for count in counted.values())
+        computing, mind = _seconds_among(parameters.encryption, counted), _mind_among(parameters, counted)
+    else:
+        computing = seconds(parameters.encryption, sizes[0]) * max(1.0, records / REHEARSED) + records * 2e-5
+        mind = _mind(parameters, *(counted[name] for name in parameters.parts(counted)))
     return Forecast(
-        rounds=whole.rounds,
-        messages=whole.messages + messages,
-        bytes=whole.bytes + cells,
-        seconds=seconds(parameters.encryption, worst) + records * 2e-5,
+        rounds=cost.rounds,
+        messages=cost.messages,
+        bytes=cost.bytes,
+        seconds=computing,
         learns=_learns(parameters),
-        mind=_mind(parameters, counted[keyholder], counted[comparer]),
+        mind=mind,
     )
 
 
@@ -114,24 +196,14 @@ def traffic_among(parameters: Parameters, rows: Mapping[str, int], named: int, l
         for name in names[:-1]:
             send(names[-1], name, items, encryption.mark_bytes)
     counts, parties = [rows[name] for name in names], len(names)
-    last = (
-        (conjunction.COST, (parties, len(LENGTHS))),
-        (shuffle.COST, (counts, length)),
-        (approval.COST, (parties + waters,)),
-        (shuffle.OPENING_COST, (parties,)),
-    )
-    for declared, sizes in last:
-        cost.rounds += declared.rounds(*sizes)
-        cost.messages += declared.messages(*sizes)
-        cost.bytes += declared.bytes(*sizes)
+    cost.then(conjunction.COST, parties, len(LENGTHS))
+    cost.then(shuffle.COST, counts, length)
+    cost.then(approval.COST, parties + waters)
+    cost.then(shuffle.OPENING_COST, parties)
     return cost
 
 
-def _foresee_among(study: Study, parameters: Parameters, rows: Mapping[str, int]) -> Forecast:
-    """A run's cost among three or more; every row costs the same, rare or not."""
-    records, columns = sum(rows.values()), len(study.quasi) + len(carried(study))
-    fits = [length for length in LENGTHS if length >= _LABEL * columns]
-    whole = traffic_among(parameters, rows, records // (2 * parameters.k), fits[0] if fits else LENGTHS[-1])
+def _mind_among(parameters: Parameters, rows: Mapping[str, int]) -> tuple[str, ...]:
     other = _OTHERWISE[parameters.encryption]
     mind = [
         f'encryption = "{other}" would take {_seconds_among(other, rows):,.0f} s of computing',
@@ -141,14 +213,7 @@ def _foresee_among(study: Study, parameters: Parameters, rows: Mapping[str, int]
     ]
     if parameters.encryption == "waters":
         mind.append("the authority can open all ciphertexts that it sees: none of the parties should run it")
-    return Forecast(
-        rounds=whole.rounds,
-        messages=whole.messages,
-        bytes=whole.bytes,
-        seconds=_seconds_among(parameters.encryption, rows),
-        learns=_learns(parameters),
-        mind=tuple(mind),
-    )
+    return tuple(mind)
 
 
 def _seconds_among(encryption: str, rows: Mapping[str, int]) -> float:
@@ -184,8 +249,8 @@ def _mind(parameters: Parameters, keyholder: int, comparer: int) -> tuple[str, .
     k, mine, other = parameters.k, parameters.encryption, _OTHERWISE[parameters.encryption]
     without = " (no authority)" if other == "elgamal" else " (with an authority, which could open what it sees)"
     lines = [
-        "time and traffic are for tables in which no tuple occurs k times at one party; only rare rows cost: with one "
-        f"row in ten rare it is {said(mine, 0.1)}",
+        f"only rows of rare tuples cost much: where no tuple occurs k times at one party it is {said(mine, 1.0)}, with "
+        f"one row in ten rare {said(mine, 0.1)}",
         f'encryption = "{other}"{without} would take {said(other, 1.0)}; with one row in ten rare {said(other, 0.1)}',
         f"a tuple is suppressed whole, and unless both tables together are {k}-anonymous as they stand, at least "
         f"{k} rows of the party that holds the key; peel and cluster lose less where columns have hierarchies",

@@ -247,7 +247,7 @@ async def _publish(
         raise _astray("tuples of ours have more rows than all parties were counted to have")
     known = JointClasses((), np.array([*named.values(), lost], dtype=np.int64)).figures(study)
     names = [column.name for column in (*study.quasi, *shared_rows.carried(study))]
-    spelled = [shared_rows.spell_row(0, texts) for texts in cells_of(mine, len(study.quasi))]
+    spelled = [shared_rows.spell_row(0, texts) for texts in mine.texts(len(study.quasi))]
     length = await shared_rows.agree_on_length(channel.at("length"), spelled)
     proposal = Proposal(leakage.ROWS_OF_MANY, leakage.numbers(parameters), known)
     opened = await shared_rows.mix(seat, channel, spelled, names, 1, rows, length, proposal)
@@ -263,12 +263,6 @@ async def _publish(
     classes = JointClasses.of(study, [kept])
     cells = {column.name: opened.cells[column.name] for column in shared_rows.carried(study)}
     return classes.result(study, [OwnReleasedRows(kept, tuple(tuples), cells)])
-
-
-def cells_of(mine: OwnReleasedRows, columns: int) -> list[list[str]]:
-    """The cells of each row as they are released."""
-    shown = [row or (SUPPRESSED,) * columns for row in mine.tuples]
-    return [[*labels, *(own[place] for own in mine.cells.values())] for place, labels in enumerate(shown)]
 
 
 def _astray(what: str) -> Aborted:

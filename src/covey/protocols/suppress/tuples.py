@@ -147,6 +147,11 @@ class OwnReleasedRows:
             KeptTuples(kept, own.rows), tuple(own.labels[place] if keep else None for place, keep in pairs), cells
         )
 
+    def texts(self, columns: int) -> list[list[str]]:
+        """The cells of each row as they are released."""
+        shown = [row or (SUPPRESSED,) * columns for row in self.tuples]
+        return [[*labels, *(own[place] for own in self.cells.values())] for place, labels in enumerate(shown)]
+
 
 @dataclass(frozen=True)
 class JointClasses:

@@ -9,6 +9,7 @@ from covey.cells import MISSING
 from covey.errors import InputError, Unmet
 from covey.protocols.protocol import Seat
 from covey.protocols.shared.columns.ownership import holders
+from covey.protocols.shared.cost import SMALL_BYTES, CostEstimate
 from covey.secure import align
 from covey.secure.declare import TOTALS, Leakage
 from covey.study import Study
@@ -73,6 +74,22 @@ async def meet(seat: Seat, channel: Channel, *roles: str) -> Common | None:
             "nothing can be released: do their key columns spell the same ids alike?"
         )
     return Common(tuple(ids[row] for row in aligned.rows.tolist()), seat.records.select(aligned.rows))
+
+
+def add_cost(estimate: CostEstimate, study: Study, sizes: Mapping[str, int], common: int) -> None:
+    """Adds what `meet` costs where the holders have so many ids each, and so many in common."""
+    leader, *members = holders(study)
+    ids = [sizes[leader], *(sizes[name] for name in members)]
+    for place, member in enumerate(members):
+        first = place == 0  # the cost is of all members together
+        estimate.send(leader, member, align.COST.messages(ids, common) * first, align.COST.bytes(ids, common) * first)
+    for sender, to in [*((name, leader) for name in members), *((leader, name) for name in members)]:
+        estimate.send(sender, to, 0, 0)
+    for other in (party.name for party in study.parties if not party.holds_data):
+        for name in (leader, *members):
+            estimate.send(name, other, 1, SMALL_BYTES)
+    if study.mismatch == "abort":
+        estimate.broadcast_each((leader, *members), SMALL_BYTES)
 
 
 async def hear_common(seat: Seat, channel: Channel, *roles: str) -> int:

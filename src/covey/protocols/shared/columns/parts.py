@@ -18,10 +18,11 @@ from covey.errors import Aborted, PeerError
 from covey.protocols.shared.columns.joining import packed, read_part
 from covey.protocols.shared.columns.ownership import exact_columns, exact_holders, holders, quasi_columns
 from covey.protocols.shared.columns.release import Cells, ReleasedRows, released_rows
+from covey.protocols.shared.cost import SMALL_BYTES, CostEstimate
 from covey.secure import book
 from covey.study import Study
 from covey.table import Table
-from covey.wire import Channel, Chunk, Count, Message, gather
+from covey.wire import Channel, Chunk, Count, Message, chunks, gather
 
 _LARGE = 1 << 32
 
@@ -76,6 +77,17 @@ async def exchange(
     seen = [holder for holder in holders(study) if holder != channel.me] if channel.me in to else []
     await gather(*showing, *(see(holder) for holder in seen))
     return assemble(channel, study, leader, found) if channel.me in to else None
+
+
+def add_cost(estimate: CostEstimate, parts: Mapping[str, Contribution], to: Sequence[str]) -> None:
+    """Adds what `exchange` costs where each holder has such a part, and these parties get the release."""
+    messages = size = 0
+    for holder, part in parts.items():
+        lists = [4 * part.nodes.size, 4 * len(part.codes), *([] if part.sizes is None else [4 * len(part.sizes)])]
+        seen = len([name for name in to if name != holder])
+        messages += seen * (1 + len(book.paginate(part.entries)) + sum(chunks.messages(each, 1) for each in lists))
+        size += seen * (SMALL_BYTES + book.size(part.entries) + sum(chunks.size(each, 1) for each in lists))
+    estimate.exchange({*parts, *to}, messages, size)
 
 
 async def show(channel: Channel, to: str, part: Contribution) -> None:

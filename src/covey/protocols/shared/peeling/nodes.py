@@ -91,11 +91,6 @@ def list_nodes(study: Study, trees: tuple[Hierarchy, ...], marginals: Marginals,
     return _chosen(problem, peeled, rows, most)
 
 
-def records_published(study: Study, trees: tuple[Hierarchy, ...], codes: Ints, counts: Longs, nodes: Ints) -> Longs:
-    """The number of records of a table that each node of a list publishes."""
-    return _peel(_problem(study, trees, codes, counts), study.privacy.k, nodes)
-
-
 def synthesize(trees: tuple[Hierarchy, ...], marginals: Marginals, rows: int, seed: Secret) -> tuple[Ints, Longs]:
     """Distinct records (columns x records) with their counts.
 
