@@ -111,6 +111,9 @@ def card(
 def add(
     study: Annotated[Path, typer.Argument(metavar="STUDY", help="The study file; made from the card if it is new.")],
     files: Annotated[list[Path], typer.Argument(metavar="CARD…", help="The cards that partners gave you.")],
+    take_study: Annotated[
+        bool, typer.Option("--take-study", help="Take the study that the card carries in the place of ours.")
+    ] = False,
 ) -> None:
     """Adds partners to a study by their cards. Compare each fingerprint with its owner by telephone.
 
@@ -123,5 +126,7 @@ def add(
         found = cards.read(read_bytes(file, "name a party's card", cards.LARGEST), str(file))
         if not study.exists():
             cards.unpack(found, study.parent)
+        elif take_study:
+            cards.take(study, found)
         cards.add(study, found)
         _show(found.identity, file, as_json=False)

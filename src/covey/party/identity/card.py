@@ -100,6 +100,37 @@ def unpack(card: Card, folder: Path) -> Study:
     return study
 
 
+def take(study: Path, card: Card) -> None:
+    """Puts the study that a card carries in the place of ours, with its files; keys, tables and runs stay.
+
+    The certificates and addresses of others stay those that we have compared. Raises InputError for a file that is not
+    the study's, and for another certificate than the one that we have of a party.
+    """
+    old = Study.load(study)
+    for name in card.study:
+        if name != STUDY and name not in old.files and (study.parent / name).exists():
+            raise InputError(f"{study.parent / name}: is there already and no file of the study; rename it first")
+    with tempfile.TemporaryDirectory() as apart:
+        new = unpack(card, Path(apart))
+        text = (Path(apart) / STUDY).read_text("utf-8")
+    certificates = {each.certificate.as_posix() for each in new.parties if each.certificate is not None}
+    compared = {each.name: each for each in old.parties if each.certificate is not None}
+    for party in new.parties:
+        ours = compared.get(party.name)
+        kept = None if ours is None or ours.certificate is None else ours.certificate.as_posix()
+        sent = None if party.certificate is None else card.study[party.certificate.as_posix()]
+        if kept is not None and sent is not None and old.files[kept].strip() != sent.strip().encode():
+            raise InputError(f"the card has another certificate of {party.name!r} than the one that you compared")
+        address = None if ours is None or ours.address is None else toml_string(ours.address)
+        own = {"address": address, "certificate": None if kept is None else toml_string(kept)}
+        if kept is not None or sent is not None:
+            text = set_keys(text, ("parties", party.name), own, str(study))
+    for name, content in card.study.items():
+        if name != STUDY and name not in certificates:
+            write_atomically(study.parent / name, content.encode())
+    write_atomically(study, text.encode(), study.stat().st_mode & 0o777)
+
+
 def add(study: Path, card: Card) -> str:
     """Puts a party's certificate and address into a study; returns the fingerprint, which is to be compared.
 

@@ -81,3 +81,43 @@ def test_an_invitation_overwrites_nothing(tmp_path: Path) -> None:
     with pytest.raises(InputError):
         cards.unpack(broken, tmp_path / "fresh")
     assert not (tmp_path / "fresh").exists()
+
+
+def version(folder: Path) -> Path:
+    """A partner's version of the study, which asks for another k."""
+    study = invitation(folder)
+    study.write_text(study.read_text().replace("k = 3", "k = 4"))
+    return study
+
+
+def test_a_partners_version_is_taken_and_what_was_compared_stays(tmp_path: Path) -> None:
+    ours, theirs = invitation(tmp_path / "north"), version(tmp_path / "south")
+    east, south = keyring.make("east").certificate, keyring.make("south").certificate
+    cards.add(ours, cards.make(east, "127.0.0.1:7703"))
+    cards.add(theirs, cards.make(south, "127.0.0.1:7702"))
+    cards.take(ours, cards.make(south, None, theirs))
+    taken = Study.load(ours)
+    assert taken.study_hash == Study.load(theirs).study_hash
+    assert Roster.of(taken).certificates["east"].der == east.der
+    assert taken.party("east").address == "127.0.0.1:7703"
+    assert taken.party("south").certificate is None, "a certificate that nobody has compared is not taken along"
+
+
+def test_a_version_with_another_certificate_of_a_third_party_is_refused(tmp_path: Path) -> None:
+    ours, theirs = invitation(tmp_path / "north"), version(tmp_path / "south")
+    cards.add(ours, cards.make(keyring.make("east").certificate, None))
+    cards.add(theirs, cards.make(keyring.make("east").certificate, None))
+    before = ours.read_text()
+    with pytest.raises(InputError, match="another certificate of 'east'"):
+        cards.take(ours, cards.make(keyring.make("south").certificate, None, theirs))
+    assert ours.read_text() == before
+
+
+def test_a_version_overwrites_no_file_that_is_not_the_studys(tmp_path: Path) -> None:
+    ours = invitation(tmp_path / "north")
+    (ours.parent / "rows.csv").write_text("ours")
+    given = cards.make(keyring.make("south").certificate, None, ours)
+    given = cards.Card(given.format, given.party, given.certificate, None, {**given.study, "rows.csv": "theirs"})
+    with pytest.raises(InputError, match=r"rows\.csv: is there already"):
+        cards.take(ours, given)
+    assert (ours.parent / "rows.csv").read_text() == "ours"
