@@ -118,7 +118,12 @@ def sensitive(column: ColumnValues, k: int, why: str, *, diverse: bool = True) -
     known, kind = column.known, column.spelling.kind
     if kind == "number" and len(known) > trees.FEW:
         rounded = trees.numbers(known, k)
-        return Guess(column.name, Role.SENSITIVE, rounded, f"{why}; published rounded, both ends coded")
+        return Guess(
+            column.name,
+            Role.SENSITIVE,
+            rounded,
+            f"{why}; published rounded, with the lowest and the highest values grouped",
+        )
     lines = ['type = "date"'] if kind == "date" else ['type = "number"'] if kind == "number" else []
     if len(known) <= LISTED:
         lines.append(f"values = [{', '.join(toml_string(value) for value in sorted(known))}]")

@@ -9,6 +9,7 @@ from itertools import groupby
 
 from covey import cells
 from covey.hierarchy import Hierarchy, public_step, write
+from covey.plain import plural
 
 FEW = 20  # numbers with no more values than this are grouped one by one
 MOST_CATEGORIES = 2000
@@ -147,7 +148,7 @@ def _grouped(values: Sequence[str], known: Mapping[str, int], first: Mapping[str
 
 
 def _lead(own: Sequence[str], named: Mapping[str, str]) -> str:
-    return named[own[0]] if len(own) == 1 else f"{own[0]} or {len(own) - 1} other groups"
+    return named[own[0]] if len(own) == 1 else f"{own[0]} or {plural(len(own) - 1, 'other group')}"
 
 
 def _file(values: Sequence[str], known: Mapping[str, int], label: Callable[[Sequence[str]], str]) -> str:

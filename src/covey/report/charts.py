@@ -94,7 +94,11 @@ def curve(points: Sequence[CurvePoint], here: CurvePoint, *, x: str, y: str, sai
     across, down = place(here)
     side = "end" if across > (_LEFT + _RIGHT) / 2 else "start"
     mark = tag("circle", cx=f"{across:.2f}%", cy=f"{down:.2f}%", r=7, class_="here")
-    shown = _text(across + (-1.6 if side == "end" else 1.6), down, said, side, shift="1.5em", class_="said")
+    rising = bool(points) and points[-1].y > points[0].y
+    below = rising == (side == "start")  # the side of the line on which the words stand clear of it
+    shown = _text(
+        across + (-1.6 if side == "end" else 1.6), down, said, side, shift="1.5em" if below else "-.8em", class_="said"
+    )
     axis = _text((_LEFT + _RIGHT) / 2, 100, x, "middle", shift="-.3em")
     return tag(
         "svg",

@@ -11,13 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import date, datetime, time
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
 from covey.cells import clean
 from covey.errors import InputError
 from covey.sources.memory import refuse_above
+
+if TYPE_CHECKING:
+    from openpyxl import Workbook
 
 EXCEL = (".xlsx", ".xlsm")
 STATISTICS = {
@@ -78,18 +81,27 @@ def _text(cell: object) -> str | None:
     return cell.isoformat() if isinstance(cell, date) else str(cell)
 
 
-def _sheet(path: Path, sheet: str | None) -> tuple[Sequence[object], Iterator[Sequence[object]]]:
+def sheet_names(path: Path) -> list[str]:
+    """The names of the sheets of an Excel file. Raises InputError for a file that is none."""
+    with closing(_book(path)) as book:
+        return list(book.sheetnames)
+
+
+def _book(path: Path) -> Workbook:
     import openpyxl
 
     try:
         with zipfile.ZipFile(path) as packed:
             refuse_above(str(path), sum(part.file_size for part in packed.infolist()))
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        return openpyxl.load_workbook(path, read_only=True, data_only=True)
     except (zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
         raise InputError(
             f"{path}: is no readable Excel file ({type(error).__name__}); save it as .xlsx again"
         ) from None
-    with closing(book):
+
+
+def _sheet(path: Path, sheet: str | None) -> tuple[Sequence[object], Iterator[Sequence[object]]]:
+    with closing(_book(path)) as book:
         filled = [each.title for each in book.worksheets if each.calculate_dimension(force=True) != "A1:A1"]
         if sheet is None and len(filled) > 1:
             named = ", ".join(map(repr, filled))
