@@ -9,7 +9,6 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from contextlib import ExitStack
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
@@ -18,13 +17,14 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tests.ui.test_one_owner import open_page  # noqa: E402
-from tests.ui.test_three_parties import meet, start_party  # noqa: E402
+from tests.ui.test_three_parties import gathered, start_party  # noqa: E402
 from tests.ui.workbench import SECONDS, browsing, serving  # noqa: E402
 
 from covey import samples  # noqa: E402
 
 WAIT = SECONDS * 4000
 IMAGES = ROOT / "docs" / "images"
+_HEIGHTS = {"ui-trials": 1220, "ui-hierarchy": 900}
 
 
 class Camera:
@@ -42,7 +42,8 @@ class Camera:
             _look(page, 1280, 860, "light")
         elif kept:
             wide = kept != "ui-phone"
-            _look(page, 1080 if wide else 390, 720, "light" if wide else "dark")
+            _look(page, 1080 if wide else 390, _HEIGHTS.get(kept, 720), "light" if wide else "dark")
+            page.evaluate("scrollTo(0, 0)")
             page.screenshot(path=IMAGES / f"{kept}.png")
             _look(page, 1280, 860, "light")
 
@@ -67,13 +68,16 @@ def one_owner(camera: Camera, folder: Path) -> None:
         camera.shoot(page, "columns", kept="ui-phone")
         page.get_by_role("button", name="Make the study").click()
         camera.shoot(page, "study")
+        page.get_by_role("link", name="Hierarchies", exact=True).click()
+        camera.shoot(page, "hierarchies")
+        page.locator("ul.rows a").nth(1).click()
+        camera.shoot(page, "hierarchy", kept="ui-hierarchy")
+        page.get_by_role("link", name="Try it").click()
         for number, k in enumerate((5, 10, 25), 1):
             page.get_by_label("k", exact=True).fill(str(k))
             page.get_by_role("button", name="Try this").click()
             expect(page.get_by_role("link", name=f"Look at trial {number}")).to_be_visible(timeout=WAIT)
             expect(page.locator(".job.running")).to_have_count(0, timeout=WAIT)
-        page.get_by_role("heading", name="Trials side by side").scroll_into_view_if_needed()
-        page.evaluate("document.querySelector('#trials h2').scrollIntoView()")
         camera.shoot(page, "trials", kept="ui-trials")
         page.get_by_role("link", name="Look at trial 2").click()
         camera.shoot(page, "trial")
@@ -85,15 +89,16 @@ def one_owner(camera: Camera, folder: Path) -> None:
 
 def together(camera: Camera, folder: Path) -> None:
     """Three parties up to the question."""
-    with ExitStack() as stack:
-        pages = meet(folder, stack)
-        camera.shoot(pages["north"], "partners")
+    with gathered(folder) as consortium:
+        pages = consortium.pages
+        camera.shoot(pages["north"], "partners", kept="ui-partners")
         for page in pages.values():
             start_party(page)
         east = pages["east"]
         camera.shoot(east, "running")
         east.get_by_role("link", name="Read the question and decide").click(timeout=WAIT)
         camera.shoot(east, "decide", kept="ui-decide")
+        east.get_by_label("End the run for all parties").check()
         east.get_by_role("button", name="No, do not release it").click()
         expect(east.locator("#run")).to_contain_text("refused", timeout=WAIT)
         camera.shoot(east, "refused")

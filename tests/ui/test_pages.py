@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import html
+import json
 import re
 import shutil
 from collections.abc import Iterator
 
+import openpyxl
 import pytest
-from tests.ui.workbench import Client, Server, serving
+from tests.ui.workbench import Answer, Client, Server, serving
 
 from covey import samples
 from covey.study import Study
@@ -16,6 +19,8 @@ pytestmark = pytest.mark.thorough
 ONE_WORKER = "one server answers all of them"
 ROWS = "".join(f"{20 + n % 40},{('nurse', 'clerk', 'cook', 'pilot')[n % 4]},{n % 100:05d}\n" for n in range(200))
 STUDY = "people/study.toml"
+CLINIC = "id,age,town\n" + "".join(f"B{n},{20 + n % 40},{('Bonn', 'Ulm')[n % 2]}\n" for n in range(120))
+BILLING = "id,job\n" + "".join(f"B{n},{('nurse', 'clerk', 'cook')[n % 3]}\n" for n in range(120))
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +115,123 @@ def test_a_collection_is_shown_to_its_organiser(server: Server) -> None:
     job = re.search(r'name="job" value="(\d+)"', page)
     assert job
     assert client.post("/job/stop", job=job[1]).status == 303
+
+
+def card_in(answer: Answer) -> str:
+    """The card that a page asks to compare."""
+    return answer.headers["location"].partition("card=")[2]
+
+
+def test_columns_that_two_parties_hold_become_one_study(server: Server) -> None:
+    """A partner gives its columns, the other one puts the study together, and an evaluator takes part."""
+    client, folder = server.client, server.folder
+    for name, table in (("clinic", CLINIC), ("billing", BILLING)):
+        (folder / f"{name}.csv").write_text(table)
+        client.wait_for("What are the columns", "/table", data=f"{name}.csv")
+        assert client.post("/table/save", data=f"{name}.csv", out=f"{name}/study.toml").status == 303
+    theirs, ours = "billing/study.toml", "clinic/study.toml"
+    assert client.post("/partners/offer", study=theirs, own="billing", key="id").status == 303
+    offered = client.get("/partners/columns", study=theirs).text
+    assert "B7,cook" not in offered, "a card has columns, and no row"
+    hostile = json.loads(offered)
+    hostile["study"] |= {"notes.txt": hostile["study"].pop("hierarchies/job.csv")}
+    hostile["study"]["study.toml"] = hostile["study"]["study.toml"].replace("hierarchies/job.csv", "notes.txt")
+    offered = json.dumps(hostile)
+    (folder / "clinic" / "notes.txt").write_text("ours")
+    page = client.get("/partners", study=ours, split="columns").text
+    seen_now = page.partition('name="seen" value="')[2].partition('"')[0]
+    form = {"study": ours, "seen": seen_now, "split": "columns", "own": "clinic", "key": "id", "protocol": "peel"}
+    without = client.send("/partners/make", {"cards": offered.encode()}, **form)
+    assert without.status == 400
+    assert "evaluator" in without.text, "peel for columns says what it needs"
+    made = client.send("/partners/make", {"cards": offered.encode()}, **form, evaluator="notary", name="joint")
+    assert made.status == 303, made.text
+    study = Study.load(folder / ours)
+    assert [party.columns for party in study.parties] == [("age", "town"), ("job",), None]
+    assert study.party("notary").role == "evaluator"
+    assert (folder / "clinic" / "notes.txt").read_text() == "ours", "a partner's file overwrites none of ours"
+    assert "holds age, town" in client.get("/partners", study=ours).text
+    invitation = client.get("/partners/card", study=ours, **{"with": "study"}).text
+    opened = client.send("/partners/add", {"file": invitation.encode()}, study=theirs)
+    card = card_in(opened)
+    page = client.get("/partners/compare", study=theirs, card=card).text
+    assert "+role = &#34;evaluator&#34;" in page, "what would change is shown first"
+    assert client.post("/partners/admit", study=theirs, card=card, take="yes").status == 400, "nobody has compared"
+    assert client.post("/partners/admit", study=theirs, card=card, take="yes", compared="yes").status == 303
+    taken = Study.load(folder / theirs)
+    assert taken.study_hash == study.study_hash
+    assert taken.party("billing").certificate is not None
+
+
+def test_a_partner_with_other_values_adds_them_and_sends_the_study_back(server: Server) -> None:
+    client, folder = server.client, server.folder
+    (folder / "rows.csv").write_text("town,job\n" + "Bonn,cook\nUlm,clerk\n" * 30)
+    (folder / "more.csv").write_text("town,job\n" + "Bonn,cook\nKiel,pilot\n" * 30)
+    client.wait_for("What are the columns", "/table", data="rows.csv")
+    assert client.post("/table/save", data="rows.csv", out="rows/study.toml").status == 303
+    page = client.get("/partners", study="rows/study.toml").text
+    seen_now = page.partition('name="seen" value="')[2].partition('"')[0]
+    form = {"study": "rows/study.toml", "seen": seen_now, "own": "north", "others": "south", "protocol": "cluster"}
+    assert client.post("/partners/make", **form, address="127.0.0.1:7701").status == 303
+    invitation = client.get("/partners/card", study="rows/study.toml", **{"with": "study"}).text
+    card = card_in(client.send("/join/open", {"file": invitation.encode()}))
+    joined = client.post("/join/accept", card=card, compared="yes", party="south", folder="joined")
+    assert joined.status == 303, joined.text
+    study = "joined/study.toml"
+    client.post("/partners/check", study=study, kind="check", data="more.csv")
+    client.wait_for("add what is missing there", "/partners", study=study)
+    client.wait_for("not in it", "/hierarchy", study=study, column="town")
+    for column in ("town", "job"):
+        assert client.post("/hierarchy/edit", **seen(client, column, study), action="add").status == 303
+        assert "It has every value of the table." in client.get("/hierarchy", study=study, column=column).text
+    assert "it was changed here" in client.get("/partners", study=study).text
+    back = client.get("/partners/card", study=study, **{"with": "study"}).text
+    card = card_in(client.send("/partners/add", {"file": back.encode()}, study="rows/study.toml"))
+    assert "Kiel" in client.get("/partners/compare", study="rows/study.toml", card=card).text
+    admitted = client.post("/partners/admit", study="rows/study.toml", card=card, take="yes", compared="yes")
+    assert admitted.status == 303, admitted.text
+    assert Study.load(folder / "rows/study.toml").study_hash == Study.load(folder / study).study_hash
+
+
+def test_an_excel_file_with_several_sheets_asks_for_one(server: Server) -> None:
+    client = server.client
+    book = openpyxl.Workbook()
+    for name in ("2023", "R&D 2024"):
+        sheet = book.create_sheet(name)
+        for row in (("age", "town"), *((20 + number % 10, ("Bonn", "Ulm")[number % 2]) for number in range(60))):
+            sheet.append(row)
+    del book["Sheet"]
+    book.save(server.folder / "visits.xlsx")
+    page = client.wait_for("Which sheet of", "/table", data="visits.xlsx").text
+    chosen = html.unescape(re.findall(r'<option value="([^"]+)">', page)[1])
+    assert "visits.xlsx, sheet R&amp;D 2024" in client.wait_for("What are the columns", "/table", data=chosen).text
+    assert client.post("/table/save", data=chosen, out="visits/study.toml").status == 303
+    assert "visits.xlsx, sheet R&amp;D 2024" in client.get("/study", study=STUDY).text, "it can be chosen elsewhere too"
+
+
+def test_what_went_wrong_is_a_sentence_with_a_way_back(server: Server) -> None:
+    client = server.client
+    there = f"http://127.0.0.1:{client.port}{client.prefix}/hierarchy?study=x"
+    body = "&".join(f"{key}={value}" for key, value in {**seen(client, "occupation"), "token": client.token}.items())
+    body += "&label=x&action=rename"
+    answer = client.ask("POST", f"{client.prefix}/hierarchy/edit", body, referer=there)
+    assert answer.status == 400
+    assert "Choose the one value or group to rename" in answer.text
+    assert f'href="{client.prefix}/hierarchy?study=x"' in answer.text
+    foreign = client.ask("POST", f"{client.prefix}/hierarchy/edit", body, referer="http://evil.example/x")
+    assert "evil" not in foreign.text
+
+
+def test_ages_are_counted_in_the_tree_of_dates_of_birth(server: Server) -> None:
+    client = server.client
+    days = "".join(f"{1 + n % 28:02d}.0{1 + n % 9}.{1940 + n % 60},{'MF'[n % 2]}\n" for n in range(240))
+    (server.folder / "births.csv").write_text(f"date of birth,sex\n{days}")
+    client.wait_for("What are the columns", "/table", data="births.csv")
+    assert client.post("/table/save", data="births.csv", out="births/study.toml").status == 303
+    page = client.get("/hierarchy", study="births/study.toml", column="date of birth").text
+    assert "Ages. " in page
+    assert "240 rows" in page
+    assert "no rows" not in page.partition('class="tree"')[2]
 
 
 def test_a_study_with_problems_shows_all_of_them(server: Server) -> None:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+import re
+import signal
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 from tests.conftest import Covey
 from tests.consortium import free_ports
 from tests.ui.test_one_owner import open_page
-from tests.ui.workbench import SECONDS, browsing, serving
+from tests.ui.workbench import SECONDS, Server, browsing, serving
 
+ONE_WORKER = "three workbenches and one browser serve all of them"
 NAMES = ("north", "south", "east")
 WAIT = SECONDS * 1000
 STUDY = "rows/study.toml"
@@ -51,7 +56,7 @@ def join(page: Page, invitation: Path, party: str, address: str) -> str:
     page.get_by_role("link", name="Join a study").click()
     page.get_by_label("The invitation").set_input_files(invitation)
     page.get_by_role("button", name="Open it").click()
-    expect(page.locator("h1")).to_contain_text("north invites you")
+    expect(page.locator("h1")).to_contain_text("north invites you to the study")
     read = page.locator(".fingerprint").inner_text()
     page.get_by_label("I have compared").check()
     page.get_by_label("You are").select_option(party)
@@ -72,84 +77,126 @@ def add_card(page: Page, card: Path) -> None:
 
 def start_party(page: Page) -> None:
     page.locator("#run-data").select_option("rows.csv")
-    page.get_by_role("button", name="Start our party").click()
-    expect(page.locator("#run")).to_contain_text("waiting for")
+    page.get_by_role("button", name=re.compile("Start our party|Start another run")).click()
+    expect(page.locator("#run")).to_contain_text("running for")
 
 
-def meet(folder: Path, stack: ExitStack) -> dict[str, Page]:
-    """Three pages of parties that have exchanged their cards."""
-    browser = stack.enter_context(browsing())
-    ports = free_ports(NAMES)
-    pages = {}
-    for name in NAMES:
-        (folder / name).mkdir()
-        (folder / name / "rows.csv").write_text(rows(name))
-        pages[name] = open_page(browser, stack.enter_context(serving(folder / name)).address)
-    make_study(pages["north"], f"127.0.0.1:{ports['north']}")
-    own = pages["north"].locator(".fingerprint").inner_text()
-    invitation = save_card(pages["north"], folder / "invitation.covey", invitation=True)
-    assert join(pages["south"], invitation, "south", f"127.0.0.1:{ports['south']}") == own
-    assert join(pages["east"], invitation, "east", "") == own
-    cards = {name: save_card(pages[name], folder / f"{name}.covey") for name in ("south", "east")}
-    for name, page in pages.items():
-        for other, card in cards.items():
-            if other != name:
-                add_card(page, card)
-    return pages
+@dataclass
+class Consortium:
+    """Three parties that have exchanged their cards, each with a workbench and a browser of its own."""
+
+    folder: Path
+    browser: Browser
+    stack: ExitStack
+    servers: dict[str, Server] = field(default_factory=dict)
+    pages: dict[str, Page] = field(default_factory=dict)
+
+    def open(self, name: str) -> None:
+        """Starts a party's workbench, and lets its browser in."""
+        self.servers[name] = self.stack.enter_context(serving(self.folder / name))
+        self.pages[name] = open_page(self.browser, self.servers[name].address)
+
+    def meet(self) -> None:
+        """The study is written, joined and every card exchanged."""
+        ports, pages = free_ports(NAMES), self.pages
+        make_study(pages["north"], f"127.0.0.1:{ports['north']}")
+        own = pages["north"].locator(".fingerprint").inner_text()
+        invitation = save_card(pages["north"], self.folder / "invitation.covey", invitation=True)
+        assert join(pages["south"], invitation, "south", f"127.0.0.1:{ports['south']}") == own
+        assert join(pages["east"], invitation, "east", "") == own
+        cards = {name: save_card(pages[name], self.folder / f"{name}.covey") for name in ("south", "east")}
+        for name, page in pages.items():
+            for other, card in cards.items():
+                if other != name:
+                    add_card(page, card)
+
+
+@pytest.fixture(scope="module")
+def met(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Consortium]:
+    with gathered(tmp_path_factory.mktemp("consortium")) as made:
+        yield made
+
+
+@contextmanager
+def gathered(folder: Path) -> Iterator[Consortium]:
+    """Three parties that have met, as long as the block runs."""
+    with ExitStack() as stack:
+        made = Consortium(folder, stack.enter_context(browsing()), stack)
+        for name in NAMES:
+            (folder / name).mkdir()
+            (folder / name / "rows.csv").write_text(rows(name))
+            made.open(name)
+        made.meet()
+        yield made
 
 
 @pytest.mark.thorough
 @pytest.mark.timeout(900)
-def test_three_browsers_from_tables_to_certificate(tmp_path: Path, covey: Covey) -> None:
-    with ExitStack() as stack:
-        pages = meet(tmp_path, stack)
-        north = pages["north"]
-        north.locator("#check-data").select_option("rows.csv")
-        north.get_by_role("button", name="Check it").click()
-        expect(north.get_by_text("Our table fits the study.")).to_be_visible()
-        north.get_by_role("button", name="Make the plan").click()
-        expect(north.get_by_text("What north will learn")).to_be_visible()
-        for page in pages.values():
-            start_party(page)
-        for page in pages.values():
-            page.get_by_role("link", name="Read the question and decide").click(timeout=WAIT)
-            expect(page.locator("h1")).to_contain_text("be released?")
-            page.get_by_label("I have read what will be opened").check()
-            page.get_by_role("button", name="Yes, release it").click()
-        for page in pages.values():
-            page.get_by_role("link", name="Look at the release").click(timeout=WAIT)
-        north.get_by_role("button", name="Audit the run").click()
-        expect(north.get_by_text("transcript, signatures, ledger and summary hold")).to_be_visible()
-        north.get_by_text("Erase the journal").click()
-        north.get_by_role("button", name="Erase it").click()
-        expect(north.get_by_text("can no longer be resumed")).to_be_visible()
-    runs = [tmp_path / name / "rows" / "run-1" for name in NAMES]
+def test_a_no_ends_the_run_for_everyone_and_a_run_goes_on_without_browser_and_server(met: Consortium) -> None:
+    """A run is stopped and goes on; then a browser is closed, a server is killed, and one party says no."""
+    pages = met.pages
+    start_party(pages["north"])
+    expect(pages["north"].locator("#run")).to_contain_text("waiting for")
+    pages["north"].locator("#run").get_by_role("button", name="Stop").click()
+    expect(pages["north"].locator("#run")).to_contain_text("interrupted")
+    pages["north"].locator("#run").get_by_role("button", name="Go on").click()
+    for name in ("south", "east"):
+        start_party(pages[name])
+    address, browser = pages["east"].url, pages["east"].context
+    pages["east"].close()
+    met.servers["north"].end(signal.SIGKILL)
+    met.open("north")
+    pages["north"].get_by_role("link", name="with partners").click()
+    pages["east"] = browser.new_page()
+    pages["east"].set_default_timeout(WAIT)
+    pages["east"].goto(address)
+    for name in ("north", "east"):
+        pages[name].get_by_role("link", name="Read the question and decide").click(timeout=WAIT)
+    pages["north"].get_by_label("I have read what will be opened").check()
+    pages["north"].get_by_role("button", name="Yes, release it").click()
+    pages["east"].get_by_label("End the run for all parties").check()
+    pages["east"].get_by_role("button", name="No, do not release it").click()
+    expect(pages["east"].locator("#run")).to_contain_text("We refused")
+    for name in ("north", "south"):
+        expect(pages[name].locator("#run")).to_contain_text("Party 'east' refused the release")
+        expect(pages[name].get_by_role("button", name="Start another run")).to_be_visible()
+    pages["south"].get_by_role("link", name="look at it").click()
+    expect(pages["south"].get_by_role("heading", name="north, south and east learned")).to_be_visible()
+    pages["south"].get_by_role("link", name="With partners").click()
+    for name in NAMES:
+        assert list((met.folder / name / "rows").glob("run-*/ledger.json")), "what was learned stands in the ledger"
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(900)
+def test_three_browsers_from_tables_to_certificate(met: Consortium, covey: Covey, tmp_path: Path) -> None:
+    pages = met.pages
+    north = pages["north"]
+    north.locator("#check-data").select_option("rows.csv")
+    north.get_by_role("button", name="Check it").click()
+    expect(north.get_by_text("Our table fits the study.")).to_be_visible()
+    north.get_by_role("button", name="Make the plan").click()
+    expect(north.get_by_text("What north will learn")).to_be_visible()
+    for page in pages.values():
+        start_party(page)
+    for page in pages.values():
+        page.get_by_role("link", name="Read the question and decide").click(timeout=WAIT)
+        expect(page.locator("h1")).to_contain_text("be released?")
+        page.get_by_label("I have read what will be opened").check()
+        page.get_by_role("button", name="Yes, release it").click()
+    for page in pages.values():
+        page.get_by_role("link", name="Look at the release").click(timeout=WAIT)
+    north.get_by_role("button", name="Audit the run").click()
+    expect(north.get_by_text("transcript, signatures, ledger and summary hold")).to_be_visible()
+    north.get_by_text("Erase the journal").click()
+    north.get_by_role("button", name="Erase it").click()
+    expect(north.get_by_text("can no longer be resumed")).to_be_visible()
+    runs = [next((met.folder / name / "rows").glob("run-*/release.csv")).parent for name in NAMES]
     assert not (runs[0] / "journal").exists()
     released = {(run / "release.csv").read_bytes() for run in runs}
     assert len(released) == 1
     assert all((run / "certificate.json").is_file() for run in runs)
-    data = [part for name in NAMES for part in ("--data", f"{name}={tmp_path / name / 'rows.csv'}")]
-    out = tmp_path / "by-hand"
-    called = covey("simulate", tmp_path / "north" / STUDY, *data, "--in-process", "--out", out)
+    data = [part for name in NAMES for part in ("--data", f"{name}={met.folder / name / 'rows.csv'}")]
+    called = covey("simulate", met.folder / "north" / STUDY, *data, "--in-process", "--out", tmp_path / "by-hand")
     assert called.code == 0, called.err
-    assert (out / "release.csv").read_bytes() in released, "the command line publishes the same bytes"
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_a_no_ends_the_run_for_everyone_and_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
-    with ExitStack() as stack:
-        pages = meet(tmp_path, stack)
-        start_party(pages["north"])
-        pages["north"].locator("#run").get_by_role("button", name="Stop").click()
-        expect(pages["north"].locator("#run")).to_contain_text("interrupted")
-        pages["north"].locator("#run").get_by_role("button", name="Go on").click()
-        for name in ("south", "east"):
-            start_party(pages[name])
-        pages["east"].get_by_role("link", name="Read the question and decide").click(timeout=WAIT)
-        pages["east"].get_by_role("button", name="No, do not release it").click()
-        for page in pages.values():
-            expect(page.locator("#run")).to_contain_text("refused")
-    for name in NAMES:
-        assert not list((tmp_path / name / "rows").glob("run-*/release.csv"))
-        assert list((tmp_path / name / "rows").glob("run-*/ledger.json")), "what was learned stands in the ledger"
+    assert (tmp_path / "by-hand" / "release.csv").read_bytes() in released, "the command line publishes the same bytes"

@@ -67,6 +67,8 @@ class Job:
     def said(self) -> str:
         """The last line that the command wrote for people."""
         lines = [line for line in tail(self.folder / LOG).splitlines() if line.strip()]
+        if lines and lines[-1] == KeyboardInterrupt.__name__:
+            return "interrupted before it began"
         return plain(lines[-1].removeprefix("covey: ")) if lines else ""
 
     @property
@@ -105,7 +107,7 @@ class Jobs:
         for left in (PID, EXIT, "answered.txt"):
             (job.folder / left).unlink(missing_ok=True)
         starter = module("covey.ui.work", str(job.folder))
-        environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
+        environment = {**os.environ, "COLUMNS": "120", "NO_COLOR": "1"}
         nowhere = subprocess.DEVNULL  # a job that goes on must not keep the server's terminal or pipe open
         done = subprocess.run(
             starter, cwd=self.root, env=environment, stdin=nowhere, stdout=nowhere, stderr=nowhere, check=False

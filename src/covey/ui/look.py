@@ -98,11 +98,16 @@ def summarize(data: str, stamp: str) -> tuple[TableSummary, dict[str, dict[str, 
 
 def _column(column: ColumnValues, role: Role, guesses: dict[Role, Guess]) -> ColumnSummary:
     known = column.known
-    bars, shown = _steps(column) if column.spelling.kind != "text" else _frequent(known)
+    kind: str = column.spelling.kind
+    if any((guess.hierarchy or "").startswith("{ prefix") for guess in guesses.values()):
+        kind = "code"
+    bars, shown = _steps(column) if kind in ("number", "date") else _frequent(known)
+    if role is Role.IDENTIFIER and kind != "number":
+        shown = "not shown, as it may name people"
     rows = sum(known.values())
     return ColumnSummary(
         name=column.name,
-        kind=column.spelling.kind,
+        kind=kind,
         distinct=len(known),
         missing=column.rows - rows,
         unique=sum(count == 1 for count in known.values()),

@@ -6,6 +6,7 @@ import os
 import traceback
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -78,4 +79,6 @@ def _answered(bench: Workbench, request: Request, answer: Callable[[], Response]
 
 def _explained(bench: Workbench, request: Request, sentence: str, status: int) -> Response:
     lines = sentence.replace(f"{bench.workspace.root}{os.sep}", "").splitlines()
-    return bench.page("error.html", request, status=status, sentences=lines, again=status == 409)
+    before = urlsplit(request.headers.get("referer", ""))
+    back = f"{before.path}?{before.query}" if before.path.startswith(f"{bench.guard.prefix}/") else bench.at("/")
+    return bench.page("error.html", request, status=status, sentences=lines, again=status == 409, back=back)

@@ -21,7 +21,7 @@ from covey.report.markup import text as escaped
 from covey.sizes import spell as spell_size
 from covey.ui.guard import TOKEN_FIELD, Guard
 from covey.ui.jobs import Jobs, shown
-from covey.ui.workspace import Workspace
+from covey.ui.workspace import Workspace, table_name
 from covey.version import __version__
 
 _UPLOADED = 64 * 2**20
@@ -49,9 +49,16 @@ class Workbench:
         asked = urlencode({name: value for name, value in query.items() if value != ""}, quote_via=quote)
         return f"{self.guard.prefix}{path}" + (f"?{asked}" if asked else "")
 
-    def go(self, path: str, **query: str | int) -> Response:
-        """Sends the browser to a page after something was done."""
-        return RedirectResponse(self.at(path, **query), 303)
+    def go(self, path: str, part: str = "", **query: str | int) -> Response:
+        """Sends the browser to a page, or to a part of it, after something was done."""
+        return RedirectResponse(self.at(path, **query) + (f"#{part}" if part else ""), 303)
+
+    def tables(self, data: str = "") -> list[str]:
+        """The tables that a person may choose: files of the folder, databases, and those read in a way of their own."""
+        found = [*self.workspace.contents().tables, *self.workspace.sources()]
+        return found + [
+            each for each in dict.fromkeys([data, *self.workspace.read_in_a_way()]) if each and each not in found
+        ]
 
 
 @dataclass(frozen=True)
@@ -101,6 +108,11 @@ class Form:
             raise InputError("choose a file first")
         return value
 
+    def contents(self, name: str) -> list[bytes]:
+        """The contents of the small files that were chosen. Raises InputError if none was."""
+        self.upload(name)
+        return [each.file.read(_UPLOADED) for each in self.fields.getlist(name) if isinstance(each, UploadFile)]
+
     def content(self, name: str, most: int = _UPLOADED) -> bytes:
         """The content of a small file that was chosen."""
         content = self.upload(name).file.read(most + 1)
@@ -133,10 +145,16 @@ def environment(guard: Guard, paths: Collection[str]) -> Environment:
     made.filters.update(
         share=spelling.share, loss=spelling.loss, level=spelling.level, duration=spelling.duration, size=spell_size,
         plural=plural, number=lambda value: f"{value:,}", day=_day, printable=lambda name: escaped(str(name)),
-        short=lambda name: name if len(name) <= 60 else name[:59] + "…",
+        short=lambda name: name if len(name) <= 60 else name[:59] + "…", table=table_name, sentence=_sentence,
     )  # fmt: skip
     made.finalize = _plain
     return made
+
+
+def _sentence(said: str) -> str:
+    """A message as a sentence of its own: a word at its beginning gets a capital, a name does not."""
+    first = said.split(" ", 1)[0]
+    return said[:1].upper() + said[1:] if first.isalpha() else said
 
 
 def _percent(said: str) -> int | None:

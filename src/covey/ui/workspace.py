@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from urllib.parse import unquote_plus
 
 from covey.errors import InputError
 from covey.files import PRIVATE, as_json, json_object, read_bytes, write_atomically
@@ -155,6 +156,14 @@ class Workspace:
         own = found.get(study) if isinstance(found, dict) else None
         return {str(key): str(value) for key, value in own.items()} if isinstance(own, dict) else {}
 
+    def read_in_a_way(self) -> list[str]:
+        """The tables of studies that are a sheet of a file, or are read in an encoding."""
+        found = self._kept().get("studies")
+        given = (
+            [each.get("data") for each in found.values() if isinstance(each, dict)] if isinstance(found, dict) else []
+        )
+        return [data for data in given if isinstance(data, str) and file_of(data) != data]
+
     def note_study(self, study: str, **notes: str) -> None:
         """Keeps notes on a study."""
         found = self._kept().get("studies")
@@ -184,6 +193,14 @@ def file_of(data: str) -> str:
     """The file in `clinic.xlsx?sheet=2024`."""
     before, asks, after = data.rpartition("?")
     return before if asks and after.startswith(("sheet=", "encoding=", "labels=")) else data
+
+
+def table_name(data: str) -> str:
+    """The words for a table: `clinic.xlsx, sheet 2024`."""
+    file = file_of(data)
+    name, _, value = data.removeprefix(file).removeprefix("?").partition("=")
+    said = {"sheet": "sheet", "encoding": "read as", "labels": "labels"}.get(name)
+    return file if said is None else f"{file}, {said} {unquote_plus(value)}"
 
 
 def mark(text: str) -> str:

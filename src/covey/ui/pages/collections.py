@@ -41,7 +41,8 @@ def show(bench: Workbench, request: Request) -> Response:
         party=workspace.of_study(path).get("party", ""), collector=collectors[0] if collectors else "",
         trustees=() if study is None else study.of_party_role("trustee"), most=_SHOWN,
         inviting=bench.jobs.all("invite", path)[:5], serving=bench.jobs.latest("collect", path),
-        finished=(place / SUMMARY).is_file(), data="",
+        finished=(place / SUMMARY).is_file(), data=workspace.of_study(path).get("data", ""),
+        web="" if study is None else study.options.get("web", ""), keys=_keys(bench, path) if path else "keys",
     )  # fmt: skip
 
 
@@ -50,12 +51,17 @@ def _folder(bench: Workbench, path: str) -> str:
     return bench.workspace.relative(bench.workspace.study(path)[0].parent / "collection")
 
 
+def _keys(bench: Workbench, path: str) -> str:
+    return bench.workspace.relative(bench.workspace.path(path).parent / "keys")
+
+
 def invite(bench: Workbench, form: Form) -> Response:
     """Makes invitations; the list is shown once they are made."""
     path = form.text("study")
     count, days = form.whole("count", low=1, high=100_000), form.number("days", low=0.01, high=400)
     command = ["collect", "invite", path, "--out", _folder(bench, path), "--count", str(count or 1)]
     command += ["--valid", f"{days:g}"] if days else []
+    command += ["--links"] if form.text("links", "") else []
     bench.jobs.start("invite", f"{count or 1} invitations to {path}", path, [covey(*command)])
     return bench.go("/collection", study=path)
 
@@ -74,8 +80,7 @@ def invitations(bench: Workbench, request: Request) -> Response:
 def serve(bench: Workbench, form: Form) -> Response:
     """Starts collecting, or serving as a trustee; the same command goes on with what was ended."""
     path = form.text("study")
-    keys = f"{bench.workspace.relative(bench.workspace.study(path)[0].parent)}/keys"
-    folder = _folder(bench, path)
+    keys, folder = _keys(bench, path), _folder(bench, path)
     if form.text("as", "") == "trustee":
         command = ["collect", "trustee", path, "--keys", keys, "--out", folder]
     else:

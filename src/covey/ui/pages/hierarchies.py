@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,13 +14,14 @@ from starlette.responses import Response
 from covey.cells import MISSING, SUPPRESSED
 from covey.errors import CoveyError, InputError, StudyError
 from covey.files import write_atomically
-from covey.hierarchy import Flat, Hierarchy, Interval, Prefix, editing, parse, write
+from covey.hierarchy import Flat, Hierarchy, Interval, editing, parse, write
 from covey.plain import slug, toml_string
 from covey.schema import Column
 from covey.study import Study
 from covey.study.editing import set_keys
+from covey.ui.jobs import Job
 from covey.ui.look import FEW
-from covey.ui.pages.table import values_of
+from covey.ui.pages.table import summary_of, values_of
 from covey.ui.workbench import Form, Workbench, asked
 from covey.ui.workspace import Changed, mark
 
@@ -69,12 +70,20 @@ def show_all(bench: Workbench, request: Request) -> Response:
     data = bench.workspace.of_study(path).get("data", "")
     columns = [column for column in study.columns if column.hierarchy is not None]
     specs = tomllib.loads(text)["columns"]
-    shown = [
-        {"name": column.name, "kind": _kind(column), "spec": specs[column.name].get("hierarchy"),
-         "coverage": _coverage(bench, column, data)}
-        for column in columns
-    ]  # fmt: skip
-    return bench.page("hierarchies.html", request, study=path, data=data, columns=shown)
+    shown = []
+    for column in columns:
+        values = _values(bench, data, column)
+        found = None if values is None else coverage(column, values)
+        shown.append({"name": column.name, "kind": _kind(column, specs[column.name]), "coverage": found})
+    return bench.page("hierarchies.html", request, study=path, data=data, columns=shown, reading=_reading(bench, data))
+
+
+def _reading(bench: Workbench, data: str) -> Job | None:
+    """The job that reads our table, as long as it has not been read."""
+    try:
+        return summary_of(bench, data)[1] if data else None
+    except InputError:
+        return None
 
 
 def _study(bench: Workbench, path: str) -> tuple[Study, str]:
@@ -93,33 +102,33 @@ def spelled(value: object) -> str:
     return toml_string(value) if isinstance(value, str) else str(value)
 
 
-def _kind(column: Column) -> str:
-    match column.hierarchy:
-        case Flat():
-            return "flat"
-        case Prefix():
-            return "prefixes"
-        case Interval():
-            return "free intervals"
+def _kind(column: Column, section: Mapping[str, object]) -> str:
+    spec = section.get("hierarchy")
+    if isinstance(spec, dict) and ("prefix" in spec or "age_on" in spec):
+        return "codes that lose their tail" if "prefix" in spec else "ages"
+    if isinstance(column.hierarchy, Flat | Interval) or spec == "flat":
+        return "free intervals" if isinstance(column.hierarchy, Interval) else "the value or nothing"
     return {"number": "numbers", "date": "dates", "text": "groups"}[column.kind]
 
 
-def _coverage(bench: Workbench, column: Column, data: str) -> Coverage | None:
-    """The column's tree over the values of our table; None where there is no table, or it has too many values."""
+def _values(bench: Workbench, data: str, column: Column) -> dict[str, int] | None:
+    """The rows of each value of a column as its tree has it; None where no table is read or it has too many values."""
     try:
-        values = values_of(bench, data, column.name) if data else None
-    except InputError:
+        found = values_of(bench, data, column.name) if data else None
+    except InputError:  # the table is not in the folder any more
         return None
-    return None if values is None else coverage(column, values)
-
-
-def coverage(column: Column, values: Mapping[str, int]) -> Coverage:
-    """The values of a table that a tree has, and the loss of each of its levels."""
+    if found is None:
+        return None
     counts: dict[str, int] = {}
-    for text, count in values.items():
+    for text, count in found.items():
         value = column.published.read(text)
         if value != MISSING:
             counts[value] = counts.get(value, 0) + count
+    return counts
+
+
+def coverage(column: Column, counts: Mapping[str, int]) -> Coverage:
+    """The values of a table that a tree has, and the loss of each of its levels."""
     labels = list(counts)
     tree = column.tree(labels)
     codes = tree.encode(labels)
@@ -145,26 +154,42 @@ def show(bench: Workbench, request: Request) -> Response:
     if column.hierarchy is None:
         raise InputError(f"column {name!r} has no hierarchy; only columns that are known outside need one")
     data = bench.workspace.of_study(path).get("data", "")
-    values = values_of(bench, data, name) if data else None
-    spec = tomllib.loads(text)["columns"][name].get("hierarchy")
-    editable = isinstance(spec, str) and spec != "interval"
+    values = _values(bench, data, column)
+    section = tomllib.loads(text)["columns"][name]
+    spec = section.get("hierarchy")
+    editable = isinstance(spec, str) and spec != "interval" and not (spec == "flat" and "values" in section)
     tree = column.tree(list(values or {})) if not isinstance(column.hierarchy, Interval) else None
     proposal, proposed, wrong = request.query_params.get("wizard", ""), None, ""
     if proposal:
         try:
             line = _wizard(proposal, lambda field: request.query_params.get(field, ""))
             other = Study.parse(_with(text, name, line, path), bench.workspace.path(path).parent).column(name)
-            proposed = coverage(other, values or {}), line
+            proposed = coverage(other, _values(bench, data, other) or {}), line
         except CoveyError as error:
             wrong = str(error).splitlines()[-1].strip()
+    given = dict(request.query_params) if proposal else {**request.query_params, **_fields(spec)}
     return bench.page(
-        "hierarchy.html", request, study=path, column=column, data=data, spec=spelled(spec), kind=_kind(column),
+        "hierarchy.html", request, study=path, column=column, data=data, spec=spelled(spec),
+        kind=_kind(column, section), reading=_reading(bench, data),
         coverage=None if values is None else coverage(column, values), seen=_seen(bench, path, text, spec),
-        branch=None if tree is None else _branch(tree, values or {}), editable=editable, units=_UNITS,
+        branch=None if tree is None else _branch(tree, values), editable=editable, units=_UNITS,
         groups=[] if tree is None else [tree.labels[node] for node in range(tree.codes, tree.nodes)][:500],
         levels=0 if tree is None else tree.height, proposed=proposed, wrong=wrong, few=FEW, wizard=proposal,
-        given=dict(request.query_params), nodes=0 if tree is None else tree.nodes, most=_MOST_SHOWN,
+        given=given, nodes=0 if tree is None else tree.nodes, most=_MOST_SHOWN, listed="values" in section,
+        file=spec if isinstance(spec, str) and spec not in ("flat", "interval") else "",
+        freed=tree is not None and not editable and column.kind == "text",
     )  # fmt: skip
+
+
+def _fields(spec: object) -> dict[str, str]:
+    """The fields of the wizard that would make a hierarchy."""
+    if not isinstance(spec, dict):
+        return {}
+    found = {name: str(value).lower() for name, value in spec.items() if not isinstance(value, list)}
+    for name, field in (("steps", "steps"), ("prefix", "lengths")):
+        if name in spec:
+            found[field] = " ".join(map(str, spec[name]))
+    return found | {f"unit-{unit}": "yes" for unit in spec.get("date", ())}
 
 
 def _seen(bench: Workbench, path: str, text: str, spec: object) -> str:
@@ -174,12 +199,13 @@ def _seen(bench: Workbench, path: str, text: str, spec: object) -> str:
     return mark(text + hashlib.sha256(content).hexdigest())
 
 
-def _branch(tree: Hierarchy, values: Mapping[str, int]) -> Branch | None:
-    """The tree as the page shows it; very large ones without their values."""
+def _branch(tree: Hierarchy, values: Mapping[str, int] | None) -> Branch | None:
+    """The tree as the page shows it, with rows where a table is read; very large ones without their values."""
     rows = np.zeros(tree.nodes, dtype=np.int64)
-    for value, code in zip(values, tree.encode(list(values)).tolist(), strict=True):
+    known = values or {}
+    for value, code in zip(known, tree.encode(list(known)).tolist(), strict=True):
         if code >= 0:
-            rows[code] += values[value]
+            rows[code] += known[value]
     below: dict[int, list[int]] = {}
     for node in range(tree.nodes):
         if node != tree.root and tree.labels[node] != MISSING:
@@ -190,7 +216,7 @@ def _branch(tree: Hierarchy, values: Mapping[str, int]) -> Branch | None:
         children = sorted(below.get(node, []), key=lambda child: int(tree.first[child]))
         kept = [child for child in children if whole or child >= tree.codes]
         count = int(rows[tree.first[node] : tree.last[node] + 1].sum())
-        said = f"{count:,} rows" if count >= FEW else "few rows" if count else "no rows"
+        said = f"{count:,} rows" if count >= FEW else "few rows" if count else "no rows" if values else ""
         made = tuple(grown(child) for child in kept)
         return Branch(tree.labels[node], said, node < tree.codes, made, len(children) - len(kept))
 
@@ -212,6 +238,7 @@ def _wizard(kind: str, field: Callable[[str], str]) -> str:
         parts = [
             f"{name} = {_number(field(name), name)}" for name in ("min", "max", "bottom", "top", "unit") if field(name)
         ]
+        parts = [f"age_on = {_day(field('age_on'), 'age_on')}", *parts] if field("age_on") else parts
         steps = ", ".join(_number(step, "steps") for step in field("steps").replace(",", " ").split())
         rounding = ["round = true"] if field("round") else []
         return "{ " + ", ".join([*parts, f"steps = [{steps}]", *rounding]) + " }"
@@ -248,7 +275,7 @@ def use(bench: Workbench, form: Form) -> Response:
     """Puts the hierarchy that a wizard makes into the study."""
     path, name, text, _ = _opened(bench, form)
     new = _with(text, name, _wizard(form.text("wizard"), lambda field: form.text(field, "")), path)
-    return _saved(bench, path, name, text, new)
+    return _saved(bench, path, name, text, new, "yes")
 
 
 def _opened(bench: Workbench, form: Form) -> tuple[str, str, str, object]:
@@ -264,27 +291,28 @@ def _opened(bench: Workbench, form: Form) -> tuple[str, str, str, object]:
     return path, name, text, spec
 
 
-def _saved(bench: Workbench, path: str, name: str, old: str, new: str) -> Response:
+def _saved(bench: Workbench, path: str, name: str, old: str, new: str, said: str) -> Response:
     try:
         Study.parse(new, bench.workspace.path(path).parent)
     except StudyError as error:
         raise InputError(error.problems[0]) from None
     bench.workspace.write_study(path, new, mark(old))
-    return bench.go("/hierarchy", study=path, column=name, saved="yes")
+    return bench.go("/hierarchy", "tree", study=path, column=name, saved=said)
 
 
 def edit(bench: Workbench, form: Form) -> Response:
     """Edits a tree that lists its values."""
     path, name, text, spec = _opened(bench, form)
-    data = bench.workspace.of_study(path).get("data", "")
-    values = values_of(bench, data, name) if data else None
-    study = Study.parse(text, bench.workspace.path(path).parent)
-    column = study.column(name)
-    known = [value for value in map(column.published.read, values or {}) if value != MISSING]
-    tree = column.hierarchy if isinstance(column.hierarchy, Hierarchy) else column.tree(known)
+    column = Study.parse(text, bench.workspace.path(path).parent).column(name)
+    known = _values(bench, bench.workspace.of_study(path).get("data", ""), column) or {}
+    tree = column.hierarchy if isinstance(column.hierarchy, Hierarchy) else column.tree(list(known))
     if tree.missing is not None:
         tree = Hierarchy.from_paths(tree.paths(), tree.kind)
-    chosen, label, action = form.texts("node"), form.text("label", ""), form.text("action")
+    chosen, action = form.texts("node"), form.text("action")
+    given = form.text("value", "")
+    more = [given] if given else [value for value in known if tree.encode([value])[0] < 0 and value != SUPPRESSED]
+    if action == "list":
+        return _saved(bench, path, name, text, _listing(bench, path, name, text, more), "add")
     match action:
         case "group":
             new = editing.group(tree, chosen, form.text("label"))
@@ -301,19 +329,33 @@ def edit(bench: Workbench, form: Form) -> Response:
         case "level":
             new = editing.without_level(tree, form.whole("level", low=1) or 0)
         case "add":
-            lacking = [value for value in dict.fromkeys(known) if tree.encode([value])[0] < 0 and value != SUPPRESSED]
-            new = editing.with_values(tree, [label] if label else lacking)
+            if not more:
+                raise InputError("write the value to add")
+            new = editing.with_values(tree, more)
+        case "free":
+            new, spec = tree, None
         case _:
             raise InputError("choose what to do with the chosen values")
-    return _write(bench, path, name, text, spec, new)
+    return _write(bench, path, name, text, spec, new, action)
 
 
-def _write(bench: Workbench, path: str, name: str, text: str, spec: object, tree: Hierarchy) -> Response:
+def _listing(bench: Workbench, path: str, name: str, text: str, more: Sequence[str]) -> str:
+    """The study with more values in the list of a column's domain; a list in a file is written there."""
+    listed = tomllib.loads(text)["columns"][name].get("values")
+    if isinstance(listed, list):
+        return set_keys(text, ("columns", name), {"values": spelled([*listed, *more])}, path)
+    file = bench.workspace.path(bench.workspace.relative(bench.workspace.path(path).parent / str(listed)))
+    kept = file.read_text("utf-8-sig").splitlines()
+    write_atomically(file, ("\n".join([*kept, *more]) + "\n").encode())
+    return text
+
+
+def _write(bench: Workbench, path: str, name: str, text: str, spec: object, tree: Hierarchy, said: str) -> Response:
     """Writes a tree to the column's file; one that had none gets one."""
     folder = bench.workspace.path(path).parent
     if isinstance(spec, str) and spec not in ("flat", "interval"):
         write_atomically(bench.workspace.path(bench.workspace.relative(folder / spec)), write(tree).encode())
-        return bench.go("/hierarchy", study=path, column=name, saved="yes")
+        return bench.go("/hierarchy", "tree", study=path, column=name, saved=said)
     stem = slug(name, "column").lower()
     file = f"hierarchies/{stem}.csv"
     if (folder / file).exists():
@@ -322,7 +364,7 @@ def _write(bench: Workbench, path: str, name: str, text: str, spec: object, tree
     changes: dict[str, str | None] = {"hierarchy": toml_string(file)}
     if "values" in tomllib.loads(text)["columns"][name]:
         changes["values"] = None
-    return _saved(bench, path, name, text, set_keys(text, ("columns", name), changes, path))
+    return _saved(bench, path, name, text, set_keys(text, ("columns", name), changes, path), said)
 
 
 def upload(bench: Workbench, form: Form) -> Response:
@@ -330,15 +372,14 @@ def upload(bench: Workbench, form: Form) -> Response:
     path, name, text, _ = _opened(bench, form)
     column = Study.parse(text, bench.workspace.path(path).parent).column(name)
     tree = parse(form.content("file", _LARGEST), str(form.upload("file").filename), column.kind)
-    return _write(bench, path, name, text, None, tree)
+    return _write(bench, path, name, text, None, tree, "yes")
 
 
 def download(bench: Workbench, request: Request) -> Response:
     """The tree in ARX's format."""
     path, name = asked(request, "study"), asked(request, "column")
     column = _study(bench, path)[0].column(name)
-    data = bench.workspace.of_study(path).get("data", "")
-    tree = column.tree(list((values_of(bench, data, name) if data else None) or {}))
+    tree = column.tree(list(_values(bench, bench.workspace.of_study(path).get("data", ""), column) or {}))
     return Response(
         write(tree), media_type="application/octet-stream",
         headers={"content-disposition": f'attachment; filename="{slug(name, "column").lower()}.csv"'},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
 import time
@@ -18,19 +19,20 @@ from covey.party.identity import keys as keyring
 from covey.party.identity.card import Card
 from covey.party.identity.certificate import Certificate
 from covey.party.session.control import QUESTION, STATUS, answer
-from covey.plain import slug, toml_string
-from covey.protocols import named
+from covey.plain import slug
+from covey.protocols import of_study
 from covey.schema import Role
-from covey.study import Study, requirements
-from covey.study.editing import set_keys
+from covey.study import Study
 from covey.summary import FILE as SUMMARY
 from covey.ui.jobs import HERE, Job, covey
-from covey.ui.pages.table import values_of
+from covey.ui.pages import joint
 from covey.ui.workbench import Form, Workbench, asked
-from covey.ui.workspace import mark
 
-_PORT = 7701
 _ANSWERED = "answered.txt"
+_MOST_LINES = 400
+_MARKS = ("---", "+++", "@")
+REFUSED = "refused the release"
+"""The words with which a run ends after a no."""
 
 
 @dataclass(frozen=True)
@@ -54,35 +56,24 @@ def show(bench: Workbench, request: Request) -> Response:
     except StudyError as error:
         return bench.page("broken.html", request, study=path, problems=error.problems, status=400)
     notes = workspace.of_study(path)
-    if study.protocol is None or not study.parties:
-        return bench.page(
-            "joint.html", request, study=path, agreed=study, data=notes.get("data", ""), seen=mark(text),
-            protocols=_protocols(),
-        )  # fmt: skip
     party = notes.get("party", "")
+    if study.protocol is None or not study.parties:
+        return joint.show(bench, request, path, study)
     partners = [_partner(study, each.name, party) for each in study.parties]
     run = bench.jobs.latest("run", path)
     return bench.page(
-        "partners.html", request, study=path, agreed=study, data=notes.get("data", ""), seen=mark(text), party=party,
+        "partners.html", request, study=path, agreed=study, data=notes.get("data", ""), party=party,
         partners=partners, complete=bool(party) and all(each.fingerprint for each in partners),
-        tables=workspace.contents().tables, sources=workspace.sources(), check=bench.jobs.latest("check", path),
+        tables=bench.tables(notes.get("data", "")), check=bench.jobs.latest("check", path),
         plan=bench.jobs.latest("plan", path), planned=_planned(bench, path), run=run, now=_now(bench, run),
         question=run is not None and run.state == "running" and (run.folder / QUESTION).is_file(),
-        refused=run is not None and _refused(run), out=_out(bench, run), port=_PORT,
-        missing=[each.name for each in partners if not each.fingerprint],
-        needs_data=not party or study.party(party).holds_data, relay=study.relay,
+        answered="" if run is None else _answered(run), refused=run is not None and REFUSED in run.said,
+        out=_out(bench, run), port=joint.PORT, missing=[each.name for each in partners if not each.fingerprint],
+        needs_data=not party or study.party(party).holds_data, relay=study.relay, wrote=bool(notes.get("wrote")),
+        ours=next((each for each in partners if each.ours), None),
+        changed=notes.get("shared", study.study_hash) != study.study_hash,
+        keys=f"{workspace.relative(place.parent)}/keys",
     )  # fmt: skip
-
-
-def _protocols() -> dict[str, str]:
-    """The protocols for rows that are split, with what they do."""
-    found = {}
-    for name in requirements.names():
-        for each in named(name):
-            needed = each.requirements
-            if needed.partition == "horizontal" and each.release != "counts" and not needed.authority({}):
-                found[name] = each.about
-    return dict(sorted(found.items(), key=lambda item: item[0] != "peel"))
 
 
 def _partner(study: Study, name: str, ours: str) -> Partner:
@@ -92,7 +83,8 @@ def _partner(study: Study, name: str, ours: str) -> Partner:
         fingerprint = "" if content is None else Certificate.parse(content, name).fingerprint
     except CoveyError:
         fingerprint = ""
-    return Partner(name, party.role or "holds rows", party.address or "", fingerprint, name == ours)
+    holds = "holds rows" if party.columns is None else f"holds {', '.join(party.columns)}"
+    return Partner(name, party.role or holds, party.address or "", fingerprint, name == ours)
 
 
 def _planned(bench: Workbench, path: str) -> dict[str, object]:
@@ -122,73 +114,17 @@ def _out(bench: Workbench, run: Job | None) -> str:
     return out if out and (bench.workspace.root / out / SUMMARY).is_file() else ""
 
 
-def _refused(run: Job) -> bool:
-    """True if we said no to the release."""
+def _answered(run: Job) -> str:
+    """Our answer to the question of a run; empty as long as we have given none."""
     file = run.folder / _ANSWERED
-    return run.state != "running" and file.is_file() and file.read_text() == "no"
-
-
-def make(bench: Workbench, form: Form) -> Response:
-    """Makes the study of one table a joint one: protocol, parties, one l, and listed domains."""
-    path = form.text("study")
-    place, text = bench.workspace.study_as_seen(path, form.text("seen"))
-    study = Study.parse(text, place.parent)
-    own = form.text("own")
-    others = [name for name in form.text("others").replace(",", " ").split() if name != own]
-    text = set_keys(
-        text, ("study",), {"protocol": toml_string(form.text("protocol")), "partition": '"horizontal"'}, path
-    )
-    limits = [limit for column in study.sensitive if (limit := study.l_of(column)) is not None]
-    for column in study.sensitive:
-        text = set_keys(text, ("columns", column.name), {"l": None, "t": None}, path)
-    text = set_keys(text, ("privacy",), {"l": f"{min(limits):g}" if limits else None, "t": None}, path)
-    text, files = _listed(bench, path, study, text)
-    for name in (own, *others):
-        text = set_keys(text, ("parties", name), {"address": '""'}, path).replace('address = ""\n', "", 1)
-    url = form.text("relay", "")
-    if url:
-        text = set_keys(text, ("relay",), {"url": toml_string(url)}, path)
-    for name, content in files.items():
-        write_atomically(place.parent / name, content.encode())
-    Study.parse(text, place.parent)
-    bench.workspace.write_study(path, text, form.text("seen"))
-    _become(bench, path, own, form.text("address", ""))
-    return bench.go("/partners", study=path)
-
-
-def _listed(bench: Workbench, path: str, study: Study, text: str) -> tuple[str, dict[str, str]]:
-    """The study with the domains that it leaves open listed from our table; parties compute over listed ones only."""
-    files: dict[str, str] = {}
-    open_ones = [column for column in study.quasi if not column.closed]
-    data = bench.workspace.of_study(path).get("data", "")
-    for column in open_ones:
-        values = values_of(bench, data, column.name) if data else None
-        if not values:
-            raise InputError(
-                f"column {column.name!r}: a joint study needs the list of its values; give it a hierarchy first"
-            )
-        file = f"hierarchies/{slug(column.name, 'column').lower()}.txt"
-        files[file] = "\n".join(sorted(values)) + "\n"
-        text = set_keys(text, ("columns", column.name), {"values": toml_string(file)}, path)
-    return text, files
+    return file.read_text() if file.is_file() else ""
 
 
 def me(bench: Workbench, form: Form) -> Response:
     """Says which party we are, and makes its keys if it has none here."""
     path = form.text("study")
-    _become(bench, path, form.text("party"), form.text("address", ""))
+    joint.become(bench, path, form.text("party"), form.text("address", ""))
     return bench.go("/partners", study=path)
-
-
-def _become(bench: Workbench, path: str, party: str, address: str) -> None:
-    place, _ = bench.workspace.study(path)
-    Study.load(place).party(party)
-    folder = place.parent / "keys"
-    if not (folder / f"{party}.pem").is_file():
-        keyring.save(keyring.make(party), folder)
-    own = cards.make(keyring.load(folder).certificate, address or None)
-    cards.add(place, own)
-    bench.workspace.note_study(path, party=party, address=address)
 
 
 def card(bench: Workbench, request: Request) -> Response:
@@ -200,11 +136,9 @@ def card(bench: Workbench, request: Request) -> Response:
         raise InputError("say first which party you are")
     identity = keyring.load(place.parent / "keys").certificate
     made = cards.make(identity, Study.load(place).party(party).address, place if asked(request, "with", "") else None)
-    name = f"{party}-invitation.covey" if made.study else f"{party}.covey"
-    return Response(
-        made.spell(), media_type="application/octet-stream",
-        headers={"content-disposition": f'attachment; filename="{name}"'},
-    )  # fmt: skip
+    if made.study:
+        bench.workspace.note_study(path, shared=Study.load(place).study_hash)
+    return joint.download(f"{party}-invitation.covey" if made.study else f"{party}.covey", made)
 
 
 def _keep(bench: Workbench, content: bytes) -> str:
@@ -228,26 +162,63 @@ def add(bench: Workbench, form: Form) -> Response:
     content = form.content("file", cards.LARGEST)
     given = cards.read(content, form.upload("file").filename or "the card")
     path = form.text("study")
-    Study.load(bench.workspace.study(path)[0]).party(given.party)
+    if not given.study:
+        Study.load(bench.workspace.study(path)[0]).party(given.party)
     return bench.go("/partners/compare", study=path, card=_keep(bench, content))
 
 
 def compare(bench: Workbench, request: Request) -> Response:
-    """The fingerprint of a card, to be compared by telephone."""
-    given = _kept(bench, asked(request, "card"))
+    """The fingerprint of a card, to be compared by telephone, and what the study in it would change."""
+    path = asked(request, "study")
+    place, _ = bench.workspace.study(path)
+    given, study = _kept(bench, asked(request, "card")), Study.load(place)
     return bench.page(
-        "compare.html", request, study=asked(request, "study"), card=asked(request, "card"), party=given.party,
-        address=given.address or "", fingerprint=given.identity.fingerprint,
-        data=bench.workspace.of_study(asked(request, "study")).get("data", ""),
+        "compare.html", request, study=path, card=asked(request, "card"), party=given.party, known=_known(study, given),
+        address=given.address or "", fingerprint=given.identity.fingerprint, changes=_changes(bench, place, given),
+        member=given.party in [each.name for each in study.parties],
+        data=bench.workspace.of_study(path).get("data", ""),
     )  # fmt: skip
 
 
+def _known(study: Study, given: Card) -> bool:
+    """True if the card's certificate is the one that we have of its party."""
+    own = [each.name for each in study.parties]
+    return given.party in own and _partner(study, given.party, "").fingerprint == given.identity.fingerprint
+
+
+def _changes(bench: Workbench, place: Path, given: Card) -> dict[str, list[str]]:
+    """The lines by which the study of a card and its files differ from ours, by file; none if they mean the same."""
+    study = Study.load(place)
+    if not given.study or _peek(bench, given).study_hash == study.study_hash:
+        return {}
+    ours = {cards.STUDY: place.read_text("utf-8-sig")}
+    ours |= {name: content.decode(errors="replace") for name, content in study.files.items()}
+    found = {}
+    for name in dict.fromkeys((*given.study, *ours)):
+        old, new = (each.get(name, "").splitlines() for each in (ours, given.study))
+        lines = [line for line in difflib.unified_diff(old, new, n=0, lineterm="") if not line.startswith(_MARKS)]
+        if lines and not name.endswith(".pem"):
+            found[name] = lines[:_MOST_LINES]
+    return found
+
+
 def admit(bench: Workbench, form: Form) -> Response:
-    """Puts a compared card into the study."""
+    """Puts a compared card into the study, or the study that it carries in the place of ours."""
     path = form.text("study")
-    if form.text("compared", "") != "yes":
+    place, _ = bench.workspace.study(path)
+    given = _kept(bench, form.text("card"))
+    if form.text("compared", "") != "yes" and not _known(Study.load(place), given):
         raise InputError("compare the fingerprint with the partner first, by telephone, and tick the box")
-    cards.add(bench.workspace.study(path)[0], _kept(bench, form.text("card")))
+    notes = bench.workspace.of_study(path)
+    if form.text("take", "") == "yes":
+        offered = _peek(bench, given)
+        for name in filter(None, (given.party, notes.get("party"))):
+            offered.party(name)
+        cards.take(place, given)
+        bench.workspace.note_study(path, shared=offered.study_hash)
+    cards.add(place, given)
+    if notes.get("party"):
+        joint.become(bench, path, notes["party"], notes.get("address", ""))
     return bench.go("/partners", study=path)
 
 
@@ -279,10 +250,11 @@ def start(bench: Workbench, form: Form) -> Response:
     if data:
         bench.workspace.note_study(path, data=data)
     command = ["run", path, "--as", notes.get("party", ""), *own, "--keys", f"{bench.workspace.relative(folder)}/keys"]
-    command += ["--out", out, "--wait", form.text("wait", "60"), "--control", HERE]
+    wait = form.text("wait", "60")
+    command += ["--out", out, "--wait", wait, "--control", HERE]
     listen = form.text("listen", "")
     command += ["--listen", listen] if listen else []
-    bench.jobs.start("run", f"Party {notes.get('party', '')} of {path}", path, [covey(*command)], out=out)
+    bench.jobs.start("run", f"Party {notes.get('party', '')} of {path}", path, [covey(*command)], out=out, wait=wait)
     return bench.go("/partners", study=path)
 
 
@@ -290,9 +262,11 @@ def approve(bench: Workbench, request: Request) -> Response:
     """The question before the last opening, and yes or no."""
     run = bench.jobs.find(asked(request, "job"))
     question = json_object(run.folder / QUESTION)
+    study = Study.load(bench.workspace.study(run.file.about)[0])
     return bench.page(
         "approve.html", request, job=run, study=run.file.about, question=question,
-        columns=[column.name for column in Study.load(bench.workspace.study(run.file.about)[0]).quasi],
+        columns=[column.name for column in study.quasi], waits=run.file.notes.get("wait", "60"),
+        exact=[column.name for column in study.released if column not in study.quasi],
         data=bench.workspace.of_study(run.file.about).get("data", ""),
     )  # fmt: skip
 
@@ -303,8 +277,8 @@ def decide(bench: Workbench, form: Form) -> Response:
     word = form.text("answer")
     if word not in ("yes", "no"):
         raise InputError("answer with yes or no")
-    if word == "yes" and form.text("read", "") != "yes":
-        raise InputError("tick the box first: a yes is signed, and cannot be taken back")
+    if form.text({"yes": "read", "no": "sure"}[word], "") != "yes":
+        raise InputError(f"tick the box first: a {word} is signed, and cannot be taken back")
     answer(run.folder, word)
     write_atomically(run.folder / _ANSWERED, word.encode(), PRIVATE)
     return bench.go("/partners", study=run.file.about)
@@ -325,9 +299,8 @@ def join(bench: Workbench, request: Request) -> Response:
     roles = {role: [column.name for column in study.of_role(role)] for role in Role if study.of_role(role)}
     return bench.page(
         "invited.html", request, card=name, given=given, fingerprint=given.identity.fingerprint, agreed=study,
-        roles=roles, suggested=slug(study.name, "study"), free=[
-            party.name for party in study.parties if _partner(study, party.name, "").fingerprint == ""
-        ],
+        roles=roles, suggested=slug(study.name, "study"), about=of_study(study).about,
+        free=[each for party in study.parties if not (each := _partner(study, party.name, "")).fingerprint],
     )  # fmt: skip
 
 
@@ -355,7 +328,8 @@ def accept(bench: Workbench, form: Form) -> Response:
     cards.unpack(given, folder)
     path = bench.workspace.relative(folder / cards.STUDY)
     cards.add(folder / cards.STUDY, given)
-    _become(bench, path, form.text("party"), form.text("address", ""))
+    joint.become(bench, path, form.text("party"), form.text("address", ""))
+    bench.workspace.note_study(path, shared=Study.load(folder / cards.STUDY).study_hash)
     return bench.go("/partners", study=path)
 
 
@@ -363,7 +337,7 @@ SHOW = {
     "/partners": show, "/partners/card": card, "/partners/compare": compare, "/approve": approve, "/join": join,
 }  # fmt: skip
 DO = {
-    "/partners/make": make, "/partners/me": me, "/partners/add": add, "/partners/admit": admit,
+    "/partners/me": me, "/partners/add": add, "/partners/admit": admit,
     "/partners/check": check, "/partners/start": start, "/approve/answer": decide, "/join/open": open_invitation,
     "/join/accept": accept,
 }  # fmt: skip

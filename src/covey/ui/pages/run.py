@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from covey.errors import InputError
 from covey.evaluation import FILE as EVALUATION
 from covey.evaluation import Evaluation
-from covey.files import read_json
+from covey.files import json_object, read_json
+from covey.plain import listed
+from covey.secure.declare import Fact
 from covey.summary import FILE as SUMMARY
 from covey.summary import Summary
 from covey.ui.jobs import covey
@@ -46,8 +51,18 @@ def show(bench: Workbench, request: Request) -> Response:
         "run.html", request, run=path, summary=summary, files=files, checks=checks, words=_WORDS,
         study=asked(request, "study", ""), data=bench.workspace.of_study(asked(request, "study", "")).get("data", ""),
         evaluation=read_json(folder / EVALUATION, Evaluation), joint=(folder / "transcript.jsonl").is_file(),
-        journal=(folder / "journal").exists(),
+        journal=(folder / "journal").exists(), facts=_facts(folder),
     )  # fmt: skip
+
+
+def _facts(folder: Path) -> list[tuple[str, list[str]]]:
+    """Facts of the ledger, by those who learned them; also of a run that came to no release."""
+    found = json_object(folder / "ledger.json").get("facts")
+    by: dict[str, list[str]] = {}
+    for each in found if isinstance(found, list) else ():
+        fact = msgspec.convert(each, Fact)
+        by.setdefault(listed(fact.learned_by), []).append(fact.fact)
+    return list(by.items())
 
 
 def check(bench: Workbench, form: Form) -> Response:

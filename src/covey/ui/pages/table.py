@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import quote_plus
 
 import msgspec
 from starlette.requests import Request
@@ -14,6 +16,7 @@ from covey.files import write_atomically
 from covey.guess import compose, name_of, section_of
 from covey.report.markup import Markup, tag
 from covey.schema import Role
+from covey.sources.packages import sheet_names
 from covey.study import Study
 from covey.study.editing import set_section
 from covey.ui.jobs import Job, module
@@ -22,13 +25,19 @@ from covey.ui.workbench import Form, Workbench, asked
 from covey.ui.workspace import file_of, mark
 
 _AT_ONCE = 40
+_ENCODINGS = {
+    "cp1252": "Western Europe (cp1252)",
+    "cp1250": "Central Europe (cp1250)",
+    "latin-1": "latin-1",
+    "utf-16": "utf-16",
+}
 _HEIGHT = 28
 MEANING = {
-    Role.QUASI: ("known outside", "others could know it of a person: it is made coarser"),
-    Role.SENSITIVE: ("sensitive", "must not be learned of a person: published, but varied in every group"),
-    Role.PLAIN: ("plain", "neither: published as it is"),
-    Role.IDENTIFIER: ("left out", "names a person, or is not needed: it is not published"),
-    Role.KEY: ("key", "joins the rows of several tables; not published"),
+    Role.QUASI: ("known outside", "others could know it of a person: it is made coarser", "quasi-identifying"),
+    Role.SENSITIVE: ("sensitive", "must not be learned of a person: published, but varied in every group", "sensitive"),
+    Role.PLAIN: ("plain", "neither: published as it is", "insensitive"),
+    Role.IDENTIFIER: ("left out", "names a person, or is not needed: it is not published", "identifying"),
+    Role.KEY: ("key", "joins the rows of several tables; not published", ""),
 }
 
 
@@ -91,9 +100,10 @@ def show(bench: Workbench, request: Request) -> Response:
     path = asked(request, "study", "") or _study_of(bench, data)
     summary, job = summary_of(bench, data)
     if summary is None:
-        return bench.page("reading.html", request, data=data, job=job)
+        return _not_read(bench, request, data, job)
     roles = {column.name: column.role for column in summary.columns}
-    seen, strange = "", []
+    seen: str = ""
+    strange: list[str] = []
     if path:
         _, text = workspace.study(path)
         study = Study.parse(text, workspace.path(path).parent)
@@ -101,6 +111,8 @@ def show(bench: Workbench, request: Request) -> Response:
         known = {column.name: column.role for column in study.columns}
         strange = [name for name in known if name not in roles]
         roles = {name: known.get(name, Role.IDENTIFIER) for name in roles}
+    was = dict(roles)
+    roles |= _chosen(summary, request.query_params)
     quasi = [name for name, role in roles.items() if role is Role.QUASI]
     first = max(0, int(asked(request, "from", "0") or 0)) if asked(request, "from", "0").isdecimal() else 0
     chosen = summary.columns[first : first + _AT_ONCE]
@@ -110,8 +122,22 @@ def show(bench: Workbench, request: Request) -> Response:
         "table.html", request, data=data, study=path, seen=seen, rows=summary.rows, columns=chosen, roles=roles,
         pictures={column.name: picture(column) for column in chosen}, meaning=MEANING, choices=CHOICES, quasi=quasi,
         first=first, size=_AT_ONCE, total=len(summary.columns), together=together, counting=counting, k=K, few=FEW,
-        strange=strange, suggested=default, several=summary.several,
+        strange=strange, suggested=default, several=summary.several, was=was,
+        changed=[f"--role={name}={role}" for name, role in roles.items() if role is not was[name]],
     )  # fmt: skip
+
+
+def _not_read(bench: Workbench, request: Request, data: str, job: Job | None) -> Response:
+    """The page of a table that is being read, or that needs a word on how to read it: its encoding or its sheet."""
+    encodings: list[tuple[str, str]] = []
+    sheets: list[tuple[str, str]] = []
+    if job is not None and job.state == "failed":
+        file = file_of(data)
+        if "several sheets" in job.said:
+            sheets = [(f"{file}?sheet={quote_plus(name)}", name) for name in sheet_names(bench.workspace.path(file))]
+        elif "not UTF-8" in job.said or "encoding" in job.said:
+            encodings = [(f"{file}?encoding={name}", said) for name, said in _ENCODINGS.items()]
+    return bench.page("reading.html", request, data=data, job=job, encodings=encodings, sheets=sheets)
 
 
 def _study_of(bench: Workbench, data: str) -> str:
@@ -151,18 +177,23 @@ def save(bench: Workbench, form: Form) -> Response:
     summary, _ = summary_of(bench, data)
     if summary is None:
         raise InputError(f"{data}: is still being read; wait until its columns are shown")
-    given = {
-        summary.columns[int(name[5:])].name: Role(role)
-        for name, role in form.fields.items()
-        if name.startswith("role-") and isinstance(role, str) and name[5:].isdecimal() and role in tuple(Role)
-        and int(name[5:]) < len(summary.columns)
-    }  # fmt: skip
+    given = _chosen(summary, form.fields)
     study = form.text("study", "")
     if study:
         _change(bench, form, study, summary, given)
         return bench.go("/table", data=data, study=study, saved="roles", **{"from": form.text("from", "0")})
     path = _new(bench, form, data, summary, given)
     return bench.go("/study", study=path, saved="study")
+
+
+def _chosen(summary: TableSummary, fields: Mapping[str, object]) -> dict[str, Role]:
+    """The roles that a person chose, by column."""
+    return {
+        summary.columns[int(name[5:])].name: Role(role)
+        for name, role in fields.items()
+        if name.startswith("role-") and isinstance(role, str) and name[5:].isdecimal() and role in tuple(Role)
+        and int(name[5:]) < len(summary.columns)
+    }  # fmt: skip
 
 
 def _new(bench: Workbench, form: Form, data: str, summary: TableSummary, given: dict[str, Role]) -> str:

@@ -71,7 +71,7 @@ def show(bench: Workbench, request: Request) -> Response:
     ]
     return bench.page(
         "study.html", request, study=path, agreed=study, asking=tried or study, data=data,
-        tables=workspace.contents().tables, sources=workspace.sources(), seen=mark(text), trials=done, running=running,
+        tables=bench.tables(data), seen=mark(text), trials=done, running=running,
         failed=failed[:3],
         algorithms=ALGORITHMS, default=DEFAULT, picture=loss_by_k(done), text=text,
         names=[column.name for column in study.quasi], sweep=_SWEEP,
@@ -184,9 +184,9 @@ def _start(bench: Workbench, form: Form, path: str, text: str, data: str) -> str
     results.mkdir(mode=0o700, exist_ok=True)
     result = results / f"{out.replace('/', '~')}.json"
     looking = module("covey.ui.examine", out, data, str(result))
-    bench.jobs.start(
-        "trial", f"Trial {name.removeprefix('trial-')} of {path}", path, [covey(*command), looking], out=out
-    )
+    k = Study.parse(text, folder).privacy.k
+    title = f"Trial {name.removeprefix('trial-')} of {path}, k = {k}"
+    bench.jobs.start("trial", title, path, [covey(*command), looking], out=out)
     return name
 
 
@@ -197,8 +197,8 @@ def evaluate(bench: Workbench, form: Form) -> Response:
     data = bench.workspace.data(form.text("data"))
     out = trial.folder
     command = ["evaluate", f"{out}/release.csv", "--study", f"{out}/study.toml", "--original", data, "--out", out]
-    job = bench.jobs.start("evaluate", f"Evaluating {out}", out, [covey(*command)])
-    return bench.go("/job", job=job.id)
+    bench.jobs.start("evaluate", f"Evaluating {out}", out, [covey(*command)])
+    return bench.go("/trial", study=path, trial=trial.name)
 
 
 def choose(bench: Workbench, form: Form) -> Response:
@@ -238,7 +238,10 @@ def one(bench: Workbench, request: Request) -> Response:
     _, text = bench.workspace.study(path)
     trial = _named(bench, path, asked(request, "trial"))
     data = bench.workspace.of_study(path).get("data", "")
-    return bench.page("trial.html", request, study=path, trial=trial, data=data, seen=mark(text))
+    return bench.page(
+        "trial.html", request, study=path, trial=trial, data=data, seen=mark(text),
+        evaluating=bench.jobs.latest("evaluate", trial.folder),
+    )  # fmt: skip
 
 
 SHOW = {"/study": show, "/trial": one}

@@ -1,13 +1,27 @@
 // Keeps what runs up to date: the page is asked for again every second, and the parts marked as live are exchanged.
 "use strict";
 const SECOND = 1000;
+let timer = 0;
 
 function live(root) {
   return Array.from(root.querySelectorAll("[data-live]"));
 }
 
-async function refresh() {
-  if (!live(document).some((part) => part.dataset.live === "on")) return;
+// The parts as the server sent them last: what a person has opened since then is no change of theirs.
+const shown = new Map(live(document).map((part) => [part.id, part.innerHTML]));
+
+function exchange(part, html) {
+  const open = new Set(Array.from(part.querySelectorAll("details[open] > summary"), (each) => each.textContent));
+  part.innerHTML = html;
+  shown.set(part.id, html);
+  for (const each of part.querySelectorAll("details > summary")) {
+    if (open.has(each.textContent)) each.parentElement.open = true;
+  }
+}
+
+async function refresh(wanted) {
+  clearTimeout(timer);
+  if (!wanted && !live(document).some((part) => part.dataset.live === "on")) return;
   try {
     const answer = await fetch(location.href, { credentials: "same-origin", cache: "no-store" });
     if (answer.status === 403) {
@@ -22,22 +36,39 @@ async function refresh() {
     }
     for (const part of live(document)) {
       const fresh = next.find((other) => other.id === part.id);
-      if (part.innerHTML !== fresh.innerHTML && !part.contains(document.activeElement)) part.innerHTML = fresh.innerHTML;
+      if (shown.get(part.id) !== fresh.innerHTML && !part.contains(document.activeElement)) exchange(part, fresh.innerHTML);
       part.dataset.live = fresh.dataset.live;
     }
+    for (const step of document.querySelectorAll("[data-tick]")) {
+      step.className = page.getElementById(step.id)?.className ?? step.className;
+    }
+    document.title = page.title;
   } catch {
     // the server is gone for the moment; it is asked again
   }
-  setTimeout(refresh, SECOND);
+  timer = setTimeout(refresh, SECOND);
 }
 
-setTimeout(refresh, SECOND);
+timer = setTimeout(refresh, SECOND);
 
-// Several checkboxes are chosen with one.
+// Roles that are changed stand in the address: what they make of the table is counted, and a reload keeps them.
 document.addEventListener("change", (event) => {
-  const box = event.target;
-  if (!(box instanceof HTMLInputElement) || !("all" in box.dataset)) return;
-  for (const other of box.closest("li").querySelectorAll("input[type=checkbox]")) other.checked = box.checked;
+  const form = event.target.closest("form[data-roles]");
+  if (!form) return;
+  const address = new URL(form.dataset.roles, location.href);
+  for (const box of form.querySelectorAll("input[type=radio]:checked")) {
+    if (box.value !== box.closest("fieldset").dataset.was) address.searchParams.set(box.name, box.value);
+  }
+  history.replaceState(null, "", address);
+  clearTimeout(timer);
+  timer = setTimeout(refresh, SECOND / 2, true);
+});
+
+// A page that says what went wrong leads back to the form, with what was filled in.
+document.addEventListener("click", (event) => {
+  if (!event.target.closest("[data-back]") || history.length < 2) return;
+  event.preventDefault();
+  history.back();
 });
 
 // A wizard shows what it would make while its fields change.
