@@ -130,7 +130,7 @@ def gathered(folder: Path) -> Iterator[Consortium]:
         yield made
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_no_ends_the_run_for_everyone_and_a_run_goes_on_without_browser_and_server(met: Consortium) -> None:
     """A run is stopped and goes on; then a browser is closed, a server is killed, and one party says no."""

@@ -98,7 +98,7 @@ def test_a_partners_version_is_taken_and_what_was_compared_stays(tmp_path: Path)
     cards.take(ours, cards.make(south, None, theirs))
     taken = Study.load(ours)
     assert taken.study_hash == Study.load(theirs).study_hash
-    assert Roster.of(taken).certificates["east"].der == east.der
+    assert taken.files["certs/east.pem"] == east.pem
     assert taken.party("east").address == "127.0.0.1:7703"
     assert taken.party("south").certificate is None, "a certificate that nobody has compared is not taken along"
 
