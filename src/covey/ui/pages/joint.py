@@ -6,7 +6,7 @@ Where columns are split, each partner gives the names, roles and hierarchies of 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -94,20 +94,23 @@ def make(bench: Workbench, form: Form) -> Response:
     url = form.text("relay", "")
     if url:
         text = set_keys(text, ("relay",), {"url": toml_string(url)}, path)
-    for name, content in files.items():
-        write_atomically(place.parent / name, content.encode())
-    _judged(text, place.parent)
+    _write(text, files, place.parent)
     bench.workspace.write_study(path, text, form.text("seen"))
     become(bench, path, own, form.text("address", ""))
     bench.workspace.note_study(path, wrote="yes")
     return bench.go("/partners", study=path)
 
 
-def _judged(text: str, folder: Path) -> None:
-    """Raises InputError with the first problem of a study."""
+def _write(text: str, files: Mapping[str, str], folder: Path) -> None:
+    """Writes the files of a study. Raises InputError with the first problem of the study; then no new one is left."""
+    new = [folder / name for name in files if not (folder / name).exists()]
+    for name, content in files.items():
+        write_atomically(folder / name, content.encode())
     try:
         Study.parse(text, folder)
     except StudyError as error:
+        for file in new:
+            file.unlink()
         raise InputError(error.problems[0]) from None
 
 
