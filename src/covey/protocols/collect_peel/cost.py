@@ -29,8 +29,8 @@ RESPONDENTS = "respondents"
 _NUMBER, _FRAME = 32, FRAME_BYTES + 50
 REHEARSED = 5_000
 """Answers of a rehearsal at most."""
-HOPS = 13
-"""Messages in a row that a visit takes, but for the shuffle's passes."""
+HOPS, OPENING = 7, 2
+"""Messages in a row that a visit takes, but for the shuffle's passes; and those that open and name groups."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,8 @@ class Work:
     columns: int
     """Of a row that is shuffled at a visit, with its checksum."""
     calls: int
+    opening: int
+    """Visits at which something is opened."""
     listed: int
     """Generalizations of the list; for each, products are made before the visits, up to a bound."""
     marginals: int
@@ -60,7 +62,7 @@ class Work:
         marginals = 0 if parameters.reference else len(layout.trees)
         number = min(max(respondents, parameters.k), REHEARSED)
         smaller = Parameters.of(with_k(study, max(2, parameters.k * number // max(respondents, parameters.k))))
-        listed, counted = _counted(study, smaller, number)
+        listed, counted, opening = _counted(study, smaller, number)
         return cls(
             trustees,
             comb(trustees, trustees // 2 + 1),
@@ -68,6 +70,7 @@ class Work:
             int((number * marginals + sum(counted)) * respondents / number),
             3 + len(parameters.watched),
             marginals + len(counted),
+            marginals + opening,
             listed,
             marginals,
             1 + len(parameters.watched),
@@ -84,23 +87,26 @@ class Work:
         return _NUMBER * (shuffled * by_pass + products * 3 * dealt + (products + 4 * self.counted) * pairs)
 
 
-def _counted(study: Study, parameters: Parameters, answers: int) -> tuple[int, list[int]]:
-    """The length of the list, and for each visit the numbers whose equals are counted.
+def _counted(study: Study, parameters: Parameters, answers: int) -> tuple[int, list[int], int]:
+    """The length of the list, for each visit the numbers whose equals are counted, and the visits that find groups.
 
-    These are of answers in play, and of values in large groups.
+    Counted are answers in play, and values in large groups.
     """
     made = model.made_up(study, parameters.watched, answers, derive(study_seed(study), "collect plan"), model.PEELED)
     admits = admission(parameters, [values.codes.astype(np.int64) for values in made.carried])
     counted: list[int] = []
+    opening: list[bool] = []
 
     def watch(rows: Longs, place: Longs, size: Longs) -> Bits:
         counted.append(len(rows) + len(parameters.watched) * int(size[size >= parameters.k].sum()))
-        return admits(rows, place, size)
+        found = admits(rows, place, size)
+        opening.append(bool(found.any()))
+        return found
 
     known = parameters.marginals(answers, count_leaves(made.trees, made.codes))
     nodes = list_nodes(study, made.trees, known, parameters.nodes)
     peel(made.trees, nodes, made.codes, parameters.k, watch)
-    return len(nodes), counted
+    return len(nodes), counted, sum(opening)
 
 
 def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
@@ -116,9 +122,10 @@ def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
     named = {party.name: party.role or "respondent" for party in study.parties if party.name != hub}
     others = named if "respondent" in named.values() else {**named, RESPONDENTS: "respondent"}
     letters = respondents * work.trustees * (_NUMBER * work.numbers + OVERHEAD)
-    messages = 3 * respondents + 2 * work.calls * (HOPS + work.passes) * work.trustees * (work.trustees - 1)
+    hops = work.calls * (HOPS + work.passes) + OPENING * work.opening
+    messages = 3 * respondents + 2 * hops * work.trustees * (work.trustees - 1)
     return Forecast(
-        rounds=2 * (work.calls * (HOPS + work.passes) + 30),
+        rounds=2 * (hops + 30),
         messages=messages,
         bytes=2 * (letters + work.sent(respondents)) + messages * _FRAME,
         seconds=seconds(work, respondents),
