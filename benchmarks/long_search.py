@@ -63,7 +63,7 @@ def search_long(problem: Problem, seconds: float, seed: int = 0) -> Searched:
     regions = _Regions(problem, trees, atoms, nodes)
     began, rounds = _partition(problem, trees, atoms, label).loss(problem), 0
     with ThreadPoolExecutor(THREADS) as pool:
-        while time.monotonic() < end:
+        while not rounds or time.monotonic() < end:
             random, highest = np.random.default_rng([seed, rounds]), int(label.max(initial=0))
             parts = list(cut_parts(trees, atoms, limits, label, random))
             seeds = random.integers(2**62, size=len(parts)).tolist()

@@ -123,7 +123,7 @@ def evaluated(found: Results) -> str:
 
 def beside_arx(found: Results) -> str:
     """Losses of one owner and of parties together, beside ARX's and those of Covey 0.1.0."""
-    one = {_of(row): row for row in found["one"] if row["effort"] == "normal"}
+    one = {_of(row): row for row in found["one"] if row["effort"] == "normal" and row["arx"] is not None}
     joint = {_of(row): row for row in found["joint"]}
     tables = ("adult", "fars", "cmc")
     head = ("table", "k", "ARX", "one owner, 0.1.0", "one owner", "part of ARX's", "joint, 0.1.0", "joint")
@@ -134,16 +134,34 @@ def beside_arx(found: Results) -> str:
         )
         for (name, k), own in sorted(one.items(), key=lambda each: (tables.index(each[0][0]), each[0][1]))
     ]  # fmt: skip
-    return table((*head, "part of ARX's"), rows)
+    return table((*head, "part of ARX's", "refined", "part of ARX's"), rows)
+
+
+def beside_search(found: Results) -> str:
+    """Losses beside a long search's, on tables of every shape."""
+    one = {(*_of(row), row["effort"]): row for row in found["one"]}
+    joint, long = ({_of(row): row for row in found.get(part, [])} for part in ("joint", "search"))
+    rows = []
+    for (name, k), best in sorted(long.items()):
+        least = number(best, "lm")
+        own = [one.get((name, k, effort)) for effort in ("as 0.1.0", "normal")]
+        cells = [*(None if row is None else number(row, "lm") for row in own)]
+        both = joint.get((name, k))
+        cells += [None, None] if both is None else [number(both, "lm"), number(both, "refined")]
+        said = ("not measured" if each is None else f"{short(each)} ({each / least:.3f})" for each in cells)
+        rows.append((name, str(k), f"{short(least)} ({number(best, 'seconds'):.0f} s)", *said))
+    head = ("table", "k", "long search", "one owner, as 0.1.0", "one owner", "joint", "joint, refined")
+    return table(head, rows)
 
 
 def _of(row: Row) -> tuple[str, int]:
     return str(row["table"]), int(number(row, "k"))
 
 
-def _joint(row: Row) -> tuple[str, str, str]:
+def _joint(row: Row) -> tuple[str, str, str, str, str]:
     before = "" if row["before"] is None else short(number(row, "before"))
-    return before, short(number(row, "lm")), f"{row['ratio']:.3f}"
+    parts = [f"{number(row, key) / number(row, 'arx'):.3f}" for key in ("lm", "refined")]
+    return before, short(number(row, "lm")), parts[0], short(number(row, "refined")), parts[1]
 
 
 def exact(found: Results) -> str:
@@ -227,7 +245,9 @@ PAGES: dict[str, dict[str, tuple[str, Callable[[Results], str]]]] = {
         "growth": ("algorithms", growth), "one-class": ("algorithms", one_class),
     },
     "evaluate.md": {"evaluation": ("evaluation", evaluated)},
-    "how-good.md": {"beside-arx": ("loss", beside_arx), "exact": ("loss", exact)},
+    "how-good.md": {
+        "beside-arx": ("loss", beside_arx), "beside-search": ("loss", beside_search), "exact": ("loss", exact),
+    },
     "protocols/peel.md": {
         "insiders": ("insiders", insiders), "peel-losses": ("peel", peel_losses), "peel-memory": ("peel", peel_memory),
         "ruled-out": ("peel", ruled_out), "peel-growth": ("peel", peel_growth),
