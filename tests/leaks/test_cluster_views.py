@@ -19,7 +19,6 @@ from covey.protocols.cluster_rows.party import Disclosures, SearchParty, SecureB
 from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
 from covey.protocols.cluster_rows.state import State
 from covey.secure import shares
-from covey.secure.conjunction import Deal, Open
 from covey.secure.sum import Masked
 from covey.secure.threshold_test import Dealt, Part
 from covey.secure.threshold_test import MaskedNumbers as Hidden
@@ -65,21 +64,17 @@ def drawn(seed: int = 0, most: int = 60) -> dict[str, list[Person]]:
     return draw_people(stream_of(seed, "views"), NAMES, most, most)
 
 
-def words_of(outcome: Outcome[PublicClusters]) -> dict[str, np.ndarray]:
-    """All that party a was sent by b under masks or as shares of 61 bits, by kind."""
-    return {
-        "deal": np.concatenate([each.shares.words for each in heard(outcome, "b", Deal)]),
-        "open": np.concatenate([each.parts.words for each in heard(outcome, "b", Open)]),
-        "masked": np.concatenate([each.values.words for each in heard(outcome, "b", Masked)]),
-    }
+def masked_by(outcome: Outcome[PublicClusters]) -> np.ndarray:
+    """All that party a was sent by b under masks of 64 bits."""
+    return np.concatenate([each.values.words for each in heard(outcome, "b", Masked)])
 
 
 ONE_WORKER = "it keeps the runs"
 
 
 @cache
-def run_of(seed: int) -> tuple[dict[str, np.ndarray], dict[str, list[np.ndarray]]]:
-    """What party a is sent in the run of a seed: words of 61 bits, and places in smaller fields, from 0 to below 1."""
+def run_of(seed: int) -> tuple[np.ndarray, dict[str, list[np.ndarray]]]:
+    """What party a is sent in the run of a seed: masked words, and places in smaller fields, from 0 to below 1."""
     places: dict[str, list[np.ndarray]] = {}
     receive, chance = shares.receive, np.random.default_rng(seed)
 
@@ -91,14 +86,12 @@ def run_of(seed: int) -> tuple[dict[str, np.ndarray], dict[str, list[np.ndarray]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shares, "receive", noted)
-        return words_of(searched(drawn(seed), seed)["a"]), places
+        return masked_by(searched(drawn(seed), seed)["a"]), places
 
 
-@pytest.mark.parametrize("kind", ["deal", "open", "masked"])
-def test_every_share_and_masked_number_looks_uniform(kind: str) -> None:
-    words = np.concatenate([run_of(seed)[0][kind] for seed in range(5)])
-    octets = np.ascontiguousarray(words).view(np.uint8).reshape(-1, 8)[:, :7]  # of a field of 61 bits
-    assert uniform(octets.ravel())
+def test_every_masked_number_looks_uniform() -> None:
+    words = np.concatenate([run_of(seed)[0] for seed in range(5)])
+    assert uniform(np.ascontiguousarray(words).view(np.uint8))
 
 
 @pytest.mark.parametrize("kind", ["reach.dealt", "reach.factor", "reach.masked", "reach.part"])
@@ -116,7 +109,7 @@ def uniform(numbers: np.ndarray) -> bool:
 
 def test_no_mask_and_no_share_is_ever_sent_twice() -> None:
     heard_by_a = searched(drawn(3))["a"]
-    wide = np.concatenate(list(words_of(heard_by_a).values()))
+    wide = masked_by(heard_by_a)
     assert len(np.unique(wide)) == len(wide)
     narrow = [each.shares for each in heard(heard_by_a, "b", Dealt)]
     narrow += [each.numbers for each in heard(heard_by_a, "b", Hidden)]

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 
 import numpy as np
 import pytest
 from tests.harness.parties import Role, run_parties
 from tests.harness.spent import heard, said, shapes, spent
 
+from covey.arrays import Words
 from covey.crypto.factorial import field_for
+from covey.crypto.field import Field
 from covey.protocols.cluster_rows.range_tests import AHEAD, RangeTests
+from covey.secure import conjunction, shares
 from covey.secure.threshold_test import Part
-from covey.wire import Channel
+from covey.wire import Channel, Chunk
 
 Numbers = Mapping[str, list[int]]
 Answers = dict[str, list[bool]]
@@ -118,3 +122,60 @@ def test_what_is_opened_is_zero_or_uniform_and_does_not_tell_by_how_much_a_count
             counts = np.bincount(parts[short::3].astype(np.int64), minlength=field.prime)
             expected = counts.sum() / field.prime
             assert 20 < float(((counts - expected) ** 2 / expected).sum()) < 120  # 60 degrees of freedom
+
+
+@pytest.mark.parametrize("names", ["ab", "abc", "abcd", "abcde"])
+@pytest.mark.parametrize("receiver", [None, "b"])
+def test_an_and_is_set_where_nobodys_bit_is_missing(names: str, receiver: str | None) -> None:
+    rows = list(product([False, True], repeat=len(names)))
+
+    async def role(channel: Channel) -> list[bool] | None:
+        mine = np.array([row[names.index(channel.me)] for row in rows])
+        found = await RangeTests(channel.at("ranges")).conjoin(mine, receiver)
+        return None if found is None else [bool(each) for each in found]
+
+    for name, end in run_parties(dict.fromkeys(names, role)).items():
+        assert end.unwrap() == ([all(row) for row in rows] if receiver in (None, name) else None)
+
+
+def test_the_outcome_of_an_and_goes_to_its_receiver_and_does_not_tell_how_many_bits_are_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    width, seen, open_to = 9000, list[Words](), shares.open_to
+
+    async def noted(
+        channel: Channel, receiver: str, kind: type[Chunk[bytes]], field: Field, mine: Words
+    ) -> Words | None:
+        opened = await open_to(channel, receiver, kind, field, mine)
+        seen.extend([] if opened is None else [opened])
+        return opened
+
+    async def role(channel: Channel) -> None:
+        mine = np.arange(width) % 3 < "abc".index(channel.me)  # one bit is missing, two or all three
+        await RangeTests(channel.at("ranges")).conjoin(mine, "a")
+
+    monkeypatch.setattr(shares, "open_to", noted)
+    ends = run_parties(dict.fromkeys("abc", role))
+    assert all(heard(ends["a"], peer, Part) for peer in "bc")
+    assert not any(heard(ends[me], peer, Part) for me, peer in ("ba", "bc", "ca", "cb"))
+    (opened,), prime = seen, field_for(3, 1).prime
+    for missing in range(3):
+        counts = np.bincount(opened[missing::3].astype(np.int64), minlength=prime)
+        expected = counts.sum() / (prime - 1)
+        assert counts[0] == 0
+        assert 20 < float(((counts[1:] - expected) ** 2 / expected).sum()) < 120  # 59 degrees of freedom
+
+
+@pytest.mark.parametrize(("names", "receiver"), [("abc", None), ("abc", "a"), ("abcde", None)])
+def test_an_and_of_many_bits_takes_a_fifth_of_the_bytes_of_shares_in_a_large_field(
+    names: str, receiver: str | None
+) -> None:
+    width = 20_000
+
+    async def role(channel: Channel) -> None:
+        tests = RangeTests(channel.at("ranges"))
+        for _ in range(AHEAD):
+            await tests.conjoin(np.ones(width, dtype=bool), receiver)
+
+    before = AHEAD * conjunction.COST.bytes(len(names), width, receiver is not None)
+    assert spent(run_parties(dict.fromkeys(names, role))).bytes < before / 5

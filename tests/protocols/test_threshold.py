@@ -144,7 +144,7 @@ def test_a_count_far_above_the_bound_is_not_taken_for_a_small_one() -> None:
 
 
 @pytest.mark.parametrize("names", ["abc", "abcd", "abcdefg"])
-@pytest.mark.parametrize(("bound", "width"), [(3, 1), (10, 700), (50, 300)])
+@pytest.mark.parametrize(("bound", "width"), [(1, 400), (3, 1), (4, 90), (10, 700), (50, 300)])
 @pytest.mark.parametrize("lots", [False, True])
 def test_the_cost_is_as_declared(
     names: str, bound: int, width: int, lots: bool, monkeypatch: pytest.MonkeyPatch
@@ -165,6 +165,33 @@ def test_the_cost_is_as_declared(
     assert whole.rounds - prepared.rounds == threshold_test.COST.rounds(m, bound, width)
     assert whole.messages - prepared.messages == threshold_test.COST.messages(m, bound, width)
     assert whole.bytes - prepared.bytes == pytest.approx(threshold_test.COST.bytes(m, bound, width), rel=0.02)
+
+
+@pytest.mark.parametrize("names", ["abc", "abcde"])
+@pytest.mark.parametrize("lots", [False, True])
+def test_one_party_alone_may_get_the_outcome_at_the_declared_cost(
+    names: str, lots: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_lots(monkeypatch, lots)
+    width, m = 300, len(names)
+
+    async def before(channel: Channel) -> Prepared:
+        return await threshold_test.prepare(channel.at("before"), 2, width)
+
+    async def role(channel: Channel) -> list[bool] | None:
+        mine = np.arange(width) % 4 if channel.me == "a" else np.zeros(width, np.int64)
+        found = await threshold_test.reaches_for("b", channel.at("test"), await before(channel), mine)
+        return None if found is None else [bool(each) for each in found]
+
+    ends = run_parties(dict.fromkeys(names, role))
+    assert {name: end.unwrap() for name, end in ends.items()} == {
+        name: [place % 4 >= 2 for place in range(width)] if name == "b" else None for name in names
+    }
+    prepared, whole = spent(run_parties(dict.fromkeys(names, before))), spent(ends)
+    assert whole.rounds - prepared.rounds == threshold_test.COST.rounds(m, 2, width, None, True)
+    assert whole.messages - prepared.messages == threshold_test.COST.messages(m, 2, width, None, True)
+    declared = threshold_test.COST.bytes(m, 2, width, None, True)
+    assert whole.bytes - prepared.bytes == pytest.approx(declared, rel=0.02)
 
 
 @pytest.mark.parametrize("size", [3, 4, 6, 7])

@@ -32,7 +32,7 @@ def field_for(parties: int, most: int) -> Field:
 
 @dataclass(frozen=True)
 class ProductShape:
-    """The way c (c - 1) … (c - bound + 1) is cut: powers of the mask up to `stride`, factors for each stride."""
+    """The way c (c - 1) … (c - bound + 1) is cut: powers of the mask up to `highest`, factors for each stride."""
 
     field: Field
     bound: int
@@ -43,14 +43,19 @@ class ProductShape:
     """`shifts[j, u, v]` is the coefficient of r^v in (r - j stride)(r - j stride - 1) …, u factors."""
 
     @property
+    def highest(self) -> int:
+        """The highest power of the mask that is shared."""
+        return min(self.stride, self.bound)
+
+    @property
     def layers(self) -> int:
         """The layers of products, one after the other, that a preparation has."""
-        return (self.stride - 1).bit_length() + self.strides
+        return (self.highest - 1).bit_length() + self.strides
 
     @property
     def products(self) -> int:
         """Shared products in a preparation, for each test."""
-        return self.stride - 1 + self.strides
+        return self.highest - 1 + self.strides
 
     @cached_property
     def coefficients(self) -> Words16:
@@ -82,7 +87,7 @@ def shape(bound: int, field: Field = F31) -> ProductShape:
         raise InputError(f"a bound of {bound} cannot be tested; it lies between 1 and {field.prime - 1}")
     root = math.isqrt(bound)
     strides = range(max(1, root - 2), root + 4)
-    stride = min(strides, key=lambda s: (s - 1 + bound // s, (s - 1).bit_length() + bound // s))
+    stride = min(strides, key=lambda s: (min(s, bound) - 1 + bound // s, (min(s, bound) - 1).bit_length() + bound // s))
     number = bound // stride
     choose, binomials = 1, [1]
     for i in range(bound):

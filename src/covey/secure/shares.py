@@ -144,6 +144,15 @@ async def open_bytes(channel: Channel, kind: type[Chunk[bytes]], field: Field, m
     return total([mine, *theirs[len(peers) :]], field)
 
 
+async def open_to(channel: Channel, receiver: str, kind: type[Chunk[bytes]], field: Field, mine: Words) -> Words | None:
+    """The total of everyone's summands, which travel as bytes, for one party alone; None for the others."""
+    if channel.me != receiver:
+        await send(channel, receiver, kind, field, mine)
+        return None
+    theirs = await gather(*(receive(channel, peer, kind, field, len(mine)) for peer in channel.peers))
+    return total([mine, *theirs], field)
+
+
 async def open_lots(
     channel: Channel, kind: type[Chunk[bytes]], back: type[Chunk[bytes]], field: Field, mine: Words, *, bits: bool
 ) -> Words:

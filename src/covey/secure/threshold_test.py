@@ -10,6 +10,7 @@ Security  semi-honest; up to (m - 1) // 2 of m parties may collude. Numbers are 
           with another random number g, and where it is 0 the test is thrown away; elsewhere f is uniform given f g. In
           the field of 2^31 - 1, where sums may be negative, factors are not looked at: one is 0 by chance in 2^31
           tests, and a number that reaches the bound then seems not to. None that does not ever seems to.
+          Outcomes may be opened to one party alone: the others send it their parts and hear nothing.
 Not       a party that lies changes answers unnoticed; how many tests there are is public; two parties cannot share.
 """
 
@@ -26,7 +27,7 @@ from covey.crypto import sharing
 from covey.crypto.dealing import Dealing, common_shares, extract, extracted
 from covey.crypto.factorial import field_for, shape
 from covey.crypto.field import Field
-from covey.crypto.rng import Rng
+from covey.crypto.rng import Rng, derive
 from covey.errors import InputError
 from covey.secure import shares
 from covey.secure.declare import Cost, Leakage
@@ -127,9 +128,9 @@ class Prepared:
 class Workshop:
     """One party's place at one call: random numbers that nobody knows, drawn once, and products of shares."""
 
-    def __init__(self, channel: Channel, field: Field, number: int = 0) -> None:
+    def __init__(self, channel: Channel, field: Field) -> None:
         shares.refuse_two(channel)
-        self.channel, self.field, self.number = channel, field, number
+        self.channel, self.field = channel, field
         self.seeds = channel.pairwise_seeds()
         self.layers = 0
         self.spare: list[Words] = []
@@ -142,8 +143,9 @@ class Workshop:
             found = common_shares(channel.me, self.seeds, "random", number, self.field)
         else:
             dealing = Dealing(channel.me, self.seeds, "random", field=self.field)
+            call = derive(self.seeds[channel.peers[0]], "call").reveal()  # a label that no other call has
             drawn = dealing.deal_random(
-                -(-number // extracted(len(channel.parties))), channel.rng.stream("random", self.number)
+                -(-number // extracted(len(channel.parties))), channel.rng.stream("random", call)
             )
             (dealt,) = await shares.hand_out(channel, Dealt, self.field, [(dealing, *drawn)])
             found = extract(dealt, self.field)[:number]
@@ -175,7 +177,7 @@ async def prepare(channel: Channel, bound: int, width: int, field: Field | None 
     field = field_for(len(channel.parties), bound) if field is None else field
     found: list[Prepared] = []
     while (lack := width - sum(map(len, found))) > 0 or not found:
-        found.append(await _prepare(Workshop(channel, field, len(found)), bound, lack))
+        found.append(await _prepare(Workshop(channel, field), bound, lack))
     return Prepared.join(found).split(width)[0]
 
 
@@ -203,8 +205,8 @@ async def _chain(workshop: Workshop, bound: int, mask: Words, factor: Words) -> 
     """The products of a preparation, layer by layer."""
     field = workshop.field
     cut, powers = shape(bound, field), mask[np.newaxis]
-    while len(powers) < cut.stride:
-        more = powers[: cut.stride - len(powers)]
+    while len(powers) < cut.highest:
+        more = powers[: cut.highest - len(powers)]
         highest = np.repeat(powers[-1:], len(more), axis=0)
         powers = np.concatenate([powers, await workshop.multiply(highest, more)])
     factors = [factor]
@@ -223,6 +225,16 @@ async def reaches(channel: Channel, prepared: Prepared, mine: Words | Longs) -> 
     """
     opened = await open_products(channel, prepared, mine)
     return np.asarray(opened != 0)
+
+
+async def reaches_for(receiver: str, channel: Channel, prepared: Prepared, mine: Words | Longs) -> Bits | None:
+    """The same for one party alone; None for all others."""
+    _fits(prepared, mine, 1)
+    if not len(mine):
+        return np.zeros(0, dtype=bool) if channel.me == receiver else None
+    part = own_part(channel, await _products(channel, prepared, mine), prepared.field)
+    opened = await shares.open_to(channel, receiver, Part, prepared.field, part)
+    return None if opened is None else np.asarray(opened != 0)
 
 
 async def none_below(channel: Channel, prepared: Prepared, mine: Words | Longs, *, together: int) -> Bits:
@@ -333,8 +345,8 @@ def dealt_to(parties: int) -> int:
 def _layers(bound: int, field: Field) -> list[int]:
     """Products of each layer of a preparation, for each test."""
     cut, powers, rows = shape(bound, field), 1, []
-    while powers < cut.stride:
-        rows.append(min(powers, cut.stride - powers))
+    while powers < cut.highest:
+        rows.append(min(powers, cut.highest - powers))
         powers += rows[-1]
     return rows + [1] * cut.strides
 
@@ -375,11 +387,11 @@ def _preparation_rounds(parties: int, bound: int, width: int, field: Field | Non
     return int(parties > 3) + max(products, check)
 
 
-def _test(parties: int, bound: int, width: int, field: Field | None = None) -> list[int]:
-    """The bytes of each list that travels when prepared tests are used."""
+def _test(parties: int, bound: int, width: int, field: Field | None = None, one: bool = False) -> list[int]:
+    """The bytes of each list that travels when prepared tests are used; `one` says that one party gets the outcome."""
     field = field_for(parties, bound) if field is None else field
-    both = [opening(parties, width, field, bits=bits) for bits in (False, True)]
-    return both[0] + both[1] if width else []
+    last = [field.size(width)] * (parties - 1) if one else opening(parties, width, field, bits=True)
+    return opening(parties, width, field, bits=False) + last if width else []
 
 
 def total_bytes(lists: list[int]) -> int:
@@ -399,9 +411,17 @@ PREPARATION_COST = Cost(
 )
 """Of one `prepare`."""
 
+
+def _test_rounds(parties: int, bound: int, width: int, field: Field | None = None, one: bool = False) -> int:
+    opening = 2 if _lots(parties, width) else 1
+    return opening + (1 if one else opening) if width else 0
+
+
 COST = Cost(
-    rounds=lambda parties, bound, width, field=None: (4 if _lots(parties, width) else 2) if width else 0,
-    messages=lambda parties, bound, width, field=None: total_messages(_test(parties, bound, width, field)),
-    bytes=lambda parties, bound, width, field=None: total_bytes(_test(parties, bound, width, field)),
+    rounds=_test_rounds,
+    messages=lambda parties, bound, width, field=None, one=False: total_messages(
+        _test(parties, bound, width, field, one)
+    ),
+    bytes=lambda parties, bound, width, field=None, one=False: total_bytes(_test(parties, bound, width, field, one)),
 )
-"""Of one `reaches`, once it is prepared."""
+"""Of one `reaches`, or with `one` of one `reaches_for`, once it is prepared."""

@@ -23,7 +23,7 @@ FOREIGN = {
     "peel": ("visit/3/find/alone", "peel.alone"),
     "peel of two": ("prepare/1", "reach.dealt"),
     "cluster": ("cluster/close/present", "ancestor.present"),
-    "cluster of two": ("cluster/close/deal", "and.deal"),
+    "cluster of two": ("cluster/bits/test/1", "reach.part"),
     "federate": ("federate/divide/root/k", "window.has"),
     "federate of several": ("federate/divide/root/signs", "compare.digits"),
     "generalize": ("round/1/done", "generalize.done"),

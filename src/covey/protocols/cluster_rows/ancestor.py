@@ -4,8 +4,9 @@ Source    Tassa & Gudes, section 4.2, without the depth-first search: one AND ov
           closure. That reveals the same (their proposition 8.3: every node's answer follows from the ancestor).
           Two parties match their ancestors depth by depth.
 Roles     every party alike, two or more; the receivers are everyone or one named party.
-Security  that of `covey.secure.conjunction`: semi-honest, up to (m - 1) // 2 of m colluders. A party without a record
-          in a cluster says that every node is common, so that among three or more nobody sees who has none.
+Security  that of the AND, `covey.secure.conjunction` or, in a search, tests prepared ahead (`range_tests`):
+          semi-honest, up to (m - 1) // 2 of m colluders. A party without a record in a cluster says that every node is
+          common, so that among three or more nobody sees who has none.
 Not       an ancestor that is a leaf, or the closure of few records, says much about them: what may be opened is the
           caller's to decide. With two parties each learns where the other has no records, and the receiver then gets
           the other's own closure: with two there is nothing else to answer.
@@ -13,7 +14,7 @@ Not       an ancestor that is a leaf, or the closure of few records, says much a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -28,6 +29,9 @@ from covey.wire import FRAME_BYTES, Channel, Chunk, chunks
 MESSAGE_BYTES = FRAME_BYTES + 30
 
 NODE_BYTES = 4
+
+Conjoin = Callable[[Bits, str | None], Awaitable[Bits | None]]
+"""A secure AND among three or more of everyone's bits, for the named receiver or for everyone."""
 
 LEAKAGE = Leakage(
     everyone=("that the ancestors of {cells} cells were computed",),
@@ -105,12 +109,14 @@ async def common(
     *,
     below: Nodes | None = None,
     receiver: str | None = None,
+    conjoin: Conjoin | None = None,
 ) -> Nodes | None:
     """The lowest node above all parties' nodes, in each cluster (row) and column; None for a party that is no receiver.
 
     `mine` has this party's own closures, NOTHING where it has no record. `below` has the public closures within which
     to look, the roots if it is not given; where it is NOTHING (an empty cluster), nothing is asked and the answer is
-    NOTHING. It is NOTHING too where nobody has a record, unless only one leaf is possible there.
+    NOTHING. It is NOTHING too where nobody has a record, unless only one leaf is possible there. Three parties or more
+    take `conjoin`, where it is given, instead of `secure.conjunction`, of which `COST` tells.
     """
     if receiver is not None and receiver not in channel.parties:
         raise InputError(f"the receiver {receiver!r} is no party of this session")
@@ -121,7 +127,10 @@ async def common(
         return await _common_of_two(channel, ranks, mine, bounds, receiver)
     layouts = [ColumnLayout.of_nodes(walk, bounds[:, column]) for column, walk in enumerate(ranks)]
     bits = _joined([layout.bits(mine[:, column]) for column, layout in enumerate(layouts)])
-    found = await conjunction.conjoin(channel, bits, receiver=receiver)
+    if conjoin is None:
+        found = await conjunction.conjoin(channel, bits, receiver=receiver)
+    else:
+        found = await conjoin(bits, receiver)
     if found is None:
         return None
     return _table([layout.answer(part) for layout, part in zip(layouts, _parts(found, layouts), strict=True)])

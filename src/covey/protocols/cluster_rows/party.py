@@ -127,11 +127,13 @@ class SecureBlocks(AbstractContextManager["SecureBlocks"]):
 
     channel: Channel
     tests: RangeTests
+    bits: RangeTests
+    """Tests for ANDs of bits, which need others than counts do."""
 
     @classmethod
     def over(cls, channel: Channel) -> SecureBlocks:
-        """The blocks over a channel, with the tests at a step of their own."""
-        return cls(channel, RangeTests(channel.at("tests")))
+        """The blocks over a channel, with the tests at steps of their own."""
+        return cls(channel, RangeTests(channel.at("tests")), RangeTests(channel.at("bits")))
 
     @property
     def me(self) -> str:
@@ -165,14 +167,15 @@ class SecureBlocks(AbstractContextManager["SecureBlocks"]):
         return _known(await conjunction.conjoin(self.channel, mine))
 
     async def ancestors(self, trees: Sequence[Hierarchy], mine: Ints, below: Ints) -> Ints:
-        """By `ancestor`."""
-        return _known(await ancestor.common(self.channel, trees, mine, below=below))
+        """By `ancestor`, with tests that are prepared ahead."""
+        return _known(await ancestor.common(self.channel, trees, mine, below=below, conjoin=self.bits.conjoin))
 
     async def ancestors_for(
         self, mover: str, step: str, trees: Sequence[Hierarchy], mine: Ints, below: Ints, digest: bytes
     ) -> Ints | None:
         """By `ancestor`, for one receiver."""
-        query = ancestor.common(self.channel.at(step), trees, mine, below=below, receiver=mover)
+        at, conjoin = self.channel.at(step), self.bits.conjoin
+        query = ancestor.common(at, trees, mine, below=below, receiver=mover, conjoin=conjoin)
         return (await gather(query, agree(self.channel.at("agree"), digest)))[0]
 
     async def tell(self, mover: str, state: State | None, problem: ClusterProblem, clusters: int) -> State:

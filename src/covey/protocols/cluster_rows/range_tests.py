@@ -1,4 +1,4 @@
-"""Ranges: everyone learns whether joint numbers reach a bound, are none or many, or are negative; and not the numbers.
+"""Ranges: the parties learn whether joint numbers reach a bound, are none or many, or are negative; and no number.
 
 Source    `covey.secure.threshold_test`, of which tests are prepared ahead: how many were needed so far is public.
 Roles     every party alike.
@@ -63,6 +63,22 @@ class RangeTests:
             answer[here] = await self._test(self._plus(mine[here], 1 << kind), 1 << kind, F31)
         return answer
 
+    async def conjoin(self, mine: Bits, receiver: str | None = None) -> Bits | None:
+        """The places where everyone's bit is set, for everyone or for one party: those where no bit is missing.
+
+        It takes a fifth of the bytes of `secure.conjunction` or less, as many rounds once tests are prepared, and is
+        never wrong by chance.
+        """
+        if self.two:
+            return await conjunction.conjoin(self._next("both"), mine, receiver=receiver)
+        missing = (~mine).astype(np.int64)
+        if receiver is None or not len(mine):
+            answer = await self._test(missing, 1)
+            return ~answer if receiver in (None, self._channel.me) else None
+        prepared = await self._take(1, len(mine), None)
+        found = await threshold_test.reaches_for(receiver, self._next("test"), prepared, missing)
+        return None if found is None else ~found
+
     async def at_most(self, mine: Longs, limit: Longs, highest: Longs) -> Bits:
         """Tells which joint counts are no more than their limits; each is known to be `highest` or less."""
         return await self.not_negative(limit - mine if self._first else -mine, limit - highest)
@@ -105,16 +121,20 @@ class RangeTests:
         """Tells which joint numbers, modulo the field's prime, are not among 0 … bound - 1."""
         if bound <= 0 or not len(mine):
             return np.ones(len(mine), dtype=bool)
-        await self.provide({bound: len(mine)}, field)
-        first, rest = Prepared.join(self._stock[bound, field]).split(len(mine))
+        return await self._open(await self._take(bound, len(mine), field), mine)
+
+    async def _take(self, bound: int, width: int, field: Field | None) -> Prepared:
+        """So many tests from the stock."""
+        await self.provide({bound: width}, field)
+        first, rest = Prepared.join(self._stock[bound, field]).split(width)
         self._stock[bound, field] = [rest] if len(rest) else []
-        return await self._open(first, mine)
+        return first
 
     async def _open(self, prepared: Prepared, mine: Longs) -> Bits:
         return await threshold_test.reaches(self._next("test"), prepared, mine)
 
     async def _conjoin(self, mine: Bits) -> Bits:
-        answer = await conjunction.conjoin(self._next("both"), mine)
+        answer = await self.conjoin(mine)
         return np.zeros(0, dtype=bool) if answer is None else answer
 
     def _plus(self, mine: Longs, public: int) -> Longs:

@@ -58,11 +58,13 @@ class PricedParty(TrustedParty):
 
     spent: CostEstimate
     priced: PricedTests
+    bits: PricedTests
 
     @classmethod
     def of(cls, trusted: TrustedParty, spent: CostEstimate, times: float) -> PricedParty:
         """A line like this one that counts."""
-        return cls(me=trusted.me, parties=trusted.parties, spent=spent, priced=PricedTests(trusted, spent, times))
+        tests, bits = (PricedTests(trusted, spent, larger) for larger in (times, 1.0))
+        return cls(me=trusted.me, parties=trusted.parties, spent=spent, priced=tests, bits=bits)
 
     @property
     def tests(self) -> PricedTests:  # type: ignore[override]
@@ -77,13 +79,13 @@ class PricedParty(TrustedParty):
         return await super().conjoin(mine)
 
     async def ancestors(self, trees: Sequence[Hierarchy], mine: Ints, below: Ints) -> Ints:
-        self._pay_for_ancestors(trees, below, one=False)
+        await self._pay_for_ancestors(trees, below, one=False)
         return await super().ancestors(trees, mine, below)
 
     async def ancestors_for(
         self, mover: str, step: str, trees: Sequence[Hierarchy], mine: Ints, below: Ints, digest: bytes
     ) -> Ints | None:
-        self._pay_for_ancestors(trees, below, one=True)
+        await self._pay_for_ancestors(trees, below, one=True)
         self.spent.count(agree.COST.messages(len(self.parties)), agree.COST.bytes(len(self.parties)))
         found = await super().ancestors(trees, mine, below)
         return found if self.me == mover else None
@@ -92,10 +94,14 @@ class PricedParty(TrustedParty):
         self.spent.then(TELLING, len(self.parties), problem.columns, clusters)
         return await super().tell(mover, state, problem, clusters)
 
-    def _pay_for_ancestors(self, trees: Sequence[Hierarchy], below: Ints, *, one: bool) -> None:
-        if self.me == self.parties[0]:  # the others' cost is not looked at
-            places = ancestor.places(trees, below, len(self.parties))
-            self.spent.then(ancestor.COST, len(self.parties), places, below.size, one)
+    async def _pay_for_ancestors(self, trees: Sequence[Hierarchy], below: Ints, *, one: bool) -> None:
+        if self.me != self.parties[0]:  # the others' cost is not looked at
+            return
+        places = ancestor.places(trees, below, len(self.parties))
+        if len(self.parties) == 2:
+            self.spent.then(ancestor.COST, 2, places, below.size, one)
+        elif places:
+            await self.bits.pay_for_bits(places, one=one)
 
 
 class PricedTests(RangeTests):
@@ -126,6 +132,11 @@ class PricedTests(RangeTests):
         self._spent.then(threshold_test.COST, self._parties, real, len(mine), prepared.field)
         total = await self._trusted.total(mine)
         return np.asarray((total < 0) | (total >= prepared.bound))
+
+    async def pay_for_bits(self, width: int, *, one: bool) -> None:
+        """Pays for an AND of so many bits, for one party or for everyone."""
+        prepared = await self._take(1, width, None)
+        self._spent.then(threshold_test.COST, self._parties, 1, width, prepared.field, one)
 
     async def _conjoin(self, mine: Bits) -> Bits:
         self._spent.then(conjunction.COST, self._parties, len(mine))
