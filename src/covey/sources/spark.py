@@ -13,7 +13,6 @@ import contextlib
 import os
 import shutil
 import threading
-import uuid
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -23,6 +22,7 @@ from urllib.parse import parse_qs, urlsplit
 import pyarrow as pa
 
 from covey.arrays import Ints, Longs
+from covey.crypto.rng import fresh_seed
 from covey.errors import InputError
 from covey.sources.duck import Duck, rows_of_files
 from covey.sources.engine import Dealt, EngineRows, GroupedColumns, ReleasedColumns
@@ -57,7 +57,7 @@ class SparkRows(EngineRows):
         opened = SparkTable(url)
         super().__init__(opened.name)
         self._opened, self._scratch, self._session = opened, scratch, opened.session
-        self._prefix = f"covey_{uuid.uuid4().hex}_"
+        self._prefix = f"covey_{fresh_seed().reveal().hex()[:32]}_"
         self._views: list[str] = []
         self._frames: list[Frame] = []
         self._end = weakref.finalize(self, _end, opened, self._prefix, self._views, self._frames)
