@@ -10,7 +10,7 @@ from covey.secure.declare import TOTALS, Leakage
 from covey.study import Study
 
 _NOTHING_MORE = (
-    "nothing more on the way, as long as no more than {colluders} of the {parties} parties put together what they know"
+    "nothing more on the way, as long as fewer than {colluders} of the {parties} parties put together what they know"
 )
 
 SETUP = Leakage(everyone=("how many records all parties have together{frequencies}",), about=TOTALS)
@@ -194,7 +194,7 @@ def numbers(parameters: Parameters) -> dict[str, object]:
         "twice": 2 * k,
         "half": -(-k // 2),
         "parties": parties,
-        "colluders": (parties - 1) // 2,
+        "colluders": (parties - 1) // 2 + 1,
         "frequencies": "".join(f", and {part}" for part in parts),
         "sites": parameters.site_l,
         "large": diversity.LARGE,
