@@ -29,7 +29,14 @@ Store = Callable[[pa.Table], str]
     params=[
         "duckdb",
         pytest.param("postgres", marks=pytest.mark.postgres),
-        pytest.param("spark", marks=[pytest.mark.slow, pytest.mark.filterwarnings("ignore::ResourceWarning")]),
+        pytest.param(
+            "spark",
+            marks=[
+                pytest.mark.slow,
+                pytest.mark.filterwarnings("ignore::ResourceWarning"),
+                pytest.mark.filterwarnings("ignore:The copy keyword is deprecated"),  # Spark's, of pandas 3
+            ],
+        ),
     ],
 )
 def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
