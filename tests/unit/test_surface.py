@@ -45,6 +45,12 @@ def test_import_covey_loads_no_library() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
 
 
+def test_a_partys_program_loads_no_statistics() -> None:
+    """SciPy alone takes a second, and a run, its report and its judge need nothing of it."""
+    code = "import sys, covey.party.simulate.worker, covey.cli; print(sorted({'scipy', 'sklearn'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
+
+
 def test_the_version_is_written_once() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
     assert "version" not in project["project"]
