@@ -41,7 +41,7 @@ def new(
         ]
         print_json({"study": str(out), "partition": made.partition, "columns": guesses, "notes": list(made.notes)})
         return
-    _render(out, made)
+    _render(out, made, encoding)
 
 
 def _roles(texts: list[str]) -> dict[str, Role]:
@@ -57,7 +57,7 @@ def _roles(texts: list[str]) -> dict[str, Role]:
     return found
 
 
-def _render(out: Path, made: Draft) -> None:
+def _render(out: Path, made: Draft, encoding: str | None) -> None:
     shown = console()
     rows = [(each.name, str(each.role), each.hierarchy or "", each.why) for each in made.guesses]
     shown.print(table(("column", "role", "hierarchy", "because"), rows))
@@ -69,4 +69,5 @@ def _render(out: Path, made: Draft) -> None:
             "its hierarchies/ list the values of your data, grouped by how frequent they are: give groups that mean "
             "something, and take out any value that partners must not see"
         )
-    shown.print(f"next: covey check {out} --data …", markup=False)
+    read_as = f" --encoding {encoding}" if encoding else ""
+    shown.print(f"next: covey check {out} --data …{read_as}", markup=False)

@@ -222,3 +222,11 @@ def test_a_role_that_a_person_says_replaces_the_guess(tmp_path: Path, covey: Cov
     assert (wrong.code, "COLUMN=ROLE" in wrong.err) == (2, True)
     strange = covey("new", data, "--role", "city=plain", "--out", tmp_path / "b.toml")
     assert (strange.code, "no column 'city'" in strange.err) == (2, True)
+
+
+def test_the_next_command_reads_the_file_as_this_one_did(covey: Covey, tmp_path: Path) -> None:
+    file = tmp_path / "towns.csv"
+    file.write_bytes(b"town,age\n" + "".join(f"Köln,{age}\n" for age in range(20, 60)).encode("cp1252"))
+    called = covey("new", file, "--encoding", "cp1252", "--out", tmp_path / "study.toml")
+    assert called.code == 0, called.err
+    assert "--encoding cp1252" in called.out.splitlines()[-1]
