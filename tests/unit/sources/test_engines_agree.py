@@ -34,7 +34,7 @@ Store = Callable[[pa.Table], str]
             marks=[
                 pytest.mark.slow,
                 pytest.mark.filterwarnings("ignore::ResourceWarning"),
-                pytest.mark.filterwarnings("ignore:The copy keyword is deprecated"),  # Spark's, of pandas 3
+                pytest.mark.filterwarnings("ignore::pandas.errors.Pandas4Warning"),  # Spark's own calls
             ],
         ),
     ],
