@@ -67,7 +67,7 @@ def show(bench: Workbench, request: Request) -> Response:
         tables=bench.tables(notes.get("data", "")), check=bench.jobs.latest("check", path),
         plan=bench.jobs.latest("plan", path), planned=_planned(bench, path), run=run, now=_now(bench, run),
         question=run is not None and run.state == "running" and (run.folder / QUESTION).is_file(),
-        answered="" if run is None else _answered(run), refused=run is not None and REFUSED in run.said,
+        answered="" if run is None else _answered(run), refused=run is not None and _refused(run),
         out=_out(bench, run), port=joint.PORT, missing=[each.name for each in partners if not each.fingerprint],
         needs_data=not party or study.party(party).holds_data, relay=study.relay, wrote=bool(notes.get("wrote")),
         ours=next((each for each in partners if each.ours), None),
@@ -112,6 +112,11 @@ def _out(bench: Workbench, run: Job | None) -> str:
     """The folder of the latest run, if it is finished."""
     out = "" if run is None else run.file.notes.get("out", "")
     return out if out and (bench.workspace.root / out / SUMMARY).is_file() else ""
+
+
+def _refused(run: Job) -> bool:
+    """True if a run ended because somebody said no, we or a partner."""
+    return run.state == "failed" and (REFUSED in run.said or _answered(run) == "no")
 
 
 def _answered(run: Job) -> str:
