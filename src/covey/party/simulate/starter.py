@@ -1,7 +1,7 @@
 """Processes for the parties of a simulation: one process loads what all of them need, and forks one for each.
 
 Loading takes longer than many a run, so it begins before anything else, and happens once. The process that forks has no
-keys, no data and no threads. A party's process has pipes of its own: its stdin stays open while it may run, and what it
+keys and no data, and only the threads of libraries that it has loaded, which wait. A party's process has pipes of its own: its stdin stays open while it may run, and what it
 tells comes out of its stdout.
 """
 
