@@ -211,8 +211,8 @@ def test_tuples_that_can_never_be_told_apart_end_the_run(monkeypatch: pytest.Mon
 class OtherCounts(Peeling):
     """Counts more records of the first classes than it has, once their tuples are known."""
 
-    def _counts(self, candidates: FrequentTuples) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        found = super()._counts(candidates).copy()
+    def _leave(self, published: FrequentTuples) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        found = super()._leave(published)
         found[: len(self.more)] += np.array(self.more, dtype=np.int64)[: len(found)]
         return found
 

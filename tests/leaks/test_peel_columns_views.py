@@ -195,7 +195,7 @@ def test_the_evaluator_cannot_say_whom_its_tags_are_about(monkeypatch: pytest.Mo
         for members in answers[0]:
             label[in_play[members]] = 1
     found = attack.score(claimed, compared, truth)
-    assert found.claims > 1000
+    assert found.claims > 500
     assert found.precision < 1.15 * found.base
 
 
