@@ -1,8 +1,8 @@
 """Processes for the parties of a simulation: one process loads what all of them need, and forks one for each.
 
 Loading takes longer than many a run, so it begins before anything else, and happens once. The process that forks has no
-keys and no data, and only the threads of libraries that it has loaded, which wait. A party's process has pipes of its own: its stdin stays open while it may run, and what it
-tells comes out of its stdout.
+keys and no data, and only the threads of libraries that it has loaded, which wait. A party's process has pipes of its
+own: its stdin stays open while it may run, and what it tells comes out of its stdout.
 """
 
 from __future__ import annotations
