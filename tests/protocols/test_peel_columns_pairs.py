@@ -74,22 +74,18 @@ def test_few_questions_are_asked_at_once_where_there_are_many_people(monkeypatch
     assert len(turns) == sum(1 for _ in pairs.batches(pairs.questions(Parameters.of(trial.study)), 90)) > 2
 
 
-def test_no_holder_is_told_who_is_alike(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What holders hear before the first visit does not change where people with the same pairs change places."""
-    heard: list[list[Bits]] = []
-    learn = pairs.learn
-
-    async def listening(*given: object) -> list[Bits]:
-        found = await learn(*given)  # type: ignore[arg-type]
-        heard.append(found)
-        return found
-
-    monkeypatch.setattr(pairs, "learn", listening)
-    people = draw_people(stream_of(2, "pairs"), 60)
-    for order in (people, people[::-1]):
-        run(trial_of(study_of(TWO, options=FEW), order))
-    first, last = heard[0], heard[-1]
-    assert [bits.tolist() for bits in first] == [bits.tolist() for bits in last]
+def test_the_evaluator_answers_with_a_bit_for_each_pair_of_values_and_names_nobody() -> None:
+    """An answer has room for the bits, and for nothing that grows with the people."""
+    sizes = {}
+    for people in (60, 600):
+        study = study_of(TWO, options=FEW)
+        ends = run(trial_of(study, draw_people(stream_of(2, "pairs"), people)))
+        told = [line for line in lines(ends) if line.step.startswith("pairs") and line.sender == "judge"]
+        assert {line.tag for line in told} == {"peel.pairs"}
+        sizes[people] = sum(line.size for line in told)
+        cells = sum(question.cells for question in pairs.questions(Parameters.of(study)))
+        assert sizes[people] < 2 * (cells // 8 + 400)
+    assert sizes[60] == sizes[600]
 
 
 def test_the_evaluators_made_up_people_come_in_an_order_that_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
