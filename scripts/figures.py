@@ -239,6 +239,31 @@ def peel_growth(found: Results) -> str:
     return table(("rows", "k", "tests", "rounds", "MB sent a party", "CPU s a party", "MB of memory, all", "LM"), rows)
 
 
+def relay_lines(found: Results) -> str:
+    """Bytes a second and round trips of one pair of parties, directly and over a relay."""
+    rows = []
+    for row in _with(found["lines"], latency_ms=0):
+        (far,) = [far for far in found["lines"] if far["carrier"] == row["carrier"] and far["latency_ms"]]
+        way = "direct TLS" if row["carrier"] == "direct" else f"`{row['carrier']}://`"
+        cpu = f"{row['sender_cpu_s']} + {row['reader_cpu_s']}"
+        rows.append((way, str(row["mb_s"]), str(row["round_trip_ms"]), cpu, str(far["mb_s"]), str(far["round_trip_ms"])))
+    head = ("way", "MB a second", "round trip, ms", "CPU seconds for 200 MiB, sender + reader")
+    return table((*head, "30 ms apart: MB a second", "round trip, ms"), rows)
+
+
+def relay_studies(found: Results) -> str:
+    """Whole runs over a relay beside the same runs with direct TLS."""
+    rows = []
+    for part, people in (("study", "hospitals, 3,000 rows"), ("protocols", "a dozen people")):
+        for row in _with(found[part], carrier="relay"):
+            (direct,) = _with(found[part], **{**{key: row[key] for key in ("latency_ms", "protocol")}, "carrier": "direct"})
+            same = "yes" if row["release"] == direct["release"] else "NO"
+            seconds_each = (f"{direct['seconds']:.1f}", f"{row['seconds']:.1f}", f"{row['times_direct']:.2f}")
+            rows.append((people, str(row["protocol"]), str(row["latency_ms"]), str(row["rounds"]), *seconds_each, same))
+    head = ("table", "protocol", "latency, ms", "rounds", "direct, s", "relay, s", "times", "same release")
+    return table(head, rows)
+
+
 PAGES: dict[str, dict[str, tuple[str, Callable[[Results], str]]]] = {
     "algorithms.md": {
         "losses": ("algorithms", losses), "starts": ("algorithms", starts), "synthetic": ("algorithms", synthetic),
@@ -252,6 +277,7 @@ PAGES: dict[str, dict[str, tuple[str, Callable[[Results], str]]]] = {
         "insiders": ("insiders", insiders), "peel-losses": ("peel", peel_losses), "peel-memory": ("peel", peel_memory),
         "ruled-out": ("peel", ruled_out), "peel-growth": ("peel", peel_growth),
     },
+    "relay.md": {"relay-lines": ("relay", relay_lines), "relay-studies": ("relay", relay_studies)},
 }  # fmt: skip
 """For each page the figures on it: the results that each is made from, and how."""
 
