@@ -9,7 +9,8 @@ COMPILED := .venv/.kernels
 KERNELS := $(shell grep -rlE --include='*.py' 'numba|compiled' src/covey)
 # tests/conftest.py says which tests go to one worker; three workers on two cores, because some tests wait.
 WORKERS ?= 3
-PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadscope
+# what Python compiles is kept, whatever the environment says: every test that starts a process needs it
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist loadscope
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
@@ -24,6 +25,7 @@ $(STAMP): requirements.lock pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	$(BIN)/python -m compileall -q src
 	@touch $@
 
 user: $(USER)/.installed  ## make .venvs/user with Covey and what its users need
@@ -32,6 +34,7 @@ $(USER)/.installed: requirements-user.lock pyproject.toml
 	$(PYTHON) -m venv $(USER)
 	$(USER)/bin/python -m pip install --quiet --require-hashes -r requirements-user.lock
 	$(USER)/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	$(USER)/bin/python -m compileall -q src
 	@touch $@
 
 kernels: $(COMPILED)  ## compile the numba kernels once, ahead of the tests
@@ -57,7 +60,7 @@ test-thorough: install kernels  ## the same and more seeds, faults, pages and pe
 	COVEY_THOROUGH=1 $(PYTEST) -m "not slow" $(PYTEST_ARGS)
 
 test-slow: install kernels  ## the rest: every kill and storm, whole tables; some hours
-	COVEY_THOROUGH=1 $(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
+	COVEY_THOROUGH=1 $(PYTEST) -n 0 -m slow $(PYTEST_ARGS)
 
 lint: install  ## ruff, and mypy in strict mode: the package, tests, benchmarks and scripts
 	$(BIN)/ruff check .

@@ -246,7 +246,9 @@ def relay_lines(found: Results) -> str:
         (far,) = [far for far in found["lines"] if far["carrier"] == row["carrier"] and far["latency_ms"]]
         way = "direct TLS" if row["carrier"] == "direct" else f"`{row['carrier']}://`"
         cpu = f"{row['sender_cpu_s']} + {row['reader_cpu_s']}"
-        rows.append((way, str(row["mb_s"]), str(row["round_trip_ms"]), cpu, str(far["mb_s"]), str(far["round_trip_ms"])))
+        rows.append(
+            (way, str(row["mb_s"]), str(row["round_trip_ms"]), cpu, str(far["mb_s"]), str(far["round_trip_ms"]))
+        )
     head = ("way", "MB a second", "round trip, ms", "CPU seconds for 200 MiB, sender + reader")
     return table((*head, "30 ms apart: MB a second", "round trip, ms"), rows)
 
@@ -256,7 +258,9 @@ def relay_studies(found: Results) -> str:
     rows = []
     for part, people in (("study", "hospitals, 3,000 rows"), ("protocols", "a dozen people")):
         for row in _with(found[part], carrier="relay"):
-            (direct,) = _with(found[part], **{**{key: row[key] for key in ("latency_ms", "protocol")}, "carrier": "direct"})
+            (direct,) = _with(
+                found[part], **{**{key: row[key] for key in ("latency_ms", "protocol")}, "carrier": "direct"}
+            )
             same = "yes" if row["release"] == direct["release"] else "NO"
             seconds_each = (f"{direct['seconds']:.1f}", f"{row['seconds']:.1f}", f"{row['times_direct']:.2f}")
             rows.append((people, str(row["protocol"]), str(row["latency_ms"]), str(row["rounds"]), *seconds_each, same))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -44,6 +45,19 @@ class ByFileWhereShared(LoadScopeScheduling):  # type: ignore[misc]
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFileWhereShared:
     return ByFileWhereShared(config, log)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leaves all but the first values of a test with `few(n)` to the thorough tier."""
+    seen: Counter[str] = Counter()
+    for item in items:
+        few = item.get_closest_marker("few")
+        if few is not None:
+            test = item.nodeid.split("[", maxsplit=1)[0]
+            seen[test] += 1
+            if seen[test] > few.args[0]:
+                item.add_marker(pytest.mark.thorough)
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,7 @@ async def test_a_respondent_cut_off_in_any_phase_comes_back_and_goes_on(tmp_path
     assert running.log.count("attempt") == 1, "nobody was asked to begin anew"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("phase", ("enrolment", *PHASES))
 @on_real_clock
 async def test_a_collector_cut_off_in_any_phase_goes_on_and_asks_nobody_twice(tmp_path: Path, phase: str) -> None:
@@ -98,6 +99,7 @@ async def test_a_collector_cut_off_in_any_phase_goes_on_and_asks_nobody_twice(tm
     assert not [sentence for each in audit([town.out]) for sentence in each.wrong]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("phase", few_first(PHASES[::-1]))
 @on_real_clock
 async def test_who_vanishes_in_any_phase_is_left_out_after_the_deadline(tmp_path: Path, phase: str) -> None:
@@ -123,6 +125,7 @@ def attempts(running: Running) -> int:
     return 0 if started is None else started.attempt
 
 
+@pytest.mark.thorough
 @on_real_clock
 async def test_who_comes_back_too_late_is_told_that_it_was_left_out(tmp_path: Path) -> None:
     town = Town(tmp_path)
@@ -142,6 +145,7 @@ async def test_who_comes_back_too_late_is_told_that_it_was_left_out(tmp_path: Pa
     assert town.judged() == 5 and "attempt 2 begins among 5" in running.log
 
 
+@pytest.mark.thorough
 @on_real_clock
 async def test_a_collector_shows_by_replay_that_it_kept_to_the_protocol(tmp_path: Path) -> None:
     town = Town(tmp_path)
@@ -156,6 +160,7 @@ async def test_a_collector_shows_by_replay_that_it_kept_to_the_protocol(tmp_path
     assert transcript.read_text().count("collect.company") >= 6
 
 
+@pytest.mark.thorough
 @on_real_clock
 async def test_too_few_who_stay_end_the_collection_for_good_and_release_nothing(tmp_path: Path) -> None:
     town = Town(tmp_path, k=4)

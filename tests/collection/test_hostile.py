@@ -359,6 +359,7 @@ def half_open(port: int, count: int) -> Iterator[list[socket.socket]]:
         yield sockets
 
 
+@pytest.mark.thorough
 @on_real_clock
 async def test_a_flood_of_half_open_connections_keeps_nobody_out_for_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -394,6 +395,7 @@ async def test_garbage_in_place_of_tls_and_of_words_costs_its_sender_the_connect
     assert "more than is allowed" in running.log and town.judged() == 3
 
 
+@pytest.mark.thorough
 @on_real_clock
 async def test_random_frames_from_strangers_and_from_the_enrolled_end_nothing_but_their_connections(
     tmp_path: Path,
@@ -418,6 +420,7 @@ async def test_random_frames_from_strangers_and_from_the_enrolled_end_nothing_bu
         assert "error of ours" not in running.log
 
 
+@pytest.mark.thorough
 @on_real_clock
 async def test_a_respondent_who_reads_nothing_holds_nobody_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "SLOW_SECONDS", 1.0)

@@ -74,6 +74,7 @@ def test_too_few_who_enrol_end_the_run() -> None:
     assert not opened(outcome)
 
 
+@pytest.mark.thorough
 def test_a_trustee_who_leaves_while_the_key_is_made_ends_the_attempt_with_its_name() -> None:
     for number in (0, 2, 4):  # a promise, a deal, an echo: two letters of each
         outcome = leaving(study_of(7), CROWDS, at(trustees()[1], "collect.parcel", number))
@@ -87,6 +88,7 @@ def test_who_leaves_before_giving_numbers_ends_the_attempt_with_its_name() -> No
     assert not opened(outcome)
 
 
+@pytest.mark.thorough
 def test_who_leaves_without_an_answer_is_left_out() -> None:
     outcome = leaving(study_of(7), CROWDS, at(no_trustee(range(4)), "collect.answers"))
     assert outcome.rows == 6
@@ -97,6 +99,7 @@ def test_too_few_answers_open_nothing() -> None:
     assert isinstance(outcome.error, Unmet) and not opened(outcome)
 
 
+@pytest.mark.thorough
 def test_above_the_limit_for_sending_the_index_too_who_asks_nothing_is_left_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -112,6 +115,7 @@ def test_above_the_limit_for_sending_the_index_too_who_asks_nothing_is_left_out(
 # -- trustees
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("tag", ["committee.unlocked", "committee.proved", "collect.blinded"])
 @pytest.mark.parametrize("place", [0, 1])
 def test_a_spare_takes_the_place_of_a_trustee_who_leaves(tag: str, place: int) -> None:
@@ -159,6 +163,7 @@ def test_a_class_that_falls_below_k_is_withheld_and_counted_as_lost() -> None:
     assert outcome.result.figures.loss["lm"] >= 3 / 7  # type: ignore[operator]
 
 
+@pytest.mark.thorough
 def test_classes_cut_with_a_spare_member_can_lose_one() -> None:
     people = [*CROWDS, (30, "M", "fair")]  # two crowds of four
     protocol = "grid = 16\ncommittee = 3\nspare = 1"
@@ -193,6 +198,7 @@ def test_no_class_left_is_a_clean_end() -> None:
     assert outcome.result is None
 
 
+@pytest.mark.thorough
 def test_a_class_that_is_not_diverse_without_who_left_is_withheld() -> None:
     people: list[Person] = [
         (1, "F", "good"), (2, "F", "good"), (3, "F", "fair"), (1, "F", "bad"),
@@ -204,6 +210,7 @@ def test_a_class_that_is_not_diverse_without_who_left_is_withheld() -> None:
     assert outcome.rows == 3 and leakage.SMALLER in outcome.learned
 
 
+@pytest.mark.thorough
 def test_a_class_that_is_still_diverse_without_who_left_is_released() -> None:
     study = study_of(7, privacy="l = 1.4")
     large, _ = large_and_small()
@@ -226,6 +233,7 @@ def test_numbers_of_the_wrong_length_end_the_attempt_with_the_liars_name(monkeyp
     assert isinstance(outcome.error, Left) and outcome.error.party == "r02"
 
 
+@pytest.mark.thorough
 def test_a_row_that_cannot_be_read_costs_its_class_and_not_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     liar = no_trustee(range(4, 7))
     sealed = submit.Member._hand_in
@@ -257,6 +265,7 @@ def test_a_company_that_grows_is_refused(monkeypatch: pytest.MonkeyPatch) -> Non
     assert any(isinstance(error, PeerError) and "only become smaller" in str(error) for error in outcome.ends.values())
 
 
+@pytest.mark.thorough
 def test_a_company_below_k_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     original = submit.Assembly._tell
 
@@ -270,6 +279,7 @@ def test_a_company_below_k_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert any("fewer than 3 members" in str(error) for error in outcome.ends.values())
 
 
+@pytest.mark.thorough
 def test_nobody_mixes_twice_for_one_company(monkeypatch: pytest.MonkeyPatch) -> None:
     original = submit.Assembly._pass
 

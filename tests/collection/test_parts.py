@@ -338,6 +338,7 @@ def test_serve_says_what_is_missing_or_too_little(
     assert words in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 @on_real_clock
 async def test_status_names_who_is_missing_by_handle_and_until_when(tmp_path: Path) -> None:
     town = Town(tmp_path)

@@ -66,6 +66,7 @@ def when_told(machine: NamedTrustee, phase: str, then: Callable[[], object]) -> 
     return machine
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("phase", ["shuffle", pytest.param("visits", marks=pytest.mark.thorough), "release"])
 @on_real_clock
 async def test_a_trustee_cut_off_in_any_phase_goes_on(tmp_path: Path, phase: str) -> None:
@@ -102,6 +103,7 @@ async def test_a_collector_cut_off_in_any_phase_goes_on_and_nobody_is_asked_twic
     assert again.log.count("attempt 1 begins") == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("trustees", "phase"), [(THREE, "visits"), pytest.param(FIVE, "release", marks=pytest.mark.thorough)]
 )
@@ -169,6 +171,7 @@ def bent(person: Delivery, how: Callable[[bytes], bytes]) -> Delivery:
     return Bent(person.study, person.hub, person.home, person.invitation)
 
 
+@pytest.mark.thorough
 @on_real_clock
 async def test_a_late_answer_and_a_second_board_are_refused(tmp_path: Path) -> None:
     town = PeelingTown(tmp_path)

@@ -57,6 +57,7 @@ def test_real_equals_ideal() -> None:
         assert answers(trial, run(trial, seed=seed)) == trial.ideal
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("added")
 def test_a_party_that_is_killed_resumes_to_the_ideal(quick_path: Path) -> None:
     trial = trial_of(study_of("maximum", k=2), draw_people(stream_of(1, "maximum"), SITES, 2, 4))

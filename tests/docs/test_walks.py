@@ -94,6 +94,7 @@ def test_a_walk_is_short(heading: str) -> None:
     assert 5 < len(walk(heading)) <= MOST
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("heading", WALKS)
 def test_a_run_goes_the_way_of_its_walk(heading: str, tmp_path: Path) -> None:
     files, listed = WALKS[heading](tmp_path), walk(heading)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.harness.cases import CASES
 from tests.harness.safety import Point, kill, points, some_points
+from tests.harness.tiers import some
 
 
 def tried(name: str, folder: Path, most: int | None = None) -> list[str]:
@@ -23,10 +24,10 @@ def tried(name: str, folder: Path, most: int | None = None) -> list[str]:
     return unsafe
 
 
-@pytest.mark.parametrize("place", range(len(CASES)), ids=sorted(CASES))
-def test_a_party_is_killed_before_a_message_after_one_and_in_a_record(place: int, quick_path: Path) -> None:
+@pytest.mark.parametrize("name", some(CASES, 2))
+def test_a_party_is_killed_before_a_message_after_one_and_in_a_record(name: str, quick_path: Path) -> None:
     """A case whose runs take long is killed at one of the three, another one for each case."""
-    case = CASES[sorted(CASES)[place]]
+    case, place = CASES[name], sorted(CASES).index(name)
     trial, unsafe = case.smallest(), []
     chosen = some_points(trial, place, quick_path / "counting")
     for number, point in enumerate(chosen if case.is_quick else [chosen[place % 3]]):
@@ -34,6 +35,7 @@ def test_a_party_is_killed_before_a_message_after_one_and_in_a_record(place: int
     assert unsafe == []
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("limit", [0, 3000])
 def test_a_party_whose_journal_keeps_hashes_alone_is_killed_and_resumes_to_the_ideal(
     limit: int, quick_path: Path
@@ -51,7 +53,7 @@ def test_a_party_of_a_study_is_killed_at_every_message_and_record(quick_path: Pa
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("name", sorted(set(CASES) - {"count"}))
+@pytest.mark.parametrize("name", some(set(CASES) - {"count"}, 0, every=3, rest="slow"))
 def test_a_party_is_killed_here_and_there(name: str, quick_path: Path) -> None:
     assert tried(name, quick_path, max(1, CASES[name].quick // 4)) == []
 

@@ -58,6 +58,7 @@ def test_a_refusal_is_final_everywhere(tmp_path: Path) -> None:
         assert not any("how many records" in line for line in ledger["learned"])
 
 
+@pytest.mark.thorough
 def test_a_party_that_never_comes_is_named_and_the_others_may_try_again(tmp_path: Path) -> None:
     sites = found(tmp_path)
     todo = jobs(sites, wait=2.0)
@@ -133,6 +134,7 @@ def simulation(tmp_path: Path) -> list[str]:
     return [str(Path(sys.executable).with_name("covey")), "simulate", str(sites["north"].study), *data, "--in-process"]
 
 
+@pytest.mark.thorough
 def test_a_folder_that_is_read_only_is_named(tmp_path: Path) -> None:
     small = tmp_path / "small"
     done = inside_mount("ro", [*simulation(tmp_path), "--out", str(small / "out")], small)

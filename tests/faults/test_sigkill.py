@@ -43,6 +43,7 @@ def killed_and_resumed(folder: Path, victim: str, at: int) -> None:
     assert [each.wrong for each in audit([site.out for site in sites.values()])] == [(), (), ()]
 
 
+@pytest.mark.thorough
 def test_a_process_that_is_killed_in_the_midst_of_a_record_resumes(tmp_path: Path) -> None:
     killed_and_resumed(tmp_path, "south", 14)
 

@@ -19,6 +19,15 @@ def examples(count: int) -> int:
     return max(5, count // 4 if THOROUGH else count // 8)
 
 
+def some(names: Iterable[str], start: int, every: int = 5, rest: str = "thorough") -> list[ParameterSet]:
+    """The names as parameters of a test: every fifth one for every tier, from another start in each suite."""
+    marks = (getattr(pytest.mark, rest),)
+    return [
+        pytest.param(name, marks=() if place % every == start % every else marks, id=name)
+        for place, name in enumerate(sorted(names))
+    ]
+
+
 def few_first(values: Iterable[object], few: int = 1) -> list[ParameterSet]:
     """The values as parameters of a test: the first few for every tier, as many and one more for the thorough one."""
     found = []

@@ -167,6 +167,7 @@ LIES: list[tuple[str, type[Message], str, str, Lie, str]] = [
 ]
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(("why", "kind", "sender", "recipient", "lie", "reason"), LIES, ids=[why for why, *_ in LIES])
 def test_a_lie_is_refused_with_the_liars_name(
     why: str, kind: type[Message], sender: str, recipient: str, lie: Lie, reason: str

@@ -60,6 +60,7 @@ def test_labels_are_guarded_and_the_judge_reads_them_back(tmp_path: Path) -> Non
     assert verdict.loss.lm == 0
 
 
+@pytest.mark.thorough
 def test_labels_of_a_higher_level_are_guarded_too(tmp_path: Path) -> None:
     study = study_in(tmp_path)
     rows = pd.DataFrame({"job": FORMULAS[:2] + PLAIN[:2], "town": "x", "note": "n"})

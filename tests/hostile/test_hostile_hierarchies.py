@@ -13,6 +13,7 @@ from covey.hierarchy import parse, read
 pytestmark = pytest.mark.timeout(60)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("content", "says"),
     [

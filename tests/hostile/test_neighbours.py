@@ -5,6 +5,8 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
+import pytest
+
 import covey
 from covey import samples
 from covey.files import SHARED, UMASK
@@ -30,6 +32,7 @@ def test_a_page_with_counts_of_the_data_is_its_owner_s_alone(tmp_path: Path) -> 
     assert modes(out)["report.html"] == 0o600
 
 
+@pytest.mark.thorough
 def test_the_ledger_of_a_run_is_its_owner_s_alone(tmp_path: Path) -> None:
     sample = samples.copy("hospitals", tmp_path / "sample")
     data = {name: str(sample / f"{name}.csv") for name in ("north", "south", "east")}

@@ -68,6 +68,7 @@ def invent(found: Answers) -> Answers:
     return [[members + 1000 for members in each] for each in found]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("lie", "reason"),
     [
@@ -253,6 +254,7 @@ def test_more_people_or_visits_than_there_can_be_are_refused(due: Due) -> None:
     assert "expected at most 1 of 2" in str(error)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("counts", [[1, 1, 1, 0], [99, 0, 0, 0], [2, 0, 0, 0], [20, 20, 20, 20]])
 def test_counts_that_no_table_has_are_refused(counts: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     """The office says how many people have each income, and none: of 60, and three is the fewest that may be told."""

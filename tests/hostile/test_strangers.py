@@ -170,6 +170,7 @@ async def test_somebody_who_does_not_speak_tls_is_refused(town: Town) -> None:
     check_refused(await visit(town, shout), "TLS")
 
 
+@pytest.mark.thorough
 @on_real_clock
 async def test_a_certificate_that_expires_while_we_wait_is_refused(town: Town, tmp_path: Path) -> None:
     town.bob = make_identity("bob", tmp_path, ends=timedelta(seconds=1))
@@ -230,6 +231,7 @@ async def test_a_stranger_does_not_keep_the_right_ones_from_meeting(town: Town) 
     assert (alice.result(), bob.result()) == (("bob",), ("alice",))
 
 
+@pytest.mark.thorough
 @on_real_clock
 async def test_a_second_connection_of_a_party_that_is_here_is_refused(town: Town) -> None:
     noticed: list[str] = []

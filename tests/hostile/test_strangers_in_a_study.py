@@ -56,6 +56,7 @@ def test_a_party_with_another_roster_is_refused_and_the_party_named(tmp_path: Pa
     assert "the address of party 'east'" in told["north"]
 
 
+@pytest.mark.thorough
 def test_a_certificate_that_the_others_do_not_know_is_refused(tmp_path: Path) -> None:
     sites = found(tmp_path)
     new = keys.make("south")
@@ -63,7 +64,7 @@ def test_a_certificate_that_the_others_do_not_know_is_refused(tmp_path: Path) ->
         path.unlink()
     keys.save(new, sites["south"].keys)
     (sites["south"].folder / "certs" / "south.pem").write_bytes(new.certificate.pem)
-    told = refused(sites, jobs(sites, wait=4.0))
+    told = refused(sites, jobs(sites, wait=8.0))
     assert "not in the roster" in told["east"]
     assert "does not accept us" in told["south"]
 

@@ -86,6 +86,7 @@ def flipped(raw: bytes) -> bytes:
     return bytes([raw[0] ^ 1]) + raw[1:]
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("scheme", ["elgamal", "waters"])
 @pytest.mark.parametrize("name", LISTS)
 def test_a_list_that_is_none_is_refused(name: str, scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,6 +62,7 @@ def found_by_equality(positions: list[Ciphertexts], made: Ciphertexts) -> list[i
     return [entries.get(own.first.data, -1) for own in positions]
 
 
+@pytest.mark.thorough
 def test_without_rerandomisation_the_collector_reads_every_cell_off_its_own_index(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -179,6 +180,7 @@ def said(tape: Tape, tag: str) -> list[tuple[str, bytes]]:
     return [(letter.header.sender, bytes(letter.payload)) for letter in letters if letter.header.tag == tag]
 
 
+@pytest.mark.thorough
 def test_members_named_in_the_order_of_positions_would_learn_their_ranks(
     monkeypatch: pytest.MonkeyPatch, seen: Seen
 ) -> None:
@@ -214,6 +216,7 @@ def handed_in_and_out(monkeypatch: pytest.MonkeyPatch, *, broken: bool, runs: in
     return found
 
 
+@pytest.mark.thorough
 def test_an_unmixed_submission_tells_the_collector_whose_row_is_whose(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(handed_in_and_out(monkeypatch, broken=True, runs=1)) == {0}
 
@@ -264,6 +267,7 @@ def test_no_two_queries_share_their_randomness() -> None:
     assert np.median(np.abs(gap.astype(np.int64))) > 1 << 24
 
 
+@pytest.mark.thorough
 def test_the_server_log_after_the_boxes_holds_what_the_search_asked_and_nothing_else(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -303,6 +307,7 @@ def test_what_is_opened_later_was_blinded_by_every_helper(monkeypatch: pytest.Mo
         assert np.array_equal(numbers == 0, points.identities())
 
 
+@pytest.mark.thorough
 def test_runs_on_other_people_in_the_same_classes_look_the_same_to_everyone(seen: Seen) -> None:
     """Sizes, counts and order of messages follow from positions' order and boxes alone (as of the harness's twins)."""
     one, other = trial_of(study_of(4, k=4), [(1, "F", "good")] * 4), trial_of(study_of(4, k=4), [(2, "F", "bad")] * 4)

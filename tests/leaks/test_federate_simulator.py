@@ -233,6 +233,7 @@ ONE_WORKER = "it keeps the runs"
 CASES = pytest.mark.parametrize(("options", "me"), [(options, me) for options in OPTIONS for me in (GYM, INSURER)])
 
 
+@pytest.mark.few(1)
 @CASES
 def test_a_simulator_with_the_ledger_alone_says_the_same_things_in_the_same_sizes(options: str, me: str) -> None:
     for real, made_up in views(options, me):
@@ -298,6 +299,7 @@ def worlds(me: str) -> tuple[Study, Users, Users, Learned]:
     raise AssertionError("no such users")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("me", [GYM, INSURER])
 def test_a_flipped_membership_bit_changes_nothing_that_the_divider_can_read(me: str) -> None:
     """The same random tapes twice: but for what is under the other's key, the divider's view is the same."""

@@ -81,6 +81,7 @@ def test_every_element_is_a_valid_point_and_none_repeats_across_lists_or_rounds(
     assert len(out_and_back) == 24
 
 
+@pytest.mark.thorough
 def test_where_a_person_stands_in_the_list_that_comes_back_says_nothing(
     example: tuple[Study, dict[str, Table]],
 ) -> None:
@@ -302,6 +303,7 @@ def test_the_encryptor_finds_one_mark_for_each_pair_and_random_points_else() -> 
     assert not seen.identities().any()
 
 
+@pytest.mark.thorough
 def test_how_many_pairs_are_too_small_does_not_show_in_what_the_encryptor_finds() -> None:
     """The marks that are found stand at random among all, whether every pair is too small or none."""
     places: dict[int, list[int]] = {}

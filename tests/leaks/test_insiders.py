@@ -108,6 +108,7 @@ def crowd(names: tuple[str, ...] = SITES) -> dict[str, list[Person]]:
     }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("protocol", "names"), [("peel", SITES), ("peel", TWO), ("cluster", SITES)])
 def test_a_large_party_reads_no_persons_value_by_subtracting_its_own_rows(
     protocol: str, names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
@@ -124,6 +125,7 @@ def test_a_large_party_reads_no_persons_value_by_subtracting_its_own_rows(
     assert not kept.release.summary["warnings"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_planted_copies_of_a_persons_tuple_do_not_isolate_the_person(
     protocol: str, monkeypatch: pytest.MonkeyPatch
@@ -139,6 +141,7 @@ def test_planted_copies_of_a_persons_tuple_do_not_isolate_the_person(
     assert kept.beside_own() >= 2
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("protocol", "asked"),
     [("peel", "most_of_a_class = 0.5"), ("cluster", "most_of_a_class = 0.5"), ("peel", "l_insider = 1.5")],

@@ -242,6 +242,7 @@ def linked_by_size(spy: Spy) -> tuple[int, int, int]:
     return claims, right, every
 
 
+@pytest.mark.thorough
 def test_sizes_link_few_groups_from_one_visit_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
     """600 people, k = 10: the ledger says that a group that stays of the same size is likely the same people."""
     spy, _ = spied(monkeypatch, people=600, k=10, options="nodes = 60")
@@ -303,6 +304,7 @@ def broken(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
     monkeypatch.setattr(tags.Disguise, method, again)
 
 
+@pytest.mark.thorough
 def test_statistics_notice_a_permutation_a_blind_or_a_mask_that_is_used_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     honest, _ = spied(monkeypatch, 60, k=12, options="nodes = 12\npairs = false")
     assert repeated_points(honest) == 0

@@ -256,6 +256,7 @@ def tags(outcomes: Outcomes, me: str, other: str) -> list[bytes]:
     return [row[start : start + size] for row in rows for start in range(0, len(row), size)]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mode", ["visit", "wave"])
 @pytest.mark.parametrize("me", NAMES)
 def test_a_simulator_without_the_others_records_cannot_be_told_from_the_other_party(me: str, mode: str) -> None:

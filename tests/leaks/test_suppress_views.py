@@ -283,6 +283,7 @@ def test_the_place_of_a_match_is_uniform(hashed: bool) -> None:
     assert float(((counts - 100) ** 2 / 100).sum()) < 24.3, counts  # 7 degrees of freedom, p = 0.001
 
 
+@pytest.mark.thorough
 def test_the_sequence_and_the_sizes_of_messages_follow_from_the_release() -> None:
     """Section 7, 4: what is suppressed is drawn anew until the release is the same again; all that is seen stays."""
     found = 0
@@ -377,6 +378,7 @@ def test_the_comparer_works_alike_on_random_lists_and_with_empty_bins(monkeypatc
     assert works[0] == works[1] == works[2] and works[0]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scheme", ["elgamal", pytest.param("waters", marks=pytest.mark.slow)])
 def test_the_keyholder_s_answers_are_those_of_a_simulator(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Section 7, 6: from its own table and the release one can tell how many answers are one, in every row."""
@@ -540,6 +542,7 @@ def ciphertexts_seen(outcome: Outcome[Result], width: int) -> list[bytes]:
     return [raw[at : at + width] for at in range(0, len(raw), width)]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("scheme", "seeds"), [("elgamal", 14), ("waters", 1), pytest.param("waters", 6, marks=pytest.mark.slow)]
 )

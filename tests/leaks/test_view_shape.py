@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 from tests.harness.cases import CASES
 from tests.harness.leaks import differing_shapes
+from tests.harness.tiers import some
 from tests.harness.trial import Case, Trial, of_block
 
 from covey.wire import Channel, Message
 
 
-@pytest.mark.parametrize("name", sorted(CASES))
+@pytest.mark.parametrize("name", some(CASES, 0))
 def test_equal_leakage_gives_equal_sequences_and_sizes(name: str) -> None:
     assert differing_shapes(CASES[name]) == []
 

@@ -153,6 +153,7 @@ def test_the_exact_schedule_gives_the_labels_of_the_centralized_algorithm(names:
         compare(ClusterProblem.of(study, tables[names[0]].trees, None), tables)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("names", ["ab", "abc"])
 def test_where_the_papers_start_ends_in_one_class_smaller_first_clusters_give_the_centralized_labels(
     names: str,
@@ -274,6 +275,7 @@ def test_processes_over_tls_release_what_the_centralized_labels_make_of_adult(
     equals_the_centralized_release(adult, parties, k, None)
 
 
+@pytest.mark.thorough
 def test_the_guarded_schedule_shows_no_exact_record_where_the_exact_one_does(adult: Path) -> None:
     study, tables = adult_tables(adult, 3, 10, 900)
     problem = ClusterProblem.of(study, tables["p0"].trees, None)

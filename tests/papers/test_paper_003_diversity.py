@@ -140,6 +140,7 @@ def merged_plainly(problem: ClusterProblem, slack: Longs, clusters: PublicCluste
     return place, clusters
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("wanted", [2, 2.5])
 def test_classes_merge_as_the_joint_slack_says(wanted: float) -> None:
     for seed in range(4):

@@ -114,6 +114,7 @@ def plain_cluster(problem: Problem, limits: Limits, places: np.ndarray, seed: in
     return {frozenset(own) for own in members.values()}
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize(("l", "measure"), [(None, "lm"), (1.5, "lm"), (None, "em"), (None, "entropy")])
 @pytest.mark.parametrize("seed", range(6))
 def test_the_labels_are_those_of_algorithm_3(seed: int, l: float | None, measure: str) -> None:  # noqa: E741

@@ -94,6 +94,7 @@ def test_table_1_says_which_combinations_may_be_published(tmp_path: Path) -> Non
     assert published(problem, hands, trial.study, "San Jose", "300K-400K") == "100K-500K"  # with 200K-300K it is H7
 
 
+@pytest.mark.thorough
 def test_every_published_combination_is_supported_by_two_sites(tmp_path: Path) -> None:
     trial = trial_of(study_of(tmp_path, 2))
     problem, hands = problem_of(trial)
@@ -163,6 +164,7 @@ def quarters(home: Path, schedule: str, sites: int, seed: int, rows: int) -> Tri
     return of_study(study, find("cluster", "horizontal"), tables)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("schedule", "sites", "seed", "rows"),
     [*(("exact", 3, seed, 20) for seed in range(3)), ("exact", 2, 0, 20), ("paper", 3, 0, 8)],

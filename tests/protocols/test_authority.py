@@ -106,6 +106,7 @@ def test_keys_are_issued_to_certificates_written_down_and_renewed_by_epoch(place
     assert not list((place.folder / "authority" / "out").rglob("release.csv"))
 
 
+@pytest.mark.thorough
 def test_without_an_authority_nothing_is_said_and_the_run_can_go_on(place: Place) -> None:
     with ThreadPoolExecutor(2) as pool:
         runs = [pool.submit(run_party, place.job(name, "out", wait=2.0)) for name in ROWS]
@@ -115,6 +116,7 @@ def test_without_an_authority_nothing_is_said_and_the_run_can_go_on(place: Place
     assert place.run("out")["north"].k_reached is not None
 
 
+@pytest.mark.thorough
 def test_whoever_has_another_certificate_than_the_roster_s_gets_no_key(place: Place) -> None:
     stranger = keyring.make("south")
     own = place.folder / "south"
@@ -130,6 +132,7 @@ def test_whoever_has_another_certificate_than_the_roster_s_gets_no_key(place: Pl
     assert place.issued() == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("most", [3, pytest.param(None, marks=pytest.mark.slow)], ids=["here and there", "everywhere"])
 def test_an_authority_that_is_killed_stops_everyone_safely_and_all_go_on(most: int | None, quick_path: Path) -> None:
     trial = WATERS.smallest()

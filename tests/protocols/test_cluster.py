@@ -79,6 +79,7 @@ STUDIES = {
 }  # fmt: skip
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", STUDIES)
 def test_the_release_is_what_a_trusted_party_would_publish(name: str) -> None:
     for seed in range(2):
@@ -89,6 +90,7 @@ def test_the_release_is_what_a_trusted_party_would_publish(name: str) -> None:
         assert released(trial, seed) == trial.ideal["east"]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", ["three", "l", "five", "insider"])
 def test_an_independent_judge_finds_what_the_study_asks_for(name: str, tmp_path: object) -> None:
     trial = drawn(7, STUDIES[name], 8, 20)
@@ -397,6 +399,7 @@ def test_a_state_that_no_turn_could_leave_is_refused() -> None:
         read_state(hidden, replace(problem, lift=lift.astype(np.int32)), before, held, "x", "turn")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("options", ["", 'schedule = "exact"'])
 def test_many_clusters_are_said_in_several_messages(options: str, monkeypatch: pytest.MonkeyPatch) -> None:
     trial = drawn(5, study_of("cluster", options=options), 10, 14)
@@ -462,6 +465,7 @@ def test_the_protocol_is_listed() -> None:
     assert of_study(STUDIES["three"]) is cluster.PROTOCOL
 
 
+@pytest.mark.thorough
 def test_every_message_is_declared_in_the_script_and_one_that_is_not_is_found() -> None:
     trials = [drawn(1, study, 8, 14) for name, study in STUDIES.items() if name in ("l", "two", "shuffled", "strict")]
     trials += [case.smallest() for case in CLUSTER_CASES]

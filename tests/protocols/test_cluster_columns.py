@@ -45,6 +45,7 @@ def release_of(trial: Trial) -> object:
 # -- what comes out
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("split", [TWO, THREE, FOUR], ids=["two", "three", "four"])
 @pytest.mark.parametrize("schedule", ["guarded", "exact"])
 def test_any_number_of_holders_release_what_a_trusted_party_would(
@@ -66,6 +67,7 @@ def test_the_split_of_columns_does_not_change_the_release_much() -> None:
     assert max(lm) < 1.15 * min(lm)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("evaluator", [False, True])
 @pytest.mark.parametrize("schedule", ["guarded", "exact"])
 def test_every_class_keeps_k_and_l(evaluator: bool, schedule: str) -> None:
@@ -133,6 +135,7 @@ def test_the_loss_is_that_of_centralized_sequential_clustering() -> None:
     assert float(ours.loss["lm"] or 0) < 1.05 * central
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("split", [TWO, THREE], ids=["two", "three"])
 @pytest.mark.parametrize("evaluator", [False, True])
 def test_the_plan_foresees_what_a_run_costs(split: Mapping[str, tuple[str, ...]], evaluator: bool) -> None:

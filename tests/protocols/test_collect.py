@@ -112,6 +112,7 @@ def test_a_study_that_cannot_be_counted_unseen_is_refused() -> None:
 # -- real runs
 
 
+@pytest.mark.thorough
 def test_real_equals_what_follows_from_the_positions_that_were_opened(seen: Seen) -> None:
     for seed in range(4):
         study = study_of(11)
@@ -123,6 +124,7 @@ def test_real_equals_what_follows_from_the_positions_that_were_opened(seen: Seen
         assert got == canonical_csv(arrange(due))
 
 
+@pytest.mark.thorough
 def test_positions_keep_the_order_of_cells_and_ties(seen: Seen) -> None:
     study = study_of(12)
     trial = trial_of(study, anyone(7, 12))
@@ -138,6 +140,7 @@ def test_positions_keep_the_order_of_cells_and_ties(seen: Seen) -> None:
     assert seen.last.min() >= 0 and seen.last.max() <= parameters.largest_image
 
 
+@pytest.mark.thorough
 def test_jitter_hides_ties_and_keeps_the_order(seen: Seen) -> None:
     study = study_of(10, protocol="grid = 16\ncommittee = 3\nrho = [50, 250]\njitter = true")
     people = [(1, "F", "good")] * 5 + [(5, "F", "bad")] * 5
@@ -221,6 +224,7 @@ def test_distinct_values_are_counted_unseen() -> None:
     assert answers(trial, finished(trial)) == trial.ideal
 
 
+@pytest.mark.thorough
 def test_where_not_even_everyone_is_diverse_nothing_is_released() -> None:
     people = [(1, "F", "good")] * 5 + [(30, "M", "bad")]
     trial = trial_of(study_of(6, privacy="l = 1.1"), people)
@@ -331,6 +335,7 @@ def test_random_numbers_cost_at_most_two_percent_beside_the_curve_itself(k: int)
     assert max(ratios) < 1.03
 
 
+@pytest.mark.thorough
 def test_the_simulated_attack_follows_rho_and_knows_that_b_does_not_help_against_anchors() -> None:
     def success(**options: Value) -> attack.Success:
         study = replace(survey(), options=options)
@@ -395,6 +400,7 @@ TWO_CROWDS = [
 PAPERS_OWN = f'{DEALT}\nshares = "asmuth-bloom"\nretrieval = "gentry-ramzan"\nthreshold = 3'
 
 
+@pytest.mark.few(1)
 @pytest.mark.usefixtures("tiny")
 @pytest.mark.parametrize(
     "options", [DEALT, f'{DEALT}\nshares = "asmuth-bloom"', f"{DEALT}\nthreshold = 3", PAPERS_OWN],
@@ -412,6 +418,7 @@ def test_the_papers_own_path_with_keys_of_full_length() -> None:
     assert answers(trial, finished(trial)) == trial.ideal
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("threshold", [1, 2, 3])
 def test_as_many_trustees_open_as_the_study_says(threshold: int) -> None:
     study = study_of(6, protocol=f"grid = 16\ncommittee = 3\nthreshold = {threshold}")

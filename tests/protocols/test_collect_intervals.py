@@ -75,6 +75,7 @@ def test_a_run_on_the_patients_of_figure_1_publishes_its_intervals_without_a_tre
     assert verdict.answer and verdict.loss.lm == pytest.approx(release.loss.lm) == pytest.approx(0.357143, abs=5e-7)
 
 
+@pytest.mark.thorough
 def test_a_release_is_the_ideal_s_and_no_end_is_anybody_s_own_value() -> None:
     draws = np.random.default_rng(4)
     drawn = zip(draws.uniform(35, 70, 24), draws.uniform(50, 85, 24), strict=True)

@@ -27,6 +27,7 @@ from covey.study import Study
 from covey.wire import Channel, Chunk
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("seed", "people", "options"),
     [
@@ -74,12 +75,14 @@ def without(trial: Trial, name: str) -> list[str]:
     return canonical_csv(arrange(release)).decode().splitlines()[1:]
 
 
+@pytest.mark.thorough
 def test_shares_that_lie_on_no_polynomial_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     trial = trial_of(study_of(10), draw_people(5, 10))
     lying(monkeypatch, "r00", lambda record: [number + 1 for number in record], trustees=1)
     assert released(trial) == without(trial, "r00")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("lie", ["letters", "shares"])
 def test_a_trustee_cannot_choose_who_stays_by_leaving_the_others_out(monkeypatch: pytest.MonkeyPatch, lie: str) -> None:
     honest, read = Channel.exchange_all, letters.read
@@ -105,6 +108,7 @@ def test_a_trustee_cannot_choose_who_stays_by_leaving_the_others_out(monkeypatch
     assert "9 of 12 answers would be left out" in str(ends["patients"].error)
 
 
+@pytest.mark.thorough
 def test_an_answer_that_is_none_is_left_out_with_its_class_if_that_becomes_too_small(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

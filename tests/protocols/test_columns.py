@@ -130,6 +130,7 @@ def trial_of(study: Study, frame: Frame, rows: Mapping[str, Sequence[int]] | Non
     return of_study(study, PROTOCOL, tables_of(study, frame, rows))
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("recipient", [False, True])
 @pytest.mark.parametrize("bill", ["clinic", "office"])
 def test_the_release_is_the_ideal_and_goes_to_whom_it_should(bill: str, recipient: bool) -> None:

@@ -145,6 +145,7 @@ def test_a_committee_of_one_and_an_opening_of_nothing_work() -> None:
     assert cost.messages == COMMITTEE.messages(1, 1, True) + COMMITTEE_OPENING.messages(1, 0)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("count", [1, 30, 1000])
 def test_the_cost_is_as_declared(count: int) -> None:
     cost = spent(run_parties(roles(3, ("a", "b", "c"), (1,) * count)))

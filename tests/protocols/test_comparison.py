@@ -51,6 +51,7 @@ def joined(outcomes: dict[str, Outcome[Bits]]) -> list[bool]:
     return found
 
 
+@pytest.mark.thorough
 def test_a_thousand_comparisons_agree_with_plain_ones_at_every_boundary() -> None:
     """For each width all that can go wrong: the ends, zero, its neighbours, powers of two; and random numbers."""
     numbers, widths = [], []
@@ -95,6 +96,7 @@ def test_each_side_alone_sees_coins() -> None:
         assert 150 < int(outcome.unwrap().sum()) < 250
 
 
+@pytest.mark.thorough
 def test_the_readers_view_of_a_number_is_uniform() -> None:
     """Kolmogorov-Smirnov on the masked numbers, which are all the reader decrypts."""
     width, count = 5, 600

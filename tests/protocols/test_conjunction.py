@@ -94,6 +94,7 @@ def test_the_whole_truth_table(names: str) -> None:
         assert answer.tolist() == [False] * (2 ** len(names) - 1) + [True]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("names", ["ab", "abc", "abcdef"])
 def test_the_same_bytes_are_sent_however_the_network_interleaves(names: str) -> None:
     inputs = draw(names, 20 if len(names) == 2 else 2 * CHUNK + 1)
@@ -104,6 +105,7 @@ def test_the_same_bytes_are_sent_however_the_network_interleaves(names: str) -> 
     assert said(run_parties(roles_for(inputs), seed=8)) != calm
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("receiver", [None, "a", "b"])
 @pytest.mark.parametrize(
     ("names", "width"),
@@ -265,6 +267,7 @@ def ends(outcomes: Mapping[str, Outcome[Bits | None]], ideal: Bits) -> Counter[s
     return found
 
 
+@pytest.mark.thorough
 def test_bad_weather_ends_in_the_answer_or_in_a_typed_abort() -> None:
     inputs = draw("abcd", 50)
     found: Counter[str] = Counter()

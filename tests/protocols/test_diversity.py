@@ -62,6 +62,7 @@ def test_the_l_that_a_refusal_names_can_be_kept(records: int, most: int) -> None
     assert diversity.fraction(named) * most <= records
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("protocol", ["cluster", "peel"])
 def test_a_class_that_keeps_nearly_l_is_not_released(protocol: str) -> None:
     """Of 20 records 7 have one value: 20 / 7 is less than 2.857143 by a millionth."""
@@ -71,6 +72,7 @@ def test_a_class_that_keeps_nearly_l_is_not_released(protocol: str) -> None:
     assert verify(release.table, study).answer
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("asked", [2, 2.857143])
 def test_numbers_are_opened_of_as_many_records_as_the_ledger_says_and_of_no_fewer(
     asked: float, monkeypatch: pytest.MonkeyPatch

@@ -25,6 +25,7 @@ from covey.study import Study
 PEOPLE = [(place, "FM"[number % 2], "flu" if number % 3 else "none") for number, place in enumerate([*PLACES] * 6)]
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", few_first(ROWS[::-1], few=4))
 @pytest.mark.parametrize("place", [0, -1], ids=["the first", "the last"])
 def test_with_rows_split_anyone_may_have_none(name: str, place: int, tmp_path: Path) -> None:

@@ -276,6 +276,7 @@ def lopsided(larger: str) -> dict[str, dict[str, tuple[str, ...]]]:
     return {larger: users[larger], smaller: {uid: users[smaller][uid] for uid in kept}}
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("schedule", ["level", "paper"])
 @pytest.mark.parametrize(
     ("why", "k", "delta", "users"),
@@ -449,6 +450,7 @@ def test_the_recipient_alone_gets_the_release_and_figures() -> None:
     assert finished is not None and finished.release is not None
 
 
+@pytest.mark.thorough
 def test_both_schedules_release_the_same() -> None:
     users = some_users(5, common=10, extra=6)
     found = [
@@ -471,6 +473,7 @@ def test_a_level_takes_the_same_number_of_messages_however_many_groups_it_has() 
     assert max(steps.values()) <= 2 * (1 + 1 + 1 + 4 * 3 + 6 + 1) + 4
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("options", ['presence = "sensitive"', "alpha = 1", 'schedule = "paper"\ncandidates = 2'])
 def test_a_run_says_what_its_script_declares_and_nothing_else(options: str) -> None:
     study = study_of(30, delta=0.95, options=options)

@@ -240,6 +240,7 @@ def test_the_provider_with_exact_columns_is_the_last_one() -> None:
 # -- the run
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("options", ['presence = "sensitive"', "alpha = 1"])
 def test_a_run_says_what_its_script_declares_and_nothing_else(options: str) -> None:
     study = several_of(40, delta=0.95, options=options)

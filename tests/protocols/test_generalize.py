@@ -125,6 +125,7 @@ def test_the_plan_says_which_mode_and_why() -> None:
     assert with_recipient.forecast.learns["registry"] == ()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("k", [13, 30_000, 2_000_000_000])
 def test_a_plan_takes_any_k_and_says_where_there_are_fewer_people(k: int) -> None:
     found = make_plan(study_of(k=k), {"clinic": 12, "billing": 12}, 0.03, 1e7).forecast
@@ -178,6 +179,7 @@ def test_any_local_anonymizer_gives_groups_of_k_that_only_grow_together(name: st
     assert steps <= sum(tree.height for tree in own.trees)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", LOCALS[1:])
 def test_a_run_with_another_local_anonymizer_is_the_ideal_and_keeps_k(name: str) -> None:
     study, tables = some_tables(people=40, k=3, options=f'local = "{name}"\nleakage = "matrix"')
@@ -271,6 +273,7 @@ columns = ["three"]
 CLINIC_WITHOUT = (1.0, 0.0, 0.0, 1.0)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("weights", "variant"),
     [
@@ -470,6 +473,7 @@ columns = ["code"]
     assert release.summary["k_reached"] == 4
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("recipient", ["", '[parties.registry]\nrole = "recipient"\n'], ids=["two", "three"])
 @pytest.mark.parametrize("options", ["", 'leakage = "one-sided"', 'variant = "datafly"', 'variant = "finished-cells"'])
 def test_an_audit_finds_the_declared_messages_and_equal_ledgers(options: str, recipient: str, tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ import pytest
 from tests.harness.cases import CASES
 from tests.harness.harness import answers, lines, run, run_over_tls, spent
 from tests.harness.network import FaultyNetwork, Weather
-from tests.harness.tiers import THOROUGH
+from tests.harness.tiers import THOROUGH, some
 
 NAMES = sorted(CASES)
-FEW, MORE = range(3), range(3, 5)
+FEW, MORE = range(1), range(1, 4)
 
 
 @pytest.mark.parametrize("seeds", [FEW, pytest.param(MORE, marks=pytest.mark.thorough)], ids=["few", "more"])
@@ -22,25 +22,24 @@ def test_real_equals_ideal_on_random_inputs(name: str, seeds: range) -> None:
         assert answers(trial, run(trial, seed=seed)) == trial.ideal, f"seed {seed}"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", some(CASES, 0))
 def test_real_equals_ideal_over_tls(name: str, quick_path: Path) -> None:
     trial = CASES[name].draw(5)
     assert answers(trial, run_over_tls(trial, quick_path / "keys", folder=quick_path)) == trial.ideal
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", some(CASES, 1))
 def test_the_same_seed_says_the_same_bytes_in_any_weather(name: str) -> None:
     trial = CASES[name].draw(2)
     calm = lines(run(trial, seed=9))
-    for weather in range(2 if THOROUGH else 1):
-        network = FaultyNetwork(trial.names, Weather(delay=15), weather, beats=True)
-        assert lines(run(trial, seed=9, network=network)) == calm
+    network = FaultyNetwork(trial.names, Weather(delay=15), 0, beats=True)
+    assert lines(run(trial, seed=9, network=network)) == calm
     assert lines(run(trial, seed=10)) != calm
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_cost_is_as_declared(name: str) -> None:
-    for seed in range(3 if THOROUGH else 1):
+    for seed in range(2 if THOROUGH else 1):
         trial = CASES[name].draw(seed)
         if trial.cost is None:
             pytest.skip("its data decide what it costs: an estimate, which the protocol's own tests judge")

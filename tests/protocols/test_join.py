@@ -294,6 +294,7 @@ def test_an_owner_that_opens_something_else_is_refused(
     assert (error.party, reason in error.reason) == ("b", True)
 
 
+@pytest.mark.thorough
 def test_bad_weather_ends_in_the_table_or_in_a_typed_abort() -> None:
     inputs = tables("ab", 3, 2)
     for seed in range(60):

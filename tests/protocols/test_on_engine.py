@@ -38,6 +38,7 @@ def counted(study: Study, party: str, data: object) -> Table:
 JOINT = "[evaluate]\njoint = true\n"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("privacy", "options", "note"),
     [
@@ -153,6 +154,7 @@ def test_a_run_that_was_cut_off_does_not_count_again(tmp_path: Path, monkeypatch
     assert sealed.read() is None  # nobody else can read them
 
 
+@pytest.mark.thorough
 @pytest.mark.postgres
 def test_rows_may_lie_in_files_in_folders_and_on_a_server_in_one_run(server: PostgresServer, tmp_path: Path) -> None:
     study = study_of(3, k=4, note=True)

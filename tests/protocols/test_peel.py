@@ -81,6 +81,7 @@ def test_the_parties_publish_what_a_trusted_party_would(parties: int, rows: int,
     agrees(study, draw_people(parties, rows, seed))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("privacy", few_first(["l = 1.5\nk_insider = 1", "", "l = 1.5", "l = 2", "k_insider = 2"]))
 def test_every_mode_keeps_every_constraint_as_a_trusted_party_would(mode: str, privacy: str) -> None:
@@ -91,6 +92,7 @@ def test_every_mode_keeps_every_constraint_as_a_trusted_party_would(mode: str, p
     assert study.privacy.l is None or (figures.l_reached or 0) >= study.privacy.l
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("parties", "asked", "mode"), [(3, 3, "visit"), (4, 2, "skip"), (5, 3, "wave")])
 def test_a_class_may_be_one_partys_alone_but_not_nearly(parties: int, asked: int, mode: str) -> None:
     options = f'mode = "{mode}"\ninsider = "none-or-many"'
@@ -110,6 +112,7 @@ def test_a_class_may_be_one_partys_alone_but_not_nearly(parties: int, asked: int
     assert len(free.classes.sizes) > len(done["p0"].classes.sizes)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("k", "privacy", "mode"), [(3, "", "visit"), (5, "", "wave"), (4, "k_insider = 2", "visit")])
 def test_two_parties_agree_with_a_trusted_one(k: int, privacy: str, mode: str) -> None:
     study = study_of(2, k=k, privacy=privacy, options=f'mode = "{mode}"\nbuckets = 1')
@@ -138,6 +141,7 @@ def test_many_tuples_that_one_of_two_has_alone_are_named_in_chunks(chunk: int, m
     assert spent(outcomes).messages == -(-10 // chunk) + -(-4 // chunk)
 
 
+@pytest.mark.thorough
 def test_ten_parties_agree_with_a_trusted_one() -> None:
     agrees(study_of(10, k=5, options='mode = "wave"'), draw_people(10, 12, 3))
 
@@ -192,6 +196,7 @@ def test_the_clear_peeling_is_the_centralized_ones_on_the_same_list(seed: int) -
     assert len(boxes) == len(sizes)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("per_record", [1, 4])
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_no_more_is_opened_than_a_plain_simulation_opens(per_record: int, seed: int) -> None:
@@ -227,6 +232,7 @@ def test_waves_take_fewer_rounds_than_skips_and_skips_fewer_than_visits() -> Non
     assert rounds[2] < rounds[1] <= rounds[0]  # type: ignore[operator]
 
 
+@pytest.mark.thorough
 def test_diversity_costs_four_exchanges_where_a_tuple_is_found_whatever_its_size() -> None:
     people = draw_people(3, 200, 3)
     plain = simulated(study_of(3, k=3, privacy=OFF), people)
@@ -237,6 +243,7 @@ def test_diversity_costs_four_exchanges_where_a_tuple_is_found_whatever_its_size
     assert extra < 120  # it was 420 when sizes were compared one after the other, each test prepared when needed
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("parties", "mode"), [(3, "visit"), (4, "skip"), (5, "wave")])
 def test_the_cost_is_that_of_the_declared_blocks_for_the_runs_public_sizes(parties: int, mode: str) -> None:
     study = study_of(parties, k=3, privacy=OFF, options=f'mode = "{mode}"\nbuckets = 1')
@@ -273,6 +280,7 @@ def test_few_tests_are_prepared_that_nobody_needs() -> None:
     assert done.openings.tests <= done.made <= 1.6 * done.openings.tests
 
 
+@pytest.mark.thorough
 def test_no_more_tests_are_in_memory_than_the_stock_however_many_a_run_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supply, "STOCK", 500)
     monkeypatch.setattr(supply, "BATCH", 64)
@@ -394,6 +402,7 @@ def test_a_lattice_that_is_too_large_to_be_listed_is_searched(monkeypatch: pytes
     agrees(study, draw_people(3, 100, 1))
 
 
+@pytest.mark.thorough
 def test_sixteen_columns_need_a_search_and_two_limbs_and_are_peeled_as_by_a_trusted_party() -> None:
     columns = [f"c{place}" for place in range(16)]
     values = [f"v{place}" for place in range(20)]

@@ -79,6 +79,7 @@ def test_a_run_with_t_equals_the_ideal_withholds_nothing_and_the_judge_says_yes(
     assert verify(release, study).answer
 
 
+@pytest.mark.thorough
 @settings(max_examples=examples(40), deadline=None)
 @given(st.integers(3, 6), st.integers(4, 30), st.integers(2, 5), st.sampled_from(MODES), st.integers(0, 10**6))
 def test_a_trusted_party_withholds_nothing_and_keeps_t(parties: int, rows: int, k: int, mode: str, seed: int) -> None:

@@ -78,6 +78,7 @@ def agrees(seed: int) -> None:
     assert answers(trial, run(trial)) == dict(trial.ideal)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", few_first(range(12), few=3))
 def test_the_release_is_a_trusted_partys(seed: int) -> None:
     agrees(seed)

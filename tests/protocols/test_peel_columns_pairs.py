@@ -88,6 +88,7 @@ def test_the_evaluator_answers_with_a_bit_for_each_pair_of_values_and_names_nobo
     assert sizes[60] == sizes[600]
 
 
+@pytest.mark.thorough
 def test_the_evaluators_made_up_people_come_in_an_order_that_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Over many runs, the position of a pair of values among the evaluator's answers is uniform."""
     found: list[Bits] = []

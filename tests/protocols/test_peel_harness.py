@@ -34,6 +34,7 @@ def test_many_batches_say_the_same_bytes_whichever_lane_prepares_them(monkeypatc
     assert lines(run(trial, seed=9)) == calm
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("case", [PEEL, PEEL_ASKED, PEEL_OF_TWO], ids=lambda case: case.name)
 def test_every_message_of_a_run_is_declared_and_a_stray_one_is_named(case: Case) -> None:
     trials = [case.smallest(), *(case.draw(seed) for seed in range(5))]

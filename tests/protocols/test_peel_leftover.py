@@ -137,6 +137,7 @@ def at_sites(seed: int = 1) -> dict[str, list[Person]]:
     return {name: [p for p in own if p[2] != "d" or name == "p0"] for name, own in people.items()}
 
 
+@pytest.mark.thorough
 def test_a_town_that_only_one_site_has_is_never_published() -> None:
     people = at_sites()
     loose = covey.simulate(study_of(3, k=3), {n: frame_of(study_of(3, k=3), own) for n, own in people.items()}, seed=1)

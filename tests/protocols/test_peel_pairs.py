@@ -44,6 +44,7 @@ def alike(codes: Ints, counts: np.ndarray) -> float:
     return float(counts[codes[0] == codes[1]].sum() / counts.sum())
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("parties", [2, 3])
 @pytest.mark.parametrize("pairs", [True, False])
 @pytest.mark.usefixtures("made_up")

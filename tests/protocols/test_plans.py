@@ -85,6 +85,7 @@ def test_rows_of_ones_own_change_the_plan_where_the_data_decide_on_the_cost() ->
     assert plan_of(alike, own=False).bytes == plan_of(spread, own=False).bytes
 
 
+@pytest.mark.thorough
 def test_a_plan_counts_what_l_asks_and_the_rows_that_are_shuffled() -> None:
     trial = sample("cluster-rows", 150)
     diverse = trial.study

@@ -22,6 +22,7 @@ from covey.secure.declare import Leakage
 JOINT = "[evaluate]\njoint = true"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("protocol", ["peel", "cluster"])
 @pytest.mark.parametrize("seed", range(2))
 def test_everyone_learns_the_error_that_a_trusted_party_would_find(protocol: str, seed: int) -> None:

@@ -167,6 +167,7 @@ def test_our_mix_shows_no_origin() -> None:
     assert 0.2 < guessed_origins("abc", 8, 25) < 0.47  # of 600 guesses a third is right by chance
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("honest", "abc")
 def test_one_honest_mixer_is_enough(honest: str, monkeypatch: pytest.MonkeyPatch) -> None:
     keep_order_where(lambda mixer: mixer != honest, monkeypatch)

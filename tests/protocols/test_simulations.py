@@ -51,6 +51,7 @@ def test_processes_and_one_process_with_one_seed_are_the_same_run(tmp_path: Path
         assert json.loads((out / name / "summary.json").read_bytes())["reproducible"] is True
 
 
+@pytest.mark.thorough
 def test_a_process_that_fails_ends_the_others_soon_and_is_named(tmp_path: Path) -> None:
     study, data = ready(tmp_path)
     Path(data["east"]).write_text("patient,age,sex,diagnosis\nP1,older-than-anyone,F,flu\n")
@@ -140,6 +141,7 @@ def test_the_demonstration_runs_checks_and_may_be_repeated(covey: Covey, tmp_pat
     assert (taken / "thesis.txt").read_text() == "mine"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("protocol", ["cluster", "peel"])
 def test_what_a_simulated_run_leaves_passes_its_audit(covey: Covey, tmp_path: Path, protocol: str) -> None:
     """Few rows suffice: the audit is about folders, not about sizes."""

@@ -187,6 +187,7 @@ def test_a_party_with_a_vector_of_another_length_is_refused() -> None:
     assert "4 values, expected 3" in str(outcomes["a"].error)
 
 
+@pytest.mark.thorough
 def test_bad_weather_ends_in_the_total_or_in_a_typed_abort() -> None:
     inputs = draw("abcd", 50)
     ideal = secure_sum.ideal(inputs)

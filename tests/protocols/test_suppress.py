@@ -114,6 +114,7 @@ def test_the_clear_function_gives_the_note_s_vectors(name: str) -> None:
     assert clear(k, a, b) == (list(due_a), list(due_b))
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("encryption", ["elgamal", "waters"])
 @pytest.mark.parametrize("name", few_first(VECTORS, few=8))
 def test_the_protocol_gives_the_note_s_vectors(name: str, encryption: str) -> None:
@@ -125,6 +126,7 @@ def test_the_protocol_gives_the_note_s_vectors(name: str, encryption: str) -> No
     assert suppressed(release, "bob", b) == list(due_b)
 
 
+@pytest.mark.thorough
 def test_three_rows_meet_more_than_a_thousand() -> None:
     """One tuple is listed after two rows were given up; its places do not fit into one answer."""
     a, b = ["x", "y", "t5"], [f"t{number}" for number in range(1100)]
@@ -176,6 +178,7 @@ def equals_ideal(encryption: str, seeds: range) -> None:
         assert trial.cost is not None and spent(ends).messages == trial.cost.messages, f"seed {seed}"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("encryption", "tables"), [("elgamal", 16), ("waters", 4)])
 def test_real_equals_ideal_on_generated_tables(encryption: str, tables: int) -> None:
     equals_ideal(encryption, range(tables))
@@ -367,6 +370,7 @@ def equals_ideal_of_three(encryption: str, seeds: range) -> None:
         assert trial.cost is not None and spent(ends).messages == trial.cost.messages, f"seed {seed}"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("encryption", "tables"), [("elgamal", 4), ("waters", 1)])
 def test_real_equals_ideal_among_three(encryption: str, tables: int) -> None:
     equals_ideal_of_three(encryption, range(tables))

@@ -141,6 +141,7 @@ def test_a_bin_in_several_answers_gives_the_same_release_at_the_foreseen_cost(mo
     assert steps.count("compare") == 3 * steps.count("list") > 0  # six places in each bin, two in an answer
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("encryption", ["elgamal", "waters"])
 def test_worker_processes_send_the_same_bytes_as_none(encryption: str, monkeypatch: pytest.MonkeyPatch) -> None:
     people = draw_people(Rng(seed_of(5)).stream("workers"), 12, 12, 9)

@@ -91,6 +91,7 @@ def test_without_a_terminal_and_without_approve_everyone_stops_and_can_go_on(tmp
     assert all((site.out / "release.csv").read_text() == RELEASE for site in sites.values())
 
 
+@pytest.mark.thorough
 def test_an_interrupted_party_ends_cleanly_and_says_how_to_go_on(tmp_path: Path) -> None:
     sites = found(tmp_path)
     process = start(sites["north"], "--approve")

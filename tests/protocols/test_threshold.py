@@ -143,6 +143,7 @@ def test_a_count_far_above_the_bound_is_not_taken_for_a_small_one() -> None:
     assert (opened(inputs, 10)[0] == 0).tolist() == [False, False, False, True]
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("names", ["abc", "abcd", "abcdefg"])
 @pytest.mark.parametrize(("bound", "width"), [(1, 400), (3, 1), (4, 90), (10, 700), (50, 300)])
 @pytest.mark.parametrize("lots", [False, True])
@@ -194,6 +195,7 @@ def test_one_party_alone_may_get_the_outcome_at_the_declared_cost(
     assert whole.bytes - prepared.bytes == pytest.approx(declared, rel=0.02)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("size", [3, 4, 6, 7])
 @pytest.mark.parametrize("bound", [1, 2, 5, 10])
 def test_numbers_that_are_opened_in_lots_give_the_same_answers(

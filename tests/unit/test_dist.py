@@ -59,6 +59,7 @@ def test_both_locks_name_no_host_and_agree() -> None:
     assert user <= every
 
 
+@pytest.mark.thorough
 def test_one_owners_commands_do_without_what_only_posix_has(tmp_path: Path) -> None:
     data = SOURCE / "samples" / "clinic" / "clinic.csv"
     code = f"""

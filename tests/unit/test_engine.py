@@ -38,6 +38,7 @@ def stored(table: pa.Table, folder: Path, kind: str) -> Path:
     return folder / "table"
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("kind", "asked", "algorithm"),
     [
@@ -175,6 +176,7 @@ def test_the_report_shows_the_release(tmp_path: Path) -> None:
     assert "May this be released?" in page and "`covey report" not in page and str(tmp_path) not in page
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kilobytes", [1, 6])
 def test_a_full_disk_is_a_sentence_and_leaves_nothing(kilobytes: int, tmp_path: Path) -> None:
     """A process whose files may not grow: the engine's own, and release.csv, which is larger."""

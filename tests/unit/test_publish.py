@@ -69,6 +69,7 @@ def test_saving_over_what_is_no_release_is_refused_and_leaves_it(clinic: Path, t
     release.save(clinic)  # and then an earlier release
 
 
+@pytest.mark.thorough
 def test_what_others_may_not_read_by_the_umask_they_may_not(clinic: Path, tmp_path: Path) -> None:
     script = (
         "import sys, covey; study = covey.Study.load('study.toml'); "

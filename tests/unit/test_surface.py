@@ -59,6 +59,7 @@ def test_the_version_is_written_once() -> None:
     assert covey.__version__.count(".") == 2
 
 
+@pytest.mark.thorough
 def test_the_steward_can_do_from_python_what_the_commands_do(tmp_path: Path) -> None:
     data = str(samples.path("clinic") / "clinic.csv")
     draft = covey.new(data, k=5, out=tmp_path / "draft" / "study.toml")

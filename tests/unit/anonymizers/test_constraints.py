@@ -108,6 +108,7 @@ def test_c_asks_that_the_top_value_is_rarer_than_c_times_the_values_from_the_lth
     assert not kept(limits_of(problem), counted(6, 2, 1, 0, 0), 9)
 
 
+@pytest.mark.thorough
 def test_a_c_that_the_whole_table_does_not_keep_is_refused() -> None:
     with pytest.raises(Unmet, match="c = 2 with l = 2 cannot be kept"):
         require_feasible(replace(table([0, 0, 1], l=2, diversity="distinct"), c=2.0))

@@ -149,6 +149,7 @@ def test_a_larger_budget_is_never_worse() -> None:
     assert losses[-1] < losses[0]
 
 
+@pytest.mark.thorough
 def test_a_lattice_too_large_to_list_is_searched() -> None:
     problem = numbers(14, 1500, 5, levels=5)
     assert lattice.size(problem) == 5**14
@@ -158,6 +159,7 @@ def test_a_lattice_too_large_to_list_is_searched() -> None:
     assert faults(problem, peel(problem, budget=0)) == []
 
 
+@pytest.mark.thorough
 def test_the_probed_nodes_do_nearly_as_well_as_the_whole_lattice() -> None:
     problem = numbers(6, 6000, 10)
     whole = peel(problem, budget=0).loss(problem)
@@ -188,6 +190,7 @@ def test_t_is_kept_through_all_moves() -> None:
     assert faults(problem, peel(problem, budget=2_000_000)) == []
 
 
+@pytest.mark.thorough
 def test_the_limit_on_suppression_is_kept_or_refused() -> None:
     problem = numbers(3, 400, 12, seed=2)
     free = peel(problem, budget=0)

@@ -98,6 +98,7 @@ def test_no_risk_is_above_one_in_k(findings: Findings) -> None:
     assert all(float(risk or 0) <= 1 / int(asked or 1) for asked, risk in judged)
 
 
+@pytest.mark.thorough
 def test_a_protocol_runs_for_real_only_while_its_allowance_lasts(town: Dataset) -> None:
     every = compare(town, (3, 9), allowance=0.0, protocols=("peel",)).tables[-1]
     rounds, remark = every.head.index("rounds"), every.head.index("remark")

@@ -66,6 +66,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_data_are_read(
     assert "is a file; name a folder" in called.err
 
 
+@pytest.mark.thorough
 def test_a_reader_who_has_seen_enough_ends_a_command_quietly() -> None:
     covey = "from covey.cli import main; main(['protocols', '--json'])"
     ended = subprocess.run(
@@ -92,6 +93,7 @@ def test_json_is_the_summary(covey: Covey, clinic: Path, tmp_path: Path) -> None
     assert {"lm", "em", "dm", "c_avg"} == set(json.loads(called.out)["loss"])
 
 
+@pytest.mark.thorough
 def test_explain_says_what_costs_and_what_asking_for_less_would_buy(covey: Covey, clinic: Path, tmp_path: Path) -> None:
     call = ("anonymize", clinic / "study.toml", "--data", clinic / "clinic.csv", "--algorithm", "hilbert", "--explain")
     shown = covey(*call, "--out", tmp_path / "a")
@@ -151,6 +153,7 @@ def test_an_option_reaches_the_algorithm(covey: Covey, clinic: Path, tmp_path: P
     assert loss["loss"]["lm"] < fall["loss"]["lm"]
 
 
+@pytest.mark.thorough
 def test_an_interrupt_says_so_and_leaves_nothing_behind(tmp_path: Path) -> None:
     """A search of many seconds is cut off once it has shown that it runs."""
     rng = np.random.Generator(np.random.PCG64(1))

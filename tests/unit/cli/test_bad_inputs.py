@@ -127,6 +127,7 @@ def test_an_unreadable_file_is_named(covey: Covey, tmp_path: Path, name: str, mo
     assert name in called.err and "Permission denied" in called.err
 
 
+@pytest.mark.thorough
 def test_no_message_quotes_a_cell(covey: Covey, tmp_path: Path) -> None:
     """Error messages travel to logs and to other people."""
     for bad in BAD.values():

@@ -188,6 +188,7 @@ hierarchy = {{ min = 0, max = 99, steps = [5, 10, 20] }}
 """
 
 
+@pytest.mark.thorough
 def test_no_interval_of_a_release_ends_at_the_bill_of_one_person() -> None:
     draw = np.random.default_rng(23)
     cents = draw.integers(0, 30_000, 20_000) * 100 + draw.integers(1, 100, 20_000)

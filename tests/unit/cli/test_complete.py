@@ -35,6 +35,7 @@ def test_the_shell_is_offered_the_names_that_are_known(typed: str, offered: str)
     assert ended.stdout.split() == [offered]
 
 
+@pytest.mark.thorough
 def test_colours_can_be_turned_off(tmp_path: Path) -> None:
     tree = tmp_path / "tree.csv"
     tree.write_text("a;x;*\nb;x;*\n")

@@ -85,6 +85,7 @@ def draft(covey: Covey, tmp_path: Path, header: str, rows: Iterable[str], *more:
     return {column["column"]: column for column in json.loads(called.out)["columns"]}
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(("decimals", "top"), [(2, 95), (1, 900), (2, 90_000), (0, 5_000), (0, 60)])
 def test_numbers_are_proposed_in_steps_with_coded_ends_that_are_nobodys_values(
     covey: Covey, tmp_path: Path, decimals: int, top: int

@@ -74,6 +74,7 @@ def test_a_simulation_tells_people_what_was_released_and_learned(covey: Covey, s
     assert "north: approval (phase 1 of 3)" in done.err
 
 
+@pytest.mark.thorough
 def test_one_table_is_dealt_and_the_release_does_not_depend_on_how(covey: Covey, study: Path) -> None:
     whole = study.parent / "whole.csv"
     with whole.open("w", newline="") as stream:
@@ -177,6 +178,7 @@ def test_a_journal_of_no_size_is_refused(size: str, covey: Covey, study: Path) -
     assert f"--journal {size}: write a size such as 512MB, 0, or all" in done.err
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("how", [["--in-process"], []])
 def test_progress_goes_on_until_the_reports_are_written(
     covey: Covey, study: Path, data: list[str], how: list[str]
@@ -188,6 +190,7 @@ def test_progress_goes_on_until_the_reports_are_written(
         assert said[-2:] == ["report", "finished"], done.err
 
 
+@pytest.mark.thorough
 def test_a_reader_that_has_seen_enough_is_no_failure() -> None:
     command = f"{sys.executable} -m covey protocols | head -1 > /dev/null; echo ${{PIPESTATUS[0]}}"
     ended = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)

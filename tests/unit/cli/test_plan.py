@@ -35,6 +35,7 @@ def test_two_numbers_for_three_parties_are_refused(covey: Covey) -> None:
     assert covey("plan", STUDY, "--rows", "1", "2").code == 2
 
 
+@pytest.mark.thorough
 def test_a_plan_names_disk_and_memory_and_looks_at_our_rows(covey: Covey, tmp_path: Path) -> None:
     text = STUDY.read_text().replace('protocol = "cluster"', 'protocol = "peel"').replace("l = 2 ", "# ")
     shutil.copytree(STUDY.parent, tmp_path / "study")
@@ -55,6 +56,7 @@ def test_a_plan_names_disk_and_memory_and_looks_at_our_rows(covey: Covey, tmp_pa
     assert nobody.code == 2 and "say whose rows these are, with --as" in nobody.err
 
 
+@pytest.mark.thorough
 def test_a_plan_foretells_the_time_on_a_partys_line(covey: Covey) -> None:
     made = {
         width: json.loads(covey("plan", STUDY, "--rows", "300", "--bandwidth", width, "--json").out)

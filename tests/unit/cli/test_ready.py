@@ -57,6 +57,7 @@ def test_who_is_not_there_is_named_with_what_to_do(covey: Covey, tmp_path: Path)
     assert "party north: party 'north' is to run covey doctor --wait" in called.err
 
 
+@pytest.mark.thorough
 def test_another_certificate_than_the_studys_is_found(tmp_path: Path) -> None:
     sites = found(tmp_path, ("north", "south"))
     stranger = keyring.make("north")
@@ -69,6 +70,7 @@ def test_another_certificate_than_the_studys_is_found(tmp_path: Path) -> None:
     assert "its certificate is not in the roster" in south["party north"].found
 
 
+@pytest.mark.thorough
 def test_a_party_that_does_not_know_us_is_found(tmp_path: Path) -> None:
     sites = found(tmp_path, ("north", "south"))
     (sites["north"].folder / "certs" / "south.pem").write_bytes(keyring.make("south").certificate.pem)
@@ -85,6 +87,7 @@ def test_a_port_in_use_is_found(tmp_path: Path) -> None:
     assert "--listen" in port.advice
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("days", "fit", "says"), [(1, False, "not valid today"), (-5, True, "ends soon")])
 def test_a_certificate_that_ends_is_found(days: int, fit: bool, says: str, tmp_path: Path) -> None:
     site = found(tmp_path)["north"]

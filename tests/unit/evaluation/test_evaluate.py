@@ -167,6 +167,7 @@ def test_areas_are_those_of_scikit_learn() -> None:
     assert own == pytest.approx(np.mean(theirs))
 
 
+@pytest.mark.thorough
 def test_a_prediction_learns_from_the_release_what_is_in_it(study: covey.Study) -> None:
     pytest.importorskip("sklearn")
     rows = many(600)

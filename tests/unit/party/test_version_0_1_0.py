@@ -59,6 +59,7 @@ def test_its_report_says_yes(kept: Path, name: str) -> None:
     assert 'class="answer yes"' in (kept / name / "report.html").read_text()
 
 
+@pytest.mark.few(3)
 @pytest.mark.parametrize("name", PARTIES)
 @pytest.mark.parametrize("file", SIGNED)
 def test_the_audit_refuses_a_flipped_bit(kept: Path, name: str, file: str) -> None:

@@ -101,6 +101,7 @@ def test_the_figures_of_a_release_have_the_insider_k_that_one_counts_by_hand() -
     assert (figures.insider_k, figures.withheld) == (2, 4)  # one of four is not shown to whoever has the other three
 
 
+@pytest.mark.thorough
 def test_an_estimate_from_the_rows_falls_with_a_partys_part() -> None:
     study = study_of("peel", k=10, privacy=OFF)
     equal, skewed = dict.fromkeys(SITES, 100), {"east": 1000, "north": 100, "south": 100}

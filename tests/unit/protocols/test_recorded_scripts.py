@@ -42,10 +42,12 @@ def odd(name: str, messages: list[Message]) -> str:
     return "\n".join(strays(trial.study, trial.protocol, messages, finished=True))
 
 
+@pytest.mark.few(3)
 def test_an_honest_run_fits_its_script(played: tuple[str, list[Message]]) -> None:
     assert odd(*played) == ""
 
 
+@pytest.mark.few(3)
 def test_what_does_not_belong_to_the_run_is_refused(played: tuple[str, list[Message]]) -> None:
     name, said = played
     vote = next(message for message in said if message.tag == "approval.vote")

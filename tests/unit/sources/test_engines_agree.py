@@ -76,6 +76,7 @@ def tuples_of(made: table.Table) -> Counter[tuple[int, ...]]:
     return found
 
 
+@pytest.mark.few(1)
 def test_tuples_and_carried_cells_are_those_of_memory(store: Store, tmp_path: Path) -> None:
     """Spaces, two Unicode forms, numbers in several spellings, formulas, missing values, and a float that is none."""
     study, rows = Study.parse(HEAD + COLUMNS + 'type = "number"\n'), people(200)
@@ -100,6 +101,7 @@ def test_tuples_and_carried_cells_are_those_of_memory(store: Store, tmp_path: Pa
         assert listed(own) == listed(other)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("asked", ["", "l = 2\n"])
 def test_a_release_has_the_classes_of_memory(store: Store, asked: str, tmp_path: Path) -> None:
     """Records of one tuple that go to several classes are dealt by a hash, where a table has no order."""
@@ -148,6 +150,7 @@ def test_a_table_that_is_not_there_is_refused_in_a_sentence(store: Store, tmp_pa
         covey.anonymize_on_engine(f"{data}nowhere", Study.parse(HEAD + COLUMNS), tmp_path / "out")
 
 
+@pytest.mark.few(1)
 def test_check_looks_at_the_table_where_it_is(store: Store) -> None:
     source = connect(store(people(30)))
     assert source.rows == 30

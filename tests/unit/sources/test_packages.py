@@ -128,6 +128,7 @@ def test_codes_that_became_numbers_are_refused_under_a_prefix(tmp_path: Path) ->
         product.anonymize(str(workbook(tmp_path / "a.xlsx", data=[["zip"], [1067], [1067]])), study)
 
 
+@pytest.mark.thorough
 def test_a_release_is_written_in_every_format(covey: Covey, tmp_path: Path) -> None:
     clinic = samples.path("clinic")
     study = Study.load(clinic / "study.toml")

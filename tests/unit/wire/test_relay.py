@@ -153,6 +153,7 @@ async def test_a_broker_that_does_not_know_a_party_is_named_with_what_to_do(tmp_
             pass
 
 
+@pytest.mark.thorough
 @on_real_clock
 async def test_a_broker_with_too_many_connections_is_named_and_is_no_refusal(tmp_path: Path) -> None:
     told: asyncio.Queue[str] = asyncio.Queue()
@@ -170,6 +171,7 @@ async def test_a_broker_with_too_many_connections_is_named_and_is_no_refusal(tmp
     assert "it says 'maximum connections exceeded'" in said
 
 
+@pytest.mark.thorough
 @on_real_clock
 async def test_a_broker_that_is_not_there_is_named_and_the_wait_ends(tmp_path: Path) -> None:
     hamlet = Hamlet.found("ab", tmp_path)

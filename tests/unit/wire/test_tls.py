@@ -111,6 +111,7 @@ async def test_who_waited_for_another_and_left_is_not_the_one_who_is_missing(tmp
     assert "party 'c' did not come within 0.4 s" in str(ends[1])
 
 
+@pytest.mark.thorough
 @on_real_clock
 async def test_parties_that_do_not_reach_each_other_are_named_by_one_that_reaches_both(tmp_path: Path) -> None:
     """C dials B at an address where nobody is; A has both, and does not blame either of not having come."""
@@ -216,6 +217,7 @@ async def test_small_frames_are_not_held_back(tmp_path: Path) -> None:
     assert outcomes["a"].unwrap() < 3  # with Nagle's algorithm and delayed acknowledgements: more than 4
 
 
+@pytest.mark.thorough
 @on_real_clock
 async def test_a_receiver_that_does_not_read_stops_the_sender(tmp_path: Path) -> None:
     town = Town.found("ab", tmp_path)
@@ -280,6 +282,7 @@ async def test_a_connection_that_is_cut_is_noticed_at_once(tmp_path: Path) -> No
     await gather(dying(), listener())
 
 
+@pytest.mark.thorough
 @on_real_clock
 async def test_a_long_computation_on_one_side_is_not_taken_for_death(tmp_path: Path) -> None:
     town = Town.found("ab", tmp_path)

@@ -66,6 +66,7 @@ def test_a_run_with_a_small_journal_passes_an_audit_and_says_what_a_replay_needs
             replay(site.out, site.keys)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", [RELEASE, CERTIFICATE, LEDGER, SUMMARY])
 def test_any_changed_byte_of_what_a_run_leaves_is_named(name: str, north: Site) -> None:
     path = north.out / name

@@ -87,6 +87,7 @@ def test_the_ledger_tells_the_collectors_chance_and_what_respondents_learn(out: 
     assert not any("position" in line for line in ledger["others"]["respondents"])
 
 
+@pytest.mark.thorough
 def test_a_seed_repeats_the_release_and_another_may_not(folder: Path, out: Path) -> None:
     study, table = Study.load(folder / "study.toml"), pyarrow.csv.read_csv(folder / "few.csv")
     text = pa.table({name: table.column(name).cast(pa.string()) for name in table.column_names})
@@ -128,6 +129,7 @@ def failing(folder: Path, out: Path | None = None) -> CoveyError:
     return caught.value
 
 
+@pytest.mark.thorough
 def test_one_refusal_ends_the_run_with_nothing_released(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
