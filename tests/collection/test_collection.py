@@ -22,6 +22,7 @@ PHASES = ("keys", "index", "positions", "classes", "release")
 pytestmark = pytest.mark.timeout(90)
 
 
+@pytest.mark.thorough
 @on_real_clock
 async def test_a_collection_leaves_what_every_run_leaves(tmp_path: Path) -> None:
     town = Town(tmp_path)

@@ -85,6 +85,7 @@ async def test_a_trustee_cut_off_in_any_phase_goes_on(tmp_path: Path, phase: str
     assert (town.out / "release.csv").read_bytes() == town.ideal(6)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("phase", ["shuffle", pytest.param("release", marks=pytest.mark.thorough)])
 @on_real_clock
 async def test_a_collector_cut_off_in_any_phase_goes_on_and_nobody_is_asked_twice(tmp_path: Path, phase: str) -> None:

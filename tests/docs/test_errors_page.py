@@ -12,6 +12,7 @@ import pytest
 
 import covey
 
+ONE_WORKER = "what Covey says is read once"
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "errors.md"
 
 

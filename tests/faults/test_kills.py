@@ -48,18 +48,13 @@ def test_a_party_whose_journal_keeps_hashes_alone_is_killed_and_resumes_to_the_i
 
 
 @pytest.mark.thorough
-def test_a_party_of_a_study_is_killed_at_every_message_and_record(quick_path: Path) -> None:
-    assert tried("count", quick_path) == []
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("name", some(set(CASES) - {"count"}, 0, every=3, rest="slow"))
+@pytest.mark.parametrize("name", some(CASES, 0, every=3, rest="slow"))
 def test_a_party_is_killed_here_and_there(name: str, quick_path: Path) -> None:
     assert tried(name, quick_path, max(1, CASES[name].quick // 4)) == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(set(CASES) - {"count"}))
+@pytest.mark.parametrize("name", sorted(CASES))
 def test_a_party_of_any_case_is_killed_at_every_message_and_record(name: str, quick_path: Path) -> None:
     assert tried(name, quick_path) == []
 

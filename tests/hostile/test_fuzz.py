@@ -6,10 +6,11 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 
+import pytest
 from tests.conftest import ROOT
-from tests.harness.tiers import THOROUGH
 
 
+@pytest.mark.thorough
 def test_seconds_of_mutated_frames_end_only_in_typed_refusals() -> None:
     start = datetime.now(UTC).toordinal() * 1_000_000
     run = subprocess.run(
@@ -18,7 +19,7 @@ def test_seconds_of_mutated_frames_end_only_in_typed_refusals() -> None:
             "-m",
             "tests.hostile.fuzz_frames",
             "--seconds",
-            "10" if THOROUGH else "2",
+            "5",
             "--start",
             str(start),
         ],

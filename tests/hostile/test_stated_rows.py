@@ -115,7 +115,7 @@ def test_a_party_beside_which_the_others_have_fewer_than_k_rows_is_warned_of() -
     assert any("party east has 96" in sentence for sentence in make_plan(study, stated, 0.0, 1e9).forecast.mind)
 
 
-@pytest.mark.few(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("protocol", ["cluster", "count", "suppress"])
 def test_the_plan_says_that_rows_are_stated_and_what_that_costs(protocol: str) -> None:
     people = draw_people(stream_of(5, "stated"), SITES, 8, 12)

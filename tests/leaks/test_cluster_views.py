@@ -89,6 +89,7 @@ def run_of(seed: int) -> tuple[np.ndarray, dict[str, list[np.ndarray]]]:
         return masked_by(searched(drawn(seed), seed)["a"]), places
 
 
+@pytest.mark.thorough
 def test_every_masked_number_looks_uniform() -> None:
     words = np.concatenate([run_of(seed)[0] for seed in range(5)])
     assert uniform(np.ascontiguousarray(words).view(np.uint8))

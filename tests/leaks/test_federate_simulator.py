@@ -240,6 +240,7 @@ def test_a_simulator_with_the_ledger_alone_says_the_same_things_in_the_same_size
         assert real.shape == made_up.shape
 
 
+@pytest.mark.few(1)
 @CASES
 def test_what_is_opened_to_a_provider_is_what_the_ledger_declares(options: str, me: str) -> None:
     """Verdicts, the other's numbers of its own users, and opened shares: as the simulator has them from the ledger."""

@@ -152,6 +152,7 @@ def test_jitter_hides_ties_and_keeps_the_order(seen: Seen) -> None:
     assert first.max() < second.min()
 
 
+@pytest.mark.thorough
 def test_rounds_messages_and_bytes_are_about_what_the_plan_says() -> None:
     study = study_of(12, protocol="grid = 64\ncommittee = 3")
     trial = trial_of(study, anyone(3, 12))

@@ -16,7 +16,7 @@ from tests.harness.joint import outcomes_of
 from tests.harness.network import seed_of
 from tests.harness.parties import run_parties
 from tests.harness.spent import heard, spent
-from tests.harness.tiers import few_first
+from tests.harness.tiers import THOROUGH, few_first
 from tests.protocols.peelers import (
     Person,
     draw_people,
@@ -74,7 +74,7 @@ def agrees(study: Study, people: Mapping[str, list[Person]]) -> covey.Release:
     return real
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6 if THOROUGH else 3, deadline=None)
 @given(st.integers(3, 6), st.integers(2, 25), st.integers(2, 6), st.sampled_from(MODES), st.integers(0, 10**6))
 def test_the_parties_publish_what_a_trusted_party_would(parties: int, rows: int, k: int, mode: str, seed: int) -> None:
     study = study_of(parties, k=k, options=f'mode = "{mode}"\nbuckets = 1')
@@ -514,6 +514,7 @@ def test_a_plan_warns_of_repeated_releases() -> None:
     assert any("count them" in line for line in forecast.mind)
 
 
+@pytest.mark.thorough
 def test_a_plan_recommends_waves_on_a_slow_line_and_visits_on_a_fast_one() -> None:
     text = (samples.path("hospitals") / "study.toml").read_text().replace('"cluster"', '"peel"').replace("l = 2 ", "# ")
     visits, waves = (

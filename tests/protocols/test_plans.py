@@ -30,17 +30,17 @@ CASES: list[Case] = [
     ("generalize, long", lambda: made_up_columns("generalize", 4, 2000)),
     ("cluster with columns, long", lambda: made_up_columns("cluster", 3, 1500)),
     ("federate, long", lambda: made_up_columns("federate", 3, 2000, options=POPULATION, roles="recipient")),
-    ("peel, wide, waves", lambda: made_up("peel", 8, 100, options='mode = "wave"')),
-    ("cluster, wide", lambda: made_up("cluster", 10, 150)),
+    ("suppress among three", lambda: made_up("suppress", 2, 300)),
+    ("peel, between two", lambda: made_up("peel", 3, 300, parties=2)),
     ("peel with columns, long", lambda: made_up_columns("peel", 2, 1000, roles="evaluator")),
     ("peel, hospitals", lambda: sample("peel", 300)),
+    ("peel, wide, waves", lambda: made_up("peel", 8, 100, options='mode = "wave"')),
+    ("cluster, wide", lambda: made_up("cluster", 10, 150)),
     ("peel, wide, visits", lambda: made_up("peel", 8, 100)),
     ("peel, long, skips", lambda: made_up("peel", 3, 600, options='mode = "skip"')),
-    ("peel, between two", lambda: made_up("peel", 3, 300, parties=2)),
     ("peel, five", lambda: made_up("peel", 3, 200, parties=5, k=10)),
     ("peel, sample", lambda: sample("peel")),
     ("suppress, long", lambda: made_up("suppress", 2, 1500, parties=2)),
-    ("suppress among three", lambda: made_up("suppress", 2, 300)),
     ("generalize, sample", lambda: sample("generalize")),
     ("generalize, finished cells", lambda: made_up_columns("generalize", 4, 600, options=CELLS)),
     ("federate, sample", lambda: sample("federate")),
@@ -69,7 +69,10 @@ def test_a_run_takes_what_its_plan_says(name: str, trial: Callable[[], Trial]) -
     assert_close(compare(trial()))
 
 
-@pytest.mark.parametrize(("respondents", "columns", "options"), few_first(SURVEYS, 1))
+@pytest.mark.parametrize(
+    ("respondents", "columns", "options"),
+    [SURVEYS[0], *(pytest.param(*survey, marks=pytest.mark.slow) for survey in SURVEYS[1:])],
+)
 def test_a_collection_takes_what_its_plan_says(respondents: int, columns: int, options: str) -> None:
     assert_close(survey(respondents, columns, options=options))
 

@@ -186,6 +186,7 @@ def test_words_are_grouped_by_their_first_word_or_rare_ones_with_rare_ones(covey
     assert len({path[1] for path in town.paths() if path[0] in ("Jena", "Gera", "Hof", "Zug")}) < 4
 
 
+@pytest.mark.thorough
 def test_a_draft_anonymizes_well_as_it_is(covey: Covey, tmp_path: Path) -> None:
     data = samples.path("clinic") / "clinic.csv"
     covey("new", data, "--out", tmp_path / "study.toml", "--k", "5")

@@ -49,6 +49,7 @@ def cut(records: bytes, size: int) -> list[bytes]:
 # ---- every index
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("records", "size", "stack"), [(1, 1, 1), (3, 5, 1), (64, 64, 1), (61, 7, 3), (200, 64, 8), (37, 3, 37)]
 )

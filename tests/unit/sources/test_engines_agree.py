@@ -117,6 +117,7 @@ def test_a_release_has_the_classes_of_memory(store: Store, asked: str, tmp_path:
     assert covey.verify(tmp_path / "out" / "release.csv", study).answer
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("column", "cell", "said"),
     [
