@@ -10,6 +10,7 @@ from pathlib import Path
 from covey import cells
 from covey.errors import InputError
 from covey.files import write_atomically
+from covey.guess import trees
 from covey.guess.columns import ColumnValues, look, people, repeated
 from covey.guess.roles import IN_DOUBT, Guess, as_role, decided, guess, latest_year
 from covey.plain import Shown, slug, toml_key, toml_string
@@ -191,10 +192,15 @@ def refuse_formulas(source: Source) -> None:
 
 def _listed(found: Guess, column: ColumnValues) -> Guess:
     """Adds a file of the values, one on each line: parties compute jointly only over domains that the study lists."""
-    if found.role is not Role.QUASI or not (found.hierarchy or "").startswith(("{ prefix", '"flat')):
+    hierarchy = found.hierarchy or ""
+    if found.role is Role.SENSITIVE and hierarchy.startswith("{"):
+        values = trees.leaves(hierarchy)
+    elif found.role is Role.QUASI and hierarchy.startswith(("{ prefix", '"flat')):
+        values = sorted(column.known)
+    else:
         return found
     path = f"hierarchies/{slug(found.name, 'column').lower()}.txt"
-    text = "\n".join(sorted(column.known)) + "\n"
+    text = "\n".join(values) + "\n"
     return replace(found, lines=(*found.lines, f'values = "{path}"'), file=(path, text))
 
 
@@ -219,9 +225,9 @@ def _text(
     lines = ["# A first draft by `covey new`. Read every guess; `covey check` tests the file against the data."]
     lines += [*(f"# {note}" for note in notes), "", "[study]", f"name = {toml_string(name)}"]
     if partition is None:
-        lines += ['# protocol = "peel"           # for a joint release: `covey protocols` compares them']
+        lines += ['# protocol = "peel"           # for a joint release: give `covey new` a table of each party']
     else:
-        protocol = "cluster" if partition == "vertical" or (len(sources) == 2 and joint_l) else "peel"
+        protocol = "cluster" if partition == "vertical" else "peel"
         lines += [f'protocol = "{protocol}"', f'partition = "{partition}"']
     lines += ["", "[privacy]", f"k = {k}".ljust(33) + "# every published record hides among at least k"]
     if joint_l is not None:

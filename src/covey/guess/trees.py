@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from decimal import ROUND_FLOOR, Decimal
 from itertools import groupby
 
 from covey import cells
-from covey.hierarchy import Hierarchy, public_step, write
+from covey.hierarchy import Coding, Hierarchy, public_step, write
 from covey.plain import plural
 
 FEW = 20  # numbers with no more values than this are grouped one by one
@@ -45,6 +46,16 @@ def numbers(known: Mapping[str, int], k: int, born: date | None = None) -> str:
     parts += ["round = true"] if any(value % unit for value in ordered) else []
     parts = [f"age_on = {born}", *parts] if born else parts
     return "{ " + ", ".join(parts) + " }"
+
+
+def leaves(hierarchy: str) -> list[str]:
+    """Every value that a column with such a hierarchy of numbers publishes."""
+    spec = tomllib.loads(f"own = {hierarchy}", parse_float=Decimal)["own"]
+    bottom, top, unit = (None if key not in spec else Decimal(spec[key]) for key in ("bottom", "top", "unit"))
+    low, unit = Decimal(spec.get("min", 0)) if bottom is None else bottom, unit or Decimal(1)
+    high = Decimal(spec["max"]) if top is None else top
+    coding = Coding(bottom, top)
+    return [coding.coded(low + place * unit) for place in range(int((high - low) / unit) + 1)]
 
 
 def _unit(often: Mapping[Decimal, int]) -> Decimal:

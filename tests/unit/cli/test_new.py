@@ -208,6 +208,21 @@ def test_joint_drafts_have_the_protocol_that_is_recommended_and_a_port_for_each(
     assert Study.load(tmp_path / "v" / "study.toml").protocol == "cluster"
 
 
+@pytest.mark.thorough
+def test_a_joint_draft_with_a_sensitive_number_runs_as_it_is(covey: Covey, tmp_path: Path) -> None:
+    dealt = []
+    for party in range(3):
+        rows = "".join(f"{20 + n % 30},{n * 37 % 900 + 0.5},{('none', 'flu', 'cold')[n % 3]}\n" for n in range(60))
+        (tmp_path / f"p{party}.csv").write_text(f"age,income,illness\n{rows}")
+        dealt += ["--data", f"p{party}={tmp_path / f'p{party}.csv'}"]
+    out = tmp_path / "study.toml"
+    assert covey("new", *(tmp_path / f"p{party}.csv" for party in range(3)), "--out", out).code == 0
+    study = Study.load(out)
+    assert study.privacy.l is not None and study.column("income").values is not None
+    ran = covey("simulate", out, *dealt, "--in-process", "--out", tmp_path / "run")
+    assert ran.code == 0, ran.err
+
+
 def test_a_role_that_a_person_says_replaces_the_guess(tmp_path: Path, covey: Covey) -> None:
     data = tmp_path / "visits.csv"
     rows = "".join(f"{20 + n % 30},{'Bonn' if n % 3 else 'Ulm'},x{n}\n" for n in range(90))
