@@ -22,7 +22,9 @@ def calls(how: How, folder: Path) -> int:
     return disk.calls
 
 
-@pytest.mark.parametrize("stride", [pytest.param(1, marks=pytest.mark.thorough), 8])
+@pytest.mark.parametrize(
+    "stride", [pytest.param(1, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.thorough), 8]
+)
 @pytest.mark.parametrize("how", ["full", "failing sync", "short write"])
 def test_a_disk_that_fails_at_any_call_shows_no_partial_release(how: How, stride: int, quick_path: Path) -> None:
     trial = CASES["count"].smallest()

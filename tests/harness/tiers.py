@@ -15,8 +15,8 @@ THOROUGH = "COVEY_THOROUGH" in os.environ
 
 
 def examples(count: int) -> int:
-    """The number of examples that Hypothesis generates: a quarter of `count` in CI, an eighth in `make test`."""
-    return max(5, count // 4 if THOROUGH else count // 8)
+    """The number of examples that Hypothesis generates: a sixth of `count` in CI, an eighth in `make test`."""
+    return max(5, count // 6 if THOROUGH else count // 8)
 
 
 def some(names: Iterable[str], start: int, every: int = 5, rest: str = "thorough") -> list[ParameterSet]:

@@ -19,7 +19,7 @@ from covey.evaluation.questions import evaluate
 from covey.judge import Verdict, verify
 from covey.study import Study
 
-RELEASES = 50
+RELEASES = 25
 K = 10
 
 
@@ -76,7 +76,7 @@ def agree(verdict: Verdict, release: Release, theirs: list[dict[str, float]]) ->
 
 
 @pytest.mark.thorough
-def test_pycanon_agrees_on_fifty_generated_releases(tmp_path: Path) -> None:
+def test_pycanon_agrees_on_generated_releases(tmp_path: Path) -> None:
     releases = [generate(seed, tmp_path) for seed in range(RELEASES)]
     answers = ask(releases)
     assert len({(answer[0]["k"], answer[0]["distinct"]) for answer in answers}) > RELEASES / 5  # they do vary
