@@ -19,11 +19,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 _ONE = re.compile(
-    r"(?<![\d.,-])(?<![-+] )1 (?:(answer|cell|combination|group|message|problem|record|respondent|row|round|time|user|"
-    r"value)s|(class)es)\b( have\b| are\b)?"
+    r"(?<![\d.,-])(?<![-+] )1 (?:(answer|cell|combination|group|level|message|pair|problem|record|respondent|row|round|"
+    r"time|user|value)s|(class)es)\b( have\b| are\b)?"
 )
-
-
 _MANY = re.compile(r"# (\w*(?:[^s\W]s|sses))\b( have\b| are\b)?")
 
 

@@ -33,6 +33,11 @@ def plural(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def some(number: int, one: str, many: str | None = None) -> str:
+    """`no row`, `1 row`, `3,000 rows`."""
+    return plural(number, one, many) if number else f"no {one}"
+
+
 def listed(names: Sequence[str]) -> str:
     """Names as a sentence has them: north, south and east."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

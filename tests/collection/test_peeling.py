@@ -159,7 +159,7 @@ async def test_copied_changed_foreign_and_second_answers_are_refused_or_left_out
     assert (town.out / "release.csv").read_bytes() == town.ideal(6), "a copy or a changed letter is left out"
     assert town.summary()["withheld"] == 1
     ledger = (town.out / "ledger.json").read_text()
-    assert "whose letters were no answer, by handle: 1 of 7 answers were left out" in ledger
+    assert "whose letters were no answer and were left out, by handle: 1 of 7 answers" in ledger
 
 
 def bent(person: Delivery, how: Callable[[bytes], bytes]) -> Delivery:

@@ -119,7 +119,7 @@ def test_the_ledger_counts_what_was_opened_and_nothing_of_fewer_than_k() -> None
     smallest = re.search(r"each of (\d+) records or more; none is of a single record", sentence)
     assert smallest is not None
     assert int(smallest[1]) >= study.privacy.k
-    assert any("as long as fewer than 2 of the 3 parties put together" in line for line in ledger)
+    assert any("as long as no 2 of the 3 parties put together" in line for line in ledger)
 
 
 def test_the_ledger_counts_clusters_of_one_record_that_everyone_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:

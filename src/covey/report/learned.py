@@ -38,7 +38,7 @@ def _table(facts: Sequence[Fact], us: str | None) -> Markup:
     ]
     if us is not None:
         ours = ("we learned", lambda fact: tag("span", "yes" if us in fact.learned_by else _NOBODY))
-        all_ = "yes" if len(others) == 1 else f"all {len(others)}"
+        all_ = {1: "yes", 2: "both"}.get(len(others), f"all {len(others)}")
         columns = [ours, ("the others learned", lambda fact: _who(fact, others, all_))]
     head = tag("tr", tag("th", "what"), *(tag("th", name) for name, _ in columns))
     rows = []

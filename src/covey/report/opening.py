@@ -142,7 +142,11 @@ def _tiles(summary: Summary, findings: ReleaseFindings | None) -> Iterator[Marku
     if k is not None:
         yield _tile("k, smallest class", spelling.count(k), f"asked: {summary.k}")
     if summary.insider_k is not None:
-        yield _tile("insider k", spelling.count(summary.insider_k), "others' records that a party sees in a class")
+        yield _tile(
+            "insider k",
+            spelling.count(summary.insider_k),
+            "the fewest of others' records in a class where a party sees some",
+        )
     yield from _diversity(summary, findings)
     lm = summary.loss.get("lm")
     if lm is not None:

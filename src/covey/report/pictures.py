@@ -53,7 +53,7 @@ def _in_classes(sizes: SizeRange) -> str:
 
 def rows(heads: Sequence[str], sample: Sequence[Sequence[str]], of: int) -> Markup:
     """Some rows of the release as a reader sees them; long ones can be moved aside."""
-    said = f"{len(sample)} of {spelling.plural(of, 'row')}, from all over the release, without plain columns."
+    said = f"{len(sample)} of {spelling.plural(of, 'row')}, from all over the release, without columns of role plain."
     return join([tag("h2", "Rows of the release"), tag("p", said, class_="note"), _cells(heads, sample)])
 
 
@@ -119,7 +119,11 @@ def risks(after: Risks, before: Risks | None, k: int) -> Markup:
         ("prosecutor, at worst", after.prosecutor.highest, None if before is None else before.prosecutor.highest),
         ("journalist, at worst", after.journalist.highest, None if before is None else before.journalist.highest),
         ("marketer, on average", after.marketer, None if before is None else before.marketer),
-        (f"rows above 1/{k}", after.prosecutor.at_risk, None if before is None else before.prosecutor.at_risk),
+        (
+            f"rows with a chance above 1/{k}",
+            after.prosecutor.at_risk,
+            None if before is None else before.prosecutor.at_risk,
+        ),
     ]
     lines = [Bar(name, now, _both(then, now), then) for name, now, then in rows]
     note = (

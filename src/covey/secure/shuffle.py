@@ -33,8 +33,7 @@ LEAKAGE = Leakage(
     everyone=(
         "all {rows} rows of the release, in random order; not whose they are, as long as one other party or more "
         "shuffles them honestly",
-        "how many rows each party puts into the shuffle ({submitted}); {dummies} of these are empty, and nobody learns "
-        "whose",
+        "how many rows each party hands in to be shuffled ({submitted}){dummies}",
     ),
     about=RELEASE,
 )

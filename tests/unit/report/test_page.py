@@ -192,7 +192,7 @@ def test_each_fact_stands_once_with_a_column_for_us_and_one_for_the_others() -> 
     ledger = LedgerFile(party="a", learned=["a learned the total."], others=others)
     page = words(render(Material(Summary(parties=["a", "b", "c"], party="a"), ledger)))
     assert "what we learned the others learned" in page
-    assert "the total yes all 2 about 1.2 million answers – c" in page
+    assert "the total yes both about 1.2 million answers – c" in page
     assert page.count("the total") == 1
 
 

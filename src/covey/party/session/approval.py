@@ -76,7 +76,9 @@ class ApprovalQuestion:
     def full(self) -> str:
         """The screen on a page, and every fact that the parties have learned until now."""
         learned = self._facts(self.known, _PAGE, "Already learned by {}, whatever you answer:", str)
-        return "\n".join([*self._decision(_PAGE), *self._body(_PAGE), "", *learned, ""])
+        names = listed([column.name for column in self.study.quasi])
+        words = wrapped(f"Quasi columns are those whose values are made coarser: {names}.", _PAGE)
+        return "\n".join([*self._decision(_PAGE), *self._body(_PAGE), "", *learned, "", words, ""])
 
     def describe(self) -> dict[str, object]:
         """The question for programs."""
@@ -125,7 +127,7 @@ class ApprovalQuestion:
             return lines
         exact = [column.name for column in self.study.released if column not in self.study.quasi]
         more = f"; each row also shows its exact {listed(exact)}" if exact else ""
-        some = f"{len(preview.classes)} of the {figures.classes:,} classes, sorted and taken at even distances of rows,"
+        some = f"{len(preview.classes)} of the {figures.classes:,} classes, taken evenly from all over the table,"
         if len(preview.classes) == figures.classes:
             some = "The only class," if figures.classes == 1 else f"All {figures.classes} classes,"
         head = f"{some} as they would be published{more}:"
@@ -140,8 +142,8 @@ class ApprovalQuestion:
             found["insider k"] = (
                 "not measured by this protocol"
                 if figures.insider_k is None
-                else f"{figures.insider_k:,}: a party that subtracts its own rows from a class sees none of the "
-                f"others' or {figures.insider_k:,} or more"
+                else f"{figures.insider_k:,}: a party that takes its own rows out of a class is left with no row of "
+                f"others, or with {figures.insider_k:,} or more"
             )
         if asked.l is not None:
             found["l"] = f"{asked.l:g} or more in every class{_meaning(asked.diversity, asked.l)}"
@@ -201,7 +203,7 @@ def _of_ours(published: int, withheld: int) -> str:
 def _meaning(diversity: str, diverse: float) -> str:
     """The meaning of l: what it says of a class, by the kind of diversity that the study asks for."""
     if diversity == "frequency":
-        return f": no sensitive value has more than 1 in {diverse:.3g} of its rows"
+        return f": at most 1 in {diverse:.3g} rows of a class have the same sensitive value"
     return ": so many different sensitive values" if diversity == "distinct" else ""
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from covey.plain import plural, some
 from covey.protocols.cluster_rows import diversity
 from covey.protocols.cluster_rows.parameters import Parameters
+from covey.protocols.cluster_rows.party import Disclosures
 from covey.protocols.shared import insiders
 from covey.protocols.shared.diversity import fraction
 from covey.secure.declare import TOTALS, Leakage
 from covey.study import Study
 
 _NOTHING_MORE = (
-    "nothing more on the way, as long as fewer than {colluders} of the {parties} parties put together what they know"
+    "nothing more of how the classes are found, as long as no {colluders} of the {parties} parties put together what "
+    "they know"
 )
 
 SETUP = Leakage(everyone=("how many records all parties have together{frequencies}",), about=TOTALS)
@@ -89,9 +92,9 @@ PAPER = Leakage(
 )
 OPENED_EXACTLY = Leakage(
     everyone=(
-        "all of this in numbers: the labels of {closures} groups. They were another party's exact record {exactly} "
-        "times in answer to a question of the party whose turn it was, and {single} times as a class of one record, "
-        "which everyone is shown (all parties together)",
+        "all of this in numbers: the labels of {closures}. How often they were another party's exact record, counted "
+        "for all parties together: {exactly} in answer to a question of the party whose turn it was, and {single} as a "
+        "class of one record, which everyone is shown",
     )
 )
 DIVERSITY = Leakage(
@@ -141,10 +144,8 @@ MERGED_OR_SPLIT = Leakage(
 )
 OPENED = Leakage(
     everyone=(
-        "all of this in numbers: {tests} answers whether a count reaches k, {counts} counts, and the labels of "
-        "{closures} groups, each of {smallest} records or more; none is of a single record, but a party that takes its "
-        "own records away can read some: at least {inferred} times, all parties together, the exact quasi values of "
-        "the one record of others in a group followed from the group's labels",
+        "all of this in numbers: {tests} whether a count reaches k, {counts}, and the labels of {closures}{smallest}; "
+        "none is of a single record{inferred}",
     )
 )
 
@@ -182,6 +183,34 @@ def before(study: Study) -> list[tuple[Leakage, dict[str, object]]]:
     if parameters.merges_for_insiders:
         found.append((merged(parameters), known))
     return [*found, *((each, known) for each in insiders.before(study))]
+
+
+def opened(disclosed: Disclosures, inferred: int) -> tuple[Leakage, dict[str, object]]:
+    """What a search that divides groups opened, and how often another's exact record followed from it."""
+    some_inferred = (
+        f", but a party that takes its own records away can read some: at least {plural(inferred, 'time')}, all "
+        "parties together, the exact quasi values of the one record of others in a group followed from the group's "
+        "labels"
+    )
+    none_inferred = (
+        ", and the parties found no group whose labels, with their own records taken away, give the exact quasi values "
+        "of a single record of others"
+    )
+    least = f", each of {disclosed.smallest:,} records or more" if disclosed.counts or disclosed.closures else ""
+    return OPENED, {
+        "tests": some(disclosed.tests, "answer"),
+        "counts": some(disclosed.counts, "count"),
+        "closures": some(disclosed.closures, "group"),
+        "smallest": least,
+        "inferred": some_inferred if inferred else none_inferred,
+    }
+
+
+def opened_exactly(closures: int, exactly: int, single: int) -> tuple[Leakage, dict[str, object]]:
+    """What a search that shows every group opened, and how often a group was another's exact record."""
+    often = {"exactly": exactly, "single": single}
+    times: dict[str, object] = {name: plural(each, "time") if each else "never" for name, each in often.items()}
+    return OPENED_EXACTLY, times | {"closures": some(closures, "group")}
 
 
 def numbers(parameters: Parameters) -> dict[str, object]:

@@ -161,10 +161,10 @@ async def count_disclosures(party: SearchParty, parameters: Parameters, ledger: 
     mine = np.array([len(disclosed.inferred)] if parameters.divides else [disclosed.exact, disclosed.single])
     exactly, *others = (int(each) for each in await party.joint.at("openings").total(mine))
     if parameters.divides:
-        ledger.learns(leakage.OPENED, **vars(disclosed) | {"inferred": exactly})
-        return
-    (single,) = others
-    ledger.learns(leakage.OPENED_EXACTLY, exactly=exactly, single=single, closures=disclosed.closures)
+        learned, numbers = leakage.opened(disclosed, exactly)
+    else:
+        learned, numbers = leakage.opened_exactly(disclosed.closures, exactly, *others)
+    ledger.learns(learned, **numbers)
 
 
 @dataclass(frozen=True)

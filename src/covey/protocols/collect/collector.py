@@ -175,7 +175,7 @@ async def divide(
     if parameters.watched:
         seat.ledger.learns(leakage.DISTINCT if parameters.diversity == "distinct" else leakage.DIVERSE)
         group, sums, short = await diversity.settle(tester, parameters, layout, places, group, sums)
-        seat.ledger.learns(leakage.MERGED, short=short)
+        _note(seat, leakage.merged(short))
     return RespondentOrder(order, places, group), sums
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from covey.plain import plural
 from covey.protocols.collect.attack import Success
 from covey.protocols.collect.parameters import Parameters
 from covey.secure.declare import RELEASE, SEARCH, TAKING_PART, Leakage
@@ -46,7 +47,8 @@ DISTINCT = _collector(
     "for each class, also for those that are then merged: how many different values of a sensitive column its members "
     "have, never which",
 )
-MERGED = _collector("that {short} classes are not diverse enough and are merged with a neighbour")
+MERGED = _collector("that {short} not diverse enough, and merged with a neighbour")
+DIVERSE_ALREADY = _collector("that every class is diverse enough")
 BOXES = _collector(
     "for each class and column what is needed to find the published label: at most the lowest and the highest value",
 )
@@ -93,6 +95,11 @@ def before(parameters: Parameters, respondents: int) -> list[tuple[Leakage, dict
     if parameters.watched:
         lines.append((DISTINCT if parameters.diversity == "distinct" else DIVERSE, {}))
     return [*lines, (BOXES, {}), (ROWS, {})]
+
+
+def merged(short: int) -> tuple[Leakage, dict[str, object]]:
+    """The leakage of settling which classes are diverse enough."""
+    return (MERGED, {"short": plural(short, "class is", "classes are")}) if short else (DIVERSE_ALREADY, {})
 
 
 def enrolment(parameters: Parameters, respondents: int) -> tuple[Leakage, dict[str, object]]:

@@ -18,7 +18,7 @@ BOARD = Leakage(
     },
     about=TAKING_PART,
 )
-_LEFT_OUT = ("whose letters were no answer, by handle: {left_out} of {respondents} answers were left out",)
+_LEFT_OUT = ("whose letters were no answer and were left out, by handle: {left_out} of {respondents} answers",)
 LEFT_OUT = Leakage(roles={"collector": _LEFT_OUT, "trustee": _LEFT_OUT}, about=TAKING_PART)
 MARGINALS = _trustee(
     "for each column that is generalized: the values that {k} or more respondents have, and how many have each; and "
@@ -40,7 +40,7 @@ BROKEN = Leakage(
             "them was no value that the study lists",
         ),
         "trustee": (
-            "the values of {withheld} records that were then withheld, in classes with an answer that was no value "
+            "the values of {withheld} records, which are then withheld, in classes with an answer that was no value "
             "that the study lists; not whose they are",
         ),
     }

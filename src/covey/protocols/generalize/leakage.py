@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from covey.plain import plural
 from covey.protocols.generalize.parameters import MOST_ENCRYPTED, Parameters
 from covey.protocols.generalize.rounds import Round
 from covey.secure.declare import Leakage
@@ -55,7 +56,7 @@ FINISHED = _both(
 )
 PREVIEW = _both("how much is lost in all columns together (LM {loss}; 1 is everything), and so in the other party's")
 COUNTED = _both("all of this in numbers: {rounds}; groups of {observer} and {partner}: {groups}{withheld}")
-LEFT = Leakage(everyone=("that {withheld} of the common records are left over and withheld",))
+LEFT = Leakage(everyone=("that of the common records {withheld} left over and withheld",))
 
 LEAKAGE = AUTO
 """The leakage of a run with default options."""
@@ -79,12 +80,16 @@ def before(parameters: Parameters) -> list[tuple[Leakage, dict[str, object]]]:
 def after(parameters: Parameters, played: Sequence[Round], withheld: int) -> tuple[Leakage, dict[str, object]]:
     """The rounds in numbers, which both owners know."""
     how = Counter(found.mode or "decided by a single group" for found in played)
-    number = len(played)
     said = ", ".join(f"{count} {name}" for name, count in how.items())
     return COUNTED, {
-        "rounds": f"{number} round{'s' if number > 1 else ''} ({said})",
+        "rounds": f"{plural(len(played), 'round')} ({said})",
         "observer": parameters.observer,
         "partner": parameters.partner,
         "groups": ", then ".join(f"{first} and {second}" for first, second in (r.groups for r in played)),
-        "withheld": f"; {withheld} of its people are left over and withheld" if withheld else "",
+        "withheld": f"; of its people {plural(withheld, 'is', 'are')} left over and withheld" if withheld else "",
     }
+
+
+def left(withheld: int) -> tuple[Leakage, dict[str, object]]:
+    """The number of those who are left over, for a recipient and the owners."""
+    return LEFT, {"withheld": plural(withheld, "is", "are") if withheld else "none is"}

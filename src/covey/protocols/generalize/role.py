@@ -35,7 +35,8 @@ async def owner(seat: Seat) -> Result:
         seat.ledger.learns(learned, **numbers)
         await release.preview(seat, among.at("lost"), local)
     elif parameters.variant == "finished-cells":
-        seat.ledger.learns(leakage.LEFT, withheld=withheld)
+        learned, numbers = leakage.left(withheld)
+        seat.ledger.learns(learned, **numbers)
         await channel.at("left").send(parameters.recipient, release.LeftOver(withheld))
     kept = np.flatnonzero(~local.pool)
     rows = await columns.join_rows(
@@ -60,7 +61,8 @@ async def recipient(seat: Seat) -> Result:
     withheld = 0
     if parameters.variant == "finished-cells":
         withheld = await release.receive_left(channel.at("left"), parameters)
-        seat.ledger.learns(leakage.LEFT, withheld=withheld)
+        learned, numbers = leakage.left(withheld)
+        seat.ledger.learns(learned, **numbers)
     seat.progress.phase("release")
     nothing = np.zeros((0, 0), dtype=np.int32)
     rows = await columns.join_rows(seat, channel.at("rows"), [], nothing, None, recipient=parameters.recipient)

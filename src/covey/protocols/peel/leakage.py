@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from covey.plain import plural, some
 from covey.protocols.peel import marginals
 from covey.protocols.peel.classes import Openings
 from covey.protocols.peel.diversity import opened_from
@@ -64,18 +65,18 @@ SPLIT = Leakage(
         "how many they are to within a factor of two; from {large} records on, how many each party has",
     )
 )
-INSIDER = Leakage(everyone=("that at most {most} records of each party are counted towards {k}",))
+INSIDER = Leakage(everyone=("that the records of one party count towards {k} as {most} at most",))
 SHARED = Leakage(
     everyone=(
         "for combinations that {k} or more records share: whether every party finds no record of others there, or "
-        "{many} or more; where one does not, not which. But a party with {many} or more of these records then knows "
-        "that others have some, and fewer than {many}",
+        "{many} or more; if one finds fewer, not which party that is. But a party with {many} or more of these records "
+        "then knows that the others have {few}",
     )
 )
 SHARED_OF_TWO = Leakage(
     everyone=(
         "for combinations that {k} or more records share, and of which it has none, or {many} or more: whether the "
-        "other party has some, but fewer than {many}",
+        "other party has {few}",
     )
 )
 LEFTOVER = Leakage(
@@ -92,16 +93,10 @@ LEFTOVER_OF_TWO = Leakage(
 )
 COUNTED = Leakage(
     everyone=(
-        "all of this in numbers: {tests} yes-or-no answers; {heavy} groups with {k} or more records, of which {impure} "
-        "held several combinations; {tuples} combinations by name, of which {unpublished} are not in the release",
+        "all of this in numbers: {tests}; {heavy} with {k} or more records{impure}; {named} by name{unpublished}",
     )
 )
-COUNTED_DIVERSE = Leakage(
-    everyone=(
-        "the tests of {what} in numbers: {asked} combinations, of which {failed} fell short; of {opened}, how many "
-        "records {each}",
-    )
-)
+COUNTED_DIVERSE = Leakage(everyone=("the tests of {what} in numbers: {asked}{failed}{opened}",))
 
 LEAKAGE = Leakage(
     everyone=(
@@ -133,7 +128,9 @@ def before(params: Parameters, nodes: int) -> list[tuple[Leakage, dict[str, obje
             spelled = {"l": f"{float(asked):g}", "part": f"{float(1 / asked):.3g}"}
             lines.append((part, {"k": k, "large": opened_from(k, asked), **spelled}))
     if params.none_or_many is not None:
-        lines.append((SHARED_OF_TWO if params.two else SHARED, {"many": params.none_or_many, "k": k}))
+        many = params.none_or_many
+        few = "exactly one" if many == 2 else f"some, but fewer than {many}"
+        lines.append((SHARED_OF_TWO if params.two else SHARED, {"many": many, "k": k, "few": few}))
     if params.most_of_one is not None:
         lines.append((INSIDER, {"most": params.most_of_one, "k": k}))
     if params.refine:
@@ -157,12 +154,14 @@ def _kept(params: Parameters) -> str:
 
 def after(params: Parameters, openings: Openings, classes: int) -> list[tuple[Leakage, dict[str, object]]]:
     """The numbers of what the visits opened, known after the last of them."""
+    impure, hidden = openings.impure, openings.tuples - classes
+    published = f", of which {plural(hidden, 'is', 'are')} not in the release" if hidden else ", all in the release"
     numbers: dict[str, object] = {
-        "tests": openings.tests,
-        "heavy": openings.heavy,
-        "impure": openings.impure,
-        "tuples": openings.tuples,
-        "unpublished": openings.tuples - classes,
+        "tests": some(openings.tests, "yes-or-no answer"),
+        "heavy": some(openings.heavy, "group"),
+        "impure": f", of which {impure:,} held several combinations" if impure else "",
+        "named": some(openings.tuples, "combination"),
+        "unpublished": published if openings.tuples else "",
         "k": params.k,
     }
     lines = [(COUNTED, numbers)]
@@ -173,6 +172,8 @@ def after(params: Parameters, openings: Openings, classes: int) -> list[tuple[Le
         ("most_of_a_class", "each party has", params.split, openings.split),
     ):
         if asked:
-            figures = {"asked": seen.tuples, "failed": seen.failed, "opened": seen.opened}
-            lines.append((COUNTED_DIVERSE, {"what": what, "each": each, **figures}))
+            failed = f", of which {seen.failed:,} fell short" if seen.failed else ", none of which fell short"
+            opened = f"; for {seen.opened:,} of them also how many records {each}" if seen.opened else ""
+            figures = {"asked": some(seen.tuples, "combination"), "failed": failed if seen.tuples else ""}
+            lines.append((COUNTED_DIVERSE, {"what": what, "opened": opened, **figures}))
     return lines

@@ -44,12 +44,12 @@ _LABELS = (
 COUNTED = Leakage(
     roles={
         "holder": (
-            "all of this in numbers: {visits} levels of generalization, {groups} groups of {k} or more that became "
+            "all of this in numbers: {visits} levels of generalization, {groups} of {k} or more people that became "
             "classes, and {unpublished} that did not",
         ),
         "evaluator": (
-            "all of this in numbers: {visits} levels of generalization, at which {people} people remained, counted "
-            "again at each",
+            "all of this in numbers: {visits} levels of generalization, at which {people} remained, counted again at "
+            "each",
         ),
     }
 )
@@ -72,9 +72,10 @@ def before(params: Parameters, looks: bool) -> list[tuple[Leakage, dict[str, obj
     known: dict[str, object] = {"nodes": params.nodes + 1, "k": params.k, "window": params.window}
     cells = cells_of([column.tree() for column in params.study.quasi])
     of_pairs: dict[str, object] = {"cells": cells, "k": params.k, "asked": len(pairs.questions(params))}
+    learned = pairs.LEAKAGE if of_pairs["asked"] else Leakage(roles={"holder": pairs.LEAKAGE.by_role["holder"]})
     return [
         (marginals.LEAKAGE, {"leaves": leaves, "k": params.k}),
-        *([(pairs.LEAKAGE, of_pairs)] if looks else []),
+        *([(learned, of_pairs)] if looks else []),
         (Leakage(roles={"holder": holder, "evaluator": evaluator}), known),
     ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from covey.plain import some
 from covey.protocols.peel_columns import leakage
 from covey.protocols.peel_columns.classes import LabelledClasses
 from covey.protocols.peel_columns.parameters import Parameters
@@ -52,7 +53,8 @@ async def publish(
 ) -> Result:
     """Asks for approval, shows our part, if we have one, and puts all parts together, if we get the release."""
     numbers: dict[str, object] = {
-        "visits": told.visits, "people": told.people, "groups": told.groups, "unpublished": told.unpublished,
+        "visits": told.visits, "people": some(told.people, "person", "people"), "groups": some(told.groups, "group"),
+        "unpublished": some(told.unpublished, "group"),
     }  # fmt: skip
     seat.ledger.learns(leakage.COUNTED, k=params.k, **numbers)
     seat.ledger.learns(leakage.FIGURES)

@@ -23,11 +23,12 @@ Conjoin = Callable[[Bits], Awaitable[Bits | None]]
 """A secure AND of everyone's bits, for everyone."""
 
 BEFORE = Leakage(
-    everyone=("the fewest records of others that any party sees in a class where it sees some; not who, nor where",)
+    everyone=(
+        "the insider k, which is the fewest records of others that any party sees in a class where it sees some; not "
+        "who, nor where",
+    )
 )
-REACHED = Leakage(
-    everyone=("that each party sees in each class no record of others, or at least {insider} of them: the insider k",)
-)
+REACHED = Leakage(everyone=("that the insider k is {insider}",))
 UNPROTECTED = Leakage(
     everyone=(
         "perhaps single persons' sensitive values: the study has k_insider = 1, and a party that subtracts its own "

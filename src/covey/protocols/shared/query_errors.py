@@ -27,7 +27,7 @@ from covey.table import Table
 LEAKAGE = Leakage(
     everyone=(
         "how far {queries} random COUNT queries on the release are from the truth of all rows: the root mean square "
-        "error for each of {kinds} kinds of query; no query's answer, and no party's part",
+        "error for each kind of query, {kinds} in all; no query's answer, and no party's part",
     )
 )
 

@@ -20,6 +20,7 @@ import numpy as np
 from covey.arrays import Longs
 from covey.cells import MISSING
 from covey.errors import Aborted, InputError, PeerError
+from covey.plain import plural
 from covey.protocols.protocol import Figures, Preview, Proposal, Seat
 from covey.protocols.shared.cost import CostEstimate
 from covey.schema import Column, Role
@@ -138,7 +139,7 @@ async def _shuffle(
     numbers: dict[str, object] = {
         "rows": known.rows,
         "submitted": ", ".join(f"{name}: {count:,}" for name, count in counts.items()),
-        "dummies": sum(counts.values()) - known.rows,
+        "dummies": _of_empty_rows(sum(counts.values()) - known.rows),
     }
     return await mix(seat, channel, mine, names, classes, counts, length, Proposal(shown, numbers, known, preview))
 
@@ -232,6 +233,13 @@ async def agree_on_length(channel: Channel, mine: Sequence[bytes]) -> int:
     if fits is None or not fits.any():
         raise InputError(f"a released row takes more than {LENGTHS[-1]} bytes; leave out long plain columns")
     return LENGTHS[int(np.flatnonzero(fits)[0])]
+
+
+def _of_empty_rows(number: int) -> str:
+    """Words for the rows that only fill up."""
+    if not number:
+        return ", and none of these is empty"
+    return f"; {plural(number, 'of these is', 'of these are')} empty, which hides how many rows each party has"
 
 
 async def _submitted(seat: Seat, channel: Channel, mine: int, rows: int) -> dict[str, int]:

@@ -1,0 +1,101 @@
+"""A ledger's sentences read well whatever their numbers are: none, one or many."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import pytest
+from tests.harness.hospitals import study_of
+
+from covey.plain import some
+from covey.protocols.cluster_rows import leakage as cluster
+from covey.protocols.cluster_rows.party import Disclosures
+from covey.protocols.collect import leakage as collect
+from covey.protocols.collect_peel import leakage as collect_peel
+from covey.protocols.generalize import leakage as generalize
+from covey.protocols.peel import leakage as peel
+from covey.protocols.peel.classes import Openings
+from covey.protocols.peel.diversity import DiversityOpenings
+from covey.protocols.peel.parameters import Parameters
+from covey.protocols.peel_columns import leakage as peel_columns
+from covey.secure.declare import Leakage
+
+Lines = list[tuple[Leakage, dict[str, object]]]
+STUMBLE = re.compile(
+    r"\b0\b"  # a zero instead of "no"
+    r"|\b1 (?:are|were|have)\b|\b1 (?!is\b|has\b|was\b|yes\b|class\b)\w+s\b|\b1 people\b|\bclass are\b"
+    r"|\bno \w+s (?!are\b)"
+    r"|\b(?:[2-9]|\d{2,}) (?:is|has|was|record|group|class|time|answer|count|level|combination|person)\b"
+)
+
+
+def of_peel(number: int) -> Lines:
+    params = Parameters.of(study_of("peel", k=5, privacy="l = 2\nl_insider = 2\nmost_of_a_class = 0.7"))
+    tests = DiversityOpenings(tuples=number, failed=number, opened=number)
+    seen = Openings(tests=number, heavy=number, impure=number, tuples=2 * number, diversity=tests, beside=tests)
+    return peel.after(params, seen, number)
+
+
+def of_cluster(number: int) -> Lines:
+    disclosed = Disclosures(tests=number, counts=number, closures=number)
+    disclosed.smallest = 5 if number else disclosed.smallest
+    return [cluster.opened(disclosed, number), cluster.opened_exactly(number, number, number)]
+
+
+def of_collect(number: int) -> Lines:
+    return [collect.merged(number), *([(collect.LEFT, {"left": number})] if number else [])]
+
+
+def of_collect_peel(number: int) -> Lines:
+    many = {"left_out": number, "respondents": "20", "withheld": number}
+    return [(collect_peel.LEFT_OUT, many), (collect_peel.BROKEN, many)] if number else []
+
+
+def of_generalize(number: int) -> Lines:
+    played = [SimpleNamespace(mode="matrix", groups=(3, 4))] * max(1, number)
+    who = SimpleNamespace(observer="clinic", partner="lab")
+    return [generalize.after(who, played, number), generalize.left(number)]  # type: ignore[arg-type]
+
+
+def of_peel_columns(number: int) -> Lines:
+    words = {"people": some(number, "person", "people"), "groups": some(number, "group")}
+    return [(peel_columns.COUNTED, {"visits": max(1, number), "k": 5, "unpublished": some(number, "group"), **words})]
+
+
+PROTOCOLS: list[Callable[[int], Lines]] = [
+    of_peel, of_cluster, of_collect, of_collect_peel, of_generalize, of_peel_columns,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 1234])
+@pytest.mark.parametrize("lines", PROTOCOLS, ids=lambda each: each.__name__.removeprefix("of_"))
+def test_no_sentence_stumbles_over_its_numbers(lines: Callable[[int], Lines], number: int) -> None:
+    for leakage, numbers in lines(number):
+        for role in ("everyone", *leakage.by_role):
+            for sentence in leakage.sentences(role, **numbers):
+                assert not STUMBLE.search(sentence), sentence
+
+
+def test_where_nothing_was_found_the_ledger_says_no_or_says_nothing() -> None:
+    counted, diverse, *_ = [line for part, numbers in of_peel(0) for line in part.sentences(**numbers)]
+    assert counted.endswith(": no yes-or-no answer; no group with 5 or more records; no combination by name")
+    assert diverse == "the tests of l in numbers: no combination"
+    found, never = [line for part, numbers in of_cluster(0) for line in part.sentences(**numbers)]
+    assert "no answer whether a count reaches k, no count, and the labels of no group; none is" in found
+    assert "the parties found no group whose labels" in found
+    assert "never in answer to a question" in never
+
+
+def test_where_something_was_found_the_ledger_says_how_much() -> None:
+    counted, diverse, *_ = [line for part, numbers in of_peel(2) for line in part.sentences(**numbers)]
+    assert "2 groups with 5 or more records, of which 2 held several combinations; 4 combinations by name" in counted
+    assert "of which 2 are not in the release" in counted
+    assert diverse.endswith("2 fell short; for 2 of them also how many records have each value")
+    found, often = [line for part, numbers in of_cluster(2) for line in part.sentences(**numbers)]
+    assert "the labels of 2 groups, each of 5 records or more; none is of a single record, but" in found
+    assert "at least 2 times, all parties together" in found
+    assert "2 times in answer to a question" in often
+    (merged,) = collect.merged(1)[0].sentences("collector", **collect.merged(1)[1])
+    assert merged == "that 1 class is not diverse enough, and merged with a neighbour"
