@@ -84,12 +84,29 @@ def load_table(study: Study, party: str, data: Data | None, kept: KeptCounts | N
         )
     if study.partition == "vertical":
         keys_of(table, name)
+        _require_enough(study, table, name)
     try:
         if study.protocol is not None:
             of_study(study).accepts(study, table)
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
     return table
+
+
+def _require_enough(study: Study, own: Table, name: str) -> None:
+    """Raises InputError where no people whom all parties have can keep k or l: they are some of our own rows."""
+    if own.rows < study.privacy.k:
+        raise InputError(
+            f"{name}: has {own.rows:,} rows, and a release of joined columns has no more people than that, fewer than "
+            f"k = {study.privacy.k}; lower k, or add rows"
+        )
+    for values in own.carried:
+        asked = study.l_of(values.column) if values.column in study.sensitive else None
+        found = int((values.counts() > 0).sum())
+        if asked is not None and found < asked:
+            raise InputError(
+                f"{name}: column {values.column.name!r} has {found:,} values, too few for l = {asked:g}; lower l"
+            )
 
 
 def _read(study: Study, party: str, data: Data, kept: KeptCounts | None) -> tuple[Table, str, int]:

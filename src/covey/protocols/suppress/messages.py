@@ -16,7 +16,7 @@ from covey.crypto.pairing import GT_BYTES
 from covey.crypto.proof import PROOF_BYTES
 from covey.errors import InputError, PeerError
 from covey.protocols.shared import rows
-from covey.protocols.suppress.parameters import Parameters
+from covey.protocols.suppress.parameters import MOST_ROWS, Parameters
 from covey.protocols.suppress.tuples import JointClasses, KeptTuples, Labels, OwnReleasedRows, key_of
 from covey.study import Study
 from covey.table import Table
@@ -171,7 +171,9 @@ def require_sendable(own: OwnReleasedRows) -> None:
 
 
 def accepts(study: Study, own: Table) -> None:
-    """Raises InputError for a value that is too long to be sent, before anyone is met."""
+    """Raises InputError for too many rows, or a value that is too long to be sent, before anyone is met."""
+    if study.rows_at_most is None and own.rows > MOST_ROWS:
+        raise InputError(f"this party has more than {MOST_ROWS:,} rows; say rows_at_most in [study], for all parties")
     if Parameters.of(study).several:
         rows.accepts(study, own, labels=True)
         return

@@ -18,6 +18,8 @@ AUTHORITY = "authority"
 EVERYONE = "*"
 """Stands for all parties in a name; no party is called so."""
 MOST_K = 4096
+MOST_ROWS = 2_000_000
+"""Rows of a party at most, where the study does not say how many there may be."""
 
 ENCRYPTION = Choice(
     "encryption",

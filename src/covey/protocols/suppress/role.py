@@ -9,7 +9,7 @@ from covey.arrays import Bits
 from covey.crypto.group import Point, Scalar, generator_times
 from covey.crypto.ibe import IdentityKey, Master, Recipient
 from covey.crypto.rng import Rng
-from covey.errors import InputError, PeerError, Unmet
+from covey.errors import PeerError, Unmet
 from covey.protocols.protocol import Proposal, Result, Seat
 from covey.protocols.shared.rows import carried
 from covey.protocols.suppress import comparer, keyholder, leakage, several
@@ -24,15 +24,12 @@ from covey.protocols.suppress.messages import (
     send_tuples,
     spell_rows,
 )
-from covey.protocols.suppress.parameters import AUTHORITY, Parameters
+from covey.protocols.suppress.parameters import AUTHORITY, MOST_ROWS, Parameters
 from covey.protocols.suppress.run import FUNCTION, WORTH_WORKERS, HolderRun
 from covey.protocols.suppress.tuples import JointClasses, KeptTuples, Labels, OwnReleasedRows, OwnTuples
 from covey.secure.sealing import ElGamal, Waters
 from covey.secure.workers import Workers
 from covey.wire import Channel, gather
-
-MOST_ROWS = 2_000_000
-"""Rows of a party at most, where the study does not say how many there may be."""
 
 
 async def authority(seat: Seat) -> Result:
@@ -121,8 +118,6 @@ async def _sizes(seat: Seat, channel: Channel, own: int, issued: Issued | None) 
     A list is as long as the rows that a peer says it has: it would have to be made before that could be found a lie.
     """
     most, parameters = seat.study.rows_at_most or MOST_ROWS, Parameters.of(seat.study)
-    if own > most:
-        raise InputError(f"this party has more than {most:,} rows; raise rows_at_most in [study], for all parties")
     digest = bytes(32) if issued is None else issued.parameters.digest
     seat.ledger.learns(leakage.counts(parameters), **leakage.numbers(parameters))
     theirs = await channel.at("sizes").exchange(TableSize(own, digest))

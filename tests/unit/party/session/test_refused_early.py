@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.conftest import Covey
+from tests.harness.columns_cases import study_of, tables_of
 
 from covey import samples
 from covey.errors import InputError
 from covey.party.session.data import load_table
+from covey.protocols.suppress import messages
 from covey.study import Study
 
-HOSPITALS, PROVIDERS = samples.path("hospitals"), samples.path("providers")
+HOSPITALS, PROVIDERS, BILLING = (samples.path(name) for name in ("hospitals", "providers", "clinic-billing"))
 
 
 def hospitals(protocol: str, folder: Path) -> Study:
@@ -57,3 +60,29 @@ def test_an_id_that_the_population_lacks_is_refused(tmp_path: Path) -> None:
     (tmp_path / "gym.csv").write_text("\n".join([lines[0], ",".join(cells), *lines[2:20]]) + "\n")
     with pytest.raises(InputError, match=r"gym.csv: column .* 1 row has an id that the population does not list"):
         load_table(study, "gym", str(tmp_path / "gym.csv"))
+
+
+def test_fewer_rows_than_k_are_refused_where_columns_are_split(covey: Covey, tmp_path: Path) -> None:
+    """People whom all parties have are some of our own: nobody need be met to know that they are too few."""
+    study = Study.load(BILLING / "study.toml")
+    data = tmp_path / "clinic.csv"
+    lines = (BILLING / "clinic.csv").read_text().splitlines()[: study.privacy.k]
+    data.write_text("\n".join(lines) + "\n")
+    with pytest.raises(InputError, match=rf"clinic.csv: has {len(lines) - 1} rows, .* fewer than k = {len(lines)};"):
+        load_table(study, "clinic", str(data))
+    checked = covey("check", BILLING / "study.toml", "--as", "clinic", "--data", data, "--json")
+    assert checked.code == 1 and f"fewer than k = {len(lines)}" in json.loads(checked.out)["problem"]
+
+
+def test_fewer_sensitive_values_than_l_are_refused_where_columns_are_split() -> None:
+    study = study_of(privacy="l = 2")
+    people: list[tuple[int, str, str, int, str]] = [(age, "F", "low", 1, "flu") for age in range(9)]
+    with pytest.raises(InputError, match="column 'ill' has 1 value, too few for l = 2; lower l"):
+        tables_of(study, people)
+
+
+def test_more_rows_than_a_list_may_have_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    study = replace(hospitals("suppress", tmp_path), rows_at_most=None)
+    monkeypatch.setattr(messages, "MOST_ROWS", 100)
+    with pytest.raises(InputError, match=r"north.csv: this party has more than 100 rows; say rows_at_most in"):
+        load_table(study, "north", str(HOSPITALS / "north.csv"))
