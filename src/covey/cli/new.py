@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -41,7 +43,7 @@ def new(
         ]
         print_json({"study": str(out), "partition": made.partition, "columns": guesses, "notes": list(made.notes)})
         return
-    _render(out, made, encoding)
+    _render(out, made, data, encoding)
 
 
 def _roles(texts: list[str]) -> dict[str, Role]:
@@ -57,7 +59,7 @@ def _roles(texts: list[str]) -> dict[str, Role]:
     return found
 
 
-def _render(out: Path, made: Draft, encoding: str | None) -> None:
+def _render(out: Path, made: Draft, data: Sequence[str], encoding: str | None) -> None:
     shown = console()
     rows = [(each.name, str(each.role), each.hierarchy or "", each.why) for each in made.guesses]
     shown.print(table(("column", "role", "hierarchy", "because"), rows))
@@ -69,5 +71,6 @@ def _render(out: Path, made: Draft, encoding: str | None) -> None:
             "its hierarchies/ list the values of your data, grouped by how frequent they are: give groups that mean "
             "something, and take out any value that partners must not see"
         )
+    whose = f" --as {made.parties[0]}" if made.parties else ""
     read_as = f" --encoding {encoding}" if encoding else ""
-    shown.print(f"next: covey check {out} --data …{read_as}", markup=False)
+    shown.print(f"next: covey check {out}{whose} --data {shlex.quote(data[0])}{read_as}", markup=False, soft_wrap=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from covey.cli.options import Json, StudyFile
-from covey.cli.output import print_json
+from covey.cli.output import print_json, width
 from covey.errors import InputError
 
 if TYPE_CHECKING:
@@ -89,42 +89,46 @@ def read_rows(study: Study, given: list[str]) -> dict[str, int]:
 
 def _render(made: Plan, latency: str, bandwidth: str) -> None:
     from covey.party.session.journal import LIMIT
+    from covey.plain import listed, wrapped
     from covey.sizes import spell
     from covey.study import insiders
 
-    forecast = made.forecast
-    typer.echo(f"Study {made.study.name!r}, protocol {made.protocol.name}: {made.protocol.about}")
+    forecast, wide = made.forecast, width()
+
+    def say(name: str, text: str) -> None:
+        typer.echo(wrapped(text, wide, f"  {name:<10}", " " * 12))
+
+    typer.echo(wrapped(f"Study {made.study.name!r}, protocol {made.protocol.name}: {made.protocol.about}", wide))
     counted = ", ".join(f"{name} {count:,}" for name, count in made.rows.items())
-    typer.echo(f"  rows      {counted} (as given, or assumed)")
-    typer.echo(f"  rounds    {forecast.rounds:,}")
-    typer.echo(f"  traffic   {spell(forecast.bytes)} in {forecast.messages:,} messages, all parties together")
+    say("rows", f"{counted} (as given, or assumed)")
+    say("rounds", f"{forecast.rounds:,}")
+    say("traffic", f"{spell(forecast.bytes)} in {forecast.messages:,} messages, all parties together")
     kept, all_kept = spell(made.disk(LIMIT)), spell(made.disk(made.read))
-    typer.echo(f"  disk      about {kept} a party; {all_kept} with --journal all, which a replay needs")
-    typer.echo(f"  memory    about {spell(made.memory)} a party")
-    typer.echo(f"  time      about {made.seconds:.1f} s at {latency} and {bandwidth}, people's answers not included")
+    say("disk", f"about {kept} a party; {all_kept} with --journal all, which a replay needs")
+    say("memory", f"about {spell(made.memory)} a party")
+    say("time", f"about {made.seconds:.1f} s at {latency} and {bandwidth}, people's answers not included")
     if forecast.insider_k is not None:
-        typer.echo(
-            f"  insider k about {forecast.insider_k}, an estimate from the rows: the fewest records of others that a "
-            "party will see in a class where it sees some"
+        say(
+            "insider k",
+            f"about {forecast.insider_k}, an estimate from the rows: the fewest records of others that a party will "
+            "see in a class where it sees some",
         )
     for sentence in insiders.warning(made.study):
-        typer.echo(f"WARNING: {sentence}")
+        typer.echo(wrapped(f"WARNING: {sentence}", wide))
     if made.protocol.rehearse is not None:
-        like = (
-            "the others' rows are like ours" if made.looked else "a made-up table; to plan with yours: --as and --data"
-        )
-        typer.echo(f"  assumed   {like}")
+        made_up = "a made-up table; to plan with yours: --as and --data"
+        say("assumed", "the others' rows are like ours" if made.looked else made_up)
     if made.advice is not None:
-        typer.echo(f"  advice    {made.advice}")
+        say("advice", made.advice)
     alike: dict[tuple[str, ...], list[str]] = {}
     for name, sentences in forecast.learns.items():
         alike.setdefault(sentences, []).append(name)
     for sentences, names in alike.items():
         typer.echo(f"{', '.join(names)} will {'each ' if len(names) > 1 else ''}learn")
         for sentence in sentences:
-            typer.echo(f"  {sentence}")
+            typer.echo(wrapped(sentence, wide, "  - ", "    "))
     given = [party.name for party in made.study.parties if made.protocol.receives(made.study, party.name)]
     everyone = len(given) == len(made.study.parties) and made.study.partition != "respondents"
-    typer.echo("and the release" if everyone else f"and {', '.join(given)} the release")
+    typer.echo("and the release" if everyone else f"and {listed(given)} the release")
     for sentence in forecast.mind:
-        typer.echo(f"mind: {sentence}")
+        typer.echo(wrapped(f"mind: {sentence}", wide))

@@ -115,7 +115,8 @@ def _render(found: Verdict) -> None:
     shown.print(_requirements(found.requirements))
     if found.diversity:
         shown.print()
-        shown.print(_diversity(found.diversity))
+        for part in _diversity(found.diversity):
+            shown.print(part)
     shown.print()
     shown.print(_risk(found.risk))
     _print_loss(shown, found)
@@ -134,16 +135,21 @@ def _requirements(requirements: tuple[Requirement, ...]) -> Table:
     return table(("the study asks", "", "", "reached", ""), rows, right=("reached",))
 
 
-def _diversity(found: tuple[Diversity, ...]) -> Table:
-    numbers = ("l distinct", "frequency", "entropy", "recursive", "t equal", "ordered", "hierarchy")
-    rows = [
+def _diversity(found: tuple[Diversity, ...]) -> tuple[Table, Table]:
+    """l and t of each sensitive column; two tables, which are not too wide for a terminal."""
+    diverse, near = ("distinct", "frequency", "entropy", "recursive"), ("equal", "ordered", "hierarchy")
+    of_l = [
         (
             each.column, *map(_figure, (each.distinct, each.frequency, each.entropy)),
-            f"{each.recursive} (c = {each.c:g})", *map(_figure, (each.t_equal, each.t_ordered, each.t_hierarchy)),
+            f"{each.recursive} (c = {each.c:g})",
         )
         for each in found
     ]  # fmt: skip
-    return table(("worst class", *numbers), rows, right=numbers)
+    of_t = [(each.column, *map(_figure, (each.t_equal, each.t_ordered, each.t_hierarchy))) for each in found]
+    return (
+        table(("l in the worst class", *diverse), of_l, right=diverse),
+        table(("t in the worst class", *near), of_t, right=near),
+    )
 
 
 def _risk(risk: Risks) -> Table:

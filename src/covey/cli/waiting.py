@@ -38,8 +38,9 @@ class ProgressDisplay:
         if sys.stderr.isatty():
             self._draw(step, done)
         elif step != self._step or elapsed - self._said >= _BETWEEN_LINES:
+            far = f", {done:.0%} done" if step == self._step else ""
             self._said, self._step = elapsed, step
-            print(f"covey: {step}, {done:.0%} done after {elapsed:.0f} s", file=sys.stderr, flush=True)
+            print(f"covey: {step}{far} after {elapsed:.0f} s", file=sys.stderr, flush=True)
 
     def _draw(self, step: str, done: float) -> None:
         if self._bar is None:

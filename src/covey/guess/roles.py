@@ -24,13 +24,13 @@ _SENSITIVE = re.compile(
     re.IGNORECASE,
 )
 _KNOWN_OUTSIDE = re.compile(
-    r"(^|[^a-z])x?age([^a-z]|$)|birth|born|(^|_)dob|(^|[^a-z])(fe)?male|(^|[^a-z])sex|gender|race|ethnic|black|hispanic|"
+    r"(^|[^a-z])x?age([^a-z]|$)|birth|born|(^|_)dob|geburt|naissance|nacimiento|nascita|(^|[^a-z])(fe)?male|(^|[^a-z])sex|gender|race|ethnic|black|hispanic|"
     r"nation|citizen|country|region|province|(^|_)state|county|city|town|zip|post|plz|district|municipal|(^|_)site|hospital|ward|"
     r"clinic|marit|married|marri|spouse|husb|wife|famil|househ|child|kids|educ|school|degree|occup|(^|_)job|profession|employ|"
     r"industry|sector|height|weight|(^|_)bmi|language|date|admi|dischar|(^|_)year|yrs|veteran|disab|student",
     re.IGNORECASE,
 )
-_BIRTH = re.compile(r"birth|born|(^|[_\s-])dob", re.IGNORECASE)
+_BIRTH = re.compile(r"birth|born|(^|[_\s-])dob|geburt|naissance|nacimiento|nascita", re.IGNORECASE)
 _CODE = re.compile(r"zip|post|plz|postal|postcode|icd|atc|nuts|lsoa", re.IGNORECASE)
 
 UNIQUE = 0.95  # a column whose rows almost all differ names people

@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from covey.cells import clean
 from covey.errors import InputError
+from covey.plain import listed
 from covey.sources.memory import refuse_above
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -173,4 +174,7 @@ def _judge_names(path: Path, names: tuple[str, ...]) -> None:
             raise InputError(f"{path}, line 1: column {position} has no name; every column needs one")
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
-        raise InputError(f"{path}, line 1: two columns are named {repeated[0]!r}; rename one")
+        places = [str(place) for place, name in enumerate(names, start=1) if name == repeated[0]]
+        raise InputError(
+            f"{path}, line 1: two columns are named {repeated[0]!r}, in the places {listed(places)}; rename one"
+        )

@@ -22,6 +22,7 @@ def test_a_new_study_loads_and_its_data_is_fit(covey: Covey, tmp_path: Path) -> 
     data = samples.path("clinic") / "clinic.csv"
     called = covey("new", data, "--out", tmp_path / "study.toml")
     assert called.code == 0 and "because" in called.out
+    assert f"next: covey check {tmp_path / 'study.toml'} --data {data}\n" in called.out
     assert covey("check", tmp_path / "study.toml", "--data", data).code == 0
 
 
@@ -152,17 +153,18 @@ def test_prose_is_left_out_and_a_persons_many_rows_make_k_larger(covey: Covey, t
     assert Study.load(tmp_path / "study.toml").privacy.k == 30
 
 
+@pytest.mark.parametrize("name", ["birth_date", "Geburtsdatum"])
 def test_dates_of_birth_become_ages_and_a_column_that_says_the_same_again_is_left_out(
-    covey: Covey, tmp_path: Path
+    name: str, covey: Covey, tmp_path: Path
 ) -> None:
     rows = [
         f"19{40 + row % 55}-0{row % 9 + 1}-1{row % 9},{row % 7},{1.5 * (row % 7)},2024-05-0{row % 9 + 1}"
         for row in range(400)
     ]
-    found = draft(covey, tmp_path, "birth_date,rooms,log_rooms,seen", rows)
-    assert str(found["birth_date"]["hierarchy"]).startswith("{ age_on = 2025-01-01")
+    found = draft(covey, tmp_path, f"{name},rooms,log_rooms,seen", rows)
+    assert str(found[name]["hierarchy"]).startswith("{ age_on = 2025-01-01")
     assert "says the same as 'rooms'" in str(found["log_rooms"]["why"])
-    assert Study.load(tmp_path / "study.toml").column("birth_date").read("1980-01-02") == "44"
+    assert Study.load(tmp_path / "study.toml").column(name).read("1980-01-02") == "44"
 
 
 def test_words_are_grouped_by_their_first_word_or_rare_ones_with_rare_ones(covey: Covey, tmp_path: Path) -> None:

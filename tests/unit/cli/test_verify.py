@@ -46,6 +46,22 @@ def test_a_good_release_is_a_yes_on_one_screen_without_colours(covey: Covey, fol
         assert word in ended.out
 
 
+def test_every_figure_is_whole_on_a_terminal_of_eighty_characters(
+    covey: Covey, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for path in (folder / "study.toml", folder / "release.csv"):
+        path.write_text(path.read_text().replace("illness", "illness_of_last_year"))
+    study = folder / "study.toml"
+    study.write_text(study.read_text() + "hierarchy = { prefix = [1] }\n")
+    call = ("verify", folder / "release.csv", "--study", study)
+    shown, found = covey(*call), json.loads(covey(*call, "--json").out)["diversity"][0]
+    assert max(map(len, shown.out.splitlines())) <= 80
+    for name in ("frequency", "entropy", "t_equal", "t_hierarchy"):
+        assert f"{found[name]:.4g}" in shown.out.split()
+    assert "hierarchy" in shown.out.split()
+
+
 def test_a_release_that_falls_short_is_a_no_with_one_sentence(covey: Covey, folder: Path) -> None:
     (folder / "release.csv").write_text(RELEASE.replace("*,none\n", ""))
     ended = covey("verify", folder / "release.csv", "--study", folder / "study.toml")
