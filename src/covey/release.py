@@ -79,19 +79,7 @@ class Release(Shown):
         self.writer.save(self, Path(folder))
 
     def _shown(self) -> Iterator[tuple[str, str]]:
-        found = self.figures
-        yield "study", repr(self.study.name)
-        yield "by", found.algorithm or found.protocol or ""
-        yield "rows", f"{self.arranged.num_rows:,}"
-        yield "classes", f"{found.classes:,}"
-        yield "withheld", f"{found.withheld:,}"
-        yield "k", f"{found.k_reached:,} (asked: {self.study.privacy.k})"
-        if found.insider_k is not None:
-            yield "insider k", f"{found.insider_k:,}"
-        if found.l_reached is not None:
-            yield "l", f"{found.l_reached:.3g}"
-        if self.loss.lm is not None:
-            yield "loss", f"{self.loss.lm:.4f}"
+        yield from self.figures.shown()
 
     def _repr_html_(self) -> str:
         """A notebook's view: the figures, the first rows, and the ledger to unfold. Cells are escaped."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeAlias
 
 import msgspec
 
 from covey.files import as_json, read_json
+from covey.plain import Shown
 
 FILE = "summary.json"
 Content: TypeAlias = bytes  # inside of the type below, `bytes` is a figure
@@ -35,7 +37,7 @@ class Phase(msgspec.Struct, frozen=True):
     bytes: int
 
 
-class Summary(msgspec.Struct, frozen=True, kw_only=True):
+class Summary(Shown, msgspec.Struct, frozen=True, kw_only=True):
     """The figures of a run or of one owner's release; a party without the release has no figures of it."""
 
     study: str = ""
@@ -74,6 +76,26 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     query_error: dict[str, float] | None = None
     """By number of columns: the error of random COUNT queries over all rows, where the study asks for it."""
     release_sha256: str | None = None
+
+    def shown(self) -> Iterator[tuple[str, str]]:
+        """The figures that a short view has, each with its name."""
+        yield "study", repr(self.study)
+        yield "by", self.algorithm or self.protocol or ""
+        if self.rows is None:
+            yield "release", "went to others"
+            return
+        yield "rows", f"{self.rows:,}"
+        yield "classes", f"{self.classes or 0:,}"
+        yield "withheld", f"{self.withheld:,}"
+        yield "k", f"{self.k_reached or 0:,} (asked: {self.k})"
+        if self.insider_k is not None:
+            yield "insider k", f"{self.insider_k:,}"
+        if self.l_reached is not None:
+            yield "l", f"{self.l_reached:.3g}"
+        if (lm := self.loss.get("lm")) is not None:
+            yield "loss", f"{lm:.4f}"
+
+    _shown = shown
 
     def describe(self) -> dict[str, object]:
         """The content of the file: the keys that apply to this run or release."""

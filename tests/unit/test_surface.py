@@ -72,6 +72,8 @@ def test_the_steward_can_do_from_python_what_the_commands_do(tmp_path: Path) -> 
     assert covey.make_report(tmp_path / "out").is_file()
     verdict = covey.verify(str(tmp_path / "out" / "release.csv"), study)
     assert repr(verdict).startswith("Verdict(answer yes") and len(repr(verdict)) < 200
+    found = repr(covey.evaluate(str(tmp_path / "out" / "release.csv"), study))
+    assert found.startswith(f"Evaluation(study {study.name!r}, rows ") and len(found) < 600
     hospitals = covey.Study.load(samples.path("hospitals") / "study.toml")
     made = covey.plan(hospitals, rows={"north": 100, "south": 200, "east": 50})
     assert made.rows["south"] == 200 and repr(made).startswith("Plan(study 'hospitals'")
@@ -86,6 +88,8 @@ def test_a_party_runs_and_its_folder_is_audited_from_python(tmp_path: Path) -> N
     study = covey.Study.load(folder / "study.toml")
     tables = {name: pandas.read_csv(folder / f"{name}.csv", dtype=str).head(40) for name in ("north", "south", "east")}
     covey.simulate(study, tables, seed=1).save(tmp_path / "joint")
-    assert [found.wrong for found in covey.audit(tmp_path / "joint")] == [(), (), ()]
+    audited = covey.audit(tmp_path / "joint")
+    assert [found.wrong for found in audited] == [(), (), ()]
+    assert repr(audited[0]).startswith("Audited(party 'east', finished yes") and "wrong nothing" in repr(audited[0])
     with pytest.raises((covey.InputError, covey.AccessError), match="has no certificate"):
         covey.run(folder / "study.toml", "north", tmp_path / "out", data=None, approve=True, keys=tmp_path / "none")

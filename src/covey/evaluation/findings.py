@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
+
+from covey.plain import Shown
 
 FILE = "evaluation.json"
 
@@ -138,7 +142,7 @@ class Exposure(msgspec.Struct, frozen=True):
     linkage: Linkage | None
 
 
-class Evaluation(msgspec.Struct, frozen=True):
+class Evaluation(Shown, msgspec.Struct, frozen=True):
     """Two questions answered in figures: what is the release good for, and how exposed are people?"""
 
     release: str
@@ -152,6 +156,12 @@ class Evaluation(msgspec.Struct, frozen=True):
     exposed: str
     absent: dict[str, str]  # figures that could not be computed, and why
     release_sha256: str | None = None  # of a released file
+
+    def _shown(self) -> Iterator[tuple[str, str]]:
+        yield "study", repr(self.study)
+        yield "rows", f"{self.rows:,}"
+        yield "use", self.useful
+        yield "risk", self.exposed
 
     def to_json(self) -> str:
         """The evaluation for programs."""

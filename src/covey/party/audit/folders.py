@@ -7,7 +7,7 @@ tell the same. It trusts the certificates that the study names, or that lie in t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,10 +16,11 @@ from covey.files import json_object
 from covey.party.audit.evidence import Case, forgeries, look_into, open_case, sentences_of
 from covey.party.record.names import LEDGER, TRANSCRIPT
 from covey.party.record.transcript import Pair, Transcript
+from covey.plain import Shown
 
 
-@dataclass(frozen=True)
-class Audited:
+@dataclass(frozen=True, repr=False)
+class Audited(Shown):
     """One party's folder, and what is wrong with it."""
 
     folder: Path
@@ -31,6 +32,12 @@ class Audited:
     """True if the protocol declares its messages; if not, only a replay tells whether they are the right ones."""
     signers: Mapping[str, str]
     """The certificates' fingerprints that the signatures were checked with."""
+
+    def _shown(self) -> Iterator[tuple[str, str]]:
+        yield "party", repr(self.party)
+        yield "finished", "yes" if self.finished else "no"
+        yield "messages", f"{self.messages:,}"
+        yield "wrong", "; ".join(self.wrong) or "nothing"
 
 
 def folders_in(paths: Sequence[Path]) -> list[Path]:
