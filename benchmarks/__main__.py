@@ -21,6 +21,7 @@ BENCHMARKS = {
     "parties": "parties",
     "resume": "resume",
     "journals": "journals",
+    "memory": "memory",
     "repeated": "repeated",
     "insiders": "insiders",
     "peel": "protocol_peel",

@@ -25,7 +25,6 @@ JOURNAL_BYTES, TRANSCRIPT_BYTES = 120, 360
 """Bytes of a message's hash in the journal, and of its line in the transcript."""
 RELEASE_BYTES = 400
 """Bytes of a row in the release and in the report."""
-BASE_MEMORY, MEMORY_OF_A_ROW = 500 * 10**6, 1000
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,7 +62,8 @@ class Plan(Shown):
     @property
     def memory(self) -> int:
         """Bytes of memory that one party needs, about."""
-        return memory_of(sum(self.rows.values()))
+        split = self.study.partition == "vertical"  # then all have the same people
+        return memory_of(self.protocol, max(self.rows.values(), default=0) if split else sum(self.rows.values()))
 
     @property
     def advice(self) -> str | None:
@@ -115,9 +115,9 @@ def _with_statements(forecast: Forecast, study: Study, rows: Mapping[str, int]) 
     )
 
 
-def memory_of(rows: int) -> int:
-    """Bytes of memory that a party needs, about, in a run over so many rows of all parties together."""
-    return BASE_MEMORY + MEMORY_OF_A_ROW * rows
+def memory_of(protocol: Protocol, rows: int) -> int:
+    """Bytes of memory that a party needs, about, in a run over so many rows of all parties, or people they share."""
+    return protocol.memory.process + protocol.memory.row * rows
 
 
 def make_plan(

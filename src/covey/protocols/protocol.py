@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 from typing import Protocol as Interface
 
 import pyarrow as pa
@@ -204,6 +204,19 @@ class Line:
     """The settings without which a study has no such message."""
 
 
+class Memory(NamedTuple):
+    """Bytes of memory that a party takes, as `python -m benchmarks memory` measures them, and a little more.
+
+    Those of its process with all that a small run needs, and those for each row of all parties, or person they share.
+    """
+
+    process: int
+    row: int
+
+
+LITTLE = Memory(300 * 10**6, 500)
+"""The memory of a protocol that keeps little for each row."""
+
 Role = Callable[[Seat], Awaitable[Result]]
 
 
@@ -245,6 +258,7 @@ class Protocol:
     judge: Callable[[Study], None] = lambda study: None
     """Raises InputError for a study that the protocol cannot run."""
     release: Literal["records", "counts"] = "records"
+    memory: Memory = LITTLE
     counts_suffice: bool = False
     """True if a role works on distinct tuples and their numbers of records, so that rows may stay on an engine."""
     demonstration: Demonstration = Demonstration()

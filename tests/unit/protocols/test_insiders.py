@@ -130,7 +130,7 @@ def test_a_study_that_switches_the_protection_off_is_warned_of_everywhere(protoc
         proposal = Proposal(Leakage(), figures=Figures(rows=9, classes=1, k_reached=9, insider_k=4))
         shown = " ".join(ApprovalQuestion.of(study, proposal, ledger).screen(80).split())
         assert (f"WARNING: {UNPROTECTED}" in shown) == said
-        assert "insider k 4: a party that subtracts its own rows" in shown
+        assert "insider k 4: a party that takes its own rows out" in shown
 
 
 PAIR = SITES[:2]

@@ -45,7 +45,7 @@ from covey.party.session.journal_records import Begun
 from covey.party.session.playing import lasting_secret, letter_keys
 from covey.party.session.progress import Listener, Progress
 from covey.party.session.respondents import AGREED, RESPONDENTS, Collector, agree, refusals
-from covey.party.session.room import require_room
+from covey.party.session.room import require_room, warn_of_memory
 from covey.party.session.run import INTERRUPTED, cancel_on
 from covey.protocols import Proposal, Protocol, of_study
 from covey.study import Study
@@ -213,6 +213,7 @@ class Collection:
                 "work with the organiser do not single out everyone else"
             )
         require_room(service.out)
+        warn_of_memory(of_study(study), quorum, service.notice)
         opened = Opened(study.study_hash, quorum, service.closes or 0, moment())
         register = Register.open(service.out, opened)
         try:

@@ -28,7 +28,7 @@ from covey.party.record.run_record import Agreement, Closed, Finished, RunRecord
 from covey.party.record.transcript import Transcript
 from covey.party.session.journal import Journal
 from covey.party.session.playing import letter_keys
-from covey.party.session.room import require_room
+from covey.party.session.room import require_room, warn_of_memory
 from covey.party.session.run import INTERRUPTED, cancel_on
 from covey.party.session.trustees import TrusteeClosing
 from covey.protocols import of_study
@@ -116,6 +116,7 @@ def prepare(
         raise InputError(f"{study_file}: names no trustee {keys.party!r}, whose keys are in {keys_folder}")
     roster.require(keys, keys.party)
     require_room(out)
+    warn_of_memory(of_study(study), study.rows_at_most or 2 * study.privacy.k, say)
     out.mkdir(parents=True, exist_ok=True)
     where = dial or address_of(study, hub)
     pinned = bytes.fromhex(fingerprint(roster.certificates[hub].der))

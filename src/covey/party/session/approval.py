@@ -68,8 +68,9 @@ class ApprovalQuestion:
 
     def screen(self, width: int, place: str = "") -> str:
         """The screen, wrapped at that width; `place` is the file with the full text."""
-        facts = "1 fact" if len(self.known) == 1 else f"{len(self.known)} facts"
-        where = [("Besides", f"{facts} that the parties have learned already, whatever you answer")]
+        facts = plural(len(self.known), "fact")
+        said = [("Besides", f"{facts} that the parties have learned already, whatever you answer")]
+        where = said if self.known else []
         where += [("In full", f"{place}; `covey protocols {self.study.protocol}` explains the run")] if place else []
         return "\n".join([*self._decision(width), *self._body(width), "", *_lines(where, width)])
 

@@ -10,6 +10,7 @@ from covey.doctor import available_memory, existing
 from covey.errors import InputError
 from covey.party.plan import memory_of
 from covey.party.session.journal import EVERYTHING
+from covey.protocols import Protocol
 from covey.sizes import spell
 from covey.study import Study
 from covey.table import Table
@@ -54,8 +55,8 @@ def likely_rows(study: Study, own: Table | None) -> int:
     return each if study.partition == "vertical" else each * len(study.holders)
 
 
-def warn_of_memory(rows: int, notice: Notice) -> None:
+def warn_of_memory(protocol: Protocol, rows: int, notice: Notice) -> None:
     """Tells if a run over so many rows needs more memory than there is, about."""
-    there, needed = available_memory(), memory_of(rows)
+    there, needed = available_memory(), memory_of(protocol, rows)
     if there < needed:
         notice(f"{spell(there)} of memory are free, and a run of this size needs about {spell(needed)}; end others")

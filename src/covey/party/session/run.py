@@ -82,7 +82,7 @@ def run_party(job: Job) -> Summary:
     kept = KeptCounts(job.out / COUNTS, keys.journal)
     table = load_table(study, job.party, job.data, None if (job.out / SUMMARY).exists() else kept)
     limit = room_for_journal(job.out, job.journal, job.notice)
-    warn_of_memory(likely_rows(study, table), job.notice)
+    warn_of_memory(protocol, likely_rows(study, table), job.notice)
     begun = Journal.resume(job.out / JOURNAL, keys.journal, source_of(job.data), limit, synced=job.synced)
     with contextlib.closing(begun) as journal:
         participant = Participant.of(

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from covey.protocols.cluster_columns import cost, ideal, leakage, role
 from covey.protocols.cluster_columns.parameters import REQUIREMENTS, require_runnable, role_name
-from covey.protocols.protocol import Demonstration, Protocol
+from covey.protocols.protocol import Demonstration, Memory, Protocol
 from covey.secure.declare import Leakage
 
 PROTOCOL = Protocol(
@@ -43,5 +43,6 @@ PROTOCOL = Protocol(
     rehearse=cost.foresee,
     ideal=ideal.ideal,
     judge=require_runnable,
+    memory=Memory(300 * 10**6, 7_000),
     demonstration=Demonstration(sample="clinic-billing", changes={"parties": {"notary": {"role": "evaluator"}}}),
 )

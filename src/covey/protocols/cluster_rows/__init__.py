@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from covey.protocols.cluster_rows import cost, ideal, leakage, role
 from covey.protocols.cluster_rows.parameters import REQUIREMENTS, Parameters
-from covey.protocols.protocol import Protocol
+from covey.protocols.protocol import Memory, Protocol
 from covey.protocols.shared import rows
 from covey.protocols.shared.script import recorded
 from covey.study import Study
@@ -48,6 +48,7 @@ PROTOCOL = Protocol(
     foresee=cost.foresee,
     rehearse=cost.foresee,
     accepts=rows.accepts,
+    memory=Memory(300 * 10**6, 7_000),
     ideal=ideal.ideal,
     judge=_judge,
     script=recorded(__name__),

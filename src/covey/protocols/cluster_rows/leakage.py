@@ -186,7 +186,7 @@ def before(study: Study) -> list[tuple[Leakage, dict[str, object]]]:
 
 
 def opened(disclosed: Disclosures, inferred: int) -> tuple[Leakage, dict[str, object]]:
-    """What a search that divides groups opened, and how often another's exact record followed from it."""
+    """The openings of a search that divides groups, and how often another's exact record followed from them."""
     some_inferred = (
         f", but a party that takes its own records away can read some: at least {plural(inferred, 'time')}, all "
         "parties together, the exact quasi values of the one record of others in a group followed from the group's "
@@ -207,7 +207,7 @@ def opened(disclosed: Disclosures, inferred: int) -> tuple[Leakage, dict[str, ob
 
 
 def opened_exactly(closures: int, exactly: int, single: int) -> tuple[Leakage, dict[str, object]]:
-    """What a search that shows every group opened, and how often a group was another's exact record."""
+    """The openings of a search that shows every group, and how often a group was another's exact record."""
     often = {"exactly": exactly, "single": single}
     times: dict[str, object] = {name: plural(each, "time") if each else "never" for name, each in often.items()}
     return OPENED_EXACTLY, times | {"closures": some(closures, "group")}

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from covey.protocols.collect_peel import collector, cost, ideal, leakage, respondent, trustee
 from covey.protocols.collect_peel.parameters import REQUIREMENTS, Parameters
-from covey.protocols.protocol import Demonstration, Protocol, Role
+from covey.protocols.protocol import Demonstration, Memory, Protocol, Role
 from covey.protocols.shared.script import recorded
 from covey.study import Study
 
@@ -49,6 +49,7 @@ PROTOCOL = Protocol(
     receives=lambda study, party: _role_name(study, party) == "collector",
     foresee=cost.foresee,
     # fewer visits: the demonstration is meant to be short
+    memory=Memory(350 * 10**6, 50_000),
     demonstration=Demonstration(sample="survey", changes={"protocol": {"nodes": 24}}),
     ideal=ideal.ideal,
     script=recorded(__name__),

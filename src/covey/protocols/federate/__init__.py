@@ -23,7 +23,7 @@ from covey.protocols.federate.ideal import ideal
 from covey.protocols.federate.parameters import REQUIREMENTS, Parameters
 from covey.protocols.federate.role import provider, recipient
 from covey.protocols.federate.users import members
-from covey.protocols.protocol import Demonstration, Protocol, Role
+from covey.protocols.protocol import Demonstration, Memory, Protocol, Role
 from covey.protocols.shared.script import recorded
 from covey.study import Study
 from covey.table import Table
@@ -70,6 +70,7 @@ PROTOCOL = Protocol(
     foresee=foresee,
     rehearse=foresee,
     accepts=_accepts,
+    memory=Memory(300 * 10**6, 5_000),
     demonstration=Demonstration(sample="providers"),
     ideal=ideal,
     judge=_judge,

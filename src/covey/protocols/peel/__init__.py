@@ -20,7 +20,7 @@ from covey.protocols.peel.ideal import ideal
 from covey.protocols.peel.leakage import LEAKAGE
 from covey.protocols.peel.parameters import REQUIREMENTS, Parameters
 from covey.protocols.peel.role import holder
-from covey.protocols.protocol import Demonstration, Protocol
+from covey.protocols.protocol import Demonstration, Memory, Protocol
 from covey.protocols.shared import rows
 from covey.protocols.shared.script import recorded
 from covey.study import Study
@@ -52,6 +52,7 @@ PROTOCOL = Protocol(
     rehearse=foresee,
     accepts=rows.accepts,
     # fewer rounds: the demonstration is meant to be short
+    memory=Memory(420 * 10**6, 5_000),
     demonstration=Demonstration(changes={"protocol": {"mode": "wave"}}),
     ideal=ideal,
     judge=_judge,

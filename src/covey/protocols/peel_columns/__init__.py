@@ -22,7 +22,7 @@ from covey.protocols.peel_columns.cost import foresee
 from covey.protocols.peel_columns.ideal import ideal
 from covey.protocols.peel_columns.leakage import in_short
 from covey.protocols.peel_columns.parameters import REQUIREMENTS, Parameters, role_name
-from covey.protocols.protocol import Demonstration, Protocol, Role
+from covey.protocols.protocol import Demonstration, Memory, Protocol, Role
 from covey.protocols.shared.script import recorded
 from covey.secure.declare import Leakage
 from covey.study import Study
@@ -57,6 +57,7 @@ PROTOCOL = Protocol(
     foresee=foresee,
     rehearse=foresee,
     # few generalizations: the demonstration is meant to be short
+    memory=Memory(320 * 10**6, 6_000),
     demonstration=Demonstration(
         sample="clinic-billing",
         changes={"parties": {"notary": {"role": "evaluator"}}, "protocol": {"window": 8, "nodes": 100}},

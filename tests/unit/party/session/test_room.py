@@ -11,6 +11,7 @@ import pytest
 from covey.errors import InputError
 from covey.party.session import room
 from covey.party.session.journal import EVERYTHING
+from covey.protocols import find
 
 
 def free(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
@@ -45,7 +46,7 @@ def test_a_journal_keeps_less_where_the_disk_is_small(
 def test_too_little_memory_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "available_memory", lambda: 2 * 10**9)
     said: list[str] = []
-    room.warn_of_memory(10**6, said.append)
+    room.warn_of_memory(find("count"), 10**6, said.append)
     assert said == []
-    room.warn_of_memory(10**7, said.append)
-    assert said == ["2 GB of memory are free, and a run of this size needs about 10.5 GB; end others"]
+    room.warn_of_memory(find("count"), 10**7, said.append)
+    assert said == ["2 GB of memory are free, and a run of this size needs about 5.3 GB; end others"]
