@@ -4,6 +4,7 @@
 
 ROWS are of all parties together (people, where columns are split), drawn from the sample with replacement; without
 them the sample is taken as it is. What is measured is the largest process of any party, with those that it started.
+A collection is left out: its simulation has everyone in one process.
 """
 
 from __future__ import annotations

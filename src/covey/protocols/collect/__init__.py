@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from covey.protocols.collect import collector, cost, ideal, leakage, respondent
 from covey.protocols.collect.parameters import REQUIREMENTS, Parameters, hub_of
-from covey.protocols.protocol import Demonstration, Protocol
+from covey.protocols.protocol import Demonstration, Memory, Protocol
 from covey.study import Study
 
 
@@ -39,6 +39,7 @@ PROTOCOL = Protocol(
     role_name=lambda study, party: "collector" if party == hub_of(study) else "respondent",
     receives=lambda study, party: party == hub_of(study),
     foresee=cost.foresee,
+    memory=Memory(320 * 10**6, 200_000),  # of everyone in one process
     # a smaller index, which 800 respondents are sent
     demonstration=Demonstration(sample="survey", changes={"protocol": {"method": "curve", "grid": 4096}}),
     ideal=ideal.ideal,
