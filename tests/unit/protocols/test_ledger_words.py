@@ -45,11 +45,12 @@ def of_cluster(number: int) -> Lines:
 
 
 def of_collect(number: int) -> Lines:
-    return [collect.merged(number), *([(collect.LEFT, {"left": number})] if number else [])]
+    left: Lines = [(collect.LEFT, {"left": number})] if number else []
+    return [collect.merged(number), *left]
 
 
 def of_collect_peel(number: int) -> Lines:
-    many = {"left_out": number, "respondents": "20", "withheld": number}
+    many: dict[str, object] = {"left_out": number, "respondents": "20", "withheld": number}
     return [(collect_peel.LEFT_OUT, many), (collect_peel.BROKEN, many)] if number else []
 
 
@@ -79,21 +80,21 @@ def test_no_sentence_stumbles_over_its_numbers(lines: Callable[[int], Lines], nu
 
 
 def test_where_nothing_was_found_the_ledger_says_no_or_says_nothing() -> None:
-    counted, diverse, *_ = [line for part, numbers in of_peel(0) for line in part.sentences(**numbers)]
+    counted, diverse, *_ = [line for part, numbers in of_peel(0) for line in part.sentences("holder", **numbers)]
     assert counted.endswith(": no yes-or-no answer; no group with 5 or more records; no combination by name")
     assert diverse == "the tests of l in numbers: no combination"
-    found, never = [line for part, numbers in of_cluster(0) for line in part.sentences(**numbers)]
+    found, never = [line for part, numbers in of_cluster(0) for line in part.sentences("holder", **numbers)]
     assert "no answer whether a count reaches k, no count, and the labels of no group; none is" in found
     assert "the parties found no group whose labels" in found
     assert "never in answer to a question" in never
 
 
 def test_where_something_was_found_the_ledger_says_how_much() -> None:
-    counted, diverse, *_ = [line for part, numbers in of_peel(2) for line in part.sentences(**numbers)]
+    counted, diverse, *_ = [line for part, numbers in of_peel(2) for line in part.sentences("holder", **numbers)]
     assert "2 groups with 5 or more records, of which 2 held several combinations; 4 combinations by name" in counted
     assert "of which 2 are not in the release" in counted
     assert diverse.endswith("2 fell short; for 2 of them also how many records have each value")
-    found, often = [line for part, numbers in of_cluster(2) for line in part.sentences(**numbers)]
+    found, often = [line for part, numbers in of_cluster(2) for line in part.sentences("holder", **numbers)]
     assert "the labels of 2 groups, each of 5 records or more; none is of a single record, but" in found
     assert "at least 2 times, all parties together" in found
     assert "2 times in answer to a question" in often
