@@ -28,15 +28,21 @@ MEGABYTE = 1 << 20
 Row = dict[str, object]
 
 
-def apart(function: Callable[..., Row], *arguments: object) -> Row:
-    """Calls a function of a benchmark in a process of its own, so that its memory and CPU are its own."""
+def apart(function: Callable[..., Row], *arguments: object, shown: bool = False) -> Row:
+    """Calls a function of a benchmark in a process of its own, so that its memory and CPU are its own.
+
+    What it says on the way as errors is shown, or kept for the error if it fails.
+    """
     code = (
         f"import json, sys; from {function.__module__} import {function.__name__} as work; "
         "print(json.dumps(work(*json.loads(sys.argv[1]))))"
     )
-    done = subprocess.run([sys.executable, "-c", code, json.dumps(arguments)], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, json.dumps(arguments)], cwd=ROOT, text=True, stdout=subprocess.PIPE,
+        stderr=None if shown else subprocess.PIPE,
+    )  # fmt: skip
     if done.returncode:
-        raise RuntimeError(done.stderr[-2000:])
+        raise RuntimeError((done.stderr or "it failed, as it said above")[-2000:])
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 

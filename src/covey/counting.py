@@ -7,7 +7,7 @@ tuples and their numbers.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -17,8 +17,8 @@ import pyarrow as pa
 from covey import table
 from covey.arrays import Ints, Longs
 from covey.cells import MISSING
+from covey.coarsening import GroupedColumn, StartLevels, columns_of, start_levels
 from covey.errors import InputError
-from covey.measures import lm
 from covey.schema import Column, Role
 from covey.sources.engine import EngineRows, GroupedColumns, Spellings
 from covey.sources.memory import SHARE, VARIABLE, limit
@@ -55,28 +55,31 @@ class EngineCounts(msgspec.Struct, frozen=True):
     tuples: list[bytes]
     """Codes of the grouped columns, as the engine has them,"""
     counts: bytes
-    """and the number of rows of each tuple."""
+    """and the number of rows of each tuple;"""
+    start: StartLevels | None = None
+    """where columns begin at a coarser level, at which."""
 
     @classmethod
     def of(
-        cls, rows: EngineRows, study: Study, columns: Sequence[Column], *, ends: bool, bound: bool, each: int
+        cls, rows: EngineRows, study: Study, columns: Sequence[Column], *, owner: bool, bound: bool, each: int
     ) -> EngineCounts:
         """Counts a table, and gives the engine the codes of all texts. Raises InputError for what does not fit.
 
-        Nor do more tuples fit than memory holds, if each takes so many bytes.
+        Where more tuples are there than memory holds, if each takes so many bytes, columns of the one owner begin at
+        coarser levels; parties have agreed on levels, and theirs do not fit.
         """
         names = [column.name for column in columns]
-        fingerprint = rows.fingerprint(names) if bound or not rows.STAMPED else b""
-        state = rows.state(names) if rows.STAMPED else fingerprint
-        free = [column for column in columns if column.role in _RELEASED and not _is_judged(column)]
-        read = [column.name for column in free if not rows.few_spellings(column.name)]
+        fingerprint = rows.fingerprint(names) if bound or not rows.stamped else b""
+        state = rows.state(names) if rows.stamped else fingerprint
+        free = [column.name for column in columns if column.role in _RELEASED and not _is_judged(column)]
+        read = rows.many_spellings(free)
         texts: dict[str, list[str]] = {}
         codes: dict[str, bytes] = {}
         labels: dict[str, list[str]] = {}
         for column in columns:
             if column.name in read or (column.role not in _RELEASED and not _is_judged(column)):
                 continue
-            found, alone = _look(rows, column, study.privacy.k if ends else None)
+            found, alone = _look(rows, column, study.privacy.k if owner else None)
             texts[column.name], labels[column.name] = found.texts, alone.labels[column.name]
             codes[column.name] = alone.codes[column.name].astype("<i4").tobytes()
             rows.map_texts(column.name, found.texts, alone.codes[column.name])
@@ -85,12 +88,21 @@ class EngineCounts(msgspec.Struct, frozen=True):
         watched = _watched(study)
         grouped = [column.name for column in columns if column.role is Role.QUASI or column in watched]
         number = rows.group(GroupedColumns(grouped, dropping))
-        if number * each > (1 - SHARE) * limit():
-            raise _too_many(rows, study, number, each, labels, grouped)
+        start = None
+        if number > (most := most_tuples(each)):
+            own = columns_of(rows, study, labels, grouped)
+            start = start_levels(rows, own, len(grouped), number, most) if owner else None
+            if start is None:
+                raise _too_many(rows, own, len(grouped), number, each)
+            for one in own:
+                name = one.column.name
+                lifted = one.lifted(start.levels.get(name, 0))[np.frombuffer(codes[name], "<i4")]
+                codes[name] = lifted.astype("<i4").tobytes()
+                rows.map_texts(name, texts[name], lifted)
         tuples, counts = rows.grouped(len(grouped))
         return cls(
             names, study.study_hash, state, fingerprint, rows.count(), texts, codes, labels, read, grouped, dropping,
-            [own.astype("<i4").tobytes() for own in tuples], counts.astype("<i8").tobytes(),
+            [own.astype("<i4").tobytes() for own in tuples], counts.astype("<i8").tobytes(), start,
         )  # fmt: skip
 
     def fits(self, rows: EngineRows, study: Study, columns: Sequence[Column]) -> bool:
@@ -124,7 +136,7 @@ class CountedRows:
         study: Study,
         columns: Sequence[Column],
         *,
-        ends: bool = False,
+        owner: bool = False,
         empty: bool = False,
         bound: bool = False,
         each: int = BYTES_OF_TUPLE,
@@ -132,7 +144,8 @@ class CountedRows:
     ) -> CountedRows:
         """Counts a table, unless counts were `kept` and it has not changed. Raises InputError for what does not fit.
 
-        With `ends`, intervals that would end at exact values do not fit either. A table without rows is refused unless
+        For one `owner`, intervals that would end at exact values do not fit either, and columns begin at coarser levels
+        where there are too many tuples. A table without rows is refused unless
         it may be `empty`. One that a run is `bound` to has a fingerprint. A tuple takes `each` bytes of memory.
         """
         rows.require([column.name for column in columns], empty=empty)
@@ -140,7 +153,7 @@ class CountedRows:
             kept.give(rows)
             found = kept
         else:
-            found = EngineCounts.of(rows, study, columns, ends=ends, bound=bound, each=each)
+            found = EngineCounts.of(rows, study, columns, owner=owner, bound=bound, each=each)
         tuples: list[Ints] = [np.frombuffer(own, "<i4").astype(np.int32) for own in found.tuples]
         counts: Longs = np.frombuffer(found.counts, "<i8").astype(np.int64)
         if not len(counts) and not empty:
@@ -149,6 +162,12 @@ class CountedRows:
         labels = {name: found.labels[name] for name in found.grouped}
         reading = Reading(tupled, dict(zip(found.grouped, tuples, strict=True)), labels, len(counts), rows.name, counts)
         made = replace(table.build(reading, study, empty=empty), dropped=found.records - int(counts.sum()))
+        if (start := found.start) is not None:
+            exact = (
+                start.leaf_counts(column.name, tree, labels[column.name])
+                for column, tree in zip(made.quasi, made.trees, strict=True)
+            )
+            made = replace(made, exact=tuple(exact))
         return cls(rows, tuple(columns), found, made, tuples)
 
     @property
@@ -234,30 +253,29 @@ def changed(name: str) -> InputError:
     return InputError(f"{name}: has changed while it was read; nothing is written. Run it again")
 
 
-def _too_many(
-    rows: EngineRows,
-    study: Study,
-    number: int,
-    each: int,
-    labels: Mapping[str, list[str]],
-    grouped: Sequence[str],
-) -> InputError:
+def most_tuples(each: int) -> int:
+    """The number of tuples that memory holds beside the engine, if each takes so many bytes."""
+    return int((1 - SHARE) * limit() / each)
+
+
+def limit_for(tuples: int, each: int) -> str:
+    """The limit of memory, as it is written, under which so many tuples fit."""
+    return f"{VARIABLE}={math.ceil(tuples * each / (1 - SHARE) / 10**9)}GB"
+
+
+def _too_many(rows: EngineRows, columns: Sequence[GroupedColumn], grouped: int, number: int, each: int) -> InputError:
     """The error for more tuples than memory holds: how many fit, and what a column would save and cost a level up."""
     saves = []
-    for column in study.quasi:
-        tree = column.tree(labels[column.name])
-        if tree.height < 2:
+    for own in columns:
+        if own.tree.height < 2:
             continue
-        above = tree.up[1][tree.encode(labels[column.name])]
-        left = rows.fewer(len(grouped), grouped.index(column.name), above)
-        saves.append(
-            (left, f"{left:,} without the finest level of {column.name!r} (LM {lm(tree)[above].mean():.3f} there)")
-        )
-    most, needed = int((1 - SHARE) * limit() / each), math.ceil(number * each / (1 - SHARE) / 10**9)
+        left = rows.fewer(grouped, own.place, own.lifted(1))
+        words = f"{left:,} without the finest level of {own.column.name!r} (LM {own.cost(1):.3f} there)"
+        saves.append((left, words))
     coarser = "; there are " + ", ".join(words for _, words in sorted(saves)[:3]) if saves else ""
     return InputError(
-        f"{rows.name}: has {number:,} distinct tuples, and {most:,} of {each} bytes each fit into memory; allow more "
-        f"({VARIABLE}={needed}GB), or begin a hierarchy at a coarser level{coarser}"
+        f"{rows.name}: has {number:,} distinct tuples, and {most_tuples(each):,} of {each} bytes each fit into memory; "
+        f"allow more ({limit_for(number, each)}), or begin a hierarchy at a coarser level{coarser}"
     )
 
 

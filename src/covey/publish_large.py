@@ -13,8 +13,11 @@ import shutil
 import tempfile
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from covey import counting
 from covey import report as reporting
@@ -24,6 +27,8 @@ from covey.anonymizers.build import Built, build, class_labels
 from covey.anonymizers.figures import figures
 from covey.anonymizers.pace import Cancel, Progress, never, report, silent
 from covey.anonymizers.problem import Partition
+from covey.arrays import Ints
+from covey.coarsening import StartLevels
 from covey.counting import CountedRows, changed
 from covey.errors import InputError
 from covey.files import SHARED, UMASK, as_json, write_atomically
@@ -31,7 +36,7 @@ from covey.option import Value
 from covey.publish import judged, require_room, study_files, summarize
 from covey.schema import Role
 from covey.sources.duck import read_back, rows_in
-from covey.sources.engine import Dealt, ReleasedColumns, open_rows
+from covey.sources.engine import Dealt, ReleasedColumns, ReleasedRows, open_rows
 from covey.sources.release import csv_header, csv_lines
 from covey.sources.source import on_disk
 from covey.study import Study
@@ -76,25 +81,28 @@ def anonymize_on_engine(
     staged = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     try:
         with open_rows(data, staged) as rows:
-            report("counting on the engine", 0.0, progress, cancel)
-            counted = CountedRows.of(
-                rows, study, study.of_role(Role.QUASI, Role.SENSITIVE, Role.PLAIN), ends=True,
-                each=BYTES_OF_TUPLE.get(algorithm, counting.BYTES_OF_TUPLE),
-            )  # fmt: skip
-            built = build(counted.table)
+            report(f"counting on {rows.ENGINE}", 0.0, progress, cancel)
+            each = BYTES_OF_TUPLE.get(algorithm, counting.BYTES_OF_TUPLE)
+            columns = study.of_role(Role.QUASI, Role.SENSITIVE, Role.PLAIN)
+            counted = CountedRows.of(rows, study, columns, owner=True, each=each)
+            built, start = build(counted.table), counted.counts.start
+            if start is not None:
+                built = _priced(built, start)
+                coarser = start.sentence(counting.limit_for(start.before, each))
+                report(coarser, 0.0, progress, cancel)
             began = time.perf_counter()
             found = search(
                 built.problem, algorithm, seed=seed, budget=budget, threads=threads, progress=progress, cancel=cancel,
                 options=options,
             )  # fmt: skip
             seconds = time.perf_counter() - began
-            report("writing on the engine", 0.0, progress, cancel)
+            found = found if start is None else _lifted(built, start, found)
+            report(f"writing on {rows.ENGINE}", 0.0, progress, cancel)
             target = staged / "release.parquet"
             dealt = Dealt.of(found.item, found.group, found.count, built.problem.counts)
-            columns = _released(counted, built, found)
-            rows.write(
-                target, columns, counted.grouped, counted.tuples, built.item_of_row, dealt, drawn=order == "random"
-            )
+            shown = _released(counted, built, found)
+            released = ReleasedRows(shown, counted.grouped, counted.tuples, built.item_of_row, dealt)
+            rows.write(target, released, drawn=order == "random")
             counted.require_unchanged()
             if rows_in(target) != int(found.count.sum()):
                 raise changed(rows.name)
@@ -102,6 +110,8 @@ def anonymize_on_engine(
         verdict = judged(on_disk(str(target), [target]), study)
         digest = _stream(target, staged / "release.csv" if written == "csv" else None)
         summary = summarize(study, built, found, figures(built, found), verdict, algorithm, seed, seconds, digest)
+        if start is not None:
+            summary = msgspec.structs.replace(summary, warnings=[*summary.warnings, coarser])
         page = reporting.render(reporting.Material(summary=summary, study=study, release=staged), verdict)
         files = {**study_files(study), "summary.json": as_json(summary.describe()), reporting.FILE: page.encode()}
         if written == "csv":
@@ -112,6 +122,32 @@ def anonymize_on_engine(
         return summary
     finally:
         shutil.rmtree(staged, ignore_errors=True)
+
+
+def _lifts(built: Built, start: StartLevels) -> list[tuple[int, Ints]]:
+    """Of each column that begins above its values the place, and the node that stands for each node."""
+    quasi = zip(built.table.quasi, built.table.trees, strict=True)
+    return [
+        (place, tree.lifted(start.levels[column.name]))
+        for place, (column, tree) in enumerate(quasi)
+        if column.name in start.levels
+    ]
+
+
+def _priced(built: Built, start: StartLevels) -> Built:
+    """The problem in which no node costs less than the one on its column's first level."""
+    costs = list(built.problem.costs)
+    for place, lift in _lifts(built, start):
+        costs[place] = costs[place][lift]
+    return replace(built, problem=replace(built.problem, costs=tuple(costs)))
+
+
+def _lifted(built: Built, start: StartLevels, found: Partition) -> Partition:
+    """The classes with every label on or above its column's first level."""
+    nodes = found.nodes.copy()
+    for place, lift in _lifts(built, start):
+        nodes[:, place] = lift[nodes[:, place]]
+    return replace(found, nodes=nodes)
 
 
 def _released(counted: CountedRows, built: Built, found: Partition) -> ReleasedColumns:

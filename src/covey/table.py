@@ -82,6 +82,7 @@ class Table:
     dropped: int = 0  # rows left out by a column's `missing = "drop"`
     counts: Longs | None = None  # how many records each row stands for, where an engine has counted them; else one
     on_engine: RowsOnEngine | None = None  # has the columns that no tuple has, where an engine has counted
+    exact: tuple[Longs, ...] | None = None  # the records of each leaf, where `codes` has one leaf for several
 
     @property
     def rows(self) -> int:
@@ -95,6 +96,10 @@ class Table:
     def tally(self, codes: Ints | Longs, size: int) -> Longs:
         """The number of records that have each code."""
         return tally(codes, size, self.counts)
+
+    def often(self, column: int) -> Longs:
+        """The number of records of each leaf of a quasi column."""
+        return self.tally(self.codes[column], self.trees[column].codes) if self.exact is None else self.exact[column]
 
     def values(self, name: str) -> Values:
         return _named(self.carried, name)

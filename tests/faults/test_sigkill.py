@@ -15,11 +15,11 @@ from tests.consortium import RELEASE, Site, found
 from covey.party.audit.folders import audit
 
 
-def start(site: Site, doomed_at: int = 0, *more: str) -> subprocess.Popen[str]:
-    """`covey run`, which kills itself at that write to its journal; zero is never."""
+def start(site: Site, doomed_at: int = 0, *more: str, data: str | None = None) -> subprocess.Popen[str]:
+    """`covey run`, which kills itself at that write to its journal; zero is never. The data may lie elsewhere."""
     command: Sequence[str] = [
         sys.executable, "-m", "tests.faults.doomed", str(doomed_at),
-        "run", str(site.study), "--as", site.name, "--data", str(site.data), "--out", str(site.out),
+        "run", str(site.study), "--as", site.name, "--data", data or str(site.data), "--out", str(site.out),
         "--keys", str(site.keys), "--wait", "0.5", "--approve", *more,
     ]  # fmt: skip
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 
+ROOT = Path(__file__).parents[2]
 HEAD = '[study]\nname = "large"\n[privacy]\nk = 4\n'
 COLUMNS = """
 [columns.name]
@@ -140,6 +141,10 @@ def as_folder(table: pa.Table, folder: Path) -> Path:
     return folder
 
 
+SMALL_TABLES = "spark.sql.shuffle.partitions 2\nspark.sql.codegen.wholeStage false\nspark.default.parallelism 2\n"
+QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
+
+
 @dataclass(frozen=True)
 class SparkCluster:
     """A master and two workers."""
@@ -153,25 +158,36 @@ class SparkCluster:
 
 
 @contextmanager
-def spark_cluster() -> Iterator[SparkCluster]:
-    """A cluster for as long as the context lasts, started by scripts/spark-cluster.sh."""
+def spark_cluster(folder: Path | None = None) -> Iterator[SparkCluster]:
+    """A cluster for as long as the context lasts, started by scripts/spark-cluster.sh; it works in the folder.
+
+    Without a folder it is for small tables: it compiles little and cuts them into few parts, also for its clients.
+    """
     require_spark()
-    folder = Path(tempfile.mkdtemp(prefix="covey-spark-"))
-    script = Path(__file__).parents[2] / "scripts" / "spark-cluster.sh"
-    with subprocess.Popen([str(script), str(folder), sys.executable], stdout=subprocess.DEVNULL) as running:
+    place = Path(tempfile.mkdtemp(prefix="covey-spark-")) if folder is None else folder
+    if folder is None:
+        (place / "conf").mkdir()
+        (place / "conf" / "spark-defaults.conf").write_text(SMALL_TABLES)
+        os.environ |= {"SPARK_CONF_DIR": str(place / "conf"), "JAVA_TOOL_OPTIONS": QUICK_START}
+    script = ROOT / "scripts" / "spark-cluster.sh"
+    with subprocess.Popen([str(script), str(place), sys.executable], stdout=subprocess.DEVNULL) as running:
         try:
-            while not (folder / "url").exists():
+            while not (place / "url").exists():
                 assert running.poll() is None, "the cluster did not start"
-                time.sleep(0.5)
-            yield SparkCluster(folder, (folder / "url").read_text().strip())
+                time.sleep(0.2)
+            yield SparkCluster(place, (place / "url").read_text().strip())
         finally:
             running.terminate()
             running.wait()
-            shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(place, ignore_errors=True)
 
 
 def require_spark() -> None:
-    """Skips the test, with a sentence, where there is no Spark."""
+    """Finds Spark, in a Python of its own beside ours, for this process and its children; else skips the test."""
+    for made in sorted((ROOT / ".venvs" / "spark").glob("lib/python*/site-packages")):
+        if str(made) not in sys.path:
+            sys.path.append(str(made))  # behind ours, which stay those that are tested
+            os.environ["PYTHONPATH"] = os.pathsep.join([*filter(None, [os.environ.get("PYTHONPATH")]), str(made)])
     pytest.importorskip("pyspark", reason="no Spark: scripts/install-spark.sh installs it")
     if shutil.which("java") is None:
         pytest.skip("no Java, which Spark needs: scripts/install-spark.sh installs it")

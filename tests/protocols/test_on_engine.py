@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from tests.harness.engines import PostgresServer, as_csv, as_folder, postgres_se
 from tests.protocols.peelers import draw_people, frame_of, study_of
 
 import covey
+from covey import counting
 from covey.errors import InputError
 from covey.party.identity import keys as keyring
 from covey.party.session.binding import data_digest
@@ -163,3 +165,49 @@ def test_rows_may_lie_in_files_in_folders_and_on_a_server_in_one_run(server: Pos
     data = {**files, "p1": str(as_folder(tables["p1"], tmp_path / "p1")), "p2": server.store("p2", tables["p2"])}
     assert counted(study, "p2", data["p2"]).records == 40
     assert covey.simulate(study, data, seed=1).content == covey.simulate(study, files, seed=1).content
+
+
+@pytest.mark.postgres
+@pytest.mark.thorough
+def test_a_table_of_a_server_that_changes_during_a_run_ends_it(
+    server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many rows, of the same tuples, with one other note: nothing but the hash knows."""
+    study = study_of(3, k=3, note=True)
+    tables = {name: frame_of(study, own) for name, own in draw_people(3, 20, 5).items()}
+    data = {name: str(as_csv(table, tmp_path / f"{name}.csv")) for name, table in tables.items()}
+    data["p2"] = server.store("changing", tables["p2"])
+    approve = Seat.records.fget  # type: ignore[attr-defined]
+
+    def late(seat: Seat) -> Table:
+        server.run("update changing set note = 'another' where ctid = (select min(ctid) from changing)")
+        return approve(seat)  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(Seat, "records", property(late))
+    with pytest.raises(InputError, match="changing: has changed while it was read"):
+        covey.simulate(study, data, seed=1)
+
+
+def test_more_tuples_than_memory_holds_are_refused_with_what_would_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Parties have agreed on levels, so that none begins at a coarser one by itself."""
+    study = study_of(3)
+    folder = as_folder(frame_of(study, draw_people(1, 200, 4)["p0"]), tmp_path / "p0")
+    monkeypatch.setattr(counting, "limit", lambda: 24_500)
+    with pytest.raises(InputError, match=r"has [\d,]+ distinct tuples, and 50 of 196 bytes each fit") as error:
+        load_table(study, "p0", str(folder))
+    assert "without the finest level of 'age' (LM 0.103 there)" in str(error.value)
+
+
+def test_where_rows_are_worked_on_is_told(tmp_path: Path) -> None:
+    told: list[str] = []
+    folder = str(as_folder(frame_of(study_of(3), draw_people(1, 20, 4)["p0"]), tmp_path / "p0"))
+    found = load_table(study_of(3), "p0", folder, notice=told.append)
+    assert found is not None and told == [
+        f"{folder}: the rows stay on DuckDB, which counts them",
+        f"{folder}: is counted: {found.rows} distinct tuples of 20 rows",
+    ]
+    clustered = replace(study_of(3), protocol="cluster", options={})
+    load_table(clustered, "p0", folder, notice=told.append)
+    assert told[2:] == [f"{folder}: protocol cluster works on single records, so all rows are read into memory"]

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from tests.harness.engines import COLUMNS, HEAD, SparkCluster, as_csv, as_folder, people, postgres_server, spark_cluster
 from tests.protocols.peelers import COLUMNS as SMALL
@@ -19,13 +20,15 @@ from tests.protocols.peelers import study_of as small_study
 import covey
 from covey.study import Study
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]  # Java begins slowly on a busy machine
+pytestmark = pytest.mark.timeout(3600)  # Java begins slowly on a busy machine
 
 JOINT = '[study]\nname = "small"\nprotocol = "peel"\npartition = "horizontal"\n[privacy]\nk = 4\n' + SMALL + NOTE
 
 
 @pytest.fixture
-def cluster() -> Iterator[SparkCluster]:
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[SparkCluster]:
+    for name in ("SPARK_CONF_DIR", "JAVA_TOOL_OPTIONS", "PYTHONPATH"):
+        monkeypatch.setenv(name, os.environ.get(name, ""))  # as they are again at the end
     with spark_cluster() as running:
         yield running
 
@@ -41,6 +44,21 @@ def call(*arguments: object, patience: float = 60.0) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.thorough
+def test_a_release_from_a_cluster_is_the_one_from_memory(cluster: SparkCluster, tmp_path: Path) -> None:
+    """A master and two workers; the rows of files have an order there, too, so that the bytes are the same."""
+    (tmp_path / "study.toml").write_text(HEAD + COLUMNS)
+    rows = people(300)
+    data = f"{cluster.url}?parquet={as_folder(rows, tmp_path / 'rows')}"
+    with call("anonymize", tmp_path / "study.toml", "--data", data, "--out", tmp_path / "out") as running:
+        said = running.communicate()
+        assert running.returncode == 0, said
+    in_files = pa.concat_tables([rows.slice(150), rows.slice(0, 150)])
+    expected = covey.anonymize(in_files, Study.parse(HEAD + COLUMNS))
+    assert (tmp_path / "out" / "release.csv").read_bytes() == expected.content
+
+
+@pytest.mark.slow
 @pytest.mark.postgres
 def test_a_run_of_parties_on_three_engines_gives_the_release_of_files(cluster: SparkCluster, tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(JOINT + "".join(f"[parties.{name}]\n" for name in names_of(3)))
@@ -62,6 +80,7 @@ def test_a_run_of_parties_on_three_engines_gives_the_release_of_files(cluster: S
     assert released[0] == released[1]
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_costs_time_and_nothing_else(cluster: SparkCluster, tmp_path: Path) -> None:
     study, rows = HEAD + COLUMNS, people(2000)
     (tmp_path / "study.toml").write_text(study)
@@ -76,6 +95,7 @@ def test_a_worker_that_is_killed_costs_time_and_nothing_else(cluster: SparkClust
     assert covey.verify(tmp_path / "out" / "release.csv", Study.parse(study)).answer
 
 
+@pytest.mark.slow
 def test_a_cluster_without_workers_is_given_up_in_a_sentence(cluster: SparkCluster, tmp_path: Path) -> None:
     (tmp_path / "study.toml").write_text(HEAD + COLUMNS)
     data = f"{cluster.url}?parquet={as_folder(people(2000), tmp_path / 'rows')}"

@@ -28,7 +28,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"crypto", "doctor", "files", "hierarchy", "samples"}),
     frozenset({"measures", "schema", "sources", "summary", "wire"}),
     frozenset({"guess", "secure", "study"}),
-    frozenset({"judge", "table"}),
+    frozenset({"coarsening", "judge", "table"}),
     frozenset({"anonymizers", "counting", "evaluation", "fitness"}),
     frozenset({"protocols", "release", "report"}),
     frozenset({"party", "publish"}),

@@ -40,7 +40,7 @@ def build(table: Table, *, k: int | None = None) -> Built:
     columns = [_sensitive(values) for values in sensitive] if watched else []
     item_of_row, first = group([*table.codes, *(column.codes for column in columns)], table.rows)
     counts = table.tally(item_of_row, len(first))
-    leaf_counts = [table.tally(codes, tree.codes) for codes, tree in zip(table.codes, table.trees, strict=True)]
+    leaf_counts = [table.often(column) for column in range(len(table.trees))]
     weights = [column.weight for column in table.quasi]
     if not any(weights):
         raise InputError("every quasi column has weight = 0: give one that matters a weight above 0")

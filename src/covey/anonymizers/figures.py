@@ -134,7 +134,7 @@ def _decimals(tree: Hierarchy) -> list[Decimal]:
 
 def _unknown(built: Built, column: int, low: Ints, high: Ints) -> tuple[Floats, float]:
     """H(X | B) in bits for each class's label B, and for the root: EM."""
-    often = built.table.tally(built.table.codes[column], built.problem.trees[column].codes)
+    often = built.table.often(column)
     total = np.concatenate([[0.0], np.cumsum(often)])
     known = np.concatenate([[0.0], np.cumsum(often * np.log2(np.maximum(often, 1)))])
 

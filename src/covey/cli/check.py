@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -39,9 +39,10 @@ def check(
 
     agreed = Study.load(study)
     fitness = examine(agreed, connect(encoded(data, encoding)), party)
+    told: list[str] = []
     if fitness.fit and party is not None and agreed.protocol is not None:
-        fitness = replace(fitness, problem=_refused(agreed, party, encoded(data, encoding)))
-    fitness = replace(fitness, notes=(*fitness.notes, *_probed(agreed, fitness)))
+        fitness = replace(fitness, problem=_refused(agreed, party, encoded(data, encoding), told.append))
+    fitness = replace(fitness, notes=(*fitness.notes, *told, *_probed(agreed, fitness)))
     if as_json:
         print_json({"fit": fitness.fit, **asdict(fitness)})
     else:
@@ -52,12 +53,12 @@ def check(
         raise Unmet(f"{fitness.source} is not fit for the study: {'; '.join(named)}")
 
 
-def _refused(study: Study, party: str, data: str) -> str | None:
-    """The reason why a run would refuse the data before it begins, if it would."""
+def _refused(study: Study, party: str, data: str, notice: Callable[[str], None]) -> str | None:
+    """The reason why a run would refuse the data before it begins, if it would; where it is counted is told."""
     from covey.party.session.data import load_table
 
     try:
-        load_table(study, party, data)
+        load_table(study, party, data, notice=notice)
     except InputError as error:
         return str(error)
     return None

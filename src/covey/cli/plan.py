@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -48,15 +49,16 @@ def plan(
     agreed = Study.load(study)
     network = parse_latency(latency), parse_bandwidth(bandwidth)
     given = read_rows(agreed, [*(rows or []), *(more or [])])
-    made = make_plan(agreed, given, *network, own=_own(agreed, party, data))
+    where: list[str] = []
+    made = make_plan(agreed, given, *network, own=_own(agreed, party, data, where.append))
     if as_json:
-        print_json(made.describe(LIMIT))
+        print_json({**made.describe(LIMIT), "data": where})
     else:
-        _render(made, latency, bandwidth)
+        _render(made, latency, bandwidth, where)
 
 
-def _own(study: Study, party: str | None, data: str | None) -> Table | None:
-    """A party's own rows, where they are given."""
+def _own(study: Study, party: str | None, data: str | None, notice: Callable[[str], None]) -> Table | None:
+    """A party's own rows, where they are given; where they are worked on is told."""
     from covey.party.session.data import load_table
 
     if data is None:
@@ -64,7 +66,7 @@ def _own(study: Study, party: str | None, data: str | None) -> Table | None:
     if party is None:
         holders = ", ".join(each.name for each in study.holders)
         raise InputError(f"--data {data}: say whose rows these are, with --as ({holders})")
-    return load_table(study, party, data)
+    return load_table(study, party, data, notice=notice)
 
 
 def read_rows(study: Study, given: list[str]) -> dict[str, int]:
@@ -87,7 +89,7 @@ def read_rows(study: Study, given: list[str]) -> dict[str, int]:
     return dict(zip(holders, each * len(holders) if len(each) == 1 else each, strict=True))
 
 
-def _render(made: Plan, latency: str, bandwidth: str) -> None:
+def _render(made: Plan, latency: str, bandwidth: str, where: list[str]) -> None:
     from covey.party.session.journal import LIMIT
     from covey.plain import listed, wrapped
     from covey.sizes import spell
@@ -101,6 +103,8 @@ def _render(made: Plan, latency: str, bandwidth: str) -> None:
     typer.echo(wrapped(f"Study {made.study.name!r}, protocol {made.protocol.name}: {made.protocol.about}", wide))
     counted = ", ".join(f"{name} {count:,}" for name, count in made.rows.items())
     say("rows", f"{counted} (as given, or assumed)")
+    for sentence in where:
+        say("data", sentence)
     say("rounds", f"{forecast.rounds:,}")
     say("traffic", f"{spell(forecast.bytes)} in {forecast.messages:,} messages, all parties together")
     kept, all_kept = spell(made.disk(LIMIT)), spell(made.disk(made.read))

@@ -217,6 +217,13 @@ class Hierarchy:
             b[climb_b] = self.parent[b[climb_b]]
         return a
 
+    def lifted(self, level: int) -> Ints:
+        """For each node the one above it on a level, or itself where it is not below that level."""
+        lifted = np.arange(self.nodes, dtype=np.int32)
+        for row in self.up[:level]:
+            lifted[row] = self.up[level]
+        return lifted
+
     def covers(self, label: str, value: str) -> bool:
         """True if the node of that label stands above (or is) the leaf of that clean value."""
         node, leaf = self.node(label), self.node(canonical(value, self.kind))

@@ -77,13 +77,11 @@ class ReleaseFindings:
     def sample(self) -> list[tuple[str, ...]]:
         """A dozen rows from all over the release, in its quasi and sensitive columns."""
         cells = (*self.released.quasi, *self.released.sensitive)
-        rows = sorted(
-            (tuple(own.labels[own.codes[row]] for own in cells), int(count))
-            for row, count in enumerate(self.released.table.counts)
-        )
-        ends = np.cumsum([count for _, count in rows])
+        order = np.lexsort([np.argsort(np.argsort(own.labels))[own.codes] for own in reversed(cells)])
+        ends = np.cumsum(self.released.table.counts[order])
         places = np.linspace(0, ends[-1] - 1, min(_SAMPLE, int(ends[-1])))
-        return [rows[place][0] for place in np.searchsorted(ends, places, side="right").tolist()]
+        rows = order[np.searchsorted(ends, places, side="right")]
+        return [tuple(own.labels[own.codes[row]] for own in cells) for row in rows.tolist()]
 
     def unasked(self) -> tuple[str, ...]:
         """The sensitive columns of which neither l nor t is asked."""

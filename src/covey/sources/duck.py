@@ -23,7 +23,7 @@ from covey.arrays import Ints, Longs
 from covey.cells import guarded
 from covey.errors import InputError
 from covey.sources.csvfile import LONGEST_LINE, look
-from covey.sources.engine import Dealt, EngineRows, GroupedColumns, ReleasedColumns
+from covey.sources.engine import EngineRows, ReleasedColumns, ReleasedRows
 from covey.sources.folders import PARQUET, is_many, parquet_files, refuse_patterns
 from covey.sources.memory import SHARE, limit
 from covey.sources.source import explain
@@ -126,8 +126,8 @@ class Duck:
 class DuckRows(EngineRows):
     """The rows of files: CSV or Parquet, or Parquet in a folder."""
 
+    ENGINE = "DuckDB"
     BYTES = "strlen({})"
-    STAMPED = True
     HASH = "md5_number_lower({})"
 
     def __init__(self, data: str | Path, scratch: Path) -> None:
@@ -178,6 +178,10 @@ class DuckRows(EngineRows):
         floating = [name for name, kind in kinds.items() if kind in ("FLOAT", "DOUBLE", "REAL")]
         self._hold(tuple(kinds), floating, [name for name, kind in kinds.items() if _NUMBERS.match(kind)])
 
+    @property
+    def stamped(self) -> bool:
+        return True
+
     def state(self, columns: Sequence[str]) -> bytes:
         """A hash of the files' sizes and times of change."""
         try:
@@ -197,19 +201,11 @@ class DuckRows(EngineRows):
     def _keep(self, name: str, query: str) -> None:
         self._duck.run(f"CREATE OR REPLACE TABLE {name} AS {query}")
 
-    def write(
-        self,
-        target: Path,
-        columns: ReleasedColumns,
-        grouped: GroupedColumns,
-        tuples: Sequence[Ints],
-        item: Longs,
-        dealt: Dealt,
-        *,
-        drawn: bool,
-    ) -> None:
-        query = self._dealt(columns, grouped, tuples, item, dealt, self._order)
-        self._duck.write(target, columns, query, drawn=drawn)
+    def _dealing_order(self, carried: Sequence[str]) -> Sequence[str]:
+        return self._order
+
+    def write(self, target: Path, released: ReleasedRows, *, drawn: bool) -> None:
+        self._duck.write(target, released.columns, self._dealt(released), drawn=drawn)
 
 
 def rows_in(path: Path) -> int:

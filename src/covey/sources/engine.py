@@ -32,6 +32,8 @@ MOST_SPELLINGS = 1_000_000
 POSTGRES = ("postgres://", "postgresql://")
 SPARK = ("spark://", "sc://")
 """How the addresses of tables on these engines begin."""
+SPLIT, WITHHELD = -1, -2
+"""In the place of a class: the rows of a tuple go to several, or to none."""
 _PACKED = 2**62
 _APART = "chr(31)"
 
@@ -88,6 +90,32 @@ class Dealt:
         return cls({"item": item[whole], "class": group[whole]}, split)
 
 
+@dataclass(frozen=True)
+class ReleasedRows:
+    """The rows of a release: what is published of them, and which class each goes to."""
+
+    columns: ReleasedColumns
+    grouped: GroupedColumns
+    tuples: Sequence[Ints]
+    """Codes of the grouped columns,"""
+    item: Longs
+    """the item of each tuple,"""
+    dealt: Dealt
+    """and the classes of each item."""
+
+    @property
+    def carried(self) -> list[str]:
+        """The columns that are released as they are: those with a table of texts first."""
+        return [*self.columns.mapped, *self.columns.read]
+
+    def class_of_tuple(self) -> Longs:
+        """The class that all rows of a tuple go to, `SPLIT` where they go to several, `WITHHELD` where to none."""
+        found = np.full(int(self.item.max(initial=-1)) + 1, WITHHELD, dtype=np.int64)
+        found[self.dealt.split["item"]] = SPLIT
+        found[self.dealt.whole["item"]] = self.dealt.whole["class"]
+        return found[self.item]
+
+
 class EngineRows(AbstractContextManager["EngineRows"], ABC):
     """The rows of one table on an engine, for as long as the context lasts."""
 
@@ -99,10 +127,10 @@ class EngineRows(AbstractContextManager["EngineRows"], ABC):
     """how it counts different texts, about,"""
     BYTES: ClassVar[str] = "octet_length({})"
     """the length of a text in bytes,"""
-    STAMPED: ClassVar[bool] = False
-    """True if a change of the table is known without reading it,"""
     HASH: ClassVar[str]
-    """and a number that a text is hashed to, of which sums are exact."""
+    """a number that a text is hashed to, of which sums are exact,"""
+    ENGINE: ClassVar[str]
+    """and the engine's name."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -110,6 +138,7 @@ class EngineRows(AbstractContextManager["EngineRows"], ABC):
         self.numeric: frozenset[str] = frozenset()
         self._raw: dict[str, str] = {}
         self._prefix = ""
+        self._groups = "groups"
 
     def __exit__(self, *error: object) -> None:
         self.close()
@@ -131,21 +160,10 @@ class EngineRows(AbstractContextManager["EngineRows"], ABC):
         """Makes a table of the engine from a query, so that it is answered once."""
 
     @abstractmethod
-    def write(
-        self,
-        target: Path,
-        columns: ReleasedColumns,
-        grouped: GroupedColumns,
-        tuples: Sequence[Ints],
-        item: Longs,
-        dealt: Dealt,
-        *,
-        drawn: bool,
-    ) -> None:
+    def write(self, target: Path, released: ReleasedRows, *, drawn: bool) -> None:
         """Writes the released columns of all rows that have a class, sorted by content, as one Parquet file.
 
-        With `drawn` they are in an order that is drawn instead. `tuples` (codes of the grouped columns) and `item` say
-        which tuple is which item.
+        With `drawn` they are in an order that is drawn instead.
         """
 
     def _hold(self, header: Sequence[str], floating: Collection[str], numeric: Collection[str]) -> None:
@@ -192,14 +210,22 @@ class EngineRows(AbstractContextManager["EngineRows"], ABC):
         ).to_pylist()[0]
         return hashlib.sha256(f"{sorted(columns)} {found['n']} {found['total']}".encode()).digest()
 
+    @property
+    def stamped(self) -> bool:
+        """True if a change of the table is known without reading it."""
+        return False
+
     def state(self, columns: Sequence[str]) -> bytes:
         """A hash that differs after any change of the table; it may be another on another machine."""
         return self.fingerprint(columns)
 
-    def few_spellings(self, column: str) -> bool:
-        """True if a table of the column's distinct texts is small enough, by the engine's estimate."""
-        distinct = self.DISTINCT.format(self._raw[column])
-        return self._number(f"SELECT {distinct} AS n FROM {self._from('given')}") <= MOST_SPELLINGS
+    def many_spellings(self, columns: Sequence[str]) -> list[str]:
+        """Those of some columns of whose distinct texts a table would be too large, by the engine's estimate."""
+        if not columns:
+            return []
+        counted = (f"{self.DISTINCT.format(self._raw[name])} AS n{place}" for place, name in enumerate(columns))
+        found = self._arrow(f"SELECT {', '.join(counted)} FROM {self._from('given')}")
+        return [name for place, name in enumerate(columns) if _longs(found, f"n{place}")[0] > MOST_SPELLINGS]
 
     def longest(self, column: str) -> int:
         """The length of the column's longest text, in bytes."""
@@ -225,26 +251,51 @@ class EngineRows(AbstractContextManager["EngineRows"], ABC):
         Rows to be dropped are left out.
         """
         codes = {f"c{place}": self._code(column) for place, column in enumerate(grouped.names)}
-        self._keep("groups", self._counted(grouped, {*grouped.names}, "", codes))
-        return self._number(f"SELECT count(*) AS n FROM {self._from('groups')}")
+        self._groups = "groups"
+        self._keep(self._groups, self._counted(grouped, {*grouped.names}, "", codes))
+        return self._number(f"SELECT count(*) AS n FROM {self._counted_groups}")
 
     def fewer(self, columns: int, place: int, above: Ints) -> int:
         """The number of distinct tuples if each code of one of so many columns were the one `above` it."""
-        self._give("lifted", {"code": pa.array(np.arange(len(above))), "above": pa.array(above.astype(np.int64))})
-        others = "".join(f", groups.c{other}" for other in range(columns) if other != place)
-        tuples = (
-            f"SELECT DISTINCT lifted.above{others} FROM {self._from('groups')} "
-            f"JOIN {self._from('lifted')} ON lifted.code = groups.c{place}"
-        )
-        return self._number(f"SELECT count(*) AS n FROM ({tuples}) AS tuples")
+        return self._number(f"SELECT count(*) AS n FROM ({self._lifted(columns, place, above)}) AS tuples")
+
+    def lift(self, columns: int, place: int, above: Ints) -> None:
+        """Keeps the tuples with each code of one of so many columns as the one `above` it."""
+        query = self._lifted(columns, place, above)
+        self._groups = "groups" if self._groups != "groups" else "groups_above"
+        self._keep(self._groups, query)
+
+    def often(self, place: int, codes: int) -> Longs:
+        """The number of rows of each of so many codes of a column, those of rows that are dropped left out."""
+        total = f"SELECT c{place} AS code, CAST(sum(n) AS BIGINT) AS n FROM {self._counted_groups} GROUP BY c{place}"
+        found = self._arrow(total)
+        often = np.zeros(codes, dtype=np.int64)
+        often[_longs(found, "code")] = _longs(found, "n")
+        return often
 
     def grouped(self, columns: int) -> tuple[list[Ints], Longs]:
         """The distinct tuples that were counted, in order, and how many rows have each."""
         names = [f"c{place}" for place in range(columns)]
-        found = self._arrow(f"SELECT {', '.join(names)}, n FROM {self._from('groups')}")
+        found = self._arrow(f"SELECT {', '.join(names)}, n FROM {self._counted_groups}")
         tuples = [_longs(found, name).astype(np.int32) for name in names]
         order = np.lexsort(tuples[::-1])
         return [own[order] for own in tuples], _longs(found, "n")[order]
+
+    @property
+    def _counted_groups(self) -> str:
+        return f"{self._prefix}{self._groups} AS groups"
+
+    def _lifted(self, columns: int, place: int, above: Ints) -> str:
+        """The query of the distinct tuples with each code of one column as the one above it."""
+        self._give("lifted", {"code": pa.array(np.arange(len(above))), "above": pa.array(above.astype(np.int64))})
+        names = [f"c{other}" for other in range(columns)]
+        cells = ", ".join(f"lifted.above AS {name}" if name == f"c{place}" else f"groups.{name}" for name in names)
+        lifted = (
+            f"SELECT {cells}, groups.n AS n FROM {self._counted_groups} "
+            f"JOIN {self._from('lifted')} ON lifted.code = groups.c{place}"
+        )
+        listed = ", ".join(names)
+        return f"SELECT {listed}, CAST(sum(n) AS BIGINT) AS n FROM ({lifted}) AS lifted GROUP BY {listed}"
 
     def carried(
         self,
@@ -277,42 +328,36 @@ class EngineRows(AbstractContextManager["EngineRows"], ABC):
         names = ", ".join(cells)
         return f"SELECT {names}, count(*) AS n FROM ({rows}) AS cells GROUP BY {names}"
 
-    def _dealt(
-        self,
-        columns: ReleasedColumns,
-        grouped: GroupedColumns,
-        tuples: Sequence[Ints],
-        item: Longs,
-        dealt: Dealt,
-        order: Sequence[str],
-    ) -> str:
+    def _dealing_order(self, carried: Sequence[str]) -> Sequence[str]:
+        """The keys by whose order rows of a tuple go to several classes; here a hash of the cells in these columns."""
+        return (f"md5({self._together(carried)})",) if carried else ("1",)
+
+    def _dealt(self, released: ReleasedRows) -> str:
         """The query of all rows that have a class: the class as `class`, codes or texts of carried columns as p0, p1.
 
-        Rows of an item that goes to several classes are dealt in this order.
+        Rows of a tuple that goes to several classes are ranked in an order, and dealt by their rank.
         """
-        joined = self._give_tuples("tuples", grouped, tuples, {"item": item})
-        self._give("whole_items", {name: pa.array(own) for name, own in dealt.whole.items()})
-        self._give("split_items", {name: pa.array(own) for name, own in dealt.split.items()})
-        used = {*grouped.names, *grouped.dropping, *columns.mapped}
+        columns, grouped, dealt = released.columns, released.grouped, released.dealt
+        own = {"item": released.item, "class": released.class_of_tuple()}
+        joined = self._give_tuples("tuples", grouped, released.tuples, own)
+        self._give("split_items", {name: pa.array(each) for name, each in dealt.split.items()})
         cells = [*map(self._code, columns.mapped), *(self._raw[column] for column in columns.read)]
-        chosen = {f"p{place}": cell for place, cell in enumerate(cells)}
-        chosen |= {f"o{place}": key for place, key in enumerate(order)}
-        keys = ", ".join(f"o{place}" for place in range(len(order)))
-        carried = "".join(f", p{place}" for place in range(len(cells)))
-        matched = (
-            f"SELECT tuples.item AS item{''.join(f', {cell} AS {name}' for name, cell in chosen.items())} "
-            f"FROM {self._mapped(sorted(used))}{joined} WHERE {self._with_value(grouped.dropping)}"
-        )
-        split = self._from("split_items")
-        ranked = (
-            f"SELECT *, row_number() OVER (PARTITION BY item ORDER BY {keys}) AS place FROM matched "
-            f"WHERE item IN (SELECT item FROM {split})"
-        )
+        carried = {f"p{place}": cell for place, cell in enumerate(cells)}
+        order = {f"o{place}": key for place, key in enumerate(self._dealing_order(released.carried))}
+        rows = self._mapped(sorted({*grouped.names, *grouped.dropping, *columns.mapped})) + joined
+        kept = self._with_value(grouped.dropping)
+
+        def chosen(first: str, cells: Mapping[str, str]) -> str:
+            return ", ".join([first, *(f"{cell} AS {name}" for name, cell in cells.items())])
+
+        several, one = f"{kept} AND tuples.class = {SPLIT}", f"{kept} AND tuples.class >= 0"
+        matched = f"SELECT {chosen('tuples.item AS item', carried | order)} FROM {rows} WHERE {several}"
+        names = "".join(f", {name}" for name in carried)
+        rank = f"row_number() OVER (PARTITION BY item ORDER BY {', '.join(order)})"
+        ranked = f"SELECT item{names}, {rank} AS place FROM ({matched}) AS matched"
         return (
-            f"WITH matched AS ({matched}), ranked AS ({ranked}) "
-            f"SELECT whole_items.class AS class{carried} FROM matched JOIN {self._from('whole_items')} "
-            f"ON matched.item = whole_items.item UNION ALL "
-            f"SELECT split_items.class AS class{carried} FROM ranked JOIN {split} "
+            f"SELECT {chosen('tuples.class AS class', carried)} FROM {rows} WHERE {one} UNION ALL "
+            f"SELECT split_items.class AS class{names} FROM ({ranked}) AS ranked JOIN {self._from('split_items')} "
             "ON ranked.item = split_items.item AND place > above AND place <= upto"
         )
 

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import io
 import weakref
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 from pyarrow import csv
 
-from covey.arrays import Ints, Longs
 from covey.errors import InputError
 from covey.sources.duck import Duck
-from covey.sources.engine import Dealt, EngineRows, GroupedColumns, ReleasedColumns
+from covey.sources.engine import EngineRows, ReleasedRows
 from covey.sources.source import connected, named_there
 
 if TYPE_CHECKING:
@@ -33,6 +32,7 @@ _BLOCK = 1 << 22  # bytes of a stream that are read at a time
 class PostgresRows(EngineRows):
     """The rows of a table or query of a PostgreSQL server."""
 
+    ENGINE = "PostgreSQL"
     NAN = "{} = 'NaN'"
     DISTINCT = "count(DISTINCT {})"
     HASH = "('x' || substr(md5({}), 1, 15))::bit(60)::bigint"
@@ -60,20 +60,8 @@ class PostgresRows(EngineRows):
     def _as_text(self, name: str, floating: bool) -> str:
         return super()._as_text(name, floating) + ' COLLATE "C"'
 
-    def write(
-        self,
-        target: Path,
-        columns: ReleasedColumns,
-        grouped: GroupedColumns,
-        tuples: Sequence[Ints],
-        item: Longs,
-        dealt: Dealt,
-        *,
-        drawn: bool,
-    ) -> None:
-        carried = [*columns.mapped, *columns.read]
-        order = (f"md5({self._together(carried)})",) if carried else ("1",)
-        query = self._dealt(columns, grouped, tuples, item, dealt, order)
+    def write(self, target: Path, released: ReleasedRows, *, drawn: bool) -> None:
+        columns, query = released.columns, self._dealt(released)
         texts = [f"p{place + len(columns.mapped)}" for place in range(len(columns.read))]
         duck = Duck(self.name, self._scratch)
         try:

@@ -29,7 +29,7 @@ from covey.sources import packages
 from covey.sources.csvfile import LONGEST_LINE, NOT_UTF8, OTHER_WIDTH, look, read_encoded
 from covey.sources.folders import is_many, parquet_files
 from covey.sources.frames import Frame, to_arrow
-from covey.sources.memory import limit, refuse_above, too_large
+from covey.sources.memory import SHARE, limit, refuse_above, too_large
 
 if TYPE_CHECKING:
     Expression = Any  # Ibis ships no types
@@ -174,7 +174,7 @@ def on_disk(name: str, files: Sequence[Path]) -> Source:
     folder = Path(tempfile.mkdtemp(prefix="covey-"))
     keep = _Kept()
     weakref.finalize(keep, shutil.rmtree, folder, ignore_errors=True)
-    backend = ibis.duckdb.connect(memory_limit=f"{limit()}B", temp_directory=str(folder))
+    backend = ibis.duckdb.connect(memory_limit=f"{int(SHARE * limit())}B", temp_directory=str(folder))
     try:
         table = backend.read_parquet([str(file) for file in files], hive_partitioning=False)
     except (duckdb.Error, pa.ArrowException, OSError):

@@ -10,6 +10,7 @@ it.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import shutil
 import threading
@@ -21,11 +22,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pyarrow as pa
 
-from covey.arrays import Ints, Longs
 from covey.crypto.rng import fresh_seed
 from covey.errors import InputError
 from covey.sources.duck import Duck, rows_of_files
-from covey.sources.engine import Dealt, EngineRows, GroupedColumns, ReleasedColumns
+from covey.sources.engine import EngineRows, ReleasedRows
 
 if TYPE_CHECKING:
     Session = Any  # Spark is an extra
@@ -50,6 +50,7 @@ _OURS = {
 class SparkRows(EngineRows):
     """The rows of a table of Spark."""
 
+    ENGINE = "Spark"
     TEXT = "STRING"
     HASH = "CAST(conv(substr(md5({}), 1, 15), 16, 10) AS DECIMAL(20, 0))"
 
@@ -63,7 +64,7 @@ class SparkRows(EngineRows):
         self._end = weakref.finalize(self, _end, opened, self._prefix, self._views, self._frames)
         try:
             given = self._explained(opened.frame)
-            self._explained(lambda: self._view("given", given))
+            self._explained(lambda: self._view("given", opened.placed(given)))
             kinds = dict(given.dtypes)
             if len(kinds) < len(given.columns):
                 self._hold(given.columns, (), ())  # refuses two columns of one name
@@ -80,20 +81,22 @@ class SparkRows(EngineRows):
     def quoted(column: str) -> str:
         return "`" + column.replace("`", "``") + "`"
 
-    def write(
-        self,
-        target: Path,
-        columns: ReleasedColumns,
-        grouped: GroupedColumns,
-        tuples: Sequence[Ints],
-        item: Longs,
-        dealt: Dealt,
-        *,
-        drawn: bool,
-    ) -> None:
-        carried = [*columns.mapped, *columns.read]
-        order = (f"md5({self._together(carried)})",) if carried else ("1",)
-        query = self._dealt(columns, grouped, tuples, item, dealt, order)
+    @property
+    def stamped(self) -> bool:
+        return self._opened.in_files
+
+    def state(self, columns: Sequence[str]) -> bytes:
+        """A hash of the files' sizes and times of change, where the table is files; they are looked up anew."""
+        if not self.stamped:
+            return super().state(columns)
+        files = self._explained(lambda: self._opened.files().toArrow()).to_pylist()
+        return hashlib.sha256(repr(sorted(tuple(file.values()) for file in files)).encode()).digest()
+
+    def _dealing_order(self, carried: Sequence[str]) -> Sequence[str]:
+        return ("given.covey_file", "given.covey_row") if self._opened.in_files else super()._dealing_order(carried)
+
+    def write(self, target: Path, released: ReleasedRows, *, drawn: bool) -> None:
+        query = self._dealt(released)
         parts = self._scratch / "parts"
         duck = Duck(self.name, self._scratch)
         try:
@@ -104,7 +107,7 @@ class SparkRows(EngineRows):
                     f"{self.name}: Spark wrote the rows where this machine does not see them; choose an --out on a "
                     "disk that all workers share with it"
                 )
-            duck.write(target, columns, rows_of_files(files), drawn=drawn)
+            duck.write(target, released.columns, rows_of_files(files), drawn=drawn)
         finally:
             duck.close()
             shutil.rmtree(parts, ignore_errors=True)
@@ -189,6 +192,22 @@ class SparkTable:
         return (
             self.session.sql(self.asked["query"]) if "query" in self.asked else self.session.table(self.asked["table"])
         )
+
+    @property
+    def in_files(self) -> bool:
+        """True if the table is files, in which every row has a place."""
+        return "parquet" in self.asked
+
+    def placed(self, frame: Frame) -> Frame:
+        """The table with each row's place, if it is files."""
+        if not self.in_files:
+            return frame
+        return frame.selectExpr("*", "_metadata.file_path AS covey_file", "_metadata.row_index AS covey_row")
+
+    def files(self) -> Frame:
+        """The files of the table as they are now, with their sizes and times of change."""
+        shown = "_metadata.file_path", "_metadata.file_size", "unix_micros(_metadata.file_modification_time) AS time"
+        return self.frame().selectExpr(*shown).distinct()
 
     def explained(self, work: Callable[[], T]) -> T:
         """The outcome of some work of Spark's, or its error as a sentence of ours."""

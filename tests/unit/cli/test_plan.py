@@ -5,7 +5,9 @@ import shutil
 from pathlib import Path
 
 import pytest
+from pyarrow import csv, parquet
 from tests.conftest import Covey
+from tests.consortium import ROWS, data_text, study_text
 
 from covey import samples
 
@@ -65,3 +67,18 @@ def test_a_plan_foretells_the_time_on_a_partys_line(covey: Covey) -> None:
     sent = made["20mbit"]["bytes"] / 3
     longer = made["20mbit"]["seconds"] - made["40mbit"]["seconds"]
     assert longer == pytest.approx(sent / 2.5e6 - sent / 5e6, abs=0.02)
+
+
+def test_a_plan_says_where_rows_are_counted(covey: Covey, tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(study_text())
+    (tmp_path / "rows").mkdir()
+    (tmp_path / "north.csv").write_text(data_text(ROWS["north"]))
+    parquet.write_table(csv.read_csv(tmp_path / "north.csv"), tmp_path / "rows" / "a.parquet")
+    asked = ("plan", tmp_path / "study.toml", "--as", "north", "--data", tmp_path / "rows")
+    said = [
+        f"{tmp_path / 'rows'}: the rows stay on DuckDB, which counts them",
+        f"{tmp_path / 'rows'}: is counted: 4 distinct tuples of 4 rows",
+    ]
+    assert json.loads(covey(*asked, "--json").out)["data"] == said
+    shown = " ".join(covey(*asked).out.split())
+    assert all(f"data {sentence}" in shown for sentence in said)

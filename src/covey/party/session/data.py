@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from covey.crypto.rng import derive
 from covey.crypto.secret import Secret
 from covey.errors import InputError
 from covey.party.session.sealed import SealedFile
+from covey.plain import plural
 from covey.protocols import of_study
 from covey.protocols.shared.columns import keys_of
 from covey.sources.folders import stays_on_engine
@@ -61,11 +63,17 @@ class KeptCounts:
         return derive(self.key, "engine counts")
 
 
-def load_table(study: Study, party: str, data: Data | None, kept: KeptCounts | None = None) -> Table | None:
+def load_table(
+    study: Study,
+    party: str,
+    data: Data | None,
+    kept: KeptCounts | None = None,
+    notice: Callable[[str], None] = lambda sentence: None,
+) -> Table | None:
     """The party's table; None for a party without data of its own. Raises InputError that names file and column.
 
     Rows of folders, patterns of files and servers stay there where the protocol works on tuples and their numbers; what
-    is counted there may be `kept`.
+    is counted there may be `kept`. Where such rows are worked on is told.
     """
     if not study.party(party).holds_data:
         if data is not None:
@@ -73,7 +81,7 @@ def load_table(study: Study, party: str, data: Data | None, kept: KeptCounts | N
         return None
     if data is None:
         raise InputError(f"party {party!r} needs its data: add --data DATA")
-    table, name, rows = _read(study, party, data, kept)
+    table, name, rows = _read(study, party, data, kept, notice)
     if not table.rows and study.declared is not None and study.declared.empty:
         found = f"{rows:,} rows, of which none can be released," if rows else "a header but no rows,"
         raise InputError(f"{name}: has {found} and {study.declared.empty}")
@@ -109,24 +117,34 @@ def _require_enough(study: Study, own: Table, name: str) -> None:
             )
 
 
-def _read(study: Study, party: str, data: Data, kept: KeptCounts | None) -> tuple[Table, str, int]:
+def _read(
+    study: Study, party: str, data: Data, kept: KeptCounts | None, notice: Callable[[str], None]
+) -> tuple[Table, str, int]:
     """The table, the words for where it is, and its number of rows before some are dropped."""
     columns = study.held_by(party)
-    if isinstance(data, str | Path) and stays_on_engine(data) and study.protocol and of_study(study).counts_suffice:
+    elsewhere = isinstance(data, str | Path) and stays_on_engine(data) and study.protocol is not None
+    if isinstance(data, str | Path) and elsewhere and of_study(study).counts_suffice:
         from covey.sources.engine import open_rows
 
         before = None if kept is None else kept.read()
         rows = open_rows(data, Path(tempfile.gettempdir()))
         try:
+            work = "counts them" if before is None else "looks if they are those that were counted before"
+            notice(f"{rows.name}: the rows stay on {rows.ENGINE}, which {work}")
             counted = CountedRows.of(rows, study, columns, empty=True, bound=True, kept=before)
         except BaseException:
             rows.close()
             raise
+        found, records = plural(counted.table.rows, "distinct tuple"), plural(counted.table.records, "row")
+        again = "has not changed and is not counted again" if counted.counts is before else "is counted"
+        notice(f"{rows.name}: {again}: {found} of {records}")
         if kept is not None and counted.counts is not before:
             kept.write(counted.counts)
         return replace(counted.table, on_engine=CarriedOnEngine(counted)), rows.name, counted.counts.records
     from covey.sources.source import connect
 
     source = connect(data)
+    if elsewhere:
+        notice(f"{source.name}: protocol {study.protocol} works on single records, so all rows are read into memory")
     reading = read_source(source, columns, empty=True)
     return build(reading, study, empty=True), source.name, reading.rows

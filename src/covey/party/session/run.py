@@ -80,7 +80,7 @@ def run_party(job: Job) -> Summary:
     keys = keyring.load(job.keys)
     roster.require(keys, job.party)
     kept = KeptCounts(job.out / COUNTS, keys.journal)
-    table = load_table(study, job.party, job.data, None if (job.out / SUMMARY).exists() else kept)
+    table = load_table(study, job.party, job.data, None if (job.out / SUMMARY).exists() else kept, job.notice)
     limit = room_for_journal(job.out, job.journal, job.notice)
     warn_of_memory(protocol, likely_rows(study, table), job.notice)
     begun = Journal.resume(job.out / JOURNAL, keys.journal, source_of(job.data), limit, synced=job.synced)
