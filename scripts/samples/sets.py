@@ -108,16 +108,24 @@ def clinic_billing(people: Sequence[Person], draws: Draws) -> Files:
 
 
 def providers(people: Sequence[Person], draws: Draws) -> Files:
-    """Two providers that share some of their customers; the list of the whole population is public."""
+    """Providers that share some of their customers; the list of the whole population is public.
+
+    A study of two leaves the pharmacy out; its draws come last, so that the others' tables are the same in both.
+    """
     gym = [[each.id, each.age, TOWN[each.postcode], visits(draws, each)] for each in people if trains(draws, each)]
     insured = [
         [each.id, blank(draws, each.occupation, 0.01), each.stay, each.diagnosis]
         for each in people
         if draws.chance(0.58)
     ]
-    return {
+    tables = {
         "gym.csv": sheet(["uid", "age", "town", "visits"], draws.shuffled(gym)),
         "insurer.csv": sheet(["uid", "occupation", "stay", "diagnosis"], draws.shuffled(insured)),
+    }
+    served = [[each.id, medicines(draws, each), draws.pick(pickup(each))] for each in people if draws.chance(0.62)]
+    return {
+        **tables,
+        "pharmacy.csv": sheet(["uid", "medicines", "pickup"], draws.shuffled(served)),
         "population.csv": "".join(f"{uid}\n" for uid in sorted(each.id for each in people)).encode(),
         "hierarchies/occupation.csv": trees.occupation(),
         "hierarchies/town.csv": trees.town(),
@@ -135,6 +143,17 @@ def visits(draws: Draws, each: Person) -> int:
     if draws.chance(0.06):
         return draws.between(20, 30)
     return max(0, min(30, round(draws.around(5.0 if each.stay < 10 else 3.0, 2.5))))
+
+
+def medicines(draws: Draws, each: Person) -> int:
+    """The old take more medicines a year than the young, and a few people take very many."""
+    return max(0, min(24, round(draws.around(2.0 + each.age / 15, 2.0)) + (8 if draws.chance(0.04) else 0)))
+
+
+def pickup(each: Person) -> dict[str, float]:
+    """People on the moors have their medicines brought; the young use the locker."""
+    far = COUNTY[each.postcode] == "High Moors"
+    return {"counter": 5.0, "locker": 4.0 if each.age < 40 else 1.0, "delivery": 6.0 if far else 1.5}
 
 
 def survey(people: Sequence[Person], draws: Draws) -> Files:

@@ -16,7 +16,7 @@ _SETS = {
     "clinic": "one table at one owner: 3,000 patients",
     "hospitals": "rows split among three hospitals: 3,000 patients",
     "clinic-billing": "columns split between a clinic and its billing office: 1,500 patients",
-    "providers": "two providers that share some of a population of 3,000",
+    "providers": "two providers, or three (three.toml), that share some of a population of 3,000",
     "survey": "one row for each of 800 respondents, for a collector",
 }
 

@@ -132,6 +132,25 @@ def test_the_providers_share_few_enough_customers_for_delta_to_hold_at_the_root(
     assert len(gym & insurer) / min(len(gym), len(insurer)) < study.privacy.delta
 
 
+def test_of_three_providers_any_two_share_few_enough_customers_for_delta_to_hold_at_the_root() -> None:
+    study = Study.load(samples.path("providers") / "three.toml")
+    names = [party.name for party in study.holders]
+    assert names == ["gym", "pharmacy", "insurer"]
+    users = {}
+    for name in names:
+        table = rows("providers", f"{name}.csv")
+        columns = study.held_by(name)
+        assert {column.name for column in columns} == set(table[0])
+        assert all(knows(column, column.read(row[column.name])) for row in table for column in columns)
+        users[name] = {row["uid"] for row in table}
+    common = set.intersection(*users.values())
+    assert study.privacy.delta is not None
+    assert len(common) > 500
+    for absent in names:
+        both = set.intersection(*(own for name, own in users.items() if name != absent))
+        assert len(common) / len(both) < study.privacy.delta
+
+
 def test_columns_hang_together_as_they_do_in_life() -> None:
     table = rows("clinic", "clinic.csv")
     assert all(row["sex"] == "F" for row in table if row["diagnosis"] == "childbirth")
