@@ -20,7 +20,7 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta
 
-from covey.anonymizers.kernels import lowest_above
+from covey.anonymizers.kernels import box_cost, lowest_above
 from covey.arrays import Ints, Longs
 from covey.crypto.rng import Stream
 from covey.errors import PeerError
@@ -31,7 +31,7 @@ from covey.protocols.cluster_rows.kernels import above
 from covey.protocols.cluster_rows.party import SearchParty
 from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
 from covey.protocols.cluster_rows.state import OwnRecords
-from covey.protocols.cluster_rows.sweep import ENDLESS, NO_LIMIT, Rules, best_cluster, box_price
+from covey.protocols.cluster_rows.sweep import ENDLESS, NO_LIMIT, Rules, best_cluster
 from covey.protocols.shared.agree import agree
 from covey.wire import Count, Message
 
@@ -103,7 +103,7 @@ async def _move_all(party: SearchParty, label: Longs, state: PublicClusters, exa
                 found = await _search(party.at("call", asked), start, rest)
                 shrunk = np.where(changed, found, boxes[own]).astype(np.int32)
                 asked += 1
-            limit = int(sizes[own] * price[own] - (sizes[own] - 1) * box_price(forest, shrunk))
+            limit = int(sizes[own] * price[own] - (sizes[own] - 1) * box_cost(forest, shrunk))
         target = best_cluster(
             forest, codes, record, own, sizes, boxes, price, limit, rules, NO_LIMIT, everywhere
         )  # fmt: skip
@@ -114,10 +114,10 @@ async def _move_all(party: SearchParty, label: Longs, state: PublicClusters, exa
         sizes[target] += 1
         if not alone:
             boxes[own] = shrunk
-        price[own] = 0 if alone else box_price(forest, shrunk)
+        price[own] = 0 if alone else box_cost(forest, shrunk)
         for column in range(problem.columns):
             boxes[target, column] = above(forest, int(boxes[target, column]), int(codes[column, record]))
-        price[target] = box_price(forest, boxes[target])
+        price[target] = box_cost(forest, boxes[target])
     await channel.at("ask", asked).broadcast(Removal(True, 0, b""))
     return PublicClusters(sizes, boxes)
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from covey.anonymizers.kernels import Forest, lowest_above
+from covey.anonymizers.kernels import Forest, box_cost, lowest_above
 from covey.arrays import Bits, Ints, Longs
 from covey.compiled import jit
 from covey.protocols.cluster_rows.descent import NOTHING
@@ -173,15 +173,6 @@ def best_cluster(
 
 
 @jit
-def box_price(trees: Forest, box: Ints) -> int:
-    """The cost of one record in a box."""
-    total = 0
-    for column in range(len(box)):
-        total += trees.cost[box[column]]
-    return total
-
-
-@jit
 def sweep_guarded(
     trees: Forest, codes: Ints, label: Longs, sizes: Longs, boxes: Ints, critical: Longs, answers: Ints, rules: Rules,
     slack: Slack, fresh: Bits,
@@ -198,7 +189,7 @@ def sweep_guarded(
     joined = np.full(boxes.shape, NOTHING, np.int32)  # the closure of own records that joined in this turn
     price = np.empty(len(sizes), np.int64)
     for cluster in range(len(sizes)):
-        price[cluster] = box_price(trees, boxes[cluster])
+        price[cluster] = box_cost(trees, boxes[cluster])
     shrunk = np.empty(columns, np.int32)
     touched = np.zeros(len(sizes), np.bool_)
     everywhere, changed = np.arange(len(sizes)), np.flatnonzero(fresh)
@@ -207,7 +198,7 @@ def sweep_guarded(
         if sizes[own] <= rules.keep or (price[own] == 0 and sizes[own] > 1) or not may_leave(slack, record, own):
             continue
         without(trees, critical, answers, joined, boxes, record, own, shrunk)
-        after = 0 if sizes[own] == 1 else (sizes[own] - 1) * box_price(trees, shrunk)
+        after = 0 if sizes[own] == 1 else (sizes[own] - 1) * box_cost(trees, shrunk)
         limit = ENDLESS if sizes[own] == 1 else sizes[own] * price[own] - after
         among = everywhere if fresh[own] else changed
         target = best_cluster(trees, codes, record, own, sizes, boxes, price, limit, rules, slack, among)
@@ -227,8 +218,8 @@ def sweep_guarded(
             boxes[target, column] = above(trees, boxes[target, column], code)
             node = joined[target, column]
             joined[target, column] = trees.offsets[column] + code if node == NOTHING else above(trees, node, code)
-        price[own] = box_price(trees, shrunk)
-        price[target] = box_price(trees, boxes[target])
+        price[own] = box_cost(trees, shrunk)
+        price[target] = box_cost(trees, boxes[target])
     return touched
 
 
@@ -262,7 +253,7 @@ def sweep_exact(
     head, following = list_members(label, len(sizes))
     price = np.empty(len(sizes), np.int64)
     for cluster in range(len(sizes)):
-        price[cluster] = box_price(trees, boxes[cluster]) if sizes[cluster] else 0
+        price[cluster] = box_cost(trees, boxes[cluster]) if sizes[cluster] else 0
     rules, everywhere = Rules(0, len(sizes), monotone), np.arange(len(sizes))
     everything = Slack(np.zeros((0, 0), np.int64), np.zeros((0, 0), np.int64), 0, 0)
     shrunk = np.empty(columns, np.int32)
@@ -275,7 +266,7 @@ def sweep_exact(
         limit = ENDLESS
         if not alone:
             close_rest(trees, shown, codes, head, following, record, own, others, boxes, shrunk)
-            limit = sizes[own] * price[own] - (sizes[own] - 1) * box_price(trees, shrunk)
+            limit = sizes[own] * price[own] - (sizes[own] - 1) * box_cost(trees, shrunk)
         target = best_cluster(trees, codes, record, own, sizes, boxes, price, limit, rules, everything, everywhere)
         if target < 0:
             continue
@@ -288,8 +279,8 @@ def sweep_exact(
             boxes[target, column] = above(trees, boxes[target, column], codes[column, record])
             if not alone:
                 boxes[own, column] = shrunk[column]
-        price[own] = 0 if alone else box_price(trees, shrunk)
-        price[target] = box_price(trees, boxes[target])
+        price[own] = 0 if alone else box_cost(trees, shrunk)
+        price[target] = box_cost(trees, boxes[target])
     return moves
 
 
