@@ -16,6 +16,7 @@ from tests.harness.trial import Case, Trial, of_block
 from covey.arrays import Longs, Words
 from covey.crypto.rng import Rng, Stream
 from covey.protocols.federate import several_cost, shared_numbers
+from covey.protocols.federate.checking import Notes
 from covey.protocols.federate.ideal import smallest_delta
 from covey.protocols.shared.cost import CostEstimate
 from covey.study import Study
@@ -152,7 +153,7 @@ def verdicts(numbers: Longs, names: Sequence[str]) -> Trial:
         due = dict.fromkeys(names, 0) | {names[0]: numbers.size}
         dealt = await shared_numbers.deal(channel.at("deal"), mine, due)
         shared = dealt[names[0]].reshape(numbers.shape)
-        return (await shared_numbers.none_negative(channel.at("test"), shared)).tolist()
+        return (await shared_numbers.none_negative(channel.at("test"), shared, Notes())).tolist()
 
     inputs = dict.fromkeys(names, np.zeros(0, dtype=np.uint64)) | {names[0]: shared_numbers.encoded(numbers).ravel()}
     estimate = CostEstimate()

@@ -41,8 +41,15 @@ class Lying(MemoryNetwork):
     own_key: PublicKey
     above: list[int]
 
-    def __init__(self, kind: type[Message], sender: str, recipient: str, lie: Lie) -> None:
-        super().__init__((GYM, INSURER, CURIOUS))
+    def __init__(
+        self,
+        kind: type[Message],
+        sender: str,
+        recipient: str,
+        lie: Lie,
+        parties: tuple[str, ...] = (GYM, INSURER, CURIOUS),
+    ) -> None:
+        super().__init__(parties)
         self.kind, self.pair, self.lie, self.told = kind, (sender, recipient), lie, False
 
     async def carry(self, sender: str, recipient: str, frame: bytes) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from tests.harness.network import seed_of
+from tests.leaks.federate_ledger import ProviderLedger, learned
 
 from covey.arrays import Bits, Longs
 from covey.crypto import elgamal, paillier_proof
@@ -44,7 +45,7 @@ from covey.protocols.federate.cutting import (
 )
 from covey.protocols.federate.delivery import ClassCount, ClassOrder, Summed
 from covey.protocols.federate.groups import Group, divisible, joined
-from covey.protocols.federate.ideal import Owns, keeps, keeps_exactly, turn
+from covey.protocols.federate.ideal import Owns, keeps, turn
 from covey.protocols.federate.meeting import (
     BitKey,
     MembershipBits,
@@ -78,44 +79,13 @@ class Turn:
     """Where the other divided: who is in the upper half."""
 
 
-@dataclass(frozen=True)
-class Learned:
-    """A provider's ledger, in figures."""
-
-    provider: str
-    feasible: bool
-    levels: tuple[tuple[Turn, ...], ...] = ()
-    joined: tuple[tuple[bool, ...], ...] = ()
-    """For exact values, each time: which groups could stay."""
-    classes: int = 0
+Learned = ProviderLedger[Turn]
+"""A provider's ledger, in figures."""
 
 
 def declared(provider: str, params: Parameters, owns: Owns, stream: Stream) -> Learned:
     """What the sentences of the ledger come to for one provider; `stream` puts candidates in no order."""
-    everyone = Group("", np.arange(len(params.population)))
-    if not keeps(params, owns, [everyone.members]):
-        return Learned(provider, False)
-    levels, below = [], [everyone]
-    leaves: list[Group] = []
-    while groups := divisible(params, below, leaves):
-        below, turns = [], []
-        for group in groups:
-            turns.append(_turn(provider, params, owns, group, stream))
-            _, halves = turn(params, owns, group, keeps)
-            if halves is None:
-                leaves.append(group)
-            else:
-                below += halves
-        levels.append(tuple(turns))
-    leaves.sort(key=lambda group: group.path)
-    tested = []
-    while params.sensitive:
-        good = [keeps_exactly(params, owns, group.members) for group in leaves]
-        tested.append(tuple(good))
-        if all(good):
-            break
-        leaves = joined(leaves, [group for group, fine in zip(leaves, good, strict=True) if not fine])
-    return Learned(provider, True, tuple(levels), tuple(tested), len(leaves))
+    return learned(provider, params, owns, lambda group: _turn(provider, params, owns, group, stream))
 
 
 def _turn(provider: str, params: Parameters, owns: Owns, group: Group, stream: Stream) -> Turn:

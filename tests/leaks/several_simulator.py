@@ -14,19 +14,24 @@ from dataclasses import dataclass
 
 import numpy as np
 from tests.harness.network import seed_of
+from tests.leaks.federate_ledger import ProviderLedger, learned
 
 from covey.arrays import Longs, Words
-from covey.crypto.field import F61
+from covey.crypto import sharing
+from covey.crypto.field import F61, FieldElements
 from covey.crypto.rng import Rng, Stream
-from covey.protocols.federate import largest, score
+from covey.protocols.federate import checking, largest, score, several_cost
+from covey.protocols.federate.checking import Shown
 from covey.protocols.federate.cutting import Candidates, Halves, to_vector, to_words
 from covey.protocols.federate.delivery import ClassCount, ClassOrder
 from covey.protocols.federate.groups import Group, divisible, joined
-from covey.protocols.federate.ideal import Owns, keeps, keeps_exactly, turn
+from covey.protocols.federate.ideal import Owns, keeps, turn
 from covey.protocols.federate.parameters import Parameters
+from covey.protocols.federate.several import digest
 from covey.protocols.federate.shared_numbers import DealtNumbers, OpenedPart
 from covey.protocols.federate.thresholds import tests_of
-from covey.secure import shares
+from covey.protocols.shared.agree import agree
+from covey.secure import coin, shares
 from covey.secure.threshold_test import Dealt
 from covey.wire import Channel, Chunk, Vector
 
@@ -48,64 +53,34 @@ class Turn:
     """Where the group is divided: who is in the upper half."""
 
 
-@dataclass(frozen=True)
-class Learned:
-    """A provider's ledger, in figures."""
-
-    provider: str
-    feasible: bool
-    levels: tuple[tuple[Turn, ...], ...] = ()
-    joined: tuple[tuple[bool, ...], ...] = ()
-    """For exact values, each time: which groups could stay."""
-    classes: int = 0
+Learned = ProviderLedger[Turn]
+"""A provider's ledger, in figures."""
 
 
 def declared(provider: str, params: Parameters, owns: Owns, stream: Stream) -> Learned:
     """What the sentences of the ledger come to for one provider; `stream` puts candidates in no order."""
-    everyone = Group("", np.arange(len(params.population)))
-    if not keeps(params, owns, [everyone.members]):
-        return Learned(provider, False)
-    levels, below = [], [everyone]
-    leaves: list[Group] = []
-    while groups := divisible(params, below, leaves):
-        turns, below = [], []
-        for group in groups:
-            found, halves = _turn(params.providers.index(provider), params, owns, group, stream)
-            turns.append(found)
-            leaves += [group] if halves is None else []
-            below += [] if halves is None else halves
-        levels.append(tuple(turns))
-    leaves.sort(key=lambda group: group.path)
-    tested = []
-    while params.sensitive:
-        good = [keeps_exactly(params, owns, group.members) for group in leaves]
-        tested.append(tuple(good))
-        if all(good):
-            break
-        leaves = joined(leaves, [group for group, fine in zip(leaves, good, strict=True) if not fine])
-    return Learned(provider, True, tuple(levels), tuple(tested), len(leaves))
+    place = params.providers.index(provider)
+    return learned(provider, params, owns, lambda group: _turn(place, params, owns, group, stream))
 
 
-def _turn(
-    place: int, params: Parameters, owns: Owns, group: Group, stream: Stream
-) -> tuple[Turn, tuple[Group, Group] | None]:
+def _turn(place: int, params: Parameters, owns: Owns, group: Group, stream: Stream) -> Turn:
     step, halves = turn(params, owns, group, keeps)
     if not step.candidates:
-        return Turn(step.divider, False, 0), None
+        return Turn(step.divider, False, 0)
     own, divider = owns[place], owns[step.divider]
     values = divider.codes(divider.spread(group.members)[1], group.members, group.path)
     cuts = score.candidates(params, values)
     upper = () if halves is None else tuple(np.isin(group.members, halves[1].members).tolist())
     if params.alpha == 1:
-        return Turn(step.divider, step.split, 1, upper=upper), halves
+        return Turn(step.divider, step.split, 1, upper=upper)
     if step.divider != place:
         mine = (cuts.upper_halves(values) & own.member[group.members]).sum(axis=1)
         above = tuple((int(cuts.upper[at]), int(mine[at])) for at in stream.permutation(len(cuts)).tolist())
-        return Turn(step.divider, step.split, len(cuts), above, upper=upper), halves
+        return Turn(step.divider, step.split, len(cuts), above, upper=upper)
     _, tried = turn(params, owns, group, lambda *_: True)
     assert tried is not None
     chosen = [np.isin(group.members, tried[1].members).tolist() == each.tolist() for each in cuts.upper_halves(values)]
-    return Turn(step.divider, step.split, len(cuts), best=chosen.index(True), upper=upper), halves
+    return Turn(step.divider, step.split, len(cuts), best=chosen.index(True), upper=upper)
 
 
 # -- the simulator
@@ -168,8 +143,12 @@ class Other:
                     below += group.halves(np.array(each.upper))
                 else:
                     leaves.append(group)
+        leaves.sort(key=lambda group: group.path)
         for number, good in enumerate(self.learned.joined):
             await self._verdicts(at.at("exact", number), 2 * params.width, good)
+            failing = [group for group, fine in zip(leaves, good, strict=True) if not fine]
+            leaves = joined(leaves, failing) if failing else leaves
+        await self._settle(at.among(*params.providers).at("settle"), leaves)
         await at.at("ready").send(params.recipient, ClassCount(self.learned.classes))
         if self.me == params.first:
             order = np.arange(self.learned.classes, dtype=np.uint64)
@@ -266,6 +245,30 @@ class Other:
         await self._open(at.at("bits"), F61.multiply(drawn, drawn))
         await self._open(at, F61.draw(self.rng.stream("masked", at.step), count))
         await self._multiply(at, [width * count for width in (60, 30, 16, 8, 4, 2, 1)])
+
+    async def _settle(self, at: Channel, leaves: Sequence[Group]) -> None:
+        """Says the classes of the ledger, and shares that show a random product and nothing, and fit the provider's."""
+        params, classes = self.params, len(leaves)
+        await agree(at.at("classes"), digest(leaves))
+        if sums := several_cost.class_sums(params):
+            await self._multiply(at.at("sums"), [classes * sums])
+        await self._verdicts(at.at("tests"), several_cost.tests_of_class(params), [True] * classes)
+        check = at.at("check")
+        await coin.toss(check.at("coin"))
+        for number in range(checking.folds(several_cost.noted(params, classes))):
+            await self._fold(check.at("fold", number), checking.FOLD)
+        last = check.at("last")
+        await self._multiply(last, [1])
+        await self._fold(last.at("fold"), 2)
+        one, two = (F61.draw(self.rng.stream(part, at.step), 1) for part in ("one", "two"))
+        secret = np.concatenate([one, two, F61.multiply(one, two), np.zeros(1, dtype=np.uint64)])
+        theirs, places = (await last.receive(self.to, Shown)).shares.words, sharing.places(self.order)
+        (fitting,) = sharing.extend({0: secret, places[self.to]: theirs}, [places[self.me]])
+        await last.send(self.to, Shown(FieldElements(fitting)))
+
+    async def _fold(self, at: Channel, parts: int) -> None:
+        await self._multiply(at, [2 * parts - 2])
+        await coin.toss(at.at("coin"))
 
     async def _verdicts(self, at: Channel, together: int, good: Sequence[bool]) -> None:
         await self._signs(at.at("signs"), together * len(good))

@@ -17,7 +17,7 @@ from covey.arrays import Words
 from covey.crypto import sharing
 from covey.crypto.field import F61
 from covey.crypto.rng import Rng, Stream
-from covey.protocols.federate import several, shared_numbers
+from covey.protocols.federate import checking, several, shared_numbers
 from covey.protocols.federate.delivery import ClassCount, ClassLabels, NumberParts
 from covey.protocols.federate.parameters import Parameters
 from covey.protocols.federate.role import provider, recipient
@@ -70,6 +70,7 @@ def watch(monkeypatch: pytest.MonkeyPatch, me: str, tape: Tape) -> View:
     """Notes what is opened to a provider, and its own parts."""
     view = View()
     opened, to_each, summand = shared_numbers.opened, shared_numbers.opened_to_each, shares.summand
+    shown = checking.shown
 
     async def noting(channel: Channel, numbers: Words) -> Words:
         found = await opened(channel, numbers)
@@ -89,6 +90,13 @@ def watch(monkeypatch: pytest.MonkeyPatch, me: str, tape: Tape) -> View:
             tape.note(channel.step, found)
         return found
 
+    async def noting_shown(channel: Channel, mine: Words) -> Words:
+        found = await shown(channel, mine)
+        if channel.me == me:
+            view.opened[channel.step] = found
+        return found
+
+    monkeypatch.setattr(checking, "shown", noting_shown)
     for module in (shared_numbers, several):
         monkeypatch.setattr(module, "opened", noting)
         monkeypatch.setattr(module, "opened_to_each", noting_each, raising=False)

@@ -12,6 +12,7 @@ from tests.harness.trial import Trial
 from covey.arrays import Words
 from covey.errors import InputError
 from covey.protocols.federate import shared_numbers
+from covey.protocols.federate.checking import Notes
 from covey.protocols.federate.shared_numbers import MOST
 from covey.wire import Channel
 
@@ -38,7 +39,7 @@ def test_numbers_are_opened_to_those_for_whom_they_are_and_bits_are_bits() -> No
         dealt = await shared_numbers.deal(channel.at("deal"), mine, dict.fromkeys(channel.parties, 1))
         swapped = {"a": dealt["b"], "b": np.zeros(0, dtype=np.uint64), "c": np.concatenate([dealt["a"], dealt["c"]])}
         found = await shared_numbers.opened_to_each(channel.at("open"), swapped)
-        bits = await shared_numbers.random_bits(channel.at("bits"), 400)
+        bits = await shared_numbers.random_bits(channel.at("bits"), 400, Notes())
         return found, await shared_numbers.opened(channel.at("all"), bits)
 
     ends = {name: end.unwrap() for name, end in run_parties(dict.fromkeys("abc", role)).items()}
@@ -50,7 +51,7 @@ def test_numbers_are_opened_to_those_for_whom_they_are_and_bits_are_bits() -> No
 
 def test_two_parties_cannot_share() -> None:
     async def role(channel: Channel) -> Words:
-        return await shared_numbers.random_bits(channel, 1)
+        return await shared_numbers.random_bits(channel, 1, Notes())
 
     with pytest.raises(InputError, match="between two parties"):
         next(iter(run_parties(dict.fromkeys("ab", role)).values())).unwrap()

@@ -12,7 +12,9 @@ Security  semi-honest, without collusion of the recipient with a provider. Each 
           what they hold during the run.
 Not       a divider's dummy users have values of its real users, drawn without regard to the other's columns: who knows
           a user's true value, or columns that go with it, tells some dummies by the side of a cut that they fall on.
-          A provider that lies changes the outcome unnoticed; the recipient notices only a class below k.
+          Of two providers one that lies changes the outcome unnoticed; the recipient notices only a class below k. Of
+          three or more, fewer than half may lie: what they spoil ends the run before anything is released (`checking`).
+          Whoever lies about its own users or labels is believed.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Source    Takenouchi, Kawamura & Ohsuga, section 5.1, step 3 and joining. Ours: the paper's provider B learns how many
           common users each class has per exact value; here it sends the other provider masked sums, which that one
-          reads and passes on, while the masks go to the recipient directly. Three providers or more send parts of the
-          numbers. No provider learns a number.
+          reads and passes on, while the masks go to the recipient directly. Three providers or more send shares of the
+          numbers, and the recipient sees that all fit. No provider learns a number.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ import numpy as np
 from msgspec import Meta
 
 from covey.arrays import Longs
-from covey.crypto.field import F61, FieldElements
+from covey.crypto import sharing
+from covey.crypto.field import FieldElements
 from covey.errors import InputError, PeerError
-from covey.protocols.federate import paper, several
+from covey.protocols.federate import paper
+from covey.protocols.federate.checking import fitting
 from covey.protocols.federate.comparison import HIDING
 from covey.protocols.federate.groups import Group
 from covey.protocols.federate.meeting import CountingPair, Pair, room_for
 from covey.protocols.federate.parameters import Parameters
 from covey.protocols.federate.release import costs
-from covey.protocols.federate.several import ProviderShares
+from covey.protocols.federate.several import CheckedNumbers
 from covey.protocols.federate.thresholds import by_value
 from covey.protocols.federate.users import OwnUsers
-from covey.secure import shares
 from covey.secure.ciphers import Ciphers
-from covey.secure.threshold_test import own_part
 from covey.wire import FRAME_BYTES, Channel, Chunk, Count, Message, Vector
 
 DIVISION_SECONDS = 86_400.0
@@ -72,7 +72,7 @@ class Veils(Chunk[Vector], tag="federate.veils"):
 
 
 class NumberParts(Chunk[FieldElements], tag="federate.parts"):
-    """The sender's parts of the numbers, under masks that add up to nothing with those of all other providers."""
+    """The sender's shares of the numbers."""
 
     values: FieldElements
 
@@ -86,24 +86,19 @@ class ClassLabels(Message, tag="federate.boxes"):
 # -- the providers
 
 
-async def send_release(channel: Channel, held: Pair | ProviderShares, leaves: Sequence[Group]) -> None:
+async def send_release(channel: Channel, held: Pair | CheckedNumbers, leaves: Sequence[Group]) -> None:
     """This provider's part of the release."""
     params = held.params
     order = await agree_on_order(channel.at("order").among(*params.providers), params.first, len(leaves))
     shown = [leaves[place] for place in order.tolist()]
-    if isinstance(held, ProviderShares):
-        await _send_parts(channel.at("numbers"), held, shown)
+    if isinstance(held, CheckedNumbers):
+        told = FieldElements(held.numbers[order].ravel())
+        await channel.at("numbers").send_all(params.recipient, NumberParts, told)
     elif isinstance(held, CountingPair):
         await _send_numbers(channel.at("numbers"), held, shown)
     else:
         await _send_paper_numbers(channel, held, shown)
     await send_boxes(channel.at("boxes"), held.users, shown, params.recipient)
-
-
-async def _send_parts(channel: Channel, held: ProviderShares, shown: Sequence[Group]) -> None:
-    """Sends our parts of the numbers, under masks that add up to nothing: all parts together say the numbers."""
-    mine = own_part(channel.among(*held.names), several.class_sizes(held, shown), F61)
-    await channel.send_all(held.params.recipient, NumberParts, FieldElements(mine))
 
 
 async def _send_numbers(channel: Channel, pair: CountingPair, shown: Sequence[Group]) -> None:
@@ -163,11 +158,15 @@ async def receive_classes(channel: Channel, params: Parameters) -> int:
 
 
 async def receive_numbers(channel: Channel, params: Parameters, classes: int) -> Longs:
-    """Common users of each class and exact value: all parts together, or masked numbers less masks, or as told."""
+    """Common users of each class and exact value: from all shares, or masked numbers less masks, or as told.
+
+    Raises Aborted where a provider's shares do not fit the others'.
+    """
     count = classes * params.width
     if params.several:
-        parts = [(await channel.receive_all(name, NumberParts, count)).words for name in params.providers]
-        return shares.total(parts, F61).astype(np.int64).reshape(classes, params.width)
+        places = sharing.places(params.providers)
+        parts = {places[name]: (await channel.receive_all(name, NumberParts, count)).words for name in params.providers}
+        return fitting(parts).astype(np.int64).reshape(classes, params.width)
     veiled = (await channel.receive_all(params.first, Veiled, count)).words if params.by_level else np.uint64(0)
     told = (await channel.receive_all(params.second, Veils, count)).words
     numbers = veiled - told if params.by_level else told

@@ -23,8 +23,7 @@ from covey.crypto.paillier import Ciphertexts, PublicKey, SecretKey
 from covey.crypto.reading import ReadingKey
 from covey.crypto.rng import Label, Stream
 from covey.errors import InputError, PeerError
-from covey.protocols.federate.parameters import Parameters
-from covey.protocols.federate.users import OwnUsers
+from covey.protocols.federate.users import OwnUsers, ProviderSide
 from covey.secure import ciphers
 from covey.secure.ciphers import Ciphers
 from covey.wire import FRAME_BYTES, Channel, Message, gather
@@ -59,19 +58,12 @@ class BitsProof(Message, tag="federate.bits-proof"):
 
 
 @dataclass(frozen=True)
-class Pair:
+class Pair(ProviderSide):
     """One provider's side of the pair: what comparisons need."""
 
-    users: OwnUsers
-    me: str
     peer: str
     reading: ReadingKey
     their_bits: Point
-
-    @property
-    def params(self) -> Parameters:
-        """The parameters of the run."""
-        return self.users.params
 
     @property
     def is_first(self) -> bool:

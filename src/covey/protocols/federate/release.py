@@ -18,8 +18,6 @@ from covey.schema import Column
 
 Boxes = Sequence[tuple[str, ...]]
 
-_MOST = 1 << 40
-
 
 def cost_of(column: Column, label: str) -> float | None:
     """The loss of a label, from 0 to 1; None if the column has no such label."""
@@ -46,11 +44,14 @@ def costs(columns: Sequence[Column], boxes: Boxes) -> list[Floats]:
 def result(params: Parameters, by_provider: Sequence[Boxes], numbers: Longs) -> Result:
     """The release of classes with each provider's labels and so many records of each combination of exact values.
 
-    Raises Aborted where a class has fewer than k records: then a party did not keep to the protocol.
+    Raises Aborted where a class has fewer than k records, or all have more than there are people: then a party did not
+    keep to the protocol.
     """
-    sizes = numbers.sum(axis=1)
-    if numbers.min(initial=0) < 0 or numbers.max(initial=0) > _MOST or (sizes < params.k).any():
-        raise Aborted("a class has fewer than k records: a provider did not keep to the protocol", resumable=False)
+    sizes, people = numbers.sum(axis=1), len(params.population)
+    possible = numbers.min(initial=0) >= 0 and numbers.max(initial=0) <= people and sizes.sum() <= people
+    if not possible or (sizes < params.k).any():
+        wrong = "a class has fewer than k records, or all have more than there are people"
+        raise Aborted(f"{wrong}: a provider did not keep to the protocol", resumable=False)
     columns = [column for provider in params.providers for column in params.columns(provider)]
     boxes = [tuple(label for own in parts for label in own) for parts in zip(*by_provider, strict=True)]
     lost = costs(columns, boxes)

@@ -27,12 +27,13 @@ async def provider(seat: Seat) -> Result:
     leaves = await divide(seat, channel.at("divide"), held)
     if params.sensitive and isinstance(held, CountingPair | ProviderShares):
         leaves = await keep_exact_values(channel.at("exact"), held, leaves)
+    ready = await several.settle(channel.at("settle"), held, leaves) if isinstance(held, ProviderShares) else held
 
     seat.progress.phase("release")
     everyone = seat.channel.at("federate")
     await everyone.at("ready").send(params.recipient, delivery.ClassCount(len(leaves)))
     await _approve(seat, params)
-    await delivery.send_release(everyone.at("release"), held, leaves)
+    await delivery.send_release(everyone.at("release"), ready, leaves)
     return Result()
 
 

@@ -5,11 +5,15 @@ common and whom all but one. A set of providers has the fewest users in common i
 delta kept toward those, it is kept toward every set of providers that put their lists side by side.
 
 The divider of a group deals shares of who is in the upper half of a cut. The others multiply and add up without knowing
-the cut; signs of the sums say if it is good, and all learn that one bit.
+the cut; signs of the sums say if it is good, and all learn that one bit. If it is, the divider tells the half.
+
+Before anything is released all compare the classes. These are tested once more, and what the tests and the released
+numbers rest on is checked: that membership bits are bits, every product, and every number that was opened.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +25,7 @@ from covey.arrays import Bits, Longs, Words
 from covey.crypto.field import F61
 from covey.errors import Aborted
 from covey.protocols.federate import shared_numbers
+from covey.protocols.federate.checking import SPOILED, Notes, NotingWorkshop, check
 from covey.protocols.federate.cutting import (
     Candidates,
     Halves,
@@ -33,11 +38,10 @@ from covey.protocols.federate.cutting import (
     to_words,
 )
 from covey.protocols.federate.groups import Group
-from covey.protocols.federate.parameters import Parameters
 from covey.protocols.federate.shared_numbers import deal, encoded, opened, opened_to_each
-from covey.protocols.federate.users import OwnUsers
+from covey.protocols.federate.users import OwnUsers, ProviderSide
+from covey.protocols.shared.agree import agree
 from covey.secure import shares
-from covey.secure.threshold_test import Workshop
 from covey.wire import Channel, gather
 
 N = TypeVar("N", Words, Longs)
@@ -47,22 +51,17 @@ Found = dict[int, Bits]
 
 
 @dataclass(frozen=True)
-class ProviderShares:
+class ProviderShares(ProviderSide):
     """One provider's side: its users, and its shares of what all providers have."""
 
-    users: OwnUsers
-    me: str
     bits: Words
     """Of who of the population each provider has: providers x people."""
     products: Words
     """Of who is common to all providers, and then, for each provider, to all but this one: rows x people."""
     values: Words
     """Of who has which combination of exact values, as the last provider knows: combinations x people."""
-
-    @property
-    def params(self) -> Parameters:
-        """The parameters of the run."""
-        return self.users.params
+    notes: Notes
+    """What is to be checked of these before anything is released."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -101,15 +100,19 @@ class ProviderShares:
 
 async def enrol(channel: Channel, own: OwnUsers) -> ProviderShares:
     """Deals membership bits and exact values, and multiplies bits, for all of the population."""
-    names, people = own.params.providers, len(own.params.population)
+    names, people, notes = own.params.providers, len(own.params.population), Notes()
     dealt = await deal(channel.at("bits"), own.member.astype(np.uint64), dict.fromkeys(names, people))
     bits = [dealt[name] for name in names]
-    products = await _leave_one_out(Workshop(channel.at("products"), F61), bits)
+    products = await _leave_one_out(NotingWorkshop(channel.at("products"), notes), bits)
     values = await _deal_values(channel.at("values"), own)
-    return ProviderShares(own, channel.me, np.stack(bits), products, values)
+    for row in (*bits, *(values if len(values) > 1 else ())):
+        notes.multiplied(row, row, row)
+    if len(values) > 1:
+        notes.is_nothing(F61.subtract(shares.total(values, F61), bits[-1]))
+    return ProviderShares(own, channel.me, np.stack(bits), products, values, notes)
 
 
-async def _leave_one_out(workshop: Workshop, bits: list[Words]) -> Words:
+async def _leave_one_out(workshop: NotingWorkshop, bits: list[Words]) -> Words:
     """The product of all rows, and then, for each row, of all others."""
     count, before, after = len(bits), [bits[0]], [bits[-1]]
     for place in range(1, count - 1):
@@ -143,19 +146,71 @@ async def _deal_values(channel: Channel, own: OwnUsers) -> Words:
 async def is_feasible(channel: Channel, held: ProviderShares, everyone: Group) -> bool:
     """True if the whole population as one group keeps k and delta; all learn it."""
     numbers = held.tests(held.totals(everyone.members))
-    return bool((await shared_numbers.none_negative(channel, numbers))[0])
+    return bool((await shared_numbers.none_negative(channel, numbers, Notes()))[0])
 
 
 async def keep_exactly(channel: Channel, held: ProviderShares, leaves: Sequence[Group]) -> Bits:
     """The groups that keep delta for each exact value in them, toward those who know the values; all learn which."""
     sums = [held.sums(held.values[:, group.members], group.members) for group in leaves]
-    numbers = [held.delta_tests(each, range(len(held.names) - 1)).ravel() for each in sums]
-    return await shared_numbers.none_negative(channel, np.stack(numbers))
+    return await shared_numbers.none_negative(channel, _exact_tests(held, sums), Notes())
 
 
-def class_sizes(held: ProviderShares, leaves: Sequence[Group]) -> Words:
-    """Our shares, of the high degree, of the common users of each class and combination of exact values."""
-    return np.concatenate([held.sums(held.values[:, group.members], group.members)[:, 0] for group in leaves])
+def _exact_tests(held: ProviderShares, sums: Sequence[Words]) -> Words:
+    """Numbers that must be zero or more in groups with these sums for each exact value: groups x tests."""
+    return np.stack([held.delta_tests(each, range(len(held.names) - 1)).ravel() for each in sums])
+
+
+# -- before the release
+
+
+@dataclass(frozen=True)
+class CheckedNumbers(ProviderSide):
+    """One provider's side when all is checked."""
+
+    numbers: Words
+    """Shares, of the low degree, of the common users of each class and combination of exact values."""
+
+
+async def settle(channel: Channel, held: ProviderShares, leaves: Sequence[Group]) -> CheckedNumbers:
+    """The numbers of the release.
+
+    All compare the classes, test them once more, and check everything that these tests and numbers rest on. Raises
+    PeerError for another provider's classes that are not ours, Aborted where a class falls short or a check fails.
+    """
+    reason = "it has other classes than we have: a provider told us different halves"
+    await agree(channel.at("classes"), digest(leaves), reason)
+    sums = await _class_sums(NotingWorkshop(channel.at("sums"), held.notes), held, leaves)
+    tests = held.tests(np.concatenate([held.totals(group.members) for group in leaves]))
+    if held.params.sensitive:
+        tests = np.concatenate([tests, _exact_tests(held, sums)], axis=1)
+    kept = await shared_numbers.none_negative(channel.at("tests"), tests, held.notes)
+    await check(channel.at("check"), held.notes)
+    if not kept.all():
+        raise Aborted(SPOILED, resumable=False)
+    return CheckedNumbers(held.users, held.me, np.stack([each[:, 0] for each in sums]))
+
+
+async def _class_sums(workshop: NotingWorkshop, held: ProviderShares, leaves: Sequence[Group]) -> list[Words]:
+    """For each class the sums of products that are needed, by combination of exact values: combinations x products."""
+    if len(held.values) == 1:
+        return [held.totals(group.members) for group in leaves]
+    needed = held.products[: len(held.names) if held.params.sensitive else 1]
+    own = [(held.values[:, group.members], np.ascontiguousarray(needed[:, group.members])) for group in leaves]
+    local = [F61.combine(values, np.ascontiguousarray(products.T)) for values, products in own]
+    found = await workshop.reduce(np.concatenate([each.ravel() for each in local]))
+    sums = np.split(found, np.cumsum([each.size for each in local])[:-1])
+    for (values, products), each in zip(own, sums, strict=True):
+        left = np.repeat(values, len(products), axis=0)
+        held.notes.multiplied(left, np.tile(products, (len(values), 1)), each)
+    return [each.reshape(len(held.values), len(needed)) for each in sums]
+
+
+def digest(leaves: Sequence[Group]) -> bytes:
+    """A hash of the classes, in the order that all providers have."""
+    known = hashlib.sha256()
+    for group in leaves:
+        known.update(f"{group.path}:{len(group.members)}:".encode() + group.members.astype("<i8").tobytes())
+    return known.digest()
 
 
 # -- cuts
@@ -354,7 +409,7 @@ class Cuts:
             above = held.sums(dealt[place], members)
             below = F61.subtract(held.totals(members).ravel(), above.ravel())[np.newaxis]
             numbers.append(held.tests(np.concatenate([above, below])).ravel())
-        kept = await shared_numbers.none_negative(channel.at("verify"), np.stack(numbers))
+        kept = await shared_numbers.none_negative(channel.at("verify"), np.stack(numbers), Notes())
         return [place for place, good in zip(self.cut, kept.tolist(), strict=True) if good]
 
 

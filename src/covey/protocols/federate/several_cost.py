@@ -7,11 +7,14 @@ from collections.abc import Mapping, Sequence
 from covey.crypto.dealing import extracted
 from covey.crypto.field import F61
 from covey.crypto.sharing import threshold
+from covey.protocols.federate import checking
 from covey.protocols.federate.groups import Division, GroupTurn
 from covey.protocols.federate.largest import matches
 from covey.protocols.federate.parameters import Parameters
 from covey.protocols.federate.thresholds import tests_of
+from covey.protocols.shared import agree
 from covey.protocols.shared.cost import CostEstimate
+from covey.secure import coin
 from covey.secure.threshold_test import MESSAGE_BYTES
 from covey.wire import FRAME_BYTES, chunks
 
@@ -34,6 +37,64 @@ def add_division(cost: CostEstimate, params: Parameters, division: Division) -> 
         _level(cost, params, steps)
     for tested in division.merged:
         add_verdicts(cost, names, len(tested), params.width * others)
+    _settle(cost, params, len(division.leaves))
+
+
+def _settle(cost: CostEstimate, params: Parameters, classes: int) -> None:
+    """The classes are compared and tested once more, and everything is checked."""
+    names = params.providers
+    cost.broadcast_each(names, agree.MESSAGE_BYTES)
+    if sums := class_sums(params):
+        add_dealing(cost, names, classes * sums)
+    add_verdicts(cost, names, classes, tests_of_class(params))
+    add_check(cost, names, noted(params, classes))
+
+
+def class_sums(params: Parameters) -> int:
+    """The sums by exact values that a class needs; none where there are no exact values."""
+    return params.width * (len(params.providers) if params.sensitive else 1) if params.width > 1 else 0
+
+
+def tests_of_class(params: Parameters) -> int:
+    """The numbers of a class that are tested together before the release."""
+    return tests_of(params) + (params.width * (len(params.providers) - 1) if params.sensitive else 0)
+
+
+def noted(params: Parameters, classes: int) -> int:
+    """The places of all products that are checked: of bits, of exact values, of sums over classes, and of tests."""
+    others, values = len(params.providers) - 1, params.width if params.width > 1 else 0
+    each = 2 * (others - 1) + others + len(params.providers) + values + class_sums(params)
+    return len(params.population) * each + classes * (tests_of_class(params) * sum(_sign_products()) + 1)
+
+
+def add_check(cost: CostEstimate, names: Names, noted: int) -> None:
+    """So many places of products are checked."""
+    _toss(cost, names)
+    for parts in [checking.FOLD] * checking.folds(noted):
+        _fold(cost, names, parts)
+    _random(cost, names, 2)
+    add_dealing(cost, names, 1)
+    _fold(cost, names, 2)
+    cost.broadcast_each(names, checking.SHOWN_BYTES)
+
+
+def _fold(cost: CostEstimate, names: Names, parts: int) -> None:
+    add_dealing(cost, names, 2 * parts - 2)
+    _toss(cost, names)
+
+
+def _toss(cost: CostEstimate, names: Names) -> None:
+    for _ in range(2):
+        cost.broadcast_each(names, coin.MESSAGE_BYTES)
+
+
+def _sign_products() -> list[int]:
+    """The products, in their layers, behind the sign of one number; the squares come first."""
+    found, left = [F61.bits], F61.bits
+    while left > 1:
+        found.append(left // 2 * 2)
+        left -= left // 2
+    return [*found, 1]
 
 
 def _level(cost: CostEstimate, params: Parameters, steps: Sequence[GroupTurn]) -> None:
@@ -91,11 +152,8 @@ def _signs(cost: CostEstimate, names: Names, count: int) -> None:
     _random(cost, names, F61.bits * count)
     add_opening(cost, names, F61.bits * count)
     add_opening(cost, names, count)
-    left = F61.bits
-    while left > 1:
-        add_dealing(cost, names, left // 2 * 2 * count)
-        left -= left // 2
-    add_dealing(cost, names, count)
+    for products in _sign_products()[1:]:
+        add_dealing(cost, names, products * count)
 
 
 def _random(cost: CostEstimate, names: Names, width: int) -> None:

@@ -7,8 +7,8 @@ Source    Shamir's shares in the field of 2^61 - 1, and their products (Ben-Or, 
 Roles     every party alike, three or more.
 Security  semi-honest; up to (m - 1) // 2 of m parties may collude. What is opened on the way is uniform: squares of
           random numbers, numbers under masks of the field's whole size, and in a verdict zero or a random number.
-Not       a party that lies changes answers unnoticed. How many numbers there are is public. An answer is wrong by
-          chance in one of 2^55 comparisons.
+Not       a party that lies changes answers unnoticed, unless `checking` looks at what is noted here. How many numbers
+          there are is public. An answer is wrong by chance in one of 2^55 comparisons.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from covey.arrays import Bits, Longs, Words
 from covey.crypto.dealing import Dealing
 from covey.crypto.field import F61
 from covey.crypto.rng import Rng
+from covey.protocols.federate.checking import Notes, NotingWorkshop
 from covey.protocols.federate.comparison import starts
 from covey.protocols.federate.largest import turns
 from covey.secure import shares
@@ -106,10 +107,11 @@ async def opened_to_each(channel: Channel, numbers: Mapping[str, Words]) -> Word
 # -- comparisons
 
 
-async def random_bits(channel: Channel, count: int) -> Words:
+async def random_bits(channel: Channel, count: int, notes: Notes) -> Words:
     """Shares of random bits that nobody knows."""
     (drawn,) = await Workshop(channel, F61).random(1, count)
     squares = await opened(channel, F61.multiply(drawn, drawn))
+    notes.multiplied(drawn, drawn, squares)
     over_root = squares  # becomes s^(2^59 - 1), whose square is 1 / s: so drawn times it is 1 or -1
     for _ in range(F61.bits - 3):
         over_root = F61.multiply(F61.multiply(over_root, over_root), squares)
@@ -117,20 +119,24 @@ async def random_bits(channel: Channel, count: int) -> Words:
     return F61.scale(F61.add(signs, np.full(count, _ONE)), _HALF)
 
 
-async def negative(channel: Channel, numbers: Words) -> Words:
-    """Shares of a bit for each number, 1 where it is below zero; the numbers' shares may be of the high degree."""
+async def negative(channel: Channel, numbers: Words, notes: Notes) -> Words:
+    """Shares of a bit for each number, 1 where it is below zero.
+
+    The numbers' shares may be of the high degree, but where the notes are to be checked.
+    """
     count = len(numbers)
-    bits = (await random_bits(channel.at("bits"), F61.bits * count)).reshape(F61.bits, count)
-    mask = F61.combine(_POWERS, bits)[0]
-    masked = await opened(channel, F61.add(F61.add(numbers, numbers), mask))
-    workshop = Workshop(channel, F61)
+    bits = (await random_bits(channel.at("bits"), F61.bits * count, notes)).reshape(F61.bits, count)
+    double = F61.add(F61.add(numbers, numbers), F61.combine(_POWERS, bits)[0])
+    masked = await opened(channel, double)
+    notes.is_nothing(F61.subtract(double, masked))
+    workshop = NotingWorkshop(channel, notes)
     borrowed = await _below(workshop, masked, bits)
     (both,) = await workshop.multiply(bits[:1], borrowed[np.newaxis])
     differ = F61.subtract(F61.add(bits[0], borrowed), F61.add(both, both))
     return np.where(masked & _ONE == 0, differ, F61.subtract(np.full(count, _ONE), differ))
 
 
-async def _below(workshop: Workshop, public: Words, bits: Words) -> Words:
+async def _below(workshop: NotingWorkshop, public: Words, bits: Words) -> Words:
     """Shares of whether each public number is below the shared one, whose bits these are, the lowest first."""
     said = public[np.newaxis] >> np.arange(F61.bits, dtype=np.uint64)[:, np.newaxis] & _ONE == 1
     opposite = F61.subtract(np.full(bits.size, _ONE), bits.ravel()).reshape(bits.shape)
@@ -147,15 +153,17 @@ async def _below(workshop: Workshop, public: Words, bits: Words) -> Words:
     return np.asarray(less[0])
 
 
-async def none_negative(channel: Channel, numbers: Words) -> Bits:
+async def none_negative(channel: Channel, numbers: Words, notes: Notes) -> Bits:
     """For each row of numbers whether all are zero or more; which is not stays hidden."""
     if not len(numbers):
         return np.zeros(0, dtype=bool)
-    failing = (await negative(channel.at("signs"), numbers.ravel())).reshape(numbers.shape)
+    failing = (await negative(channel.at("signs"), numbers.ravel(), notes)).reshape(numbers.shape)
     total = shares.total(failing.T, F61)
     at = channel.at("verdict")
     (factor,) = await Workshop(at, F61).random(1, len(total))
-    return np.asarray(await opened(at, F61.multiply(total, factor)) == 0)
+    outcome = await opened(at, F61.multiply(total, factor))
+    notes.multiplied(total, factor, outcome)
+    return np.asarray(outcome == 0)
 
 
 async def largest(channel: Channel, sizes: Sequence[int], values: Words, marks: Words) -> Words:
@@ -171,7 +179,7 @@ async def largest(channel: Channel, sizes: Sequence[int], values: Words, marks: 
         one, two = played[:, 0], played[:, 1]
         gaps = np.stack([F61.subtract(row[two], row[one]) for row in (values, marks)])
         at = channel.at(turn)
-        less = await negative(at, F61.subtract(values[one], values[two]))
+        less = await negative(at, F61.subtract(values[one], values[two]), Notes())
         gained = await Workshop(at, F61).multiply(np.stack([less, less]), gaps)
         values[one], marks[one] = F61.add(values[one], gained[0]), F61.add(marks[one], gained[1])
         standing = [left[::2] for left in standing]

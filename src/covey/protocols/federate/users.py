@@ -154,6 +154,19 @@ class OwnUsers:
         return group[self.row[group] >= 0]
 
 
+@dataclass(frozen=True)
+class ProviderSide:
+    """One provider's side of a run."""
+
+    users: OwnUsers
+    me: str
+
+    @property
+    def params(self) -> Parameters:
+        """The parameters of the run."""
+        return self.users.params
+
+
 def _marks(key: Secret, ids: Sequence[str]) -> Words:
     material = derive(key, "ids").reveal()
     digests = b"".join(hashlib.blake2b(each.encode(), digest_size=8, key=material).digest() for each in ids)
