@@ -34,6 +34,7 @@ BENCHMARKS = {
     "collect": "protocol_collect",
     "collect_crypto": "protocol_collect_crypto",
     "collection": "collect_connections",
+    "papers": "papers",
     "ui": "workbench",
 }
 """The module of each benchmark; it has `run(arguments)`, whose docstring or the module's explains the arguments."""

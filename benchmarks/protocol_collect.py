@@ -3,7 +3,8 @@
 Each run is a process of its own, so that its memory is its own: the collector and all respondents in one process, on
 rows of Adult, which is looked for beside the project (shared/data/adult).
 `python -m benchmarks collect scale|retrieval|growth|loss` runs a part, `… growth 1000:16384:10` one point of it
-(respondents, cells, k); results are kept by part.
+(respondents, cells, k); `beside` puts both methods' losses side by side, as trusted parties would release; results are
+kept by part.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from covey.anonymizers.hilbert import hilbert
 from covey.anonymizers.problem import Problem
 from covey.bench.papers.collect import CurveOrder
 from covey.measures import integer_costs
+from covey.party.session.respondents import RESPONDENTS
 from covey.party.simulate.respondents import load_rows, simulate
+from covey.protocols import of_study
 from covey.protocols.collect.parameters import Parameters, trees_of
 from covey.study import Study
 
@@ -99,12 +102,17 @@ def one(respondents: int, cells: int, k: int) -> Row:
     }
 
 
-def peeled(respondents: int, trustees: int, nodes: int, k: int) -> Row:
-    """One run by peeling, in this process, with so many named trustees: eight columns of Adult."""
+def peeling_study(trustees: int, nodes: int, k: int) -> Study:
+    """Eight columns of Adult, a row a respondent, to be peeled."""
     named = "".join(f'[parties.trustee{place}]\nrole = "trustee"\n' for place in range(trustees))
     columns = _adult.quasi_columns(_adult.QUASI, 'missing = "error"\n') + _adult.SALARY
     head = _adult.head("collect", "respondents", k, f"nodes = {nodes}")
-    study = Study.parse(head + columns + COLLECTOR + named, _adult.FOLDER)
+    return Study.parse(head + columns + COLLECTOR + named, _adult.FOLDER)
+
+
+def peeled(respondents: int, trustees: int, nodes: int, k: int) -> Row:
+    """One run by peeling, in this process, with so many named trustees: eight columns of Adult."""
+    study = peeling_study(trustees, nodes, k)
     table = rows_of(study, respondents)
     begun, computed = time.monotonic(), time.process_time()
     release = simulate(study, table, seed=1)
@@ -149,6 +157,25 @@ def leaf_loss(study: Study, table: pa.Table, k: int) -> float:
     return hilbert(problem).loss(problem)
 
 
+def measure_beside(asked: list[str]) -> Iterator[Row]:
+    """The loss of both methods on the same eight columns, in the clear: respondents and k, as in `2000:10`."""
+    for text in asked or ["1000:5", "1000:10", "2000:10", "5000:10"]:
+        respondents, k = map(int, text.split(":"))
+        study = peeling_study(3, 128, k)
+        table = rows_of(study, respondents)
+        figures = of_study(study).ideal(study, {RESPONDENTS: load_rows(study, table)}).figures
+        if figures is None:
+            raise TypeError("a trusted party has the release")
+        head = _adult.head("collect", "respondents", k, f"{CURVE}grid = {1 << 14}")
+        curve = Study.parse(
+            head + _adult.quasi_columns(_adult.QUASI, 'missing = "error"\n') + _adult.SALARY + COLLECTOR, _adult.FOLDER
+        )
+        yield {
+            "respondents": respondents, "k": k, "nodes": 128, "peel": round(float(figures.loss["lm"] or 0), 5),
+            "curve": round(central_loss(curve, table, k), 5),
+        }  # fmt: skip
+
+
 def one_of(text: str) -> Row:
     """One run in a process of its own: respondents, cells and k, as in `2000:16384:10`."""
     return apart(one, *map(int, text.split(":")))
@@ -173,6 +200,7 @@ PARTS = {
     "growth": measure("500:16384:10", "1000:16384:10", "5000:16384:10", "10000:16384:10"),
     "loss": measure_loss,
     "peel": measure_peeling,
+    "beside": measure_beside,
 }
 
 

@@ -2,6 +2,8 @@
 
 `tls`: three processes over TLS on Adult (1,200 common users, 2,400 more at each provider, k = 2, delta = 0.75), and the
 release compared with the trusted party's. `growth`: the same against populations up to 100,000, Adult's rows repeated.
+`several`: the same among three providers or four, on shares; here each set of all providers but one has so many more
+users in common. A point ends with the number of providers, `3000:300:300:0.5:3`, and, on a slower line, its latency.
 `plan`: what was foreseen beside what a run on the samples took, both providers in one process. `crypto`: operations a
 second. `schedules`: the level schedule beside the paper's calls on small populations. The table
 is looked for beside the project (shared/data/adult). `python -m benchmarks federate PART [POINT…]` runs a part, or
@@ -39,12 +41,32 @@ from covey.protocols.federate import comparison
 from covey.sources.release import arrange, canonical_csv
 from covey.sources.source import Data
 from covey.study import Study
-from covey.wire import Channel
+from covey.wire import Channel, parse_latency
 
-FIRST, SECOND = ("age", "sex", "race", "marital-status"), ("education", "native-country", "workclass", "occupation")
-PARTS_OF = {"gym": FIRST, "bank": (*SECOND, "salary-class")}
+PARTS_OF: dict[int, dict[str, tuple[str, ...]]] = {
+    2: {
+        "gym": ("age", "sex", "race", "marital-status"),
+        "bank": ("education", "native-country", "workclass", "occupation", "salary-class"),
+    },
+    3: {
+        "gym": ("age", "sex", "race"),
+        "school": ("marital-status", "education"),
+        "bank": ("native-country", "workclass", "occupation", "salary-class"),
+    },
+    4: {
+        "gym": ("age", "sex"),
+        "school": ("race", "education"),
+        "club": ("marital-status", "native-country"),
+        "bank": ("workclass", "occupation", "salary-class"),
+    },
+}
+"""The columns of each provider, by the number of providers."""
 TLS = "30162:1200:2400:0.5,30162:1200:2400:1"
 GROWTH = "3000:300:600:0.5,10000:400:800:0.5,30000:1200:2400:0.5,100000:4000:8000:0.5"
+SEVERAL = (
+    "3000:300:300:0.5:3,3000:300:300:1:3,3000:300:300:0.5:4,30162:1200:1200:0.5:3,30162:1200:1200:1:3,"
+    "30162:1200:1200:1:3:30ms"
+)
 SCHEDULES = "200:40:40:level,200:40:40:paper,600:80:100:level,600:80:100:paper"
 PLANS = "providers,hospitals:10,hospitals:100"
 PEERS = {
@@ -57,42 +79,53 @@ PEERS = {
 }
 
 
-def study_text(alpha: float, schedule: str) -> str:
-    """Two providers with four columns each, and a recipient."""
+def study_text(alpha: float, schedule: str, providers: int = 2) -> str:
+    """Providers with some columns each, and a recipient."""
     options = f'population = "population.csv"\nalpha = {alpha}\nschedule = "{schedule}"\n'
     head = _adult.head("federate", "vertical", 2, options).replace("[protocol]", "delta = 0.75\n[protocol]")
-    columns = _adult.quasi_columns((*FIRST, *SECOND), 'missing = "error"\n') + _adult.SALARY + 'missing = "error"\n'
-    named = "".join(f"[parties.{name}]\ncolumns = {json.dumps(own)}\n" for name, own in PARTS_OF.items())
+    quasi = [name for own in PARTS_OF[providers].values() for name in own if name != "salary-class"]
+    columns = _adult.quasi_columns(quasi, 'missing = "error"\n') + _adult.SALARY + 'missing = "error"\n'
+    named = "".join(f"[parties.{name}]\ncolumns = {json.dumps(own)}\n" for name, own in PARTS_OF[providers].items())
     return f'{head}{columns}[columns.uid]\nrole = "key"\n{named}[parties.researcher]\nrole = "recipient"\n'
 
 
-def lay_out(folder: Path, population: int, common: int, extra: int, alpha: float, schedule: str = "level") -> Study:
-    """A study and both providers' tables; people beyond Adult's rows repeat them."""
+def lay_out(
+    folder: Path, population: int, common: int, extra: int, alpha: float, schedule: str = "level", providers: int = 2
+) -> Study:
+    """A study and the providers' tables; people beyond Adult's rows repeat them.
+
+    All providers have the common users, and for each provider all others have so many more.
+    """
     shutil.copytree(_adult.FOLDER, folder, dirs_exist_ok=True)
     (folder / "population.csv").write_text("".join(f"u{number}\n" for number in range(population)))
     raw = _adult.people()
     order = Rng(seed_of(1)).stream("users").permutation(population)
-    has = {"gym": order[: common + extra], "bank": np.concatenate([order[:common], order[common + extra :][:extra]])}
-    for name, columns in PARTS_OF.items():
-        own = np.sort(has[name])
+    parts = PARTS_OF[providers]
+    without = {name: order[common + place * extra :][:extra] for place, name in enumerate(reversed(parts))}
+    for name, columns in parts.items():
+        own = np.sort(np.concatenate([order[:common], *(each for absent, each in without.items() if absent != name)]))
         hand = raw.take(pa.array(own % raw.num_rows)).select(columns)
         hand = hand.add_column(0, "uid", pa.array([f"u{number}" for number in own.tolist()]))
         pyarrow.csv.write_csv(hand, folder / f"{name}.csv")
-    (folder / "study.toml").write_text(study_text(alpha, schedule))
+    (folder / "study.toml").write_text(study_text(alpha, schedule, providers))
     return Study.load(folder / "study.toml")
 
 
 def one_run(text: str) -> Row:
-    """One run over TLS: population, common users, more users at each provider, alpha or schedule."""
-    population, common, extra, last = text.split(":")
+    """One run over TLS: population, common users, more users, alpha or schedule, providers, latency."""
+    population, common, extra, last, *rest = text.split(":")
     schedule = last if last in ("level", "paper") else "level"
     alpha = 0.5 if last in ("level", "paper") else float(last)
+    providers = int(rest[0]) if rest else 2
+    latency = parse_latency(rest[1]) if rest[1:] else 0.0
+    several: Row = {"providers": providers, "latency": latency} if rest else {}
     with tempfile.TemporaryDirectory(prefix="covey-benchmark-") as scratch:
-        study = lay_out(Path(scratch), int(population), int(common), int(extra), alpha, schedule)
-        data = {name: str(Path(scratch, f"{name}.csv")) for name in ("gym", "bank")}
-        due = federate.PROTOCOL.foresee(study, dict.fromkeys(data, int(common) + int(extra)))
+        study = lay_out(Path(scratch), int(population), int(common), int(extra), alpha, schedule, providers)
+        data = {name: str(Path(scratch, f"{name}.csv")) for name in PARTS_OF[providers]}
+        rows = int(common) + (providers - 1) * int(extra)
+        due = federate.PROTOCOL.foresee(study, dict.fromkeys(data, rows))
         before = load()
-        done = over_tls(study, data, Path(scratch, "out"))
+        done = over_tls(study, data, Path(scratch, "out"), latency)
         lasting = {
             name: derive(keyring.load(Path(scratch, "out", name, "keys")).dummy, "lasting", "federate") for name in data
         }
@@ -101,7 +134,7 @@ def one_run(text: str) -> Row:
     wanted = None if ideal.release is None else arrange(ideal.release)
     return {
         "population": int(population), "common": int(common), "more at each": int(extra), "alpha": alpha,
-        "schedule": schedule, "classes": done.summary["classes"], "lm": done.lm,
+        "schedule": schedule, **several, "classes": done.summary["classes"], "lm": done.lm,
         "dm": loss["dm"],  # type: ignore[index]
         "as the trusted party's": wanted is not None and canonical_csv(wanted) == done.release,
         **done.figures("rounds", "messages"), "s foreseen": round(due.seconds, 1), "MB, all parties": done.megabytes,
@@ -238,10 +271,11 @@ PARTS = {
     "crypto": measure_crypto,
     "tls": measure(one_run, TLS),
     "growth": measure(one_run, GROWTH),
+    "several": measure(one_run, SEVERAL),
     "plan": measure(foreseen, PLANS),
     "schedules": measure(one_run, SCHEDULES),
 }
-KEYS = ("what", "who", "bits", "population", "common", "more at each", "alpha", "schedule")
+KEYS = ("what", "who", "bits", "population", "common", "more at each", "alpha", "schedule", "providers", "latency")
 
 
 def run(arguments: list[str]) -> None:

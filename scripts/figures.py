@@ -9,37 +9,17 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+
+from scripts import protocol_figures
+from scripts.tables import Maker, Results, Row, chosen, number, seconds, short, table
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
 DOCS = ROOT / "docs"
 
-Row = Mapping[str, object]
-Results = Mapping[str, Sequence[Row]]
-_PLACE = re.compile(r"(?P<before>^ *)?<!-- (?P<name>[a-z-]+) -->.*?<!-- end -->", re.DOTALL | re.MULTILINE)
-
-
-def number(row: Row, key: str) -> float:
-    """A measured number."""
-    return float(str(row[key]))
-
-
-def short(loss: float) -> str:
-    """A loss as the pages print it: .0735, and 1 where all is lost."""
-    return "1" if loss >= 0.99995 else f"{loss:.4f}".lstrip("0")
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown, with empty lines around it."""
-    lines = [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
-    return "\n" + "\n".join(lines) + "\n"
-
-
-def seconds(value: float) -> str:
-    """Seconds with as many digits as mean something."""
-    return f"{value:.2f}" if value < 0.095 else f"{value:.1f}" if value < 9.5 else f"{value:.0f}"
+_PLACE = re.compile(r"(?P<before>^ *)?<!-- (?P<name>[a-z0-9-]+) -->.*?<!-- end -->", re.DOTALL | re.MULTILINE)
 
 
 def losses(found: Results) -> str:
@@ -184,7 +164,7 @@ def insiders(found: Results) -> str:
     rows = []
     for leftover in ("withhold", "merge"):
         for parts in ("1:1:1", "10:1:1", "1:1"):
-            for row in sorted(_with(found["loss"], parts=parts, leftover=leftover), key=lambda row: number(row, "k")):
+            for row in sorted(chosen(found["loss"], parts=parts, leftover=leftover), key=lambda row: number(row, "k")):
                 cells = [_with_insider_k(row, way) for way in ways]
                 rows.append((parts + (", `merge`" if leftover == "merge" else ""), str(row["k"]), *cells))
     return table(("parties", "k", "`peel`, off", "`none-or-many`", "`clip`", "`cluster`, off", "on"), rows)
@@ -192,10 +172,6 @@ def insiders(found: Results) -> str:
 
 def _with_insider_k(row: Row, way: str) -> str:
     return f"{short(number(row, way))} ({row[f'{way}, insider k']})" if way in row else ""
-
-
-def _with(rows: Sequence[Row], **wanted: object) -> list[Row]:
-    return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
 
 
 def peel_losses(found: Results) -> str:
@@ -224,9 +200,23 @@ def ruled_out(found: Results) -> str:
     said = {"one per tuple": "one per tuple (a trusted party's peeling)"}
     rows = []
     for kind in kinds:
-        own = sorted(_with(found["insider"], **{"buckets per record": kind}), key=lambda row: number(row, "k"))
+        own = sorted(chosen(found["insider"], **{"buckets per record": kind}), key=lambda row: number(row, "k"))
         rows.append((said.get(str(kind), str(kind)), *(str(row["ruled out"]) for row in own)))
     return table(("buckets per record", "ruled out at k = 10", "at k = 50"), rows)
+
+
+def peel_runs(found: Results) -> str:
+    """Runs over TLS, of before the last savings (which had no bandwidth) and since."""
+    keys = ("parties", "k", "latency ms")
+    rows = []
+    for row in sorted(found["tls"], key=lambda row: ["bandwidth" not in row, *(number(row, key) for key in keys)]):
+        cells = [f"{row[key]:,}" for key in ("rounds", "MB a party")]
+        line = str(row.get("bandwidth") or "").replace("mbit", " Mbit/s")
+        when = "now" if "bandwidth" in row else "before"
+        spent = (str(row["CPU s a party"]), seconds(number(row, "s")), str(row["load before"]))
+        rows.append((*(str(row[key]) for key in ("parties", "k", "mode", "latency ms")), line, when, *cells, *spent))
+    head = ("parties", "k", "mode", "latency, ms", "line", "", "rounds", "MB sent a party", "CPU s a party", "seconds")
+    return table((*head, "load"), rows)
 
 
 def peel_growth(found: Results) -> str:
@@ -242,7 +232,7 @@ def peel_growth(found: Results) -> str:
 def relay_lines(found: Results) -> str:
     """Bytes a second and round trips of one pair of parties, directly and over a relay."""
     rows = []
-    for row in _with(found["lines"], latency_ms=0):
+    for row in chosen(found["lines"], latency_ms=0):
         (far,) = [far for far in found["lines"] if far["carrier"] == row["carrier"] and far["latency_ms"]]
         way = "direct TLS" if row["carrier"] == "direct" else f"`{row['carrier']}://`"
         cpu = f"{row['sender_cpu_s']} + {row['reader_cpu_s']}"
@@ -257,8 +247,8 @@ def relay_studies(found: Results) -> str:
     """Whole runs over a relay beside the same runs with direct TLS."""
     rows = []
     for part, people in (("study", "hospitals, 3,000 rows"), ("protocols", "a dozen people")):
-        for row in _with(found[part], carrier="relay"):
-            (direct,) = _with(
+        for row in chosen(found[part], carrier="relay"):
+            (direct,) = chosen(
                 found[part], **{**{key: row[key] for key in ("latency_ms", "protocol")}, "carrier": "direct"}
             )
             same = "yes" if row["release"] == direct["release"] else "NO"
@@ -268,7 +258,7 @@ def relay_studies(found: Results) -> str:
     return table(head, rows)
 
 
-PAGES: dict[str, dict[str, tuple[str, Callable[[Results], str]]]] = {
+PAGES: dict[str, dict[str, tuple[str, Maker]]] = {
     "algorithms.md": {
         "losses": ("algorithms", losses), "starts": ("algorithms", starts), "synthetic": ("algorithms", synthetic),
         "growth": ("algorithms", growth), "one-class": ("algorithms", one_class),
@@ -280,8 +270,10 @@ PAGES: dict[str, dict[str, tuple[str, Callable[[Results], str]]]] = {
     "protocols/peel.md": {
         "insiders": ("insiders", insiders), "peel-losses": ("peel", peel_losses), "peel-memory": ("peel", peel_memory),
         "ruled-out": ("peel", ruled_out), "peel-growth": ("peel", peel_growth),
+        "peel-tls": ("peel", peel_runs),
     },
     "relay.md": {"relay-lines": ("relay", relay_lines), "relay-studies": ("relay", relay_studies)},
+    **protocol_figures.PAGES,
 }  # fmt: skip
 """For each page the figures on it: the results that each is made from, and how."""
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
+
 import pytest
 from benchmarks.algorithms_figures import hospitals, measured
 from scripts import figures
@@ -21,6 +24,21 @@ def test_every_figure_of_the_page_is_the_results_own(page: str) -> None:
 @pytest.mark.parametrize("page", figures.PAGES)
 def test_every_figure_that_is_made_stands_on_the_page(page: str) -> None:
     assert all(text_of(page).count(f"<!-- {name} -->") == 1 for name in figures.PAGES[page])
+
+
+MEASURED = re.compile(r"\b(LM|MB|seconds|CPU|rounds|microseconds|peak memory|milliseconds)\b")
+BY_HAND = {
+    "protocols/README.md": "compares protocols in words",
+}
+"""Pages whose tables have such words in their heads and no measured figure."""
+
+
+@pytest.mark.parametrize("page", sorted(path.name for path in (figures.DOCS / "protocols").glob("*.md")))
+def test_no_table_of_measured_figures_on_a_protocols_page_is_written_by_hand(page: str) -> None:
+    text = re.sub(r"<!-- [a-z0-9-]+ -->.*?<!-- end -->", "", text_of(f"protocols/{page}"), flags=re.DOTALL)
+    heads = [head for head, rule in pairwise(text.splitlines()) if rule.startswith("| ---")]
+    found = [head for head in heads if MEASURED.search(head)]
+    assert not found or f"protocols/{page}" in BY_HAND, "have scripts/protocol_figures.py make it from results"
 
 
 def altered(value: object) -> object:

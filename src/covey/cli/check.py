@@ -59,7 +59,7 @@ def _refused(study: Study, party: str, data: str, notice: Callable[[str], None])
 
     try:
         load_table(study, party, data, notice=notice)
-    except (InputError, Unmet) as error:
+    except InputError as error:
         return str(error)
     return None
 

@@ -14,7 +14,7 @@ import msgspec
 from covey.counting import CarriedOnEngine, CountedRows, EngineCounts
 from covey.crypto.rng import derive
 from covey.crypto.secret import Secret
-from covey.errors import InputError, Unmet
+from covey.errors import InputError
 from covey.party.session.sealed import SealedFile
 from covey.plain import plural
 from covey.protocols import of_study
@@ -90,7 +90,6 @@ def load_table(
             f"{name}: this party has more than {study.rows_at_most:,} rows; raise rows_at_most in [study], for "
             "all parties"
         )
-    _require_listed(study)
     if study.partition == "vertical":
         keys_of(table, name)
         _require_enough(study, table, name)
@@ -102,21 +101,10 @@ def load_table(
     return table
 
 
-def _require_listed(study: Study) -> None:
-    """Raises Unmet where a sensitive column lists fewer values than l asks for."""
-    for column in study.sensitive:
-        asked, more = study.l_of(column), column.missing == "value"
-        if asked is not None and column.values is not None and len(column.values) + more < asked:
-            raise Unmet(
-                f"l = {asked:g} cannot be kept: column {column.name!r} lists {len(column.values)} values"
-                f"{', and may have a missing one' if more else ''}; lower l, or list more"
-            )
-
-
 def _require_enough(study: Study, own: Table, name: str) -> None:
-    """Raises Unmet where no people whom all parties have can keep k or l: they are some of our own rows."""
+    """Raises InputError where no people whom all parties have can keep k or l: they are some of our own rows."""
     if own.rows < study.privacy.k:
-        raise Unmet(
+        raise InputError(
             f"{name}: has {own.rows:,} rows, and a release of joined columns has no more people than that, fewer than "
             f"k = {study.privacy.k}; lower k, or add rows"
         )
@@ -124,7 +112,7 @@ def _require_enough(study: Study, own: Table, name: str) -> None:
         asked = study.l_of(values.column) if values.column in study.sensitive else None
         found = int((values.counts() > 0).sum())
         if asked is not None and found < asked:
-            raise Unmet(
+            raise InputError(
                 f"{name}: column {values.column.name!r} has {found:,} values, too few for l = {asked:g}; lower l"
             )
 
