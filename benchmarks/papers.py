@@ -29,7 +29,7 @@ def run(arguments: list[str]) -> None:
         before, begun = load(), time.process_time()
         setting = Setting(quick=quick, adult=_adult.FOLDER, tell=lambda said: print(said, flush=True))
         findings = find(name).run(setting)
-        held = Counter(claim.holds for claim in findings.claims)
+        held = Counter(str(claim.holds) for claim in findings.claims)
         about: Row = {"quick": quick, "CPU s": round(time.process_time() - begun, 1), "load before": before, **held}
         kept: dict[str, list[Row]] = json.loads(KEPT.read_text()) if KEPT.exists() else {}
         kept = {part: rows for part, rows in kept.items() if part.partition(":")[0] != name} | {name: [about]}

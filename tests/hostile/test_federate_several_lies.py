@@ -263,7 +263,7 @@ def tell_other_halves(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def count_somebody_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """The liar says that it has somebody two times, whom all have."""
-    deal, common = several.deal, of_all()
+    deal, common = shared_numbers.deal, of_all()
 
     async def lying(channel: Channel, mine: Words, due: Mapping[str, int]) -> dict[str, Words]:
         if channel.me == LIAR and channel.step == "federate/enrol/bits":
