@@ -125,7 +125,7 @@ def anonymize_on_engine(
 
 
 def _lifts(built: Built, start: StartLevels) -> list[tuple[int, Ints]]:
-    """Of each column that begins above its values the place, and the node that stands for each node."""
+    """The place of each column that begins above its values, and the node that stands for each of its nodes."""
     quasi = zip(built.table.quasi, built.table.trees, strict=True)
     return [
         (place, tree.lifted(start.levels[column.name]))
