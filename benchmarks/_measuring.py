@@ -43,7 +43,7 @@ def apart(function: Callable[..., Row], *arguments: object, shown: bool = False)
     )  # fmt: skip
     if done.returncode:
         raise RuntimeError((done.stderr or "it failed, as it said above")[-2000:])
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+    return dict(json.loads(next(line for line in reversed(done.stdout.splitlines()) if line.startswith("{"))))
 
 
 def peak_megabytes(who: int = resource.RUSAGE_SELF) -> int:

@@ -33,9 +33,9 @@ from tests.harness.engines import spark_cluster
 
 import covey
 from benchmarks._measuring import Row, apart, keep, load, peak_megabytes
-from covey.counting import BYTES_OF_TUPLE
+from covey import counting
 from covey.sources.folders import parquet_files
-from covey.sources.memory import SHARE, VARIABLE
+from covey.sources.memory import VARIABLE
 from covey.study import Study
 
 ROWS = (1_000_000, 10_000_000, 100_000_000)
@@ -97,8 +97,10 @@ def generate(rows: int, folder: Path) -> None:
             engine.execute(f"COPY (SELECT {chosen} FROM {numbers}) TO '{folder}/part-{number:04d}.parquet'")  # noqa: S608
 
 
-def on_engine(data: str, out: str) -> Row:
-    """Anonymizes a table with its rows on the engine, and says on the way where it is."""
+def on_engine(data: str, out: str, room: int | None = None) -> Row:
+    """Anonymizes a table with its rows on the engine, and says on the way where it is; room is for so many tuples."""
+    if room is not None:
+        counting.most_tuples = lambda each: room  # the engine's own memory stays as it is
     began, cpu = time.perf_counter(), time.process_time()
     stages: dict[str, float] = {}
 
@@ -158,7 +160,7 @@ def table_of(rows: int) -> Iterator[Path]:
         shutil.rmtree(place, ignore_errors=True)
 
 
-def measured(data: str, place: Path) -> Row:
+def measured(data: str, place: Path, room: int | None = None) -> Row:
     """Anonymizes on the engine, in a process of its own, and looks at the disk meanwhile."""
     done, most = threading.Event(), [0]
 
@@ -169,7 +171,7 @@ def measured(data: str, place: Path) -> Row:
     looking = threading.Thread(target=look, daemon=True)
     looking.start()
     try:
-        found = apart(on_engine, data, str(place / "out"), shown=True)
+        found = apart(on_engine, data, str(place / "out"), room, shown=True)
     finally:
         done.set()
         looking.join()
@@ -199,10 +201,9 @@ def coarse(arguments: list[str]) -> Iterator[Row]:
         with table_of(rows) as place:
             tuples = _tuples(place / "table")
             for part in (1.0, 0.5, 0.1, 0.02):
-                os.environ[VARIABLE] = f"{round(tuples * part * BYTES_OF_TUPLE / (1 - SHARE) / 1e6 + 1)}MB"
-                found = measured(str(place / "table"), place)
+                found = measured(str(place / "table"), place, round(tuples * part))
                 found.pop("sha256")
-                yield {"rows": rows, "room": part, "tuples": tuples, "limit": os.environ[VARIABLE], **found}
+                yield {"rows": rows, "room": part, "tuples": tuples, **found}
 
 
 PARTS = {"duckdb": on_duckdb, "spark": on_spark, "coarse": coarse}

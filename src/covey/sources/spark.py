@@ -116,7 +116,14 @@ class SparkRows(EngineRows):
         return self._explained(lambda: self._session.sql(query).toArrow())
 
     def _give(self, name: str, columns: Mapping[str, pa.Array]) -> None:
-        self._explained(lambda: self._view(name, self._session.createDataFrame(pa.table(dict(columns)))))
+        table = pa.table(dict(columns))
+        shown = table if table.num_rows else pa.table({key: pa.nulls(1, own.type) for key, own in columns.items()})
+
+        def give() -> None:  # Connect takes no table without rows
+            frame = self._session.createDataFrame(shown)
+            self._view(name, frame if table.num_rows else frame.where("false"))
+
+        self._explained(give)
 
     def _keep(self, name: str, query: str) -> None:
         self._explained(lambda: self._view(name, self._kept(self._session.sql(query).persist())))
