@@ -34,7 +34,7 @@ class ColumnFit:
 
     name: str
     role: str
-    distinct: int
+    distinct: int  # values, without the missing one
     missing: int
     unknown: dict[str, int]  # values that the column's domain does not have, with their rows
     unique: int  # rows whose value nobody else has
@@ -145,7 +145,7 @@ def _column(reading: table.Reading, column: Column, study: Study) -> ColumnFit:
     return ColumnFit(
         name=column.name,
         role=str(column.role),
-        distinct=len(present),
+        distinct=len(np.unique(reading.codes[column.name][~lacking])),
         missing=int(lacking.sum()),
         unknown=dict(sorted(unknown.items(), key=lambda item: (-item[1], item[0]))),
         unique=unique,

@@ -243,6 +243,16 @@ def test_a_column_of_addresses_is_no_sensitive_column(covey: Covey, tmp_path: Pa
     }
 
 
+def test_a_missing_value_is_not_counted_as_a_value(covey: Covey, tmp_path: Path) -> None:
+    study, data = tmp_path / "study.toml", tmp_path / "rows.csv"
+    flat = 'role = "quasi"\nhierarchy = "flat"\n'
+    head = '[study]\nname = "s"\n[privacy]\nk = 2\n'
+    study.write_text(f'{head}[columns.age]\n{flat}null = ["NA"]\n[columns.none]\n{flat}')
+    data.write_text("age,none\n30,\nNA,\n,\n31,\n")
+    found = json.loads(covey("check", study, "--data", data, "--json").out)["columns"]
+    assert [(each["distinct"], each["missing"]) for each in found] == [(2, 2), (0, 4)]
+
+
 def test_a_lattice_that_is_too_large_to_visit_is_announced_before_the_run(covey: Covey, tmp_path: Path) -> None:
     def check(columns: int) -> str:
         text = '[study]\nname = "wide"\n[privacy]\nk = 2\n'
