@@ -304,7 +304,7 @@ def _answer(study: Study, hub: str, home: Home, record: Path | None, where: str,
             raise InputError("there is no terminal to ask on; give your answers with --record FILE.json")
         typer.echo(f"Study {study.name!r} asks you:", err=True)
         given = questions.ask_all(study, lambda text: input(f"  {text}: "), _say)
-    questions.table_of(study, given)
+    questions.require_sendable(study, given)
     typer.echo(statement(study, hub, where), err=True)
     if not agreed_already and not _agrees():
         raise Unmet("you did not agree: nothing has left this machine")

@@ -17,6 +17,7 @@ import pyarrow as pa
 from covey.cells import MISSING, is_not_finite, number, spell
 from covey.errors import InputError
 from covey.hierarchy import Hierarchy, Interval
+from covey.protocols import of_study
 from covey.schema import Column, Role
 from covey.study import Study
 from covey.table import Table, build, read
@@ -143,6 +144,11 @@ def table_of(study: Study, record: Mapping[str, str]) -> Table:
     if table.rows != 1:
         raise InputError("your record lacks a value without which the study leaves rows out")
     return table
+
+
+def require_sendable(study: Study, record: Mapping[str, str]) -> None:
+    """Raises InputError for answers with which somebody could not take part to the end: before they are kept."""
+    of_study(study).accepts(study, table_of(study, record))
 
 
 def _cell(text: str) -> pa.Array:

@@ -13,7 +13,7 @@ Not       it does not protect against a collector that cheats: one that makes up
 
 from __future__ import annotations
 
-from covey.protocols.collect import collector, cost, ideal, leakage, respondent
+from covey.protocols.collect import collector, cost, ideal, leakage, respondent, submit
 from covey.protocols.collect.parameters import REQUIREMENTS, Parameters, hub_of
 from covey.protocols.protocol import Demonstration, Memory, Protocol
 from covey.study import Study
@@ -39,6 +39,7 @@ PROTOCOL = Protocol(
     role_name=lambda study, party: "collector" if party == hub_of(study) else "respondent",
     receives=lambda study, party: party == hub_of(study),
     foresee=cost.foresee,
+    accepts=submit.accepts,
     memory=Memory(320 * 10**6, 200_000),  # of everyone in one process
     # a smaller index, which 800 respondents are sent
     demonstration=Demonstration(sample="survey", changes={"protocol": {"method": "curve", "grid": 4096}}),

@@ -259,6 +259,13 @@ def spell_row(parameters: Parameters, study: Study, table: Table, row: int = 0) 
     return raw
 
 
+def accepts(study: Study, own: Table) -> None:
+    """Raises InputError, naming the column, for a record that is too long to be sent."""
+    if not all(domain(column) for column in carried(study)):
+        for row in range(own.rows):
+            spell_row(Parameters.of(study), study, own, row)
+
+
 def read_row(study: Study, raw: bytes | None) -> list[str]:
     """The carried values in a row. Raises InputError if the study knows no such row."""
     columns = carried(study)

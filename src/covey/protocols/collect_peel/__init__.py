@@ -12,7 +12,7 @@ Not       more than half of the trustees read everything. Whoever makes up k - 1
 
 from __future__ import annotations
 
-from covey.protocols.collect_peel import collector, cost, ideal, leakage, respondent, trustee
+from covey.protocols.collect_peel import collector, cost, ideal, layout, leakage, respondent, trustee
 from covey.protocols.collect_peel.parameters import REQUIREMENTS, Parameters
 from covey.protocols.protocol import Demonstration, Memory, Protocol, Role
 from covey.protocols.shared.script import recorded
@@ -48,6 +48,7 @@ PROTOCOL = Protocol(
     role_name=_role_name,
     receives=lambda study, party: _role_name(study, party) == "collector",
     foresee=cost.foresee,
+    accepts=layout.accepts,
     memory=Memory(400 * 10**6, 50_000),  # a trustee's: a third of what three take in one process
     # fewer visits: the demonstration is meant to be short
     demonstration=Demonstration(sample="survey", changes={"protocol": {"nodes": 24}}),

@@ -123,6 +123,13 @@ class RecordLayout:
 _LAST: list[RecordLayout] = []
 
 
+def accepts(study: Study, own: Table) -> None:
+    """Raises InputError, naming the column, for a text that is too long to be sent."""
+    for values in own.carried:
+        for text in () if domain(values.column) else values.labels:
+            _pieces(values.column.name, text)
+
+
 def _pieces(column: str, text: str) -> list[int]:
     raw = text.encode()
     if len(raw) > TEXT or "\0" in text:

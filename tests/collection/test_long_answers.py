@@ -1,0 +1,32 @@
+"""An answer that is too long to be sent is refused before it is kept: what was kept stands, and could never be sent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.collection.peeling_town import PeelingTown
+from tests.collection.town import Town, record_of
+from tests.conftest import Covey
+
+NOTE = '[columns.note]\nrole = "plain"\nidentifies = false\nmissing = "error"\n[parties.office]'
+
+
+@pytest.mark.parametrize(("kind", "longest"), [(PeelingTown, 62), (Town, 40)])
+def test_a_long_answer_is_refused_before_it_is_kept_and_a_shorter_one_may_follow(
+    kind: type[Town], longest: int, covey: Covey, tmp_path: Path
+) -> None:
+    town = kind(tmp_path)
+    town.path.write_text(town.path.read_text().replace("[parties.office]", NOTE))
+    (token,), record = town.invite(1), tmp_path / "record.json"
+    call = ("collect", "respond", town.path, "--invite", token, "--record", record, "--folder", tmp_path / "home")
+    record.write_text(json.dumps({**record_of(1), "note": "x" * 5000}))
+    refused = covey(*call, "--yes")
+    assert refused.code == 2
+    assert "column 'note': " in refused.err
+    assert "nothing has left" not in refused.err
+    record.write_text(json.dumps({**record_of(1), "note": "x" * longest}))
+    asked = covey(*call)  # without --yes, and without a terminal, it stops at the question of consent
+    assert asked.code == 2
+    assert "give your consent with --yes" in asked.err
