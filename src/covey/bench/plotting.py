@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from covey.bench.findings import Plot
 from covey.report.markup import Markup, join, named, tag
 
-_LEFT, _RIGHT, _TOP, _BOTTOM = 9.0, 96.0, 4.0, 86.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 12.0, 96.0, 4.0, 86.0
 _DASHES = ("", "7 4", "2 3", "9 3 2 3", "12 5", "1 5", "5 2 1 2 1 2")
 _MARKS = (
     "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z",
@@ -42,14 +42,15 @@ class _Axis:
         return cls(0.0 if from_zero else min(values), _ceiling(max(values)) if from_zero else max(values), False)
 
     def place(self, value: float) -> float:
+        if self.low == self.high:  # one value stands in the middle
+            return 0.5
         if self.log:
-            span = math.log(self.high / self.low) or 1.0
-            return math.log(max(value, self.low) / self.low) / span
-        return (value - self.low) / ((self.high - self.low) or 1.0)
+            return math.log(max(value, self.low) / self.low) / math.log(self.high / self.low)
+        return (value - self.low) / (self.high - self.low)
 
     def ticks(self) -> list[float]:
         if not self.log:
-            return [self.low + (self.high - self.low) * step / 4 for step in range(5)]
+            return sorted({self.low + (self.high - self.low) * step / 4 for step in range(5)})
         powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
         steps = (1,) if len(powers) > 4 else (1, 2, 5)
         found = [step * 10.0**power for power in powers for step in steps]

@@ -39,6 +39,14 @@ def test_points_lie_where_their_values_say() -> None:
     assert up[0] > up[1] == up[2]
 
 
+def test_points_at_one_place_stand_in_the_middle_and_its_figure_once() -> None:
+    """At the edge they would stand on the figures of the other axis."""
+    picture = draw(Plot("one", "k", "y", (Curve("c", ((5.0, 1.0),)), Curve("d", ((5.0, 2.0),)))))
+    middle = f"{(12 + 96) / 2:.2f}%"
+    assert picture.count(f'<svg x="{middle}"') == 2
+    assert picture.count(">5</text>") == 1
+
+
 def test_a_plot_without_points_is_not_drawn() -> None:
     assert draw(Plot("none", "x", "y", ())) == ""
     assert draw(Plot("none", "x", "y", (Curve("c", ((1.0, math.nan),)),))) == ""
