@@ -41,11 +41,12 @@ async def gather(*work: Coroutine[object, object, T]) -> list[T]:
 
     A failure that Covey can explain is raised as itself, not as a group.
     """
+    before = _cancelled()
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(_with_depth(piece)) for piece in work]
     except BaseExceptionGroup as failures:
-        raise first_cause(failures) from None
+        raise _cause_since(before, failures) from None
     answers = []
     for task in tasks:
         answer, depth = task.result()
@@ -67,17 +68,36 @@ async def while_sending(sending: Coroutine[object, object, None], reading: Corou
 
 @asynccontextmanager
 async def beside(*work: Coroutine[object, object, None]) -> AsyncIterator[None]:
-    """Runs coroutines beside the block, and ends them with it; the first failure ends all, and is raised as itself."""
+    """Runs coroutines beside the block, and ends them with it; the first failure ends all, and is raised as itself.
+
+    A cancellation is never lost: a group of tasks forgets it where one of them fails at the same moment.
+    """
+    before = _cancelled()
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(piece) for piece in work]
             try:
                 yield
+            except BaseException as error:
+                if not isinstance(error, asyncio.CancelledError):
+                    before = _cancelled()  # the block knows of that, and chose to say something else
+                raise
             finally:
                 for task in tasks:
                     task.cancel()
     except BaseExceptionGroup as failures:
-        raise first_cause(failures) from None
+        raise _cause_since(before, failures) from None
+
+
+def _cancelled() -> int:
+    """The number of cancellations that this task was asked for, and that nobody has taken back."""
+    task = asyncio.current_task()
+    return 0 if task is None else task.cancelling()
+
+
+def _cause_since(before: int, failures: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The exception to show for a group of tasks: a cancellation since then, else the first cause."""
+    return asyncio.CancelledError() if _cancelled() > before else first_cause(failures)
 
 
 def first_cause(failures: BaseExceptionGroup[BaseException]) -> BaseException:
