@@ -482,6 +482,31 @@ def test_a_budget_of_nodes_keeps_those_that_publish_most_and_the_root() -> None:
     assert listed[-1].tolist() == [4, 1, 1]
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_items_are_found_in_the_boxes_that_hold_them_and_in_no_others(seed: int) -> None:
+    study, random = study_of(3), np.random.default_rng(seed)
+    trees = tables_of(study, draw_people(3, 10, 1))["p0"].trees
+    lattice = Lattice.of(trees)
+    codes = np.stack([random.integers(0, tree.codes, 80) for tree in trees]).astype(np.int32)
+    counts, boxes, levels = random.integers(1, 4, 80), [], []
+    for _ in range(9):
+        level = np.array([random.integers(0, tree.levels) for tree in trees], dtype=np.int32)
+        here = np.stack([tree.up[own][column] for tree, own, column in zip(trees, level, codes, strict=True)], axis=1)
+        some = np.unique(here, axis=0)[:: 1 + seed]
+        boxes.append(some)
+        levels.append(np.repeat(level[np.newaxis], len(some), axis=0))
+    level, box = np.concatenate(levels), np.concatenate(boxes).astype(np.int32)
+    inside = np.ones((len(box), codes.shape[1]), dtype=bool)
+    for column, tree in enumerate(trees):
+        inside &= tree.up[level[:, column][:, None], codes[column]] == box[:, column][:, None]
+    records, place = lattice.lie_in(level, box, codes, counts)
+    assert np.array_equal(records, inside @ counts)
+    assert np.array_equal(place >= 0, inside.any(axis=0))
+    assert all(inside[own, item] for item, own in enumerate(place) if own >= 0)
+    nothing = lattice.lie_in(level[:0], box[:0], codes, counts)
+    assert len(nothing[0]) == 0 and (nothing[1] == -1).all()
+
+
 def test_tuples_are_numbers_and_back_also_where_one_limb_does_not_do() -> None:
     study = study_of(3)
     table = tables_of(study, draw_people(3, 40, 1))["p0"]
@@ -494,7 +519,6 @@ def test_tuples_are_numbers_and_back_also_where_one_limb_does_not_do() -> None:
     boxes, real = lattice.boxes(levels, keys)
     assert real.all()
     assert np.array_equal(boxes, codes.T)
-    assert np.array_equal(lattice.keys_of(levels, boxes), keys)
     unique = np.unique(keys, axis=1)
     assert (match(keys, unique) >= 0).all()
     assert np.array_equal(unique[:, match(keys, unique)], keys)

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from tests.harness.planned import Compared, compare, made_up, made_up_columns, plan_of, sample, survey
 from tests.harness.tiers import few_first
 from tests.harness.trial import Trial
-
-from covey.protocols.peel.classes import FrequentTuples
 
 WITHIN = 1.5
 Case = tuple[str, Callable[[], Trial]]
@@ -98,11 +95,3 @@ def test_a_plan_counts_what_l_asks_and_the_rows_that_are_shuffled() -> None:
     assert foresee(diverse, rows).rounds > foresee(plain, rows).rounds
     fewer = replace(plain, rows_at_most=160)
     assert foresee(unbounded, rows).bytes > foresee(fewer, rows).bytes + 10**5  # as many rows as all have, of each
-
-
-def test_candidates_of_which_none_is_left_to_be_tested_again_are_no_error() -> None:
-    """With l, what blocks a candidate may stay unpublished: then nothing is touched, and nothing is counted."""
-    from covey.protocols.peel.visits import _by_node
-
-    none = FrequentTuples(np.zeros(0, np.int64), np.zeros((0, 2), np.int32), np.zeros(0, bool))
-    assert list(_by_node(none)) == []

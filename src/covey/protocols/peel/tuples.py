@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from covey.arrays import Bits, Ints, Longs, Words
+from covey.compiled import jit
 from covey.crypto.field import F61
 from covey.crypto.rng import Label, derive
 from covey.crypto.secret import Secret
@@ -30,6 +31,11 @@ class Lattice:
     """Per column and level: the level's nodes, in increasing order."""
     places: tuple[tuple[Longs, ...], ...]
     """Per column and level: the place of each leaf code's ancestor among these."""
+    up: Ints
+    """The ancestors of all columns in a row: column by column, level by level, leaf by leaf."""
+    starts: Longs
+    """The place in `up` where each column begins, and its number of leaves."""
+    widths: Longs
 
     @classmethod
     def of(cls, trees: tuple[Hierarchy, ...]) -> Lattice:
@@ -39,7 +45,9 @@ class Lattice:
             tuple(np.searchsorted(level, row).astype(np.int64) for level, row in zip(own, tree.up, strict=True))
             for own, tree in zip(nodes, trees, strict=True)
         )
-        return cls(trees, nodes, places)
+        up = np.concatenate([tree.up.ravel() for tree in trees]).astype(np.int32)
+        starts = np.cumsum([0, *(tree.up.size for tree in trees)], dtype=np.int64)[:-1]
+        return cls(trees, nodes, places, up, starts, np.array([tree.codes for tree in trees], dtype=np.int64))
 
     def sizes(self, levels: Ints) -> list[int]:
         """The number of nodes that each column has on its level."""
@@ -65,12 +73,15 @@ class Lattice:
         """Limbs x records: the tuples of these records (columns x records) at this node."""
         return self._pack(levels, [self.places[c][level][codes[c]] for c, level in enumerate(levels.tolist())])
 
-    def keys_of(self, levels: Ints, boxes: Ints) -> Words:
-        """Limbs x boxes: the tuples of boxes (boxes x columns) whose nodes stand on these levels."""
-        return self._pack(
-            levels,
-            [np.searchsorted(self.nodes[c][level], boxes[:, c]) for c, level in enumerate(levels.tolist())],
-        )
+    def lie_in(self, levels: Ints, boxes: Ints, codes: Ints, counts: Longs) -> tuple[Longs, Longs]:
+        """The number of records in each box, and for each item (columns x items, `counts` records each) a box that it
+        lies in, or -1.
+
+        Boxes and their levels are tuples x columns; those with equal levels stand together.
+        """
+        records, place = np.zeros(len(boxes), dtype=np.int64), np.full(codes.shape[1], -1, dtype=np.int64)
+        _lie_in(self.up, self.starts, self.widths, levels, boxes, codes, counts, records, place)
+        return records, place
 
     def boxes(self, levels: Ints, keys: Words) -> tuple[Ints, Bits]:
         """The inverse: each tuple's nodes, and which of the keys are tuples of this node at all."""
@@ -93,6 +104,60 @@ class Lattice:
                 key = key * sizes[column] + places[column]
             rows.append(key.astype(np.uint64))
         return np.stack(rows)
+
+
+@jit
+def _lie_in(
+    up: Ints, starts: Longs, widths: Longs, levels: Ints, boxes: Ints, codes: Ints, counts: Longs, records: Longs,
+    place: Longs,
+) -> None:  # fmt: skip
+    """Finds the boxes of each stretch of equal levels by a hash of their nodes, and compares all nodes then."""
+    number, columns = boxes.shape
+    room = 16
+    while room < 2 * number:
+        room *= 2
+    table, first = np.full(room, -1, np.int64), 0
+    while first < number:
+        last = first
+        size = 16
+        while last < number and (levels[last] == levels[first]).all():
+            last += 1
+        while size < 2 * (last - first):
+            size *= 2
+        table[:size] = -1
+        for box in range(first, last):
+            slot = 0
+            for column in range(columns):
+                slot = _mixed(slot, boxes[box, column])
+            slot &= size - 1
+            while table[slot] >= 0:
+                slot = (slot + 1) & (size - 1)
+            table[slot] = box
+        for item in range(codes.shape[1]):
+            slot = 0
+            for column in range(columns):
+                slot = _mixed(slot, up[starts[column] + levels[first, column] * widths[column] + codes[column, item]])
+            slot &= size - 1
+            while table[slot] >= 0:
+                box, column = table[slot], 0
+                while column < columns and (
+                    up[starts[column] + levels[first, column] * widths[column] + codes[column, item]]
+                    == boxes[box, column]
+                ):
+                    column += 1
+                if column == columns:
+                    records[box] += counts[item]
+                    place[item] = box
+                    break
+                slot = (slot + 1) & (size - 1)
+        first = last
+
+
+@jit
+def _mixed(hashed: int, node: int) -> int:
+    """A hash of one more node; it only spreads boxes over a table."""
+    hashed = (hashed ^ node) * 0x2545F4914F6CDD1D
+    return hashed ^ (hashed >> 29)
 
 
 def match(wanted: Words, among: Words) -> Longs:

@@ -8,7 +8,7 @@ tuple is published is known before its records are counted: the counts of all wa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -19,7 +19,6 @@ from covey.crypto.factorial import field_for
 from covey.protocols.peel.classes import FrequentTuples, PeeledClasses
 from covey.protocols.peel.diversity import Conditions, Histograms
 from covey.protocols.peel.search import BucketTable, Finder, HeavyBuckets, astray
-from covey.protocols.peel.tuples import match
 from covey.protocols.shared.peeling.leftover import cheapest_to_lift, doublings
 from covey.secure import conjunction, threshold_test
 from covey.wire import Channel
@@ -206,28 +205,17 @@ class Peeling:
 
     def _place(self, candidates: FrequentTuples) -> Longs:
         """For each item in play which of the candidates it lies in, or -1; no item lies in two that are free."""
-        answer = np.full(len(self.finder.own.in_play()), -1, dtype=np.int64)
-        for places, items in self._inside(candidates):
-            answer[items] = places
-        return answer
+        return self._lie_in(candidates)[1]
 
     def _counts(self, candidates: FrequentTuples) -> Longs:
         """This party's number of remaining records in each candidate; a record may lie in several."""
-        own, answer = self.finder.own, np.zeros(len(candidates), dtype=np.int64)
-        counts = own.counts[own.in_play()]
-        for places, items in self._inside(candidates):
-            np.add.at(answer, places, counts[items])
-        return answer
+        return self._lie_in(candidates)[0]
 
-    def _inside(self, candidates: FrequentTuples) -> Iterator[tuple[Longs, Longs]]:
-        """For each node the places of candidates, and the items in play, by their number among these, inside them."""
+    def _lie_in(self, candidates: FrequentTuples) -> tuple[Longs, Longs]:
         lattice, nodes, own = self.finder.lattice, self.finder.nodes, self.finder.own
-        codes = own.codes[:, own.in_play()]
-        for node, places in _by_node(candidates):
-            keys, boxes = lattice.keys(nodes[node], codes), lattice.keys_of(nodes[node], candidates.boxes[places])
-            found = match(keys, boxes)
-            items = np.flatnonzero(found >= 0)
-            yield places[found[items]], items
+        items = own.in_play()
+        codes = np.ascontiguousarray(own.codes[:, items])
+        return lattice.lie_in(nodes[candidates.node], candidates.boxes, codes, own.counts[items])
 
     async def _skip(self, channel: Channel, tables: list[BucketTable]) -> None:
         """Tests a window's nodes at once, then visits those with heavy buckets, and of these only what is in them."""
@@ -250,11 +238,3 @@ class Peeling:
             return once.take(await finder.test(channel, self._counts(once)))
         inside = (heavy.place >= 0) & (finder.own.label[table.items] < 0)
         return await finder.find(channel, [finder.lay_again(table.node, table.items[inside], len(heavy.buckets))])
-
-
-def _by_node(candidates: FrequentTuples) -> Iterator[tuple[int, Longs]]:
-    """The places of each node's candidates."""
-    nodes, starts = np.unique(candidates.node, return_index=True)
-    ends = [*starts[1:].tolist(), len(candidates)]
-    for node, first, last in zip(nodes.tolist(), starts.tolist(), ends, strict=False):  # no candidates, no nodes
-        yield node, np.arange(first, last)
