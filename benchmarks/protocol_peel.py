@@ -1,14 +1,15 @@
 """`peel` on Adult: its loss beside that of parties alone, what a run costs, and what an insider can rule out.
 
 `tls`: the parties are processes over TLS, with and without latency, and the release is compared with the trusted
-party's. `growth`: larger tables like Adult, all parties in one process over memory. The table is looked for beside the
-project (shared/data/adult). `python -m benchmarks peel loss|tls|growth|memory|insider` runs a part, `… benchmarks peel
-tls 10:3:wave:0` one point of it (k, parties, mode, latency in ms), `tls 10:3:wave:30:20mbit` one on a line of that
-bandwidth; what was measured before is kept beside it.
+party's. `plan`: what a party foresees from its own rows. `growth`: larger tables like Adult, all parties in one process
+over memory. The table is looked for beside the project (shared/data/adult). `python -m benchmarks peel
+loss|tls|plan|growth|memory|insider` runs a part, `… benchmarks peel tls 10:3:wave:0` one point of it (k, parties, mode,
+latency in ms), `tls 10:3:wave:30:20mbit` one on a line of that bandwidth; what was measured before is kept beside it.
 
 Before and after in one run: COVEY_BENCH_BEFORE names another tree of the project, such as one that `git worktree add
 ../before COMMIT` has made. Each point of `tls` is then measured twice, by that tree's `covey simulate` and by this
-one's, one after the other, with the same study, rows and seed.
+one's, one after the other, with the same study, rows and seed. A tree compiles its kernels in its first run: run its
+`covey demo --protocol peel` before.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from covey.crypto.secret import Secret
 from covey.measures import lm
 from covey.party.simulate.deal import deal, seed_of
 from covey.protocols import find
+from covey.protocols.peel.cost import foresee
 from covey.protocols.peel.ideal import admits
 from covey.protocols.peel.ideal import ideal as trusted
 from covey.protocols.peel.parameters import Parameters
@@ -55,6 +57,7 @@ DEFAULT = ",".join(f"{k}:{m}:wave:{ms}" for m in (3, 5, 10) for k in (10, 50) fo
     ",10:3:visit:0,50:3:visit:0,10:3:visit:30,10:3:skip:0,10:2:wave:0,50:2:wave:0"
     ",10:3:wave:30:20mbit,50:3:wave:30:20mbit,50:10:wave:30:20mbit"
 )
+PLANNED = "10:3:wave,50:3:wave,50:10:wave"
 GROWTH = "30000:10:wave,100000:10:wave,300000:10:wave,1000000:10:wave,30000:50:wave,100000:50:wave,300000:50:wave"
 KEYS = ("k", "parties", "dealt", "mode", "latency ms", "bandwidth", "tree", "rows", "buckets per record")
 """The keys of a row; a second measurement with the same keys replaces the first."""
@@ -111,14 +114,14 @@ def measure_loss(asked: list[str]) -> Iterator[Row]:
 
 
 def one_tls(text: str, tree: str | None = None) -> Row:
-    """One run; CPU of all parties' processes, divided, and the largest one's memory."""
+    """One run by this tree or by an earlier one; CPU of all processes, divided, and the largest one's memory."""
     k, parties, mode, latency, *line = text.split(":")
-    bandwidth, which = (line[0] if line else None), {} if tree is None else {"tree": Path(tree).name}
+    bandwidth, which = (line[0] if line else None), {} if tree is None else {"tree": "before"}
     before = load()
     with tempfile.TemporaryDirectory(prefix="covey-benchmark-") as scratch:
         study = _adult.save_study(study_text(int(k), int(parties), f'mode = "{mode}"'), Path(scratch, "study"))
         dealt = deal(study, str(_adult.TABLE), seed=seed_of(1))
-        by = None if tree is None else Path(tree)
+        by = ROOT if tree is None else Path(tree)
         done = over_tls(study, dealt, Path(scratch, "out"), float(latency) / 1000, bandwidth, by)
     ideal = trusted(study, load_all(study, dealt))
     return {
@@ -129,6 +132,18 @@ def one_tls(text: str, tree: str | None = None) -> Row:
         "s": done.summary["seconds"], "CPU s a party": round(done.cpu / int(parties), 1),
         "MB of memory, the largest party": peak_megabytes(resource.RUSAGE_CHILDREN),
         "opened": done.ledger_line("in numbers: "), "load before": before,
+    }  # fmt: skip
+
+
+def one_plan(text: str) -> Row:
+    """The plan of a run (k, parties and mode), which the first party makes from its own rows."""
+    k, parties, mode, *_ = text.split(":")
+    study = study_of(int(k), int(parties), f'mode = "{mode}"')
+    tables = tables_of(study)
+    plan = foresee(study, {name: table.rows for name, table in tables.items()}, next(iter(tables.values())))
+    return {
+        "k": int(k), "parties": int(parties), "mode": mode, "rounds": plan.rounds,
+        "MB a party": round(plan.bytes / int(parties) / 1e6),
     }  # fmt: skip
 
 
@@ -171,7 +186,7 @@ def measure(one: Callable[[str], Row], every: str) -> Callable[[list[str]], Iter
 def measure_tls(asked: list[str]) -> Iterator[Row]:
     """Each point of `tls`, by this tree alone or by COVEY_BENCH_BEFORE's and then by this one's."""
     earlier = os.environ.get("COVEY_BENCH_BEFORE")
-    trees = [None] if earlier is None else [str(Path(earlier).resolve()), str(ROOT)]
+    trees = [None] if earlier is None else [str(Path(earlier).resolve()), None]
     return (apart(one_tls, text, tree) for text in asked or DEFAULT.split(",") for tree in trees)
 
 
@@ -243,6 +258,7 @@ def _relatives(own: Ints, domains: list[int], number: int, seed: Secret) -> Ints
 PARTS = {
     "loss": measure_loss,
     "tls": measure_tls,
+    "plan": measure(one_plan, PLANNED),
     "growth": measure(one_growth, GROWTH),
     "memory": measure(one_memory, "1,4,16,64"),
     "insider": measure_insider,

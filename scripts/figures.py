@@ -206,17 +206,20 @@ def ruled_out(found: Results) -> str:
 
 
 def peel_runs(found: Results) -> str:
-    """Runs over TLS, of before the last savings (which had no bandwidth) and since."""
-    keys = ("parties", "k", "latency ms")
+    """Runs over TLS, of before the last savings and since, with what a plan foretells of these."""
+    point = ("parties", "k", "mode", "latency ms")
     rows = []
-    for row in sorted(found["tls"], key=lambda row: ["bandwidth" not in row, *(number(row, key) for key in keys)]):
-        cells = [f"{row[key]:,}" for key in ("rounds", "MB a party")]
+    for row in sorted(
+        found["tls"], key=lambda row: (row.get("tree") or "", *(row[key] for key in point), row.get("bandwidth") or "")
+    ):
         line = str(row.get("bandwidth") or "").replace("mbit", " Mbit/s")
-        when = "now" if "bandwidth" in row else "before"
+        plans = () if row.get("tree") else _with(found.get("plan", ()), **{key: row[key] for key in point[:3]})
+        cells = [f"{row[key]:,}" for key in ("rounds", "MB a party")]
+        plan = next((f"{each['rounds']:,}, {each['MB a party']:,}" for each in plans), "")
         spent = (str(row["CPU s a party"]), seconds(number(row, "s")), str(row["load before"]))
-        rows.append((*(str(row[key]) for key in ("parties", "k", "mode", "latency ms")), line, when, *cells, *spent))
-    head = ("parties", "k", "mode", "latency, ms", "line", "", "rounds", "MB sent a party", "CPU s a party", "seconds")
-    return table((*head, "load"), rows)
+        rows.append((*(str(row[key]) for key in point), line, str(row.get("tree") or "now"), *cells, plan, *spent))
+    head = ("parties", "k", "mode", "latency, ms", "line", "", "rounds", "MB sent a party", "planned", "CPU s a party")
+    return table((*head, "seconds", "load"), rows)
 
 
 def peel_growth(found: Results) -> str:
