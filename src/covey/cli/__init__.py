@@ -6,6 +6,7 @@ Exit codes: 0 success; 1 the answer is no; 2 a wrong call or bad input; 3 stoppe
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import traceback
@@ -33,6 +34,9 @@ from covey.cli.verify import verify
 from covey.errors import CoveyError
 from covey.plain import plain_lines
 from covey.version import __version__
+
+_MADE = 100_000
+"""Objects after which garbage is looked for: loading a command makes many, and none of them is."""
 
 app = typer.Typer(
     name="covey",
@@ -77,6 +81,7 @@ def root(version: bool = typer.Option(False, "--version", help="Print the versio
 
 def main(arguments: list[str] | None = None) -> None:
     """Run a command and exit with the code that says how it ended."""
+    gc.set_threshold(_MADE)
     try:
         app(arguments)
     except CoveyError as error:

@@ -40,13 +40,14 @@ def demo(
 
     Example: covey demo --out demo
     """
-    from covey.party.simulate.starter import Starter
+    from covey.cli.display import Display
+    from covey.party.simulate import worker
+    from covey.party.simulate.demo import DEFAULT, check, prepare
+    from covey.party.simulate.processes import SimulationSetting, simulate
+    from covey.protocols import named
 
-    with Starter() as starter:  # it loads while we do
-        from covey.cli.display import Display
-        from covey.party.simulate.demo import DEFAULT, check, prepare
-        from covey.party.simulate.processes import SimulationSetting, simulate
-
+    named(protocol or DEFAULT)
+    with worker.fork() as starter:
         ready = prepare(protocol or DEFAULT, out)
         if not as_json:
             _introduce(ready)

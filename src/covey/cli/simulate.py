@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -51,7 +52,9 @@ def simulate(
     from covey.cli.outcome import render
     from covey.party.simulate import in_process as one
     from covey.party.simulate import processes as many
+    from covey.party.simulate import worker
     from covey.party.simulate.deal import seed_of
+    from covey.protocols import of_study
     from covey.study import Study
     from covey.wire.slow import parse_bandwidth, parse_latency
 
@@ -65,9 +68,14 @@ def simulate(
         raise InputError("--skew and --deal-seed say how --table is dealt; there is no --table")
     given = by_party("--data", data or [])
     try:
-        if table is not None:
-            given = _deal(agreed, table, out, skew, deal_seed if deal_seed is not None else seed)
-        with Display() as display:
+        with ExitStack() as stack:
+            starter = None
+            if not in_process and agreed.partition != "respondents":
+                of_study(agreed)
+                starter = stack.enter_context(worker.fork())
+            if table is not None:
+                given = _deal(agreed, table, out, skew, deal_seed if deal_seed is not None else seed)
+            display = stack.enter_context(Display())
             if in_process:
                 summary = one.simulate(
                     agreed, given, seed=seed, latency=late, bandwidth=wide or float("inf"),
@@ -75,9 +83,8 @@ def simulate(
                 ).figures  # fmt: skip
             else:
                 key = None if seed is None else seed_of(seed)
-                summary = many.simulate(
-                    agreed, given, out, many.SimulationSetting(key, late, wide, display.show, display.notice, relay)
-                )
+                setting = many.SimulationSetting(key, late, wide, display.show, display.notice, relay)
+                summary = many.simulate(agreed, given, out, setting, starter)
     except KeyboardInterrupt:
         raise Aborted("interrupted; nothing was released", resumable=False) from None
     except Unmet as error:

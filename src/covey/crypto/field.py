@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, ParamSpec, Self, TypeVar, cast
+from functools import cached_property
+from typing import Any, ClassVar, ParamSpec, Self, TypeVar, cast
 
 import numba
 import numpy as np
+from numpy.typing import NDArray
 
 from covey.arrays import Octets, Words
 from covey.crypto.rng import Stream
@@ -79,9 +81,10 @@ class Field:
 
     def draw(self, stream: Stream, size: int) -> Words:
         """That many elements, each as likely as the others: words that are none are drawn again."""
-        vector = self._words(stream, size)
-        while (outside := np.flatnonzero(vector >= self._prime)).size:
-            vector[outside] = self._words(stream, outside.size)
+        vector, excess = self._words(stream, size)
+        while excess:
+            outside = np.flatnonzero(vector >= self._prime)
+            vector[outside], excess = self._words(stream, outside.size)
         return vector
 
     def holds(self, vector: Words) -> bool:
@@ -107,16 +110,16 @@ class Field:
             raise InputError("a word is outside the field")
         return vector
 
-    @property
+    @cached_property
     def _prime(self) -> np.uint64:
         return np.uint64(self.prime)
 
-    def _words(self, stream: Stream, size: int) -> Words:
-        """Uniform numbers of `bits` bits."""
+    def _words(self, stream: Stream, size: int) -> tuple[Words, int]:
+        """Uniform numbers of `bits` bits, and how many of them are no elements."""
         words = np.empty(size, dtype=f"<u{self.width}")
         if size:
             stream.fill(words.view(np.uint8).data)
-        return words.astype(np.uint64, copy=False) >> np.uint64(8 * self.width - self.bits)
+        return _shift_all(words, 8 * self.width - self.bits, self._prime)
 
 
 _SMALL = {
@@ -196,6 +199,16 @@ def _times(a: np.uint64, b: np.uint64, bits: int, prime: np.uint64) -> np.uint64
     whole = ((a_high * b_high) << _1) + (middle >> _30) + ((middle & _LOW30) << _31) + a_low * b_low
     whole = (whole & _P61) + (whole >> _61)
     return min(whole, whole - _P61)
+
+
+@_jit
+def _shift_all(words: NDArray[np.unsignedinteger[Any]], shift: int, prime: np.uint64) -> tuple[Words, int]:
+    """The highest bits of these words, and how many are beyond the field."""
+    answer, excess = np.empty(len(words), dtype=np.uint64), 0
+    for place in range(len(words)):
+        answer[place] = np.uint64(words[place]) >> np.uint64(shift)
+        excess += answer[place] >= prime
+    return answer, excess
 
 
 @_jit

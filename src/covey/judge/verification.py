@@ -22,6 +22,7 @@ from covey.study import Privacy, Study
 from covey.study.insiders import OF_INSIDERS
 
 _SLACK = 1e-9  # a rounding error never decides
+_NONE: Mapping[str, Data] = {}
 _C = 1.0  # of recursive (c, l)-diversity, where the study has none
 
 
@@ -35,9 +36,15 @@ def verify(
     Raises InputError if the release lacks a column or has a label that the study does not know, and likewise for
     the original.
     """
-    source = connect(release)
-    shown = providers or {}
-    released = read_release(source, study, with_plain=original is not None or _exact_presence(study, shown))
+    source, shown = connect(release), providers or {}
+    with_plain = original is not None or _exact_presence(study, shown)
+    return judge(source, read_release(source, study, with_plain=with_plain), study, original, shown)
+
+
+def judge(
+    source: Source, released: Released, study: Study, original: Data | None = None, shown: Mapping[str, Data] = _NONE
+) -> Verdict:
+    """The same of a release that has been read; `shown` are the tables of providers."""
     against = None if original is None else read_original(connect(original), study)
     places = [] if against is None else [spans(cells, against.table) for cells in released.quasi]
     matched = None if against is None else _match(released, against, places)

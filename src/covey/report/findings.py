@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from covey.arrays import Floats, Longs
-from covey.judge import Risks, Verdict, verify
+from covey.judge import Risks, Verdict
 from covey.judge.diversity import histogram
 from covey.judge.released import Released, is_root, read_release, shares, with_range
 from covey.judge.risk import judge_risk
 from covey.judge.tuples import Cells
+from covey.judge.verification import judge
 from covey.sources import Data, connect
 from covey.study import Study
 from covey.table import Table
@@ -94,8 +95,9 @@ def examine(release: Data, study: Study, withheld: int, verdict: Verdict | None 
 
     Raises InputError if the release does not fit the study.
     """
-    verdict = verdict or verify(release, study)
-    released = read_release(connect(release), study, with_plain=False)
+    source = connect(release)
+    released = read_release(source, study, with_plain=False)
+    verdict = verdict or judge(source, released, study)
     costs = sorted((_cost(cells, released, withheld) for cells in released.quasi), key=lambda each: -each.loss)
     shared = {cells.column.name: _shared(cells, released) for cells in released.sensitive}
     return ReleaseFindings(verdict, released, tuple(costs), class_sizes(released.sizes, study.privacy.k), shared)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 
 from cryptography import x509
@@ -74,10 +75,16 @@ class Certificate:
     def verifies(self, signature: bytes, content: bytes) -> bool:
         """True if this party signed that content."""
         try:
-            Ed25519PublicKey.from_public_bytes(self.signing_key).verify(signature, content)
+            _signer(self.signing_key).verify(signature, content)
         except InvalidSignature:
             return False
         return True
+
+
+@lru_cache(maxsize=1024)
+def _signer(key: bytes) -> Ed25519PublicKey:
+    """A public key, made ready once: each of a party's messages is verified with it."""
+    return Ed25519PublicKey.from_public_bytes(key)
 
 
 def spelled(digest: str) -> str:

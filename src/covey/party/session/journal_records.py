@@ -75,8 +75,8 @@ class Received(msgspec.Struct, frozen=True, tag="received"):
 
     @staticmethod
     def of(raw: memoryview) -> Received:
-        """The record of a letter, compressed where its beginning can be: shares and ciphertexts are random bytes."""
-        if len(zlib.compress(raw[:_PROBED], 1)) < _WORTH_IT * min(_PROBED, raw.nbytes):
+        """The record of a letter, a long one compressed if its beginning can be: shares and ciphertexts are random."""
+        if raw.nbytes >= _PROBED and len(zlib.compress(raw[:_PROBED], 1)) < _WORTH_IT * _PROBED:
             return Received(zlib.compress(raw, 1), packed=True)
         return Received(bytes(raw))
 

@@ -26,8 +26,8 @@ from covey.party.session.playing import Approve, play_role, sealed
 from covey.party.session.progress import Progress
 from covey.party.session.trustees import CollectorClosing
 from covey.protocols import Figures, Protocol
-from covey.protocols.collect import roll
 from covey.protocols.protocol import EVERYONE, Attendance, LetterKeys
+from covey.protocols.shared import roll
 from covey.secure.declare import TAKING_PART, Leakage
 from covey.study import Study
 from covey.wire import Bytes32, Channel, Message

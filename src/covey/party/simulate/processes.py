@@ -23,7 +23,7 @@ from covey.party.record.folder import RunFolder
 from covey.party.record.names import CERTIFICATE, RELEASE, SUMMARY
 from covey.party.record.summary import join_summaries
 from covey.party.session.progress import Listener, Progress, writing
-from covey.party.simulate import broker, document, in_process
+from covey.party.simulate import broker, document
 from covey.party.simulate.blame import most_telling, rebuild
 from covey.party.simulate.stage import require_data
 from covey.party.simulate.starter import Order, PartyProcess, Starter
@@ -82,6 +82,8 @@ def simulate(
 
 def _survey(study: Study, data: Mapping[str, str], out: Path, setting: SimulationSetting) -> Summary:
     """Runs a study of respondents, who are thousands, in this process."""
+    from covey.party.simulate import in_process
+
     bandwidth = float("inf") if setting.bandwidth is None else setting.bandwidth
     made = in_process.simulate(
         study, data, seed=setting.seed, latency=setting.latency, bandwidth=bandwidth, listener=setting.listener, out=out

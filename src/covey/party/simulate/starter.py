@@ -1,8 +1,9 @@
 """Processes for the parties of a simulation: one process loads what all of them need, and forks one for each.
 
-Loading takes longer than many a run, so it begins before anything else, and happens once. The process that forks has no
-keys and no data, and only the threads of libraries that it has loaded, which wait. A party's process has pipes of its
-own: its stdin stays open while it may run, and what it tells comes out of its stdout.
+Loading takes longer than many a run, so it happens once. A command that has loaded everything, and has read nothing
+yet, forks the process that forks; elsewhere, where other threads may run, that is a new one. It has no keys and no
+data, and only the threads of libraries that were loaded, which wait. A party's process has pipes of its own: its stdin
+stays open while it may run, and what it tells comes out of its stdout.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractContextManager, suppress
+from typing import NoReturn
 
 import msgspec
 
@@ -36,7 +39,7 @@ class Order(msgspec.Struct, frozen=True):
     bandwidth: float | None
 
 
-class Forked(msgspec.Struct, frozen=True):
+class News(msgspec.Struct, frozen=True):
     """A party's process, and, once it has ended, its exit code."""
 
     party: str
@@ -80,14 +83,52 @@ class PartyProcess:
                 os.kill(self.number, signal.SIGKILL)
 
 
+class _Forked:
+    """A process that this one has forked; 0 is that process itself."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self._code: int | None = None
+
+    def kill(self) -> None:
+        """Ends it."""
+        if self._code is None:
+            os.kill(self.number, signal.SIGKILL)
+
+    def wait(self) -> int:
+        """Its exit code, once it has ended."""
+        if self._code is None:
+            with suppress(ChildProcessError):  # another thread waited too
+                self._code = os.waitstatus_to_exitcode(os.waitpid(self.number, 0)[1])
+        return self._code or 0
+
+
+def _settle(line: int, *, quiet: bool) -> None:
+    """Makes a fork a process of its own: another session, orders on stdin, and nothing of the terminal."""
+    os.setsid()
+    os.dup2(line, 0)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for number in (1, 2) if quiet else (1,):
+        os.dup2(nowhere, number)
+
+
 class Starter(AbstractContextManager["Starter"]):
     """The process that loads everything and forks, for as long as the context lasts."""
 
-    def __init__(self) -> None:
+    def __init__(self, serve: Callable[[], NoReturn] | None = None) -> None:
+        """A new process; or with `serve`, which takes orders from stdin, a fork of this one, if it has one thread."""
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket.setblocking(False)
         shown = None if os.environ.get("COVEY_DEBUG") else subprocess.DEVNULL
+        self._process: subprocess.Popen[bytes] | _Forked
         with theirs:
+            if serve is not None and threading.active_count() == 1:
+                self._process = _Forked(os.fork())
+                if not self._process.number:
+                    self._socket.close()
+                    _settle(theirs.fileno(), quiet=shown is not None)
+                    serve()
+                return
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "covey.party.simulate.worker"],
                 stdin=theirs.fileno(), stdout=subprocess.DEVNULL, stderr=shown, start_new_session=True,
@@ -114,7 +155,7 @@ class Starter(AbstractContextManager["Starter"]):
         """Notes the number and the end of each process; if the process that forks ends early, so have they."""
         by_party = {each.party: each for each in started}
         while told := await self._told():
-            news = msgspec.json.decode(told, type=Forked)
+            news = msgspec.json.decode(told, type=News)
             by_party[news.party].number = news.process
             if news.code is not None:
                 by_party[news.party].code.set_result(news.code)
@@ -149,10 +190,10 @@ def fork_for_orders(line: socket.socket, prepare: Callable[[Order], None]) -> tu
         for pipe in pipes:
             os.close(pipe)
         parties[number] = order.party
-        line.send(msgspec.json.encode(Forked(order.party, number)))
+        line.send(msgspec.json.encode(News(order.party, number)))
     while parties:
         number, status = os.wait()
-        ended = Forked(parties.pop(number), number, os.waitstatus_to_exitcode(status))
+        ended = News(parties.pop(number), number, os.waitstatus_to_exitcode(status))
         with suppress(OSError):  # nobody listens any more
             line.send(msgspec.json.encode(ended))
     return None

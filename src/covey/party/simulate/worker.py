@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import gc
 import os
 import signal
 import socket
@@ -15,6 +16,7 @@ import sys
 import threading
 import traceback
 from pathlib import Path
+from typing import NoReturn
 
 import ibis.backends.duckdb  # noqa: F401 every table is read with it: loaded before the fork
 import msgspec
@@ -27,9 +29,12 @@ from covey.errors import CoveyError
 from covey.party.session.approval import approve_always
 from covey.party.session.progress import Snapshot
 from covey.party.session.run import Job, run_party
-from covey.party.simulate.starter import Order, fork_for_orders
+from covey.party.simulate.starter import Order, Starter, fork_for_orders
 from covey.protocols import of_study
 from covey.study import Study
+
+_IN, _OUT = 0, 1
+"""Stdin and stdout."""
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -47,24 +52,37 @@ def main() -> None:
 
     The exit code says how a party ended.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent alone decides when the parties stop
-    if not stat.S_ISSOCK(os.fstat(sys.stdin.fileno()).st_mode):
-        sys.exit(_play(msgspec.json.decode(sys.stdin.buffer.readline(), type=Order)))
-    with socket.socket(fileno=os.dup(sys.stdin.fileno())) as line:
-        found = fork_for_orders(line, _load)
-    if found is None:
-        return
-    order, *pipes = found
-    for number, pipe in enumerate(pipes):  # stdin and stdout
-        os.dup2(pipe, number)
-        os.close(pipe)
+    if stat.S_ISSOCK(os.fstat(_IN).st_mode):
+        serve()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.exit(_play(msgspec.json.decode(sys.stdin.buffer.readline(), type=Order)))
+
+
+def fork() -> Starter:
+    """The process that parties are forked from: a fork of this one, if it has loaded what they need and no data."""
+    warm()
+    return Starter(serve)
+
+
+def serve() -> NoReturn:
+    """Forks a process for each party whose order comes over the socket on stdin, and ends when they have ended."""
     code = 70
     try:
-        code = _play(order)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent alone decides when the parties stop
+        with socket.socket(fileno=os.dup(_IN)) as line:
+            found = fork_for_orders(line, _load)
+        code = 0
+        if found is not None:
+            order, *pipes = found
+            for number, pipe in zip((_IN, _OUT), pipes, strict=True):
+                os.dup2(pipe, number)
+                os.close(pipe)
+            code = 70
+            code = _play(order)
+            atexit._run_exitfuncs()
     except Exception:
         traceback.print_exc()
     finally:
-        atexit._run_exitfuncs()
         os._exit(code)  # libraries would end threads that they had before the fork, and that are not here
 
 
@@ -83,17 +101,23 @@ def tell(event: Event) -> None:
     """One line to the parent; a parent that is gone is no reason to fail."""
     line = msgspec.json.encode(event) + b"\n"
     try:
-        os.write(sys.stdout.fileno(), line)  # one write: threads may tell too
+        os.write(_OUT, line)  # one write: threads may tell too
     except OSError:
         return
 
 
 def _load(order: Order) -> None:
     """Loads the study's protocol; what is wrong with a study is for the parties to say."""
-    F61.add(np.zeros(1, np.uint64), np.zeros(1, np.uint64))  # numba loads most of itself with the first kernel,
-    pa.array([""])  # and Arrow pandas with the first list
     with contextlib.suppress(CoveyError):
         of_study(Study.load(Path(order.study)))
+    warm()
+
+
+def warm() -> None:
+    """Loads what libraries load when they are first used: then it is there before the fork."""
+    F61.add(np.zeros(1, np.uint64), np.zeros(1, np.uint64))  # numba loads most of itself with the first kernel,
+    pa.array([""])  # and Arrow pandas with the first list
+    gc.freeze()  # none of this is garbage: nobody need look through it
 
 
 def _run(order: Order) -> None:
@@ -118,7 +142,7 @@ def _run(order: Order) -> None:
 
 def _stop_with_parent() -> None:
     """Blocks until stdin closes, then ends the run as an interruption does."""
-    while os.read(sys.stdin.fileno(), 4096):  # not through the buffer: its lock would outlive this thread
+    while os.read(_IN, 4096):  # not through the buffer: its lock would outlive this thread
         continue
     os.kill(os.getpid(), signal.SIGTERM)
 

@@ -12,7 +12,7 @@ from covey.arrays import Longs
 from covey.crypto.elgamal import Ciphertexts, Logarithms
 from covey.crypto.paillier import Ciphertexts as DealtCiphertexts
 from covey.errors import PeerError, Unmet
-from covey.protocols.collect import answers, bounds, dealt, diversity, fetch, index, keys, leakage, roll
+from covey.protocols.collect import answers, bounds, dealt, diversity, fetch, index, keys, leakage
 from covey.protocols.collect.answers import Layout
 from covey.protocols.collect.dealt_committee import Key as DealtKey
 from covey.protocols.collect.line import cut_line
@@ -20,6 +20,7 @@ from covey.protocols.collect.parameters import Parameters, trees_of
 from covey.protocols.collect.release import ReleasePhase, RespondentOrder
 from covey.protocols.collect.zero_test import Tester
 from covey.protocols.protocol import Attendance, Result, Seat
+from covey.protocols.shared import roll
 from covey.secure.declare import Leakage
 from covey.wire import gather
 

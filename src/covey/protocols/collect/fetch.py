@@ -26,10 +26,10 @@ from covey.crypto import pir
 from covey.crypto.gentry_ramzan import Chunks, ChunkTable, Client, Query
 from covey.crypto.rng import Stream, spell
 from covey.errors import InputError
-from covey.protocols.collect import roll
 from covey.protocols.collect.keys import Enrolment
 from covey.protocols.collect.parameters import BROADCAST_CELLS, DEALT_BITS, Parameters
 from covey.protocols.protocol import EVERYONE, Attendance
+from covey.protocols.shared import roll
 from covey.wire import Channel, Message, gather
 
 T = TypeVar("T")

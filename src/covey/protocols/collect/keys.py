@@ -23,9 +23,10 @@ from covey.crypto.group import Point, Points
 from covey.crypto.rng import Label, spell
 from covey.crypto.threshold_key import CommitteeKey, Trustee
 from covey.errors import PeerError, Unmet
-from covey.protocols.collect import committee, post, roll
+from covey.protocols.collect import committee, post
 from covey.protocols.collect.parameters import Parameters
 from covey.protocols.protocol import EVERYONE, Attendance
+from covey.protocols.shared import roll
 from covey.wire import Bytes32, Bytes64, Channel, Count, Message, Name, gather
 
 LETTERS = 3

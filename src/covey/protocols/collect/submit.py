@@ -33,10 +33,10 @@ from covey.crypto.group import Point, Points
 from covey.crypto.rng import Label, Stream, spell
 from covey.crypto.seal import OVERHEAD, Sealed, seal, unseal
 from covey.errors import InputError, PeerError
-from covey.protocols.collect import roll
 from covey.protocols.collect.keys import Enrolment, Membership
 from covey.protocols.collect.parameters import Parameters
 from covey.protocols.protocol import EVERYONE, Attendance
+from covey.protocols.shared import roll
 from covey.protocols.shared.rows import carried, domain
 from covey.secure import batches
 from covey.secure.batches import Batch

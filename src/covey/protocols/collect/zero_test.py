@@ -23,9 +23,10 @@ from covey.crypto.elgamal import Ciphertexts, opened, rerandomise
 from covey.crypto.group import Points, Scalars
 from covey.crypto.threshold_key import Trustee
 from covey.errors import Unmet
-from covey.protocols.collect import committee, roll
+from covey.protocols.collect import committee
 from covey.protocols.collect.keys import OpeningSetup
 from covey.protocols.protocol import EVERYONE, Attendance
+from covey.protocols.shared import roll
 from covey.secure import lists
 from covey.secure.lists import Elements
 from covey.wire import Channel, Message, gather
