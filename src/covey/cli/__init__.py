@@ -83,7 +83,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run a command and exit with the code that says how it ended."""
     gc.set_threshold(_MADE)
     try:
-        app(arguments)
+        app(arguments, obj=arguments is None)  # commands know if the process is theirs
     except CoveyError as error:
         _say(str(error))
         sys.exit(error.exit_code)

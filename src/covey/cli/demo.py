@@ -22,6 +22,7 @@ _SHOWN = 12
 
 
 def demo(
+    context: typer.Context,
     protocol: Annotated[
         str | None,
         typer.Option(
@@ -47,7 +48,7 @@ def demo(
     from covey.protocols import named
 
     named(protocol or DEFAULT)
-    with worker.fork() as starter:
+    with worker.starter(own=bool(context.obj)) as starter:
         ready = prepare(protocol or DEFAULT, out)
         if not as_json:
             _introduce(ready)

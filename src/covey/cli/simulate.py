@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 def simulate(
+    context: typer.Context,
     study: Annotated[Path, typer.Argument(metavar="STUDY", help="The study file; it needs no addresses.")],
     out: Annotated[
         Path, typer.Option("--out", metavar="DIR", help="A new folder, which gets a folder for each party.")
@@ -72,7 +73,7 @@ def simulate(
             starter = None
             if not in_process and agreed.partition != "respondents":
                 of_study(agreed)
-                starter = stack.enter_context(worker.fork())
+                starter = stack.enter_context(worker.starter(own=bool(context.obj)))
             if table is not None:
                 given = _deal(agreed, table, out, skew, deal_seed if deal_seed is not None else seed)
             display = stack.enter_context(Display())

@@ -58,8 +58,13 @@ def main() -> None:
     sys.exit(_play(msgspec.json.decode(sys.stdin.buffer.readline(), type=Order)))
 
 
-def fork() -> Starter:
-    """The process that parties are forked from: a fork of this one, if it has loaded what they need and no data."""
+def starter(*, own: bool) -> Starter:
+    """The process that parties are forked from: a fork of this one, if it is a command's own and has read no data.
+
+    In another's process engines may be open, of which a fork has no threads: there a new one loads everything.
+    """
+    if not own:
+        return Starter()
     warm()
     return Starter(serve)
 

@@ -18,7 +18,7 @@ from covey.party.simulate.starter import Starter
 FORKED = """
 import pathlib
 from covey.party.simulate import worker
-with worker.fork() as starter:
+with worker.starter(own=True) as starter:
     number = starter._process.number
     same = pathlib.Path(f"/proc/{number}/cmdline").read_bytes() == pathlib.Path("/proc/self/cmdline").read_bytes()
     print(same)
