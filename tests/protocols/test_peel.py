@@ -489,13 +489,12 @@ def test_items_are_found_in_the_boxes_that_hold_them_and_in_no_others(seed: int)
     lattice = Lattice.of(trees)
     codes = np.stack([random.integers(0, tree.codes, 80) for tree in trees]).astype(np.int32)
     counts, boxes, levels = random.integers(1, 4, 80), [], []
-    for _ in range(9):
-        level = np.array([random.integers(0, tree.levels) for tree in trees], dtype=np.int32)
+    for level in np.unique([[random.integers(0, tree.levels) for tree in trees] for _ in range(9)], axis=0):
         here = np.stack([tree.up[own][column] for tree, own, column in zip(trees, level, codes, strict=True)], axis=1)
         some = np.unique(here, axis=0)[:: 1 + seed]
         boxes.append(some)
         levels.append(np.repeat(level[np.newaxis], len(some), axis=0))
-    level, box = np.concatenate(levels), np.concatenate(boxes).astype(np.int32)
+    level, box = np.concatenate(levels).astype(np.int32), np.concatenate(boxes).astype(np.int32)
     inside = np.ones((len(box), codes.shape[1]), dtype=bool)
     for column, tree in enumerate(trees):
         inside &= tree.up[level[:, column][:, None], codes[column]] == box[:, column][:, None]

@@ -41,12 +41,11 @@ async def gather(*work: Coroutine[object, object, T]) -> list[T]:
 
     A failure that Covey can explain is raised as itself, not as a group.
     """
-    before = _cancelled()
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(_with_depth(piece)) for piece in work]
     except BaseExceptionGroup as failures:
-        raise _cause_since(before, failures) from None
+        raise first_cause(failures) from None
     answers = []
     for task in tasks:
         answer, depth = task.result()
@@ -72,32 +71,40 @@ async def beside(*work: Coroutine[object, object, None]) -> AsyncIterator[None]:
 
     A cancellation is never lost: a group of tasks forgets it where one of them fails at the same moment.
     """
-    before = _cancelled()
+    interrupted, over = False, False
+    failed: list[int] = []
+    """When the first one failed, the number of cancellations that had been asked for."""
+
+    async def watched(piece: Coroutine[object, object, None]) -> None:
+        try:
+            await piece
+        except Exception:
+            if not over and not failed:
+                failed.append(_cancelled(owner))
+            raise
+
+    owner = asyncio.current_task()
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(piece) for piece in work]
+            tasks = [group.create_task(watched(piece)) for piece in work]
             try:
                 yield
-            except BaseException as error:
-                if not isinstance(error, asyncio.CancelledError):
-                    before = _cancelled()  # the block knows of that, and chose to say something else
+            except asyncio.CancelledError:
+                interrupted = not failed
                 raise
             finally:
+                over = True
                 for task in tasks:
                     task.cancel()
     except BaseExceptionGroup as failures:
-        raise _cause_since(before, failures) from None
+        if interrupted or (failed and _cancelled(owner) > failed[0]):
+            raise asyncio.CancelledError from None
+        raise first_cause(failures) from None
 
 
-def _cancelled() -> int:
-    """The number of cancellations that this task was asked for, and that nobody has taken back."""
-    task = asyncio.current_task()
+def _cancelled(task: asyncio.Task[object] | None) -> int:
+    """The number of cancellations that a task was asked for, and that nobody has taken back."""
     return 0 if task is None else task.cancelling()
-
-
-def _cause_since(before: int, failures: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The exception to show for a group of tasks: a cancellation since then, else the first cause."""
-    return asyncio.CancelledError() if _cancelled() > before else first_cause(failures)
 
 
 def first_cause(failures: BaseExceptionGroup[BaseException]) -> BaseException:

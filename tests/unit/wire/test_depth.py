@@ -30,11 +30,21 @@ async def _stay_beside() -> None:
         await asyncio.Event().wait()
 
 
-async def _stay_gathered() -> None:
-    await gather(_lost_when_ended(), _for_ever())
+async def _stay_until_lost() -> None:
+    """The line is lost, and before anyone hears of that the caller is interrupted."""
+    caller = asyncio.current_task()
+    assert caller is not None
+
+    async def lost() -> None:
+        await asyncio.sleep(0.5)
+        asyncio.get_running_loop().call_soon(caller.cancel)
+        raise ConnectionResetError
+
+    async with beside(lost()):
+        await asyncio.Event().wait()
 
 
-@pytest.mark.parametrize("stay", [_stay_beside, _stay_gathered])
+@pytest.mark.parametrize("stay", [_stay_beside, _stay_until_lost])
 def test_who_calls_again_after_a_lost_line_ends_when_interrupted_as_it_is_lost(
     stay: Callable[[], Awaitable[None]],
 ) -> None:
@@ -86,6 +96,27 @@ def test_a_block_that_answers_an_interruption_is_heard() -> None:
 
     with pytest.raises(Aborted, match="all were stopped"):
         run_jumping(interrupted())
+
+
+def test_failures_of_an_earlier_group_are_no_interruption() -> None:
+    """A group of tasks of Python 3.11 leaves a cancellation behind that nobody asked for."""
+
+    async def fails() -> None:
+        await asyncio.sleep(1)
+        raise ConnectionResetError
+
+    async def both() -> None:
+        async with beside(fails()):
+            with suppress(Aborted):
+                await gather(_refused(), _for_ever())
+            await asyncio.Event().wait()
+
+    with pytest.raises(ConnectionResetError):
+        run_jumping(both())
+
+
+async def _refused() -> None:
+    raise Aborted("no", resumable=False)
 
 
 def test_what_fails_beside_a_block_ends_it_and_is_raised_as_itself() -> None:
