@@ -213,7 +213,7 @@ def peel_runs(found: Results) -> str:
         found["tls"], key=lambda row: (row.get("tree") or "", *(row[key] for key in point), row.get("bandwidth") or "")
     ):
         line = str(row.get("bandwidth") or "").replace("mbit", " Mbit/s")
-        plans = () if row.get("tree") else _with(found.get("plan", ()), **{key: row[key] for key in point[:3]})
+        plans = () if row.get("tree") else chosen(found.get("plan", ()), **{key: row[key] for key in point[:3]})
         cells = [f"{row[key]:,}" for key in ("rounds", "MB a party")]
         plan = next((f"{each['rounds']:,}, {each['MB a party']:,}" for each in plans), "")
         spent = (str(row["CPU s a party"]), seconds(number(row, "s")), str(row["load before"]))
