@@ -80,8 +80,8 @@ def run(arguments: list[str]) -> None:
                 "columns": (f"/table?data=big.csv&study={STUDY}", "How identifying"),
                 "study": (f"/study?study={STUDY}", "Try this"),
                 "hierarchies": (f"/hierarchies?study={STUDY}", "Which coarser words"),
-                "a tree of dates": (f"/hierarchy?study={STUDY}&column=admission", "Over the table"),
-                "a tree of groups": (f"/hierarchy?study={STUDY}&column=occupation", "Group the chosen"),
+                "a tree of dates": (f"/hierarchy?study={STUDY}&column=admission", "If every cell stood"),
+                "a tree of groups": (f"/hierarchy?study={STUDY}&column=occupation", "Group or rename"),
                 "with partners": (f"/partners?study={STUDY}", "Make it a joint study"),
                 "jobs": ("/jobs", "Each runs in a process"),
             }

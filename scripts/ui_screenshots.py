@@ -1,6 +1,6 @@
 """Makes the pictures of docs/ui.md: drives the workbench through a table, trials and a joint run, as a person would.
 
-python scripts/ui_screenshots.py [FOLDER]  writes the four pictures of the page to docs/images; with FOLDER it writes
+python scripts/ui_screenshots.py [FOLDER]  writes the pictures of the page to docs/images; with FOLDER it writes
 every page there instead, at both widths, light and dark.
 """
 
@@ -16,6 +16,9 @@ from playwright.sync_api import Page, expect
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from tests.consortium import free_ports  # noqa: E402
+from tests.ui.test_collection import PILOT  # noqa: E402
+from tests.ui.test_collection import make_study as make_collection  # noqa: E402
 from tests.ui.test_one_owner import open_page  # noqa: E402
 from tests.ui.test_three_parties import gathered, start_party  # noqa: E402
 from tests.ui.workbench import SECONDS, browsing, serving  # noqa: E402
@@ -63,7 +66,7 @@ def one_owner(camera: Camera, folder: Path) -> None:
         expect(page.locator("h1")).to_contain_text("What are the columns", timeout=WAIT)
         for name, role in (("stay", "sensitive"), ("invoice", "left out"), ("admission", "plain")):
             page.get_by_role("group", name=name).get_by_role("radio", name=role).check()
-        expect(page.get_by_text("are the only ones")).to_be_visible(timeout=WAIT)
+        expect(page.locator("#together-live")).to_contain_text("in the 5 columns", timeout=WAIT)
         camera.shoot(page, "columns", kept="ui-columns")
         camera.shoot(page, "columns", kept="ui-phone")
         page.get_by_role("button", name="Make the study").click()
@@ -83,14 +86,46 @@ def one_owner(camera: Camera, folder: Path) -> None:
         camera.shoot(page, "trial")
         page.get_by_role("button", name="Choose this one").click()
         camera.shoot(page, "release")
-        page.get_by_role("link", name="Jobs").click()
-        camera.shoot(page, "jobs")
+        page.get_by_role("button", name="Have it judged").click()
+        expect(page.get_by_text("yes, the release keeps")).to_be_visible(timeout=WAIT)
+        camera.shoot(page, "judged")
+        if camera.everywhere is not None:
+            _other_pages(camera, page)
+
+
+def _other_pages(camera: Camera, page: Page) -> None:
+    """Pages that the documentation does not show."""
+    page.get_by_role("link", name="Try it").click()
+    page.get_by_text("Weights, algorithm and seed").click()
+    camera.shoot(page, "controls")
+    page.get_by_role("link", name="Hierarchies", exact=True).click()
+    page.get_by_role("link", name="age").click()
+    page.get_by_text("Numbers in steps").click()
+    page.get_by_label("Widths of the steps").fill("10 20")
+    expect(page.get_by_role("button", name="Use this one")).to_be_visible()
+    camera.shoot(page, "wizard")
+    page.get_by_role("link", name="With partners").click()
+    for way in ("Rows are split", "Columns are split", "People answer themselves"):
+        page.get_by_role("link", name=way).click()
+        camera.shoot(page, f"joint-{way.split()[0].lower()}")
+    page.get_by_role("link", name="Join a study").click()
+    camera.shoot(page, "join")
+    page.get_by_role("link", name="Jobs").click()
+    camera.shoot(page, "jobs")
+    page.get_by_role("link", name="Details").first.click()
+    camera.shoot(page, "job")
+    page.goto(page.url.rsplit("/", 1)[0] + "/table?data=nothing.csv")
+    camera.shoot(page, "error")
+    page.goto(page.url.rsplit("/", 1)[0] + "/")
+    camera.shoot(page, "folder")
 
 
 def together(camera: Camera, folder: Path) -> None:
     """Three parties up to the question."""
     with gathered(folder) as consortium:
         pages = consortium.pages
+        if camera.everywhere is not None:
+            _invited(camera, pages["north"], folder / "invitation.covey")
         camera.shoot(pages["north"], "partners", kept="ui-partners")
         for page in pages.values():
             start_party(page)
@@ -104,6 +139,36 @@ def together(camera: Camera, folder: Path) -> None:
         camera.shoot(east, "refused")
 
 
+def _invited(camera: Camera, page: Page, invitation: Path) -> None:
+    """The pages of an invitation, and of a card that is to be compared."""
+    here = page.url
+    page.get_by_role("link", name="Join a study").click()
+    page.get_by_label("The invitation").set_input_files(invitation)
+    page.get_by_role("button", name="Open it").click()
+    camera.shoot(page, "invited")
+    page.goto(here)
+    page.get_by_text("A partner has changed the study").click()
+    page.get_by_label("A partner's card or invitation").set_input_files(invitation)
+    page.get_by_role("button", name="Open the card").click()
+    camera.shoot(page, "compare")
+    page.goto(here)
+
+
+def collection(camera: Camera, folder: Path) -> None:
+    """A collection that has begun; the documentation does not show it."""
+    if camera.everywhere is None:
+        return
+    (folder / "pilot.csv").write_text(PILOT)
+    with browsing() as browser, serving(folder) as server:
+        page = open_page(browser, server.address)
+        make_collection(page, f"127.0.0.1:{free_ports(['office'])['office']}")
+        camera.shoot(page, "collection-partners")
+        page.get_by_role("link", name="invite them and collect").click()
+        page.get_by_role("button", name="Make invitations").click()
+        expect(page.get_by_role("link", name="Download the list")).to_be_visible(timeout=WAIT)
+        camera.shoot(page, "collection")
+
+
 def main(everywhere: Path | None) -> None:
     """Takes all pictures."""
     IMAGES.mkdir(exist_ok=True)
@@ -111,7 +176,7 @@ def main(everywhere: Path | None) -> None:
         everywhere.mkdir(parents=True, exist_ok=True)
     camera = Camera(everywhere)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        for name, make in (("clinic-data", one_owner), ("parties", together)):
+        for name, make in (("clinic-data", one_owner), ("parties", together), ("survey", collection)):
             (Path(folder) / name).mkdir()
             make(camera, Path(folder) / name)
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import stat
+import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.ui.workbench import Client, Server, serving
+
+from covey.ui.server import show_browser
+from covey.ui.workspace import Workspace
 
 ONE_WORKER = "one server answers all of them"
 SECRET = "somebody's-illness"
@@ -132,6 +138,31 @@ def test_the_notes_are_for_their_owner_alone(server: Server) -> None:
     assert stat.S_IMODE(notes.stat().st_mode) == 0o700
     for path in notes.rglob("*"):
         assert not stat.S_IMODE(path.stat().st_mode) & 0o077, path
+
+
+def test_another_user_of_the_machine_reads_no_note_and_no_address(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A folder that everybody may enter: what the workbench keeps in it, and the way into it, are its owner's."""
+    if os.getuid():
+        pytest.skip("only root can try it as another user")
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        (folder / "plain.csv").write_text("age\n1\n")
+        Workspace(folder).add_source("postgres://reader@host/db?table=x")
+        show_browser("http://127.0.0.1:1/enter?token=secret", folder)
+        notes = folder / ".covey-ui"
+        tried = {
+            file: subprocess.run(["cat", file], user=65534, group=65534, capture_output=True, check=False).returncode
+            for file in (folder / "plain.csv", notes / "notes.json", folder / "covey.html")
+        }
+        listed = subprocess.run(["ls", notes], user=65534, group=65534, capture_output=True, check=False)
+    assert list(tried.values()) == [0, 1, 1], "the table is as open as its owner left it; notes and address are not"
+    assert listed.returncode
+    assert "secret" not in opened[0], "a command line can be read by everybody"
 
 
 @pytest.mark.thorough

@@ -6,6 +6,7 @@ import html
 import json
 import re
 import shutil
+import tomllib
 from collections.abc import Iterator
 
 import openpyxl
@@ -79,6 +80,57 @@ def test_a_wizard_shows_what_it_makes_and_then_makes_it(
     assert said in proposed
     assert client.post("/hierarchy/use", **seen(client, column), **fields).status == 303
     assert said in (server.folder / STUDY).read_text()
+
+
+def test_edits_are_undone_and_done_again_until_the_column_is_changed_elsewhere(server: Server) -> None:
+    client, folder = server.client, server.folder / "undo"
+    folder.mkdir()
+    study, text = "undo/study.toml", '[study]\nname = "x"\n[privacy]\nk = 2\n[columns.job]\nrole = "quasi"\n'
+    text += (
+        'hierarchy = "job.csv" # ours\n[columns.town]\nrole = "quasi"\nhierarchy = "flat"\nvalues = ["Bonn", "Ulm"]\n'
+    )
+    first = "cook;*\nnurse;*\npilot;*\n"
+    (folder / "study.toml").write_text(text)
+    (folder / "job.csv").write_text(first)
+
+    def edit(column: str, action: str, **fields: str) -> int:
+        return client.post("/hierarchy/edit", **seen(client, column, study), action=action, **fields).status
+
+    def step(column: str, way: str) -> int:
+        return client.post("/hierarchy/undo", **seen(client, column, study), step=way).status
+
+    assert step("job", "undo") == 400, "there is nothing to undo yet"
+    assert edit("job", "group", node="cook", label="kitchen") == 303
+    grouped = (folder / "job.csv").read_bytes()
+    assert edit("job", "add", value="clerk") == 303
+    assert edit("town", "free") == 303, "another column of the same study"
+    assert "Undo: Add" in client.get("/hierarchy", study=study, column="job").text
+    assert step("job", "undo") == 303
+    assert (folder / "job.csv").read_bytes() == grouped
+    assert step("job", "undo") == 303
+    assert (folder / "job.csv").read_text() == first
+    assert [step("job", "redo"), step("job", "redo"), step("job", "redo")] == [303, 303, 400]
+    assert "clerk" in (folder / "job.csv").read_text()
+    assert step("job", "undo") == 303
+    assert edit("job", "rename", node="pilot", label="captain") == 303
+    assert step("job", "redo") == 400, "what was undone is forgotten with the next edit"
+    assert step("town", "undo") == 303
+    assert tomllib.loads((folder / "study.toml").read_text()) == tomllib.loads(text)
+    assert not (folder / "hierarchies" / "town.csv").exists(), "the edit had made it"
+    (folder / "job.csv").write_text(first)
+    assert "Undo: " not in client.get("/hierarchy", study=study, column="job").text, "its owner has changed it by hand"
+
+
+def test_a_file_that_cannot_be_read_is_no_table_to_choose(server: Server) -> None:
+    client = server.client
+    (server.folder / "torn.csv").write_text("age,age\n1,2\n")
+    assert "torn.csv" in client.get("/study", study=STUDY).text, "nobody has looked at it yet"
+    client.wait_for("Try again", "/table", data="torn.csv")
+    assert "torn.csv" not in client.get("/study", study=STUDY).text
+    assert "not read" in client.get("/").text
+    (server.folder / "torn.csv").write_text("age,sex\n1,2\n")
+    assert "torn.csv" in client.get("/study", study=STUDY).text, "it has been mended"
+    (server.folder / "torn.csv").unlink()
 
 
 def test_a_wizard_that_makes_no_tree_says_why_and_writes_nothing(server: Server) -> None:

@@ -13,8 +13,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from tests.conftest import Covey
 from tests.consortium import free_ports
+from tests.ui.reader import assert_readable
 from tests.ui.test_one_owner import open_page
-from tests.ui.workbench import SECONDS, Server, browsing, serving
+from tests.ui.workbench import SECONDS, Server, browsing, kill_job, serving
 
 ONE_WORKER = "three workbenches and one browser serve all of them"
 NAMES = ("north", "south", "east")
@@ -90,11 +91,23 @@ class Consortium:
     stack: ExitStack
     servers: dict[str, Server] = field(default_factory=dict)
     pages: dict[str, Page] = field(default_factory=dict)
+    left: dict[str, str] = field(default_factory=dict)
 
     def open(self, name: str) -> None:
         """Starts a party's workbench, and lets its browser in."""
         self.servers[name] = self.stack.enter_context(serving(self.folder / name))
         self.pages[name] = open_page(self.browser, self.servers[name].address)
+
+    def close_browser(self, name: str) -> None:
+        """Closes a party's browser; it is let in again with the cookie that it keeps."""
+        self.left[name] = self.pages[name].url
+        self.pages[name].close()
+
+    def open_browser(self, name: str) -> None:
+        """Opens a party's browser where it was closed."""
+        self.pages[name] = self.pages[name].context.new_page()
+        self.pages[name].set_default_timeout(WAIT)
+        self.pages[name].goto(self.left[name])
 
     def meet(self) -> None:
         """The study is written, joined and every card exchanged."""
@@ -132,24 +145,20 @@ def gathered(folder: Path) -> Iterator[Consortium]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_a_no_ends_the_run_for_everyone_and_a_run_goes_on_without_browser_and_server(met: Consortium) -> None:
-    """A run is stopped and goes on; then a browser is closed, a server is killed, and one party says no."""
+def test_a_run_that_was_stopped_and_killed_goes_on_and_a_no_ends_it_for_everyone(met: Consortium) -> None:
     pages = met.pages
+    north = pages["north"].locator("#run")
     start_party(pages["north"])
-    expect(pages["north"].locator("#run")).to_contain_text("waiting for")
-    pages["north"].locator("#run").get_by_role("button", name="Stop").click()
-    expect(pages["north"].locator("#run")).to_contain_text("interrupted")
-    pages["north"].locator("#run").get_by_role("button", name="Go on").click()
+    expect(north).to_contain_text("waiting for")
+    north.get_by_role("button", name="Stop").click()
+    expect(north).to_contain_text("interrupted")
+    north.get_by_role("button", name="Go on").click()
+    expect(north).to_contain_text("waiting for")
+    kill_job(met.folder / "north", "run")
+    expect(north).to_contain_text("ended without a word")
+    north.get_by_role("button", name="Try again").click()
     for name in ("south", "east"):
         start_party(pages[name])
-    address, browser = pages["east"].url, pages["east"].context
-    pages["east"].close()
-    met.servers["north"].end(signal.SIGKILL)
-    met.open("north")
-    pages["north"].get_by_role("link", name="with partners").click()
-    pages["east"] = browser.new_page()
-    pages["east"].set_default_timeout(WAIT)
-    pages["east"].goto(address)
     for name in ("north", "east"):
         pages[name].get_by_role("link", name="Read the question and decide").click(timeout=WAIT)
     pages["north"].get_by_label("I have read what will be opened").check()
@@ -170,22 +179,38 @@ def test_a_no_ends_the_run_for_everyone_and_a_run_goes_on_without_browser_and_se
 @pytest.mark.thorough
 @pytest.mark.timeout(900)
 def test_three_browsers_from_tables_to_certificate(met: Consortium, covey: Covey, tmp_path: Path) -> None:
+    """On the way a workbench is killed and a browser closed while their parties run: these go on."""
     pages = met.pages
     north = pages["north"]
     north.locator("#check-data").select_option("rows.csv")
     north.get_by_role("button", name="Check it").click()
     expect(north.get_by_text("Our table fits the study.")).to_be_visible()
+    north.get_by_label("Rows that each party has").fill("40")
     north.get_by_role("button", name="Make the plan").click()
     expect(north.get_by_text("What north will learn")).to_be_visible()
+    assert_readable(north)
+    for name in ("north", "south"):
+        start_party(pages[name])
+    met.servers["north"].end(signal.SIGKILL)
+    met.open("north")
+    pages["north"].get_by_role("link", name="with partners").click()
+    expect(pages["north"].locator("#run")).to_contain_text("running for")
+    met.close_browser("south")
+    start_party(pages["east"])
+    expect(pages["east"].get_by_role("link", name="Read the question and decide")).to_be_visible()
+    met.open_browser("south")
     for page in pages.values():
-        start_party(page)
-    for page in pages.values():
-        page.get_by_role("link", name="Read the question and decide").click(timeout=WAIT)
+        assert_readable(page)
+        page.get_by_role("link", name="Read the question and decide").click()
         expect(page.locator("h1")).to_contain_text("be released?")
+        assert_readable(page)
         page.get_by_label("I have read what will be opened").check()
         page.get_by_role("button", name="Yes, release it").click()
     for page in pages.values():
         page.get_by_role("link", name="Look at the release").click(timeout=WAIT)
+        expect(page.get_by_role("heading", name="Files")).to_be_visible()
+        assert_readable(page)
+    north = pages["north"]
     north.get_by_role("button", name="Audit the run").click()
     expect(north.get_by_text("transcript, signatures, ledger and summary hold")).to_be_visible()
     north.get_by_text("Erase the journal").click()

@@ -127,8 +127,8 @@ class Server:
         return self._client
 
     def end(self, how: signal.Signals = signal.SIGINT) -> None:
-        """Ends the server; jobs go on."""
-        self.process.send_signal(how)
+        """Ends the server with all processes of its terminal, as Ctrl-C there does; jobs go on."""
+        os.killpg(self.process.pid, how)
         self.process.communicate(timeout=SECONDS)
 
 
@@ -136,7 +136,7 @@ def start(folder: Path, *more: str) -> Server:
     """Starts `covey ui` and waits until it listens."""
     process = subprocess.Popen(
         [sys.executable, "-m", "covey", "ui", str(folder), "--no-browser", *more],
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, start_new_session=True,
         env={**os.environ, "PYTHONUNBUFFERED": "1", "OMP_NUM_THREADS": "1"},
     )  # fmt: skip
     assert process.stdout is not None
@@ -156,6 +156,33 @@ def serving(folder: Path) -> Iterator[Server]:
         if server.process.poll() is None:
             server.end()
         stop_jobs(folder)
+
+
+def _group(folder: Path, kind: str) -> int:
+    """The processes of the one job of a kind that has not ended."""
+    (job,) = (
+        each
+        for each in folder.glob(".covey-ui/jobs/*")
+        if f'"kind":"{kind}"' in (each / "job.json").read_text() and not (each / "exit.txt").exists()
+    )
+    return int((job / "pid").read_text().split()[0])
+
+
+@contextlib.contextmanager
+def halted(folder: Path, kind: str) -> Iterator[None]:
+    """Halts a job as long as the block runs."""
+    group = _group(folder, kind)
+    os.killpg(group, signal.SIGSTOP)
+    try:
+        assert group == _group(folder, kind), "it had not ended before"
+        yield
+    finally:
+        os.killpg(group, signal.SIGCONT)
+
+
+def kill_job(folder: Path, kind: str) -> None:
+    """Kills a job with all its processes, as a machine that loses its power does."""
+    os.killpg(_group(folder, kind), signal.SIGKILL)
 
 
 def stop_jobs(folder: Path, jobs: str = ".covey-ui/jobs") -> None:

@@ -15,29 +15,38 @@ from covey.plain import toml_string
 from covey.schema import Role
 
 _IDENTIFIER = re.compile(
-    r"(^|[_\s-])(id|uid|uuid|name|surname|firstname|lastname|ssn|mrn|nhs|email|e-mail|phone|mobile|passport|iban|url|ip)([_\s-]|$)",
+    r"(?<![^\W_])(id|uid|uuid|name|surname|firstname|lastname|ssn|mrn|nhs|email|e-mail|phone|mobile|passport|iban|url|ip"
+    r"|vorname|nachname|familienname|fallnr|fallnummer|pat(ienten)?-?nr|kennung|telefon|handy|stra(ß|ss)e"
+    r"|nom|pr[eé]nom|apellidos?|nombre|cognome|naam)(?![^\W_])",
     re.IGNORECASE,
 )
+_PROSE = re.compile(r"comment|remark|(^|[_\s])notes?([_\s]|$)|bemerk|notiz|freitext|remarque|observac", re.IGNORECASE)
 _SENSITIVE = re.compile(
     r"diagnos|disease|illness|condition|icd|hiv|drug|medic|treat|result|salary|income|wage|debt|relig|politic|offen[cs]e|crime"
-    r"|affair|abuse|alcohol|mental|rating|(^|_)rate|opinion|satisf|attitude|cost|charge|expen|price|score",
+    r"|affair|abuse|alcohol|mental|rating|(^|_)rate|opinion|satisf|attitude|cost|charge|expen|price|score|kosten|befund"
+    r"|gehalt|einkommen|behandl|krank",
     re.IGNORECASE,
 )
 _KNOWN_OUTSIDE = re.compile(
     r"(^|[^a-z])x?age([^a-z]|$)|birth|born|(^|_)dob|geburt|naissance|nacimiento|nascita|(^|[^a-z])(fe)?male|(^|[^a-z])sex|gender|race|ethnic|black|hispanic|"
     r"nation|citizen|country|region|province|(^|_)state|county|city|town|zip|post|plz|district|municipal|(^|_)site|hospital|ward|"
     r"clinic|marit|married|marri|spouse|husb|wife|famil|househ|child|kids|educ|school|degree|occup|(^|_)job|profession|employ|"
-    r"industry|sector|height|weight|(^|_)bmi|language|date|admi|dischar|(^|_)year|yrs|veteran|disab|student",
+    r"industry|sector|height|weight|(^|_)bmi|language|date|admi|dischar|(^|_)year|yrs|veteran|disab|student|"
+    r"geburt|(^|[_\s])geb\b|geschl|(^|[_\s])alter\b|beruf|wohnort|familienst|kinder|staatsang|aufnahme|entlass|gr(ö|oe)(ß|ss)e|"
+    r"gewicht|naissance|sexe|ville|nacimiento|sexo|edad|datum",
     re.IGNORECASE,
 )
-_BIRTH = re.compile(r"birth|born|(^|[_\s-])dob|geburt|naissance|nacimiento|nascita", re.IGNORECASE)
+_BIRTH = re.compile(
+    r"birth|born|(^|[_\s-])dob|geburt|(^|[_\s])geb\b|naissance|nacimiento|nascita", re.IGNORECASE
+)
 _CODE = re.compile(r"zip|post|plz|postal|postcode|icd|atc|nuts|lsoa", re.IGNORECASE)
 
 UNIQUE = 0.95  # a column whose rows almost all differ names people
 LISTED = 200  # sensitive values that a draft lists one by one
 MOST_QUASI = 8  # with more columns than this a class can hardly keep anything: those in doubt are not asked to hide
 _WORDS = 3.5  # in a text of prose, on average
-IN_DOUBT = "published, as people outside seldom know it; say quasi if they could"
+_OWN = 0.5  # of the rows have a text of their own: not published where that is in doubt
+IN_DOUBT = "published, as people outside seldom know it; choose otherwise if they could"
 _LONG = 40  # characters of a text of prose, on average
 
 
@@ -98,7 +107,7 @@ def _guess(column: ColumnValues, k: int, ages_on: date) -> Guess:
         return Guess(name, Role.IDENTIFIER, None, f"it looks like {suspicion}, which HIPAA's Safe Harbor has removed")
     if len(known) == 1:
         return Guess(name, Role.PLAIN, None, "it has one value only")
-    if kind == "text" and _is_prose(column):
+    if kind == "text" and (_is_prose(column) or _PROSE.search(name)):
         return Guess(name, Role.IDENTIFIER, None, "free text, which may say anything of a person: left out")
     if _SENSITIVE.search(name):
         return sensitive(column, k, "its name is one that sensitive columns have")
@@ -171,6 +180,8 @@ def decided(guesses: Sequence[Guess], columns: Sequence[ColumnValues], k: int) -
 
 
 def _published(found: Guess, column: ColumnValues, k: int) -> Guess:
+    if column.spelling.kind == "text" and column.share_unique >= _OWN:
+        return Guess(column.name, Role.IDENTIFIER, None, "many rows have a value of their own: left out")
     made = sensitive(column, k, IN_DOUBT, diverse=False)
     spelled = tuple(line for line in found.lines if line.startswith(("null =", "format =")))
     return replace(made, lines=(*spelled, *made.lines))

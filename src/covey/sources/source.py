@@ -10,6 +10,7 @@ import shutil
 import stat
 import tempfile
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -74,12 +75,12 @@ class Source:
         self._kept = kept  # False if the rows are too many to be parsed once and kept
         weakref.finalize(self, backend.disconnect)
         self.columns = tuple(clean(column) for column in table.columns)
-        typed = (clean(column) for column in table.columns if table[column].type().is_numeric())
+        typed = (clean(column) for column, kind in table.schema().items() if kind.is_numeric())
         self.numeric = frozenset(typed) if numeric is None else numeric
         """The columns that are numbers where they come from, and so have lost any leading zero."""
-        repeated = [column for column in self.columns if self.columns.count(column) > 1]
-        if repeated:
-            raise InputError(f"{name}: two columns are named {repeated[0]!r}; rename one")
+        repeated = next((column for column, count in Counter(self.columns).items() if count > 1), None)
+        if repeated is not None:
+            raise InputError(f"{name}: two columns are named {repeated!r}; rename one")
 
     @cached_property
     def _text(self) -> Expression:

@@ -6,10 +6,10 @@ After each edit the text is read again: what was not to be changed must say what
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from covey.errors import InputError
-from covey.plain import toml_key
+from covey.plain import toml_key, toml_string
 
 Path = tuple[str, ...]
 
@@ -17,17 +17,20 @@ Path = tuple[str, ...]
 def set_keys(text: str, path: Path, changes: Mapping[str, str | None], name: str = "the study") -> str:
     """The text with these keys of one section set to TOML values, or taken out; a missing section is added.
 
+    A key that is there stays in its place, a new one comes first.
+
     Raises InputError where the text is written in a way that cannot be edited line by line.
     """
     lines = text.splitlines()
-    said = [f"{toml_key(key)} = {value}" for key, value in changes.items() if value is not None]
+    said = {key: f"{toml_key(key)} = {value}" for key, value in changes.items() if value is not None}
     place = _section(lines, path)
     if place is None:
         head = ".".join(map(toml_key, path))
-        new = [*lines, "", f"[{head}]", *said] if said else lines
+        new = [*lines, "", f"[{head}]", *said.values()] if said else lines
     else:
         first, last = place
-        new = [*lines[: first + 1], *said, *_without(lines[first + 1 : last], set(changes)), *lines[last:]]
+        kept = _changed(lines[first + 1 : last], changes, said)
+        new = [*lines[: first + 1], *said.values(), *kept, *lines[last:]]
     return _checked(text, "\n".join([*new, ""]), path, set(changes), name)
 
 
@@ -45,6 +48,17 @@ def set_section(text: str, path: Path, section: Sequence[str], name: str = "the 
             last -= 1  # empty lines and the comment above the next section stay
         new = [*lines[:first], *section, *lines[last:]]
     return _checked(text, "\n".join([*new, ""]), path, None, name)
+
+
+def spelled(value: object) -> str:
+    """A value as a study file has it."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{name} = {spelled(each)}" for name, each in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(spelled, value)) + "]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return toml_string(value) if isinstance(value, str) else str(value)
 
 
 def _section(lines: Sequence[str], path: Path) -> tuple[int, int] | None:
@@ -71,15 +85,15 @@ def _head(line: str) -> Path | None:
     return tuple(path) if found == {} else None
 
 
-def _without(lines: Sequence[str], keys: set[str]) -> list[str]:
-    """A section's lines without some keys, whose values may go over several lines."""
+def _changed(lines: Sequence[str], keys: Collection[str], said: dict[str, str]) -> list[str]:
+    """A section's lines with other ones, taken from `said`, for some keys, whose values may go over several lines."""
     kept: list[str] = []
     place = 0
     while place < len(lines):
-        size = _size(lines, place) if _key(lines[place]) in keys else 0
-        if not size:
-            kept.append(lines[place])
-        place += size or 1
+        key = _key(lines[place])
+        found = key is not None and key in keys
+        kept += [lines[place]] if not found else [said.pop(str(key))] if key in said else []
+        place += _size(lines, place) if found else 1
     return kept
 
 

@@ -5,8 +5,10 @@ The summaries have counts and guesses, never a row. A value is named only where 
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -20,7 +22,7 @@ from covey.guess import Guess, look_at, refuse_formulas
 from covey.guess.columns import ColumnValues
 from covey.plain import plain_lines
 from covey.schema import Role
-from covey.sources import connect
+from covey.sources import Source, connect
 
 K = 10
 MOST_COLUMNS = 1000
@@ -29,6 +31,7 @@ VALUES = ".values"
 """The ending of the file with the rows of each value."""
 FEW = 10
 """Values that fewer rows have are not named."""
+MOST_TOGETHER = 60
 _BARS = 12
 CHOICES = (Role.QUASI, Role.SENSITIVE, Role.PLAIN, Role.IDENTIFIER)
 
@@ -42,6 +45,8 @@ class ColumnSummary(msgspec.Struct, frozen=True):
     missing: int
     unique: int
     """Rows whose value no other row has."""
+    most: int
+    """Rows that have the most frequent value."""
     bars: list[int]
     """Rows in equal steps of a column of numbers or dates, or of the most frequent values."""
     shown: str
@@ -72,12 +77,11 @@ class Together(msgspec.Struct, frozen=True):
     """By column: the rows that would be unique without it."""
 
 
-def summarize(data: str, stamp: str) -> tuple[TableSummary, dict[str, dict[str, int]]]:
+def summarize(source: Source, stamp: str) -> tuple[TableSummary, dict[str, dict[str, int]]]:
     """Reads a table: its summary, and the rows of each value in columns that have not too many, for hierarchies.
 
     Raises InputError for a table that cannot be read, or has too many columns.
     """
-    source = connect(data)
     if len(source.columns) > MOST_COLUMNS:
         raise InputError(
             f"{source.name}: has {len(source.columns):,} columns, more than {MOST_COLUMNS:,}; "
@@ -111,6 +115,7 @@ def _column(column: ColumnValues, role: Role, guesses: dict[Role, Guess]) -> Col
         distinct=len(known),
         missing=column.rows - rows,
         unique=sum(count == 1 for count in known.values()),
+        most=max(known.values(), default=0),
         bars=bars,
         shown=shown,
         role=role,
@@ -160,9 +165,13 @@ def _frequent(known: Mapping[str, int]) -> tuple[list[int], str]:
     return bars, "most often " + ", ".join(named) + (f", and {more:,} more" if more else "")
 
 
-def together(data: str, k: int, columns: Sequence[str]) -> Together:
+def name_together(data: str, stamp: str, columns: Sequence[str]) -> str:
+    """The name under which the count of some columns together is kept."""
+    return hashlib.sha256("\0".join([data, stamp, *sorted(columns)]).encode()).hexdigest()[:24]
+
+
+def together(source: Source, columns: Sequence[str]) -> Together:
     """Counts how far these columns together single people out, and how far without each of them."""
-    source = connect(data)
     sizes = source.group_sizes(columns)
     without = {}
     if 1 < len(columns) <= 20:
@@ -174,21 +183,34 @@ def together(data: str, k: int, columns: Sequence[str]) -> Together:
         rows=int(sizes.sum()),
         groups=len(sizes),
         unique=int((sizes == 1).sum()),
-        below=int(sizes[sizes < k].sum()),
+        below=int(sizes[sizes < K].sum()),
         without=without,
     )
 
 
+def _count(source: Source, data: str, stamp: str, columns: Sequence[str], folder: Path) -> None:
+    if 0 < len(columns) <= MOST_TOGETHER:
+        place = folder / f"{name_together(data, stamp, columns)}.json"
+        write_atomically(place, msgspec.json.encode(together(source, columns)), PRIVATE)
+
+
 def main(arguments: Sequence[str]) -> None:
-    """Writes a summary of DATA to FILE, or of some of its columns together; a failure is one sentence."""
-    data, file, stamp, *more = arguments
+    """Writes a summary of DATA to FILE, and counts the columns that others could know together, or others if named.
+
+    A failure is one sentence.
+    """
+    data, file, stamp, *columns = arguments
     try:
-        if more:
-            write_atomically(Path(file), msgspec.json.encode(together(data, int(more[0]), more[1:])), PRIVATE)
-        else:
-            found, values = summarize(data, stamp)
-            write_atomically(Path(file + VALUES), msgspec.json.encode(values), PRIVATE)
-            write_atomically(Path(file), msgspec.json.encode(found), PRIVATE)
+        source = connect(data)
+        if columns:
+            _count(source, data, stamp, columns, Path(file).parent)
+            return
+        found, values = summarize(source, stamp)
+        write_atomically(Path(file + VALUES), msgspec.json.encode(values), PRIVATE)
+        write_atomically(Path(file), msgspec.json.encode(found), PRIVATE)
+        columns = [column.name for column in found.columns if column.role is Role.QUASI]
+        with suppress(CoveyError):  # the page counts once more then, and says why it cannot
+            _count(source, data, stamp, columns, Path(file).parent)
     except CoveyError as error:
         print(f"covey: {plain_lines(str(error))}", file=sys.stderr)
         sys.exit(error.exit_code)

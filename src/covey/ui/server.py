@@ -35,7 +35,7 @@ def serve(folder: Path, *, port: int = 0, browse: bool = True, say: Callable[[st
         say(f"Covey's workbench for {workspace.root}, for you alone:\n\n  {guard.address}\n")
         say("The address works once. Ctrl-C ends the workbench; what is running goes on.")
         if browse:
-            _open(guard.address, Path(private))
+            show_browser(guard.address, Path(private))
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, server_header=False, lifespan="off", ws="none",
             timeout_graceful_shutdown=1,
@@ -43,7 +43,7 @@ def serve(folder: Path, *, port: int = 0, browse: bool = True, say: Callable[[st
         asyncio.run(uvicorn.Server(config).serve(sockets=[listening]))
 
 
-def _open(address: str, private: Path) -> None:
+def show_browser(address: str, private: Path) -> None:
     """Opens the browser by way of a private file: a command line can be read by everybody on the machine."""
     page = private / "covey.html"
     there = escape(address)

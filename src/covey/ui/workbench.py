@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
@@ -20,11 +21,12 @@ from covey.report import spelling
 from covey.report.markup import text as escaped
 from covey.sizes import spell as spell_size
 from covey.ui.guard import TOKEN_FIELD, Guard
-from covey.ui.jobs import Jobs, shown
-from covey.ui.workspace import Workspace, table_name
+from covey.ui.jobs import Job, Jobs, shown
+from covey.ui.workspace import Workspace, file_of, table_name
 from covey.version import __version__
 
 _UPLOADED = 64 * 2**20
+_READ = ("running", "done")
 
 
 @dataclass(frozen=True)
@@ -54,11 +56,27 @@ class Workbench:
         return RedirectResponse(self.at(path, **query) + (f"#{part}" if part else ""), 303)
 
     def tables(self, data: str = "") -> list[str]:
-        """The tables that a person may choose: files of the folder, databases, and those read in a way of their own."""
-        found = [*self.workspace.contents().tables, *self.workspace.sources()]
-        return found + [
-            each for each in dict.fromkeys([data, *self.workspace.read_in_a_way()]) if each and each not in found
-        ]
+        """The tables that a person may choose: files of the folder, databases, and those read in a way of their own.
+
+        A table that could not be read is left out, unless it is the one that is chosen now.
+        """
+        files = self.workspace.contents().tables
+        looks = self.jobs.all("look")
+        read = [job.file.about for job in looks if job.state in _READ and file_of(job.file.about) in files]
+        unread = self.unreadable(looks)
+        found = dict.fromkeys([*files, *self.workspace.sources(), data, *sorted(read)])
+        return [each for each in found if each and (each == data or each not in unread)]
+
+    def unreadable(self, looks: Sequence[Job] | None = None) -> set[str]:
+        """The tables that could not be read as they are now."""
+        found: set[str] = set()
+        for job in reversed(self.jobs.all("look") if looks is None else looks):
+            found.discard(job.file.about)
+            if job.state == "failed":
+                with suppress(InputError, OSError):  # it is not in the folder any more
+                    if self.workspace.stamp(job.file.about) == job.file.notes.get("stamp"):
+                        found.add(job.file.about)
+        return found
 
 
 @dataclass(frozen=True)

@@ -156,14 +156,6 @@ class Workspace:
         own = found.get(study) if isinstance(found, dict) else None
         return {str(key): str(value) for key, value in own.items()} if isinstance(own, dict) else {}
 
-    def read_in_a_way(self) -> list[str]:
-        """The tables of studies that are a sheet of a file, or are read in an encoding."""
-        found = self._kept().get("studies")
-        given = (
-            [each.get("data") for each in found.values() if isinstance(each, dict)] if isinstance(found, dict) else []
-        )
-        return [data for data in given if isinstance(data, str) and file_of(data) != data]
-
     def note_study(self, study: str, **notes: str) -> None:
         """Keeps notes on a study."""
         found = self._kept().get("studies")

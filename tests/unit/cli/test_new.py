@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,10 @@ from tests.conftest import Covey
 
 import covey as product
 from covey import samples
+from covey.guess.columns import ColumnValues
+from covey.guess.roles import decided, guess
 from covey.guess.spelling import spelling
+from covey.schema import Role
 from covey.study import Study
 
 
@@ -249,3 +253,23 @@ def test_the_next_command_reads_the_file_as_this_one_did(covey: Covey, tmp_path:
     called = covey("new", file, "--encoding", "cp1252", "--out", tmp_path / "study.toml")
     assert called.code == 0, called.err
     assert "--encoding cp1252" in called.out.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [
+        ("Name, Vorname", Role.IDENTIFIER), ("Fallnr.", Role.IDENTIFIER), ("Prénom", Role.IDENTIFIER),
+        ("Bemerkung", Role.IDENTIFIER), ("Geb.-Datum", Role.QUASI), ("Geschl.", Role.QUASI), ("Beruf", Role.QUASI),
+        ("Kosten €", Role.SENSITIVE),
+    ],
+)  # fmt: skip
+def test_columns_that_are_named_in_other_languages_are_known_too(name: str, role: Role) -> None:
+    found = guess(ColumnValues(name, {"a": 20, "b": 20}, 0), 10, date(2024, 12, 31))
+    assert (found.role, found.doubtful) == (role, False)
+
+
+def test_where_it_is_in_doubt_texts_that_are_nearly_everybodys_own_are_not_published() -> None:
+    columns = [ColumnValues(name, {"a": 50, "b": 50}, 0) for name in ("age", *(f"q{number}" for number in range(8)))]
+    columns.append(ColumnValues("reference", {f"x{number}": 1 + (number % 4 == 0) for number in range(75)}, 0))
+    found = decided([guess(column, 10, date(2024, 12, 31)) for column in columns], columns, 10)
+    assert [each.role for each in found] == [Role.QUASI, *[Role.SENSITIVE] * 8, Role.IDENTIFIER]

@@ -30,7 +30,12 @@ role = "plain"
 
 def test_a_key_is_set_and_everything_else_stays() -> None:
     new = set_keys(TEXT, ("privacy",), {"k": "7", "l": "2"})
-    assert new == TEXT.replace("k = 5            # why\n", "k = 7\nl = 2\n")
+    assert new == TEXT.replace("k = 5            # why\n", "l = 2\nk = 7\n")
+
+
+def test_a_key_that_is_there_stays_in_its_place() -> None:
+    new = set_keys(TEXT, ("columns", "age"), {"values": '["c"]'})
+    assert '[columns.age]\nrole = "quasi"\nvalues = ["c"]\n\n# about "b c"' in new
 
 
 def test_a_value_over_several_lines_is_taken_out_whole() -> None:

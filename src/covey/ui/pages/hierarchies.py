@@ -18,16 +18,33 @@ from covey.hierarchy import Flat, Hierarchy, Interval, editing, parse, write
 from covey.plain import slug, toml_string
 from covey.schema import Column
 from covey.study import Study
-from covey.study.editing import set_keys
+from covey.study.editing import set_keys, spelled
+from covey.ui import history
 from covey.ui.jobs import Job
 from covey.ui.look import FEW
 from covey.ui.pages.table import summary_of, values_of
-from covey.ui.workbench import Form, Workbench, asked
+from covey.ui.workbench import Form, Post, Workbench, asked
 from covey.ui.workspace import Changed, mark
 
 _MOST_SHOWN = 1500
 _UNITS = ("month", "quarter", "year", "half-decade", "decade")
 _LARGEST = 16 * 2**20
+EDITS = {
+    "group": ("Group", "Grouped"),
+    "rename": ("Rename", "Renamed"),
+    "move": ("Move there", "Moved"),
+    "first": ("Put first", "Put first"),
+    "remove": ("Take out", "Taken out"),
+    "add": ("Add", "Added"),
+    "list": ("Add to the list", "Added"),
+    "level": ("Take out a level", "The level is taken out"),
+    "free": ("Group by hand", "The tree is in a file of its own"),
+    "use": ("Make it anew", "The hierarchy is made anew"),
+    "upload": ("Use a file", "The hierarchy is that of the file"),
+    "undo": ("Undo", "Undone"),
+    "redo": ("Do again", "Done again"),
+}
+"""Each edit as its button names it, and as the page says that it is done."""
 
 
 @dataclass(frozen=True)
@@ -89,17 +106,6 @@ def _reading(bench: Workbench, data: str) -> Job | None:
 def _study(bench: Workbench, path: str) -> tuple[Study, str]:
     place, text = bench.workspace.study(path)
     return Study.parse(text, place.parent), text
-
-
-def spelled(value: object) -> str:
-    """A hierarchy as the study file has it."""
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{name} = {spelled(each)}" for name, each in value.items()) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(spelled, value)) + "]"
-    if isinstance(value, bool):
-        return str(value).lower()
-    return toml_string(value) if isinstance(value, str) else str(value)
 
 
 def _kind(column: Column, section: Mapping[str, object]) -> str:
@@ -177,7 +183,8 @@ def show(bench: Workbench, request: Request) -> Response:
         levels=0 if tree is None else tree.height, proposed=proposed, wrong=wrong, few=FEW, wizard=proposal,
         given=given, nodes=0 if tree is None else tree.nodes, most=_MOST_SHOWN, listed="values" in section,
         file=spec if isinstance(spec, str) and spec not in ("flat", "interval") else "",
-        freed=tree is not None and not editable and column.kind == "text",
+        freed=tree is not None and not editable and column.kind == "text", edits=EDITS,
+        steps=history.history_of(bench.workspace, path, name),
     )  # fmt: skip
 
 
@@ -271,11 +278,32 @@ def _day(text: str, name: str) -> str:
         raise InputError(f"{name}: write a day as 2024-12-31") from None
 
 
+def _remembered(do: Post, called: str = "") -> Post:
+    """An edit that is kept as a step of the column, so that it can be undone."""
+
+    def doing(bench: Workbench, form: Form) -> Response:
+        place = bench.workspace, form.text("study"), form.text("column")
+        before = history.history_of(*place)
+        answer = do(bench, form)
+        history.keep(*place, before, called or form.text("action"))
+        return answer
+
+    return doing
+
+
+def undo(bench: Workbench, form: Form) -> Response:
+    """Undoes the last edit of a column, or does again what was undone."""
+    path, name, _, _ = _opened(bench, form)
+    word = form.text("step")
+    history.walk(bench.workspace, path, name, 1 if word == "redo" else -1)
+    return bench.go("/hierarchy", "tree", study=path, column=name, saved="redo" if word == "redo" else "undo")
+
+
 def use(bench: Workbench, form: Form) -> Response:
     """Puts the hierarchy that a wizard makes into the study."""
     path, name, text, _ = _opened(bench, form)
     new = _with(text, name, _wizard(form.text("wizard"), lambda field: form.text(field, "")), path)
-    return _saved(bench, path, name, text, new, "yes")
+    return _saved(bench, path, name, text, new, "use")
 
 
 def _opened(bench: Workbench, form: Form) -> tuple[str, str, str, object]:
@@ -372,7 +400,7 @@ def upload(bench: Workbench, form: Form) -> Response:
     path, name, text, _ = _opened(bench, form)
     column = Study.parse(text, bench.workspace.path(path).parent).column(name)
     tree = parse(form.content("file", _LARGEST), str(form.upload("file").filename), column.kind)
-    return _write(bench, path, name, text, None, tree, "yes")
+    return _write(bench, path, name, text, None, tree, "upload")
 
 
 def download(bench: Workbench, request: Request) -> Response:
@@ -387,4 +415,7 @@ def download(bench: Workbench, request: Request) -> Response:
 
 
 SHOW = {"/hierarchies": show_all, "/hierarchy": show, "/hierarchy/file": download}
-DO = {"/hierarchy/use": use, "/hierarchy/edit": edit, "/hierarchy/upload": upload}
+DO = {
+    "/hierarchy/use": _remembered(use, "use"), "/hierarchy/edit": _remembered(edit),
+    "/hierarchy/upload": _remembered(upload, "upload"), "/hierarchy/undo": undo,
+}  # fmt: skip

@@ -22,8 +22,7 @@ from covey.plain import slug, toml_key, toml_string
 from covey.protocols import named
 from covey.schema import Role
 from covey.study import Study, requirements
-from covey.study.editing import set_keys, set_section
-from covey.ui.pages.hierarchies import spelled
+from covey.study.editing import set_keys, set_section, spelled
 from covey.ui.pages.table import values_of
 from covey.ui.workbench import Form, Workbench, asked
 from covey.ui.workspace import mark
@@ -72,6 +71,8 @@ def make(bench: Workbench, form: Form) -> Response:
         {"name": toml_string(form.text("name", study.name)), "protocol": protocol,
          "partition": toml_string(_PARTITIONS[split])}, path,
     )  # fmt: skip
+    k = form.whole("k", low=2)
+    text = text if k in (None, study.privacy.k) else set_keys(text, ("privacy",), {"k": str(k)}, path)
     text, files = _listed(bench, path, study, _with_one_l(text, study, given.values(), path))
     parties: dict[str, list[str]] = {
         own: [],

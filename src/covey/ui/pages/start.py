@@ -33,7 +33,8 @@ def show(bench: Workbench, request: Request) -> Response:
     return bench.page(
         "start.html", request, tables=tables, sources=workspace.sources(),
         studies=[path for path in found.studies if not is_trial(path)], runs=runs, collections=found.collections,
-        jobs=running, asking=[job for job in running if (job.folder / QUESTION).is_file()],
+        unreadable=bench.unreadable(), jobs=running,
+        asking=[job for job in running if (job.folder / QUESTION).is_file()],
     )  # fmt: skip
 
 

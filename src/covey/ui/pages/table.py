@@ -20,7 +20,17 @@ from covey.sources.packages import sheet_names
 from covey.study import Study
 from covey.study.editing import set_section
 from covey.ui.jobs import Job, module
-from covey.ui.look import CHOICES, FEW, VALUES, ColumnSummary, K, TableSummary, Together
+from covey.ui.look import (
+    CHOICES,
+    FEW,
+    MOST_TOGETHER,
+    VALUES,
+    ColumnSummary,
+    K,
+    TableSummary,
+    Together,
+    name_together,
+)  # fmt: skip
 from covey.ui.workbench import Form, Workbench, asked
 from covey.ui.workspace import file_of, mark
 
@@ -46,20 +56,28 @@ def key_of(data: str) -> str:
     return hashlib.sha256(data.encode()).hexdigest()[:24]
 
 
-def summary_of(bench: Workbench, data: str) -> tuple[TableSummary | None, Job | None]:
-    """The summary of a table, if it has been read as it is now; else the job that reads it, started if need be."""
-    stamp = bench.workspace.stamp(data)
+def summary_as_read(bench: Workbench, data: str) -> TableSummary | None:
+    """The summary of a table, if it has been read as it is now."""
     path = _notes(bench) / f"{key_of(data)}.json"
     try:
         found = msgspec.json.decode(path.read_bytes(), type=TableSummary)
     except (OSError, msgspec.MsgspecError):
-        found = None
-    if found is not None and found.stamp == stamp:
+        return None
+    return found if found.stamp == bench.workspace.stamp(data) else None
+
+
+def summary_of(bench: Workbench, data: str) -> tuple[TableSummary | None, Job | None]:
+    """The summary of a table, if it has been read as it is now; else the job that reads it, started if need be."""
+    stamp = bench.workspace.stamp(data)
+    found = summary_as_read(bench, data)
+    if found is not None:
         return found, None
     latest = bench.jobs.latest("look", data)
     if latest is not None and latest.file.notes.get("stamp") == stamp and latest.state != "lost":
-        return None, latest
-    command = module("covey.ui.look", data, str(path), stamp)
+        found = summary_as_read(bench, data) if latest.state == "done" else None
+        if found is not None or latest.state != "done":  # an earlier version's summary is made anew
+            return found, latest if found is None else None
+    command = module("covey.ui.look", data, str(_notes(bench) / f"{key_of(data)}.json"), stamp)
     return None, bench.jobs.start("look", f"Reading {data}", data, [command], stamp=stamp)
 
 
@@ -76,13 +94,16 @@ def together_of(bench: Workbench, data: str, columns: list[str]) -> tuple[Togeth
     if not columns:
         return None, None
     stamp = bench.workspace.stamp(data)
-    name = key_of("\0".join([data, stamp, *sorted(columns)]))
+    name = name_together(data, stamp, columns)
     path = _notes(bench) / f"{name}.json"
+    reading = bench.jobs.latest("look", data)
     if path.is_file():
         return msgspec.json.decode(path.read_bytes(), type=Together), None
+    if reading is not None and reading.state == "running":  # it counts the columns that were guessed
+        return None, reading
     latest = bench.jobs.latest("together", name)
     if latest is None or latest.state == "lost":
-        command = module("covey.ui.look", data, str(path), stamp, str(K), *columns)
+        command = module("covey.ui.look", data, str(path), stamp, *columns)
         latest = bench.jobs.start("together", f"Counting columns of {data} together", name, [command])
     return None, latest
 
@@ -116,7 +137,7 @@ def show(bench: Workbench, request: Request) -> Response:
     quasi = [name for name, role in roles.items() if role is Role.QUASI]
     first = max(0, int(asked(request, "from", "0") or 0)) if asked(request, "from", "0").isdecimal() else 0
     chosen = summary.columns[first : first + _AT_ONCE]
-    together, counting = together_of(bench, data, quasi) if len(quasi) <= 60 else (None, None)
+    together, counting = together_of(bench, data, quasi) if len(quasi) <= MOST_TOGETHER else (None, None)
     default = f"{Path(file_of(data)).stem if '://' not in data else name_of(data)}/study.toml"
     return bench.page(
         "table.html", request, data=data, study=path, seen=seen, rows=summary.rows, columns=chosen, roles=roles,

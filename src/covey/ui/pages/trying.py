@@ -26,10 +26,12 @@ from covey.summary import FILE as SUMMARY
 from covey.summary import Summary
 from covey.ui.examine import Examined
 from covey.ui.jobs import Job, covey, module
+from covey.ui.pages.table import summary_as_read
 from covey.ui.workbench import Form, Workbench, asked
 from covey.ui.workspace import mark
 
 _SWEEP = (2, 5, 10, 20, 50)
+_FEW_LIMITS = 3
 _TRIAL = re.compile(r"trial-(\d+)")
 
 
@@ -72,10 +74,28 @@ def show(bench: Workbench, request: Request) -> Response:
     return bench.page(
         "study.html", request, study=path, agreed=study, asking=tried or study, data=data,
         tables=bench.tables(data), seen=mark(text), trials=done, running=running,
-        failed=failed[:3],
-        algorithms=ALGORITHMS, default=DEFAULT, picture=loss_by_k(done), text=text,
+        failed=failed[:3], chosen=asked(request, "algorithm", DEFAULT), seed=asked(request, "seed", "0"),
+        frequent=_most_frequent(bench, data, study), limited=_limited(tried or study), text=text,
+        default=DEFAULT, picture=loss_by_k(done),
+        algorithms=[(name, each.says) for name, each in ALGORITHMS.items()],
         names=[column.name for column in study.quasi], sweep=_SWEEP,
     )  # fmt: skip
+
+
+def _limited(study: Study) -> list[str]:
+    """The sensitive columns whose l and t are shown at once: those that are asked for, or the first ones."""
+    asked_of = [column.name for column in study.sensitive if study.l_of(column) or study.t_of(column)]
+    return asked_of or [column.name for column in study.sensitive[:_FEW_LIMITS]]
+
+
+def _most_frequent(bench: Workbench, data: str, study: Study) -> dict[str, float]:
+    """The part of the rows that the most frequent value of each sensitive column has, as far as the table is read."""
+    try:
+        summary = summary_as_read(bench, data) if data else None
+    except (InputError, OSError):  # the table is not in the folder any more
+        summary = None
+    often = {} if summary is None else {each.name: each.most / summary.rows for each in summary.columns if each.most}
+    return {column.name: often[column.name] for column in study.sensitive if column.name in often}
 
 
 def _has_release(bench: Workbench, job: Job) -> bool:
@@ -144,7 +164,12 @@ def run(bench: Workbench, form: Form) -> Response:
     for k in wanted:
         own = changed if k is None else set_keys(changed, ("privacy",), {"k": str(k)}, path)
         tried = _start(bench, form, path, own, data)
-    return bench.go("/study", study=path, tried="" if len(wanted) > 1 else tried)
+    more = {
+        "tried": "" if len(wanted) > 1 else tried,
+        "algorithm": form.text("algorithm", ""),
+        "seed": form.text("seed", ""),
+    }
+    return bench.go("/study", study=path, **more)
 
 
 def _requested(form: Form, study: Study, text: str, path: str) -> str:

@@ -83,3 +83,10 @@ document.addEventListener("input", async (event) => {
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("preview");
   if (fresh) document.getElementById("preview").replaceChildren(...fresh.childNodes);
 });
+
+// What an l means, in percent of a group, while it is typed.
+document.addEventListener("input", (event) => {
+  const told = document.getElementById(event.target.dataset.share ?? "");
+  const limit = Number(event.target.value);
+  if (told) told.textContent = limit >= 1 ? (100 / limit).toFixed(1).replace(".0", "") + "%" : "100%";
+});
