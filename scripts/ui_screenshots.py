@@ -99,7 +99,7 @@ def _other_pages(camera: Camera, page: Page) -> None:
     page.get_by_text("Weights, algorithm and seed").click()
     camera.shoot(page, "controls")
     page.get_by_role("link", name="Hierarchies", exact=True).click()
-    page.get_by_role("link", name="age").click()
+    page.get_by_role("link", name="age", exact=True).click()
     page.get_by_text("Numbers in steps").click()
     page.get_by_label("Widths of the steps").fill("10 20")
     expect(page.get_by_role("button", name="Use this one")).to_be_visible()

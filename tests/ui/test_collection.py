@@ -92,6 +92,9 @@ def test_a_collection_from_the_pilot_table_to_the_release_on_the_organisers_page
         make_study(page, f"127.0.0.1:{free_ports(['office'])['office']}")
         invitation = save_card(page, tmp_path / "invitation.covey", invitation=True)
         studies = [join(tmp_path, invitation, name) for name in TRUSTEES]
+        for study in studies:
+            for name in TRUSTEES:
+                cards.add(study, cards.read((tmp_path / f"{name}.covey").read_bytes(), name))
         for name in TRUSTEES:
             page.get_by_label("A partner's card").set_input_files(tmp_path / f"{name}.covey")
             page.get_by_role("button", name="Open the card").click()
