@@ -2,6 +2,10 @@
 "use strict";
 const SECOND = 1000;
 let timer = 0;
+let leaving = false; // a form has been sent: what comes next is its answer, and no reload may overtake it
+
+document.addEventListener("submit", () => { leaving = true; });
+addEventListener("pageshow", () => { leaving = false; });
 
 function live(root) {
   return Array.from(root.querySelectorAll("[data-live]"));
@@ -21,6 +25,7 @@ function exchange(part, html) {
 
 async function refresh(wanted) {
   clearTimeout(timer);
+  if (leaving) return;
   if (!wanted && !live(document).some((part) => part.dataset.live === "on")) return;
   try {
     const answer = await fetch(location.href, { credentials: "same-origin", cache: "no-store" });
@@ -29,6 +34,7 @@ async function refresh(wanted) {
       return;
     }
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    if (leaving) return;
     const next = live(page);
     if (live(document).some((part) => !next.find((other) => other.id === part.id))) {
       location.reload(); // it has become another page
