@@ -29,9 +29,8 @@ from covey.study import Study
 
 TRUSTEES = ("board", "patients", "university")
 PILOT = "age,sex,mood\n" + "".join(f"{20 + n % 8},{'FM'[n % 2]},{('good', 'fair')[n % 2]}\n" for n in range(40))
-ANSWERS = [
-    {"age": str(20 + 3 * place % 8), "sex": "FM"[place % 2], "mood": ("good", "fair")[place // 2]} for place in range(4)
-]
+MOODS = ("good", "good", "fair", "fair")
+ANSWERS = [{"age": str(20 + 3 * place % 8), "sex": "FM"[place % 2], "mood": mood} for place, mood in enumerate(MOODS)]
 
 
 def make_study(page: Page, address: str) -> None:
