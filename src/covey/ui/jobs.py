@@ -224,9 +224,10 @@ def _process(folder: Path) -> int | None:
 
 
 def born(process: int) -> str:
-    """The moment at which a process began, as the system counts it; empty if there is none."""
+    """The moment at which a process began, as the system counts it; empty if there is none, or only its name is left."""
     try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[19]
+        state, *told = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        return "" if state == "Z" else told[18]
     except OSError:
         pass
     try:

@@ -72,8 +72,14 @@ def show(bench: Workbench, request: Request) -> Response:
         needs_data=not party or study.party(party).holds_data, relay=study.relay, wrote=bool(notes.get("wrote")),
         ours=next((each for each in partners if each.ours), None),
         changed=notes.get("shared", study.study_hash) != study.study_hash,
-        keys=f"{workspace.relative(place.parent)}/keys",
+        keys=f"{workspace.relative(place.parent)}/keys", rows=_rows(bench.jobs.latest("plan", path)),
     )  # fmt: skip
+
+
+def _rows(plan: Job | None) -> str:
+    """The rows of each party that the latest plan was made for."""
+    command = [] if plan is None else plan.file.commands[0]
+    return command[command.index("--rows") + 1] if "--rows" in command else "1000"
 
 
 def _partner(study: Study, name: str, ours: str) -> Partner:
