@@ -224,7 +224,7 @@ def _process(folder: Path) -> int | None:
 
 
 def born(process: int) -> str:
-    """The moment at which a process began, as the system counts it; empty if there is none, or only its name is left."""
+    """The moment at which a process began, as the system counts it; empty if there is none, or it has ended."""
     try:
         state, *told = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
         return "" if state == "Z" else told[18]
