@@ -82,7 +82,7 @@ def evaluate(studies: Sequence[Path]) -> list[str]:
     return asyncio.run(all_of_them())
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_a_collection_from_the_pilot_table_to_the_release_on_the_organisers_page(tmp_path: Path) -> None:
     office = tmp_path / "office"
