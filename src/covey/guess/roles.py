@@ -36,9 +36,7 @@ _KNOWN_OUTSIDE = re.compile(
     r"gewicht|naissance|sexe|ville|nacimiento|sexo|edad|datum",
     re.IGNORECASE,
 )
-_BIRTH = re.compile(
-    r"birth|born|(^|[_\s-])dob|geburt|(^|[_\s])geb\b|naissance|nacimiento|nascita", re.IGNORECASE
-)
+_BIRTH = re.compile(r"birth|born|(^|[_\s-])dob|geburt|(^|[_\s])geb\b|naissance|nacimiento|nascita", re.IGNORECASE)
 _CODE = re.compile(r"zip|post|plz|postal|postcode|icd|atc|nuts|lsoa", re.IGNORECASE)
 
 UNIQUE = 0.95  # a column whose rows almost all differ names people
