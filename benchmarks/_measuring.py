@@ -35,7 +35,7 @@ def apart(function: Callable[..., Row], *arguments: object, shown: bool = False)
     """
     code = (
         f"import json, sys; from {function.__module__} import {function.__name__} as work; "
-        "print(json.dumps(work(*json.loads(sys.argv[1]))))"
+        "print(chr(10) + json.dumps(work(*json.loads(sys.argv[1]))))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, json.dumps(arguments)], cwd=ROOT, text=True, stdout=subprocess.PIPE,
@@ -43,7 +43,8 @@ def apart(function: Callable[..., Row], *arguments: object, shown: bool = False)
     )  # fmt: skip
     if done.returncode:
         raise RuntimeError((done.stderr or "it failed, as it said above")[-2000:])
-    return dict(json.loads(next(line for line in reversed(done.stdout.splitlines()) if line.startswith("{"))))
+    found, _ = json.JSONDecoder().raw_decode(done.stdout, done.stdout.rindex("\n{") + 1)
+    return dict(found)
 
 
 def peak_megabytes(who: int = resource.RUSAGE_SELF) -> int:

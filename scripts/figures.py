@@ -261,10 +261,46 @@ def relay_studies(found: Results) -> str:
     return table(head, rows)
 
 
+def on_duckdb(found: Results) -> str:
+    """The growth of a table in DuckDB, beside memory."""
+    return _on_engine(found.get("duckdb", []))
+
+
+def on_spark(found: Results) -> str:
+    """The growth of a table on Spark."""
+    return _on_engine(found.get("spark", []))
+
+
+def _on_engine(measured: Sequence[Row]) -> str:
+    rows = []
+    for row in sorted(measured, key=lambda row: number(row, "rows")):
+        in_memory = ""
+        if "memory_seconds" in row:
+            in_memory = f"{seconds(number(row, 'memory_seconds'))} s, {number(row, 'memory_megabytes') / 1e3:.1f} GB"
+        size = f"10^{len(str(row['rows'])) - 1}"
+        cells = [f"{number(row, key) / 1e3:.1f} GB" for key in ("megabytes", "disk_megabytes")]
+        equal = {True: "yes", False: "no"}.get(bool(row["equal"]), "") if "equal" in row else ""
+        rows.append((size, f"{number(row, 'seconds'):.0f} s", *cells, short(number(row, "lm")), in_memory, equal))
+    head = ("rows", "time", "peak memory of Covey", "disk", "LM", "in memory", "the same bytes")
+    return table(head, rows)
+
+
+def coarser(found: Results) -> str:
+    """The loss where memory holds fewer tuples than there are."""
+    rows = []
+    for row in sorted(found["coarse"], key=lambda row: -number(row, "room")):
+        room = f"{100 * number(row, 'room'):g}%"
+        rows.append((room, str(row["levels"] or "all levels"), short(number(row, "lm")), f"{row['classes']:,}"))
+    return table(("room for", "columns begin", "LM", "classes"), rows)
+
+
 PAGES: dict[str, dict[str, tuple[str, Maker]]] = {
     "algorithms.md": {
         "losses": ("algorithms", losses), "starts": ("algorithms", starts), "synthetic": ("algorithms", synthetic),
         "growth": ("algorithms", growth), "one-class": ("algorithms", one_class),
+    },
+    "engine.md": {
+        "on-duckdb": ("engine", on_duckdb), "on-spark": ("engine", on_spark), "coarser": ("engine", coarser),
     },
     "evaluate.md": {"evaluation": ("evaluation", evaluated)},
     "how-good.md": {

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pwd
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -180,6 +182,38 @@ def spark_cluster(folder: Path | None = None) -> Iterator[SparkCluster]:
             running.terminate()
             running.wait()
             shutil.rmtree(place, ignore_errors=True)
+
+
+@contextmanager
+def spark_connect() -> Iterator[str]:
+    """A Spark Connect server for as long as the context lasts, on loopback; its address."""
+    require_spark()
+    import pyspark
+
+    pytest.importorskip("grpc", reason="no Spark Connect: scripts/install-spark.sh installs it")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    settings = {"spark.connect.grpc.binding.address": "127.0.0.1", "spark.connect.grpc.binding.port": port,
+                "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false",
+                "spark.sql.shuffle.partitions": 2}  # fmt: skip
+    home = Path(pyspark.__file__).parent
+    command = [
+        str(home / "bin" / "spark-submit"), "--master", "local[2]",
+        "--class", "org.apache.spark.sql.connect.service.SparkConnectServer",
+        *(part for name, value in settings.items() for part in ("--conf", f"{name}={value}")), "spark-internal",
+    ]  # fmt: skip
+    environment = {**os.environ, "SPARK_HOME": str(home), "JAVA_TOOL_OPTIONS": QUICK_START}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
+        try:
+            while True:
+                assert running.poll() is None, "the server did not start"
+                with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+                    break
+                time.sleep(0.5)
+            yield f"sc://127.0.0.1:{port}"
+        finally:
+            running.terminate()
+            running.wait()
 
 
 def require_spark() -> None:

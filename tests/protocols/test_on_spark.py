@@ -12,7 +12,17 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from tests.harness.engines import COLUMNS, HEAD, SparkCluster, as_csv, as_folder, people, postgres_server, spark_cluster
+from tests.harness.engines import (
+    COLUMNS,
+    HEAD,
+    SparkCluster,
+    as_csv,
+    as_folder,
+    people,
+    postgres_server,
+    spark_cluster,
+    spark_connect,
+)
 from tests.protocols.peelers import COLUMNS as SMALL
 from tests.protocols.peelers import NOTE, draw_people, frame_of, names_of
 from tests.protocols.peelers import study_of as small_study
@@ -53,9 +63,26 @@ def test_a_release_from_a_cluster_is_the_one_from_memory(cluster: SparkCluster, 
     with call("anonymize", tmp_path / "study.toml", "--data", data, "--out", tmp_path / "out") as running:
         said = running.communicate()
         assert running.returncode == 0, said
-    in_files = pa.concat_tables([rows.slice(150), rows.slice(0, 150)])
-    expected = covey.anonymize(in_files, Study.parse(HEAD + COLUMNS))
-    assert (tmp_path / "out" / "release.csv").read_bytes() == expected.content
+    assert (tmp_path / "out" / "release.csv").read_bytes() == released_from_memory(rows)
+
+
+@pytest.mark.slow
+def test_a_release_from_spark_connect_is_the_one_from_memory(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(HEAD + COLUMNS)
+    rows = people(300)
+    with spark_connect() as url:
+        data = f"{url}?parquet={as_folder(rows, tmp_path / 'rows')}"
+        with call("anonymize", tmp_path / "study.toml", "--data", data, "--out", tmp_path / "out") as running:
+            said = running.communicate()
+            assert running.returncode == 0, said
+    assert (tmp_path / "out" / "release.csv").read_bytes() == released_from_memory(rows)
+
+
+def released_from_memory(rows: pa.Table) -> bytes:
+    """The release of the rows in the order that they have in two files."""
+    half = rows.num_rows // 2
+    in_files = pa.concat_tables([rows.slice(half), rows.slice(0, half)])
+    return covey.anonymize(in_files, Study.parse(HEAD + COLUMNS)).content
 
 
 @pytest.mark.slow

@@ -175,7 +175,7 @@ def on_disk(name: str, files: Sequence[Path]) -> Source:
     folder = Path(tempfile.mkdtemp(prefix="covey-"))
     keep = _Kept()
     weakref.finalize(keep, shutil.rmtree, folder, ignore_errors=True)
-    backend = ibis.duckdb.connect(memory_limit=f"{int(SHARE * limit())}B", temp_directory=str(folder))
+    backend = _engine(folder)
     try:
         table = backend.read_parquet([str(file) for file in files], hive_partitioning=False)
     except (duckdb.Error, pa.ArrowException, OSError):
@@ -233,9 +233,14 @@ def _file(path: Path, asked: Mapping[str, str]) -> Source:
     return Source(str(path), renamed, backend, keep)
 
 
-def _engine() -> Backend:
-    """An engine of our own, with the limit of memory; it writes no cells to a temporary folder."""
-    return ibis.duckdb.connect(memory_limit=f"{limit()}B", max_temp_directory_size="0KB")
+def _engine(folder: Path | None = None) -> Backend:
+    """An engine of our own, with the limit of memory; what it cannot hold it writes to the folder, if one is given."""
+    if folder is None:
+        backend = ibis.duckdb.connect(memory_limit=f"{limit()}B", max_temp_directory_size="0KB")
+    else:
+        backend = ibis.duckdb.connect(memory_limit=f"{int(SHARE * limit())}B", temp_directory=str(folder))
+    backend.con.execute("SET enable_progress_bar = false")  # in `python -c` it would stand among our own output
+    return backend
 
 
 def _refuse_large(path: Path) -> None:
