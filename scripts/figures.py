@@ -280,8 +280,9 @@ def _on_engine(measured: Sequence[Row]) -> str:
         size = f"10^{len(str(row['rows'])) - 1}"
         cells = [f"{number(row, key) / 1e3:.1f} GB" for key in ("megabytes", "disk_megabytes")]
         equal = {True: "yes", False: "no"}.get(bool(row["equal"]), "") if "equal" in row else ""
-        rows.append((size, f"{number(row, 'seconds'):.0f} s", *cells, short(number(row, "lm")), in_memory, equal))
-    head = ("rows", "time", "peak memory of Covey", "disk", "LM", "in memory", "the same bytes")
+        time = f"{number(row, 'seconds'):.0f} s ({number(row, 'load'):.0f})"
+        rows.append((size, time, *cells, short(number(row, "lm")), in_memory, equal))
+    head = ("rows", "time (others at work)", "peak memory of Covey", "disk", "LM", "in memory", "the same bytes")
     return table(head, rows)
 
 
