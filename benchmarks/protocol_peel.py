@@ -42,6 +42,7 @@ from covey.protocols.peel.tuples import Lattice, buckets
 from covey.protocols.shared.peeling import marginals
 from covey.protocols.shared.peeling.classes import peel
 from covey.protocols.shared.peeling.marginals import study_seed
+from covey.protocols.shared.peeling.narrowing import narrowed
 from covey.protocols.shared.peeling.nodes import list_nodes
 from covey.release import Release
 from covey.sources.release import arrange, canonical_csv
@@ -84,8 +85,9 @@ def loss_of(tables: list[Table], k: int, study: Study) -> tuple[float, int]:
     params = Parameters.of(study)
     listed = list_nodes(study, tables[0].trees, marginals.ideal(study, tables, params.pairs), params.nodes)
     codes = np.concatenate([table.codes for table in tables], axis=1)
-    boxes, sizes, _ = peel(tables[0].trees, listed, codes, params.k, admits(params, tables))
-    per_class = sum(lm(tree)[np.stack(boxes)[:, c]] for c, tree in enumerate(tables[0].trees)) / len(_adult.QUASI)
+    boxes, sizes, klass = peel(tables[0].trees, listed, codes, params.k, admits(params, tables))
+    labels = narrowed(np.stack(boxes), tables[0].trees, codes, klass)
+    per_class = sum(lm(tree)[labels[:, c]] for c, tree in enumerate(tables[0].trees)) / len(_adult.QUASI)
     records = sum(table.rows for table in tables)
     return float(np.dot(per_class, sizes)) + records - sum(sizes), records
 

@@ -96,11 +96,10 @@ def anonymize(
 ) -> Release:
     """The table that the study's k, l and t allow to be published, by a centralized algorithm.
 
-    `data` is a path, a URL or a frame; k, l and t stand for the study's, for a quick look; `effort` is peel's. Raises
-    InputError for data that does not fit, Unmet with what would be feasible.
+    `data` is a path, a URL or a frame; k, l and t stand for the study's, for a quick look, and so does peel's `effort`.
+    Raises InputError for data that does not fit, Unmet with what would be feasible.
     """
-    find(algorithm)
-    options = {**(options or {}), **({} if effort is None else {"effort": effort})}
+    options = with_effort(study, algorithm, {**(options or {}), **({} if effort is None else {"effort": effort})})
     study, text = _asking(study, {"k": k, "l": l, "t": t})
     source = connect(data)
     columns = study.of_role(*_CARRIED)
@@ -136,6 +135,12 @@ def anonymize(
         writer=OwnerRun(built.table, verdict, text),
         explanation=why,
     )
+
+
+def with_effort(study: Study, algorithm: str, options: Mapping[str, Value]) -> Mapping[str, Value]:
+    """These options of an algorithm, with the study's effort where none is given and the algorithm takes one."""
+    takes = any(option.name == "effort" for option in find(algorithm).options)
+    return {"effort": study.effort, **options} if takes and study.effort is not None else options
 
 
 def _asking(study: Study, asked: Mapping[str, float | None]) -> tuple[Study, str | None]:

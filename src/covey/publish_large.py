@@ -21,7 +21,7 @@ import msgspec
 
 from covey import counting
 from covey import report as reporting
-from covey.anonymizers import DEFAULT, find
+from covey.anonymizers import DEFAULT
 from covey.anonymizers import anonymize as search
 from covey.anonymizers.build import Built, build, class_labels
 from covey.anonymizers.figures import figures
@@ -33,7 +33,7 @@ from covey.counting import CountedRows, changed
 from covey.errors import InputError
 from covey.files import SHARED, UMASK, as_json, write_atomically
 from covey.option import Value
-from covey.publish import judged, require_room, study_files, summarize
+from covey.publish import judged, require_room, study_files, summarize, with_effort
 from covey.schema import Role
 from covey.sources.duck import read_back, rows_in
 from covey.sources.engine import Dealt, ReleasedColumns, ReleasedRows, open_rows
@@ -71,7 +71,7 @@ def anonymize_on_engine(
     the release alone.
     Raises InputError for data that does not fit, Unmet with what would be feasible; then nothing is written.
     """
-    find(algorithm)
+    options = with_effort(study, algorithm, options or {})
     if algorithm in REFUSED:
         raise InputError(f"algorithm {algorithm} cannot leave the rows in the engine: {REFUSED[algorithm]}")
     if order == "random" and written == "csv":

@@ -42,9 +42,9 @@ def test_adult_is_peeled_as_by_a_trusted_party(adult: Path, k: int, mode: str, l
     assert canonical_csv(arrange(release.table)) == canonical_csv(arrange(ideal.release))
     assert release.loss.lm is not None
     assert release.loss.lm < loss
-    numbers = next(line for line in release.ledger["p0"] if "held several tuples" in line)
+    numbers = next(line for line in release.ledger["p0"] if "held several combinations" in line)
     impure = int(re.findall(r"of which (\d+) held several", numbers)[0])
-    unpublished = int(re.findall(r"of which (\d+) were not published", numbers)[0])
+    unpublished = int(re.findall(r"of which (\d+) are not in the release", numbers)[0])
     assert impure <= MOST_IMPURE[k] * (1 if mode == "visit" else 2)
     assert mode == "wave" or unpublished == 0
 

@@ -1,4 +1,4 @@
-"""`refine = true`: the classes' labels are narrowed as far as their records allow, and tell all answers."""
+"""Refining, unless a study says `refine = false`: labels are narrowed as far as records allow, and tell all answers."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ FEW = "nodes = 2\nbuckets = 1"
 @pytest.mark.parametrize(("parties", "privacy", "mode"), [(3, "", "visit"), (2, "k_insider = 1", "wave")])
 def test_refined_releases_are_a_trusted_partys_and_lose_less(parties: int, privacy: str, mode: str) -> None:
     people = draw_people(parties, 40, 3)
-    plain = study_of(parties, k=3, privacy=privacy, options=f'{FEW}\nmode = "{mode}"')
-    study = study_of(parties, k=3, privacy=privacy, options=f'{FEW}\nmode = "{mode}"\nrefine = true')
+    plain = study_of(parties, k=3, privacy=privacy, options=f'{FEW}\nmode = "{mode}"\nrefine = false')
+    study = study_of(parties, k=3, privacy=privacy, options=f'{FEW}\nmode = "{mode}"')
     real = agrees(study, people)
     before = peel.ideal(plain, tables_of(plain, people)).figures
     assert before is not None
@@ -39,9 +39,9 @@ def test_refined_releases_are_a_trusted_partys_and_lose_less(parties: int, priva
 
 def test_holders_of_columns_narrow_the_same_labels() -> None:
     people = draw_joined(stream_of(3, "refine"), 60)
-    options = "nodes = 2\nrefine = true"
+    options = "nodes = 2"
     assert released(columns_of(FIVE, k=3, options=options), people) == rows_split(people, 3, "", options)
-    assert rows_split(people, 3, "", options) != rows_split(people, 3, "", "nodes = 2")
+    assert rows_split(people, 3, "", options) != rows_split(people, 3, "", "nodes = 2\nrefine = false")
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -86,7 +86,9 @@ def test_a_node_with_many_children_is_not_narrowed(monkeypatch: pytest.MonkeyPat
     assert narrowed(roots, trees, codes, alone).tolist() == roots.tolist()
 
 
-def test_refine_and_t_are_refused_together() -> None:
+def test_with_t_labels_stay_and_refine_and_t_are_refused_together() -> None:
+    assert Parameters.of(study_of(3, k=3)).refine
+    assert not Parameters.of(study_of(3, k=3, privacy="t = 0.5")).refine
     with pytest.raises(InputError, match="refine = true is not for t"):
         Parameters.of(study_of(3, k=3, privacy="t = 0.5", options="refine = true"))
 
@@ -96,5 +98,5 @@ def test_the_script_of_an_audit_knows_the_questions_and_only_where_they_were_ask
     needs = {"refine=True", "two parties" if parties == 2 else "three parties or more"}
     lines = [line for line in load("covey.protocols.peel") if line.step.startswith("refine/")]
     assert any(set(line.needs) == needs for line in lines)
-    assert "refine=False" in settings(study_of(parties, k=3))
-    assert needs <= settings(study_of(parties, k=3, options="refine = true"))
+    assert "refine=False" in settings(study_of(parties, k=3, options="refine = false"))
+    assert needs <= settings(study_of(parties, k=3))

@@ -142,8 +142,10 @@ def test_the_demonstration_runs_checks_and_may_be_repeated(covey: Covey, tmp_pat
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("protocol", ["cluster", "peel"])
-def test_what_a_simulated_run_leaves_passes_its_audit(covey: Covey, tmp_path: Path, protocol: str) -> None:
+@pytest.mark.parametrize(("protocol", "how"), [("cluster", ["--in-process"]), ("peel", ["--in-process"]), ("peel", [])])
+def test_what_a_simulated_run_leaves_passes_its_audit(
+    covey: Covey, tmp_path: Path, protocol: str, how: list[str]
+) -> None:
     """Few rows suffice: the audit is about folders, not about sizes."""
     sample = samples.copy("hospitals", tmp_path / "sample")
     text = (sample / "study.toml").read_text().replace('"cluster"', f'"{protocol}"').replace("l = 2", "")
@@ -154,6 +156,8 @@ def test_what_a_simulated_run_leaves_passes_its_audit(covey: Covey, tmp_path: Pa
         (sample / f"{party}.csv").write_text("".join(lines[:25]))
         given += ["--data", f"{party}={sample / f'{party}.csv'}"]
     out = tmp_path / "out"
-    assert covey("simulate", sample / "study.toml", *given, "--out", out, "--in-process").code == 0
+    assert covey("simulate", sample / "study.toml", *given, "--out", out, *how).code == 0
     audited = covey("audit", *(out / party for party in ("north", "south", "east")))
     assert audited.code == 0, audited.out
+    refined = '"step":"refine/' in (out / "north" / "transcript.jsonl").read_text().replace(" ", "")
+    assert refined == (protocol == "peel")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from covey.cli import complete
+from covey.cli.check import probed
 from covey.cli.options import Data, Encoding, Json, StudyFile, encoded
 from covey.cli.output import console, print_json, table
 from covey.errors import Aborted, InputError
@@ -106,6 +108,8 @@ def anonymize(
     agreed = Study.load(study)
     require_room(out, force=force)
     options = read_options(algorithm, [*(option or []), *([] if effort is None else [f"effort={effort}"])])
+    for sentence in probed(agreed, 1) if algorithm == "peel" else ():
+        print(f"covey: {sentence}", file=sys.stderr, flush=True)
     if on_engine or is_many(data) or data.startswith(SPARK):
         _on_engine(
             data, agreed, out, algorithm, {"--k": k, "--l": l, "--t": t, "--explain": explain or None}, options,

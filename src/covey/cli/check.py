@@ -42,7 +42,9 @@ def check(
     told: list[str] = []
     if fitness.fit and party is not None and agreed.protocol is not None:
         fitness = replace(fitness, problem=_refused(agreed, party, encoded(data, encoding), told.append))
-    fitness = replace(fitness, notes=(*fitness.notes, *told, *_probed(agreed, fitness)))
+    if agreed.protocol in (None, "peel"):
+        told += probed(agreed, fitness.rows if fitness.risk is None else fitness.risk.tuples)
+    fitness = replace(fitness, notes=(*fitness.notes, *told))
     if as_json:
         print_json({"fit": fitness.fit, **asdict(fitness)})
     else:
@@ -64,14 +66,14 @@ def _refused(study: Study, party: str, data: str, notice: Callable[[str], None])
     return None
 
 
-def _probed(study: Study, fitness: Fitness) -> Iterator[str]:
-    """Says before a run that `peel`, alone or jointly, will not visit every generalization."""
+def probed(study: Study, tuples: int) -> Iterator[str]:
+    """Says before a run on so many different tuples that `peel` will not visit every generalization."""
     from covey.anonymizers.peel.lattice import is_small
 
-    if study.protocol not in (None, "peel") or not study.quasi or not all(column.closed for column in study.quasi):
+    if not study.quasi or not all(column.closed for column in study.quasi):
         return
     nodes = math.prod(column.tree().levels for column in study.quasi)
-    if not is_small(nodes, fitness.rows if fitness.risk is None else fitness.risk.tuples):
+    if not is_small(nodes, tuples):
         yield (
             f"the quasi columns have {nodes:,} generalizations, too many to visit all: peel visits those that probes "
             "find, which may lose some percent more; fewer quasi columns or fewer levels would let all be visited, and "

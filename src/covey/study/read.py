@@ -95,6 +95,7 @@ def _study(root: Section, folder: Folder, path: Path) -> Study:
         rows_at_most=head.whole("rows_at_most", low=1),
         measure=_measure(root),
         suppression=_suppression(root),
+        effort=_effort(root),
         evaluates_jointly=root.section("evaluate", rules.EVALUATE_KEYS).flag("joint") or False,
         parties=parties,
         options=options,
@@ -183,6 +184,10 @@ def _measure(root: Section) -> str:
 def _suppression(root: Section) -> float:
     value = root.section("utility", rules.UTILITY_KEYS, again=True).number("suppression", low=0, high=1)
     return 1.0 if value is None else value
+
+
+def _effort(root: Section) -> str | None:
+    return root.section("utility", rules.UTILITY_KEYS, again=True).choice("effort", rules.EFFORTS)
 
 
 def _parties(root: Section, folder: Folder, language: str) -> tuple[Party, ...]:

@@ -6,7 +6,7 @@ STUDY_KEYS = (
     "name", "protocol", "partition", "sizes", "mismatch", "rows_at_most", "title", "about", "language",
 )  # fmt: skip
 PRIVACY_KEYS = ("k", "l", "diversity", "c", "t", "site_l", "delta", "k_insider", "l_insider", "most_of_a_class")
-UTILITY_KEYS = ("measure", "suppression")
+UTILITY_KEYS = ("measure", "suppression", "effort")
 COLUMN_KEYS = (
     "role", "hierarchy", "type", "missing", "null", "values", "range", "step", "site", "identifies", "weight",
     "distance", "format", "l", "t", "label", "answers",
@@ -19,4 +19,5 @@ SECTIONS = ("study", "privacy", "utility", "columns", "parties", "protocol", "au
 
 PARTITIONS = ("horizontal", "vertical", "respondents")
 MEASURES = ("lm", "em", "em-monotone", "precision")
+EFFORTS = ("quick", "normal", "thorough")
 PARTY_ROLES = ("recipient", "collector", "trustee", "evaluator")

@@ -89,6 +89,8 @@ class Study(Shown):
     rows_at_most: int | None = None
     measure: str = "lm"
     suppression: float = 1.0
+    effort: str | None = None
+    """How long one owner's search goes on, where the study says it."""
     evaluates_jointly: bool = False
     """True if the parties add up, unseen, how far queries on the release are from the truth of all rows."""
     parties: tuple[Party, ...] = ()
@@ -244,6 +246,7 @@ class Study(Shown):
             "authority": self.authority is not None,
             "population": _sha256(self.files.get(str(self.options.get("population", "")))),
             **({"evaluate": "joint"} if self.evaluates_jointly else {}),
+            **({} if self.effort is None else {"effort": self.effort}),
             **({"reference": _sha256(self.files.get(str(self.options["reference"])))}
                if "reference" in self.options else {}),
             **({"title": dict(self.title)} if self.title else {}),

@@ -11,6 +11,10 @@ import pytest
 from tests.conftest import Covey
 
 from covey import samples
+from covey.errors import StudyError
+from covey.publish import with_effort
+from covey.study import Study
+from covey.study.editing import set_keys
 
 
 @pytest.fixture
@@ -55,6 +59,19 @@ def test_another_k_for_a_quick_look_leaves_a_folder_that_fits_together(
     assert (again.code, "holds a release already" in again.err) == (2, True)
     assert covey(*call, "--force").code == 0
     assert json.loads((out / "summary.json").read_text())["k"] == 5
+
+
+def test_a_study_says_its_effort_and_the_command_line_another(clinic: Path) -> None:
+    text = (clinic / "study.toml").read_text()
+    told, other = (set_keys(text, ("utility",), {"effort": f'"{word}"'}, "study.toml") for word in ("quick", "hard"))
+    study = Study.parse(told, clinic)
+    assert study.study_hash != Study.parse(text, clinic).study_hash
+    assert with_effort(study, "peel", {}) == {"effort": "quick"}
+    assert with_effort(study, "peel", {"effort": "thorough"}) == {"effort": "thorough"}
+    assert with_effort(study, "mondrian", {}) == {}
+    assert with_effort(Study.parse(text, clinic), "peel", {}) == {}
+    with pytest.raises(StudyError, match="effort must be one of quick, normal, thorough"):
+        Study.parse(other, clinic)
 
 
 def test_a_folder_that_cannot_be_written_is_refused_before_the_data_are_read(

@@ -266,5 +266,8 @@ def test_a_lattice_that_is_too_large_to_visit_is_announced_before_the_run(covey:
         assert called.code == 0
         return " ".join(called.out.split())
 
-    assert "9,765,625 generalizations, too many to visit all: peel visits those that probes find" in check(10)
+    announced = "9,765,625 generalizations, too many to visit all: peel visits those that probes find"
+    assert announced in check(10)
+    written = ("--out", tmp_path / "out", "--effort", "quick")
+    assert announced in covey("anonymize", tmp_path / "study.toml", "--data", tmp_path / "data.csv", *written).err
     assert "generalizations" not in check(3)

@@ -27,6 +27,7 @@ def agreement_parts(study: Study, roster: Roster) -> dict[str, bytes]:
         "rows_at_most": study.rows_at_most,
         "measure": study.measure,
         "suppression": float(study.suppression),
+        "effort": study.effort,
         "the authority": study.authority is not None,
         "the order of columns": columns,
         "the order of parties": parties,

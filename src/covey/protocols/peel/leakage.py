@@ -103,6 +103,7 @@ LEAKAGE = Leakage(
         *marginals.LEAKAGE.everyone,
         *marginals.PAIRS.everyone,
         *VISITS.everyone,
+        *narrowing.LEAKAGE.everyone,
         *rows.LEAKAGE.everyone,
     )
 )

@@ -130,7 +130,7 @@ class Parameters:
                 f"{len(study.parties)} parties count, and no class could reach k; lower k_insider, raise k, or take "
                 'insider = "none-or-many"'
             )
-        if REFINE.of(options) and study.privacy.t is not None:
+        if REFINE.name in options and REFINE.of(options) and study.privacy.t is not None:
             raise InputError(
                 "[protocol] refine = true is not for t, with which the last records are released without labels; leave "
                 "out refine, or t"
@@ -153,7 +153,7 @@ class Parameters:
             split=None if study.privacy.most_of_a_class is None else part_as_l(study.privacy.most_of_a_class),
             pairs=PAIRS.of(options),
             merge=_merges(study),
-            refine=REFINE.of(options),
+            refine=REFINE.of(options) and study.privacy.t is None,
             sites=_sites(study),
         )
 

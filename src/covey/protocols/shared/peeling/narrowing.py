@@ -1,4 +1,4 @@
-"""Narrower labels for the classes, where a study asks for them (`refine`): those that still hold all their records.
+"""Narrower labels for the classes, unless a study says otherwise (`refine`): those that still hold all their records.
 
 A class is published at a node of the list, and the list has not every node: its records may all lie below a narrower
 label. So of each class and column it is asked, step by step downwards, whether the records all lie below one node's
@@ -20,9 +20,9 @@ from covey.secure.declare import Leakage
 
 REFINE = Flag(
     "refine",
-    False,
-    "narrow each class's labels, after the last visit, as far as all its records allow (default false): less loss, and "
-    "everyone learns of each class no more than its labels in the release",
+    True,
+    "narrow each class's labels, after the last visit, as far as all its records allow (default true; never with t): "
+    "less loss, and everyone learns of each class no more than its labels in the release",
 )
 CHILDREN = 100
 """A node with more children is not narrowed."""
