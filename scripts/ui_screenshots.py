@@ -27,7 +27,7 @@ from covey import samples  # noqa: E402
 
 WAIT = SECONDS * 4000
 IMAGES = ROOT / "docs" / "images"
-_HEIGHTS = {"ui-trials": 1220, "ui-hierarchy": 900}
+_HEIGHTS = {"ui-trials": 1176, "ui-hierarchy": 900}
 
 
 class Camera:
