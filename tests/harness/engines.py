@@ -221,7 +221,9 @@ def require_spark() -> None:
     for made in sorted((ROOT / ".venvs" / "spark").glob("lib/python*/site-packages")):
         if str(made) not in sys.path:
             sys.path.append(str(made))  # behind ours, which stay those that are tested
-            os.environ["PYTHONPATH"] = os.pathsep.join([*filter(None, [os.environ.get("PYTHONPATH")]), str(made)])
+        listed = [*filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+        if str(made) not in listed:
+            os.environ["PYTHONPATH"] = os.pathsep.join([*listed, str(made)])
     pytest.importorskip("pyspark", reason="no Spark: scripts/install-spark.sh installs it")
     if shutil.which("java") is None:
         pytest.skip("no Java, which Spark needs: scripts/install-spark.sh installs it")
