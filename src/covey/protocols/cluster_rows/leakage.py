@@ -12,8 +12,8 @@ from covey.secure.declare import TOTALS, Leakage
 from covey.study import Study
 
 _NOTHING_MORE = (
-    "nothing more of how the classes are found, as long as no {colluders} of the {parties} parties put together what "
-    "they know"
+    "of how the classes are found no more than this, as long as no {colluders} of the {parties} parties put together "
+    "what they know"
 )
 
 SETUP = Leakage(everyone=("how many records all parties have together{frequencies}",), about=TOTALS)
@@ -27,10 +27,12 @@ GUARDED = Leakage(
     everyone=(
         "for each group of {twice} records or more that is divided, and for each column: which values and ranges have "
         "fewer than {k} of its records, and how many records each of the others has. Groups overlap, so the difference "
-        "of two of these numbers may be smaller than {k} (schedule strict opens no such numbers)",
+        "of two of these numbers may be smaller than {k} (with schedule = 'strict' in the study no such number is "
+        "opened)",
         "after each party's turn: the size and the labels of every class, all of {k} records or more; so, from what "
         "has changed, roughly which records that party has moved",
-        "in its own turns: the labels that a class would have without one of its own records, where {k} or more remain",
+        "in its own turns: the labels that a class would have without one record of the party whose turn it is, where "
+        "{k} or more remain",
         _NOTHING_MORE,
     )
 )
@@ -61,7 +63,8 @@ GUARDED_OF_TWO = Leakage(
         "records the other party has in each. Every change in the other's turn is a move of the other's records",
         "in which classes the other party has no record; and in classes where it has none itself, the labels of the "
         "other's records alone",
-        "in its own turns: the labels that a class would have without one of its own records, where {k} or more remain",
+        "in its own turns: the labels that a class would have without one record of the party whose turn it is, where "
+        "{k} or more remain",
     )
 )
 EXACT = Leakage(
@@ -107,7 +110,8 @@ DIVERSITY = Leakage(
 SLACK = Leakage(
     everyone=(
         "once, before records move between classes that keep l: how many more records of each sensitive value each "
-        "class may take, in steps ({steps}); so, a party that sees a record join a class may guess its value",
+        "class may take, in steps ({steps}); so, a party that sees a record join a class may guess "
+        "the sensitive value of that person",
     )
 )
 DIVERSITY_OF_TWO = Leakage(

@@ -15,9 +15,10 @@ from covey.secure.declare import Leakage
 VISITS = Leakage(
     everyone=(
         "the classes of the release one after the other, at up to {nodes} levels of generalization: which combinations "
-        "of values {k} or more of the remaining records share, and how many share each; so, that fewer share any other",
+        "of values {k} or more of the remaining records share, and how many share each. Everyone then knows that fewer "
+        "share any other combination there",
         "for each group of combinations that is tested: whether {k} or more of the remaining records are in it and, if "
-        "so, whether these are alike; never how many, nor whose",
+        "so, whether all of them have the same values; never how many they are, nor whose",
     )
 )
 TWO = Leakage(
@@ -68,9 +69,9 @@ SPLIT = Leakage(
 INSIDER = Leakage(everyone=("that the records of one party count towards {k} as {most} at most",))
 SHARED = Leakage(
     everyone=(
-        "for combinations that {k} or more records share: whether every party finds no record of others there, or "
-        "{many} or more; if one finds fewer, not which party that is. But a party with {many} or more of these records "
-        "then knows that the others have {few}",
+        "for combinations that {k} or more records share: whether some party would see records of others there, but "
+        "fewer than {many}; not which party. A party that has {many} or more of these records then knows that the "
+        "others have {few}",
     )
 )
 SHARED_OF_TWO = Leakage(
