@@ -61,7 +61,7 @@ def _refused(study: Study, party: str, data: str, notice: Callable[[str], None])
 
     try:
         load_table(study, party, data, notice=notice)
-    except InputError as error:
+    except (InputError, Unmet) as error:
         return str(error)
     return None
 

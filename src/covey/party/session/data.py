@@ -14,7 +14,7 @@ import msgspec
 from covey.counting import CarriedOnEngine, CountedRows, EngineCounts
 from covey.crypto.rng import derive
 from covey.crypto.secret import Secret
-from covey.errors import InputError
+from covey.errors import InputError, Unmet
 from covey.party.session.sealed import SealedFile
 from covey.plain import plural
 from covey.protocols import of_study
@@ -102,9 +102,9 @@ def load_table(
 
 
 def _require_enough(study: Study, own: Table, name: str) -> None:
-    """Raises InputError where no people whom all parties have can keep k or l: they are some of our own rows."""
+    """Raises Unmet where no people whom all parties have can keep k or l: they are some of our own rows."""
     if own.rows < study.privacy.k:
-        raise InputError(
+        raise Unmet(
             f"{name}: has {own.rows:,} rows, and a release of joined columns has no more people than that, fewer than "
             f"k = {study.privacy.k}; lower k, or add rows"
         )
@@ -112,7 +112,7 @@ def _require_enough(study: Study, own: Table, name: str) -> None:
         asked = study.l_of(values.column) if values.column in study.sensitive else None
         found = int((values.counts() > 0).sum())
         if asked is not None and found < asked:
-            raise InputError(
+            raise Unmet(
                 f"{name}: column {values.column.name!r} has {found:,} values, too few for l = {asked:g}; lower l"
             )
 

@@ -12,7 +12,7 @@ from tests.conftest import Covey
 from tests.harness.columns_cases import study_of, tables_of
 
 from covey import samples
-from covey.errors import InputError
+from covey.errors import InputError, Unmet
 from covey.party.session.data import load_table
 from covey.protocols.suppress import messages
 from covey.study import Study
@@ -68,7 +68,7 @@ def test_fewer_rows_than_k_are_refused_where_columns_are_split(covey: Covey, tmp
     data = tmp_path / "clinic.csv"
     lines = (BILLING / "clinic.csv").read_text().splitlines()[: study.privacy.k]
     data.write_text("\n".join(lines) + "\n")
-    with pytest.raises(InputError, match=rf"clinic.csv: has {len(lines) - 1} rows, .* fewer than k = {len(lines)};"):
+    with pytest.raises(Unmet, match=rf"clinic.csv: has {len(lines) - 1} rows, .* fewer than k = {len(lines)};"):
         load_table(study, "clinic", str(data))
     checked = covey("check", BILLING / "study.toml", "--as", "clinic", "--data", data, "--json")
     assert checked.code == 1 and f"fewer than k = {len(lines)}" in json.loads(checked.out)["problem"]
@@ -77,7 +77,7 @@ def test_fewer_rows_than_k_are_refused_where_columns_are_split(covey: Covey, tmp
 def test_fewer_sensitive_values_than_l_are_refused_where_columns_are_split() -> None:
     study = study_of(privacy="l = 2")
     people: list[tuple[int, str, str, int, str]] = [(age, "F", "low", 1, "flu") for age in range(9)]
-    with pytest.raises(InputError, match="column 'ill' has 1 value, too few for l = 2; lower l"):
+    with pytest.raises(Unmet, match="column 'ill' has 1 value, too few for l = 2; lower l"):
         tables_of(study, people)
 
 
