@@ -294,15 +294,6 @@ def _judge_columns(root: Section, study: Study) -> None:
     privacy = root.section("privacy", None, again=True)
     if study.privacy.l is not None and not study.sensitive:
         privacy.problem('l needs a column with role = "sensitive"', "l")
-    for column in study.sensitive:
-        asked, more = study.l_of(column), column.missing == "value"
-        if asked is not None and column.values is not None and len(column.values) + more < asked:
-            own = columns.section(column.name, None, again=True)
-            (privacy if column.l is None else own).problem(
-                f"l = {asked:g} cannot be kept: column {column.name!r} lists {len(column.values)} values"
-                f"{', and may have a missing one' if more else ''}; lower l, or list more",
-                "l",
-            )
     if study.privacy.l_insider is not None and not study.sensitive:
         privacy.problem('l_insider needs a column with role = "sensitive"', "l_insider")
     part, holders = study.privacy.most_of_a_class, len(study.holders)

@@ -101,7 +101,6 @@ def test_all_problems_come_at_once_each_with_its_line(folder: Path) -> None:
         ("l = 2", "l = inf", "finite"),
         ("l = 2", "l = 1" + 400 * "0", "finite"),
         ("l = 2", "delta = 0.5", "cannot enforce delta"),
-        ("l = 2", "l = 3.5", "l = 3.5 cannot be kept: column 'diagnosis' lists 2 values, and may have a missing one"),
         ('"cluster"', '"clustr"', "did you mean 'cluster'"),
         ('"horizontal"', '"respondents"', "needs partition"),
         ('name = "trial"', "name = 7", "must be a text"),

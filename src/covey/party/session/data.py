@@ -90,6 +90,7 @@ def load_table(
             f"{name}: this party has more than {study.rows_at_most:,} rows; raise rows_at_most in [study], for "
             "all parties"
         )
+    _require_listed(study)
     if study.partition == "vertical":
         keys_of(table, name)
         _require_enough(study, table, name)
@@ -99,6 +100,17 @@ def load_table(
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
     return table
+
+
+def _require_listed(study: Study) -> None:
+    """Raises Unmet where a sensitive column lists fewer values than l asks for."""
+    for column in study.sensitive:
+        asked, more = study.l_of(column), column.missing == "value"
+        if asked is not None and column.values is not None and len(column.values) + more < asked:
+            raise Unmet(
+                f"l = {asked:g} cannot be kept: column {column.name!r} lists {len(column.values)} values"
+                f"{', and may have a missing one' if more else ''}; lower l, or list more"
+            )
 
 
 def _require_enough(study: Study, own: Table, name: str) -> None:

@@ -81,6 +81,13 @@ def test_fewer_sensitive_values_than_l_are_refused_where_columns_are_split() -> 
         tables_of(study, people)
 
 
+def test_an_l_above_the_listed_values_is_a_no_before_anyone_is_met(tmp_path: Path) -> None:
+    study = hospitals("peel", tmp_path)
+    asked = replace(study, privacy=replace(study.privacy, l=50.0))
+    with pytest.raises(Unmet, match=r"l = 50 cannot be kept: column 'diagnosis' lists \d+ values"):
+        load_table(asked, "north", str(HOSPITALS / "north.csv"))
+
+
 def test_more_rows_than_a_list_may_have_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     study = replace(hospitals("suppress", tmp_path), rows_at_most=None)
     monkeypatch.setattr(messages, "MOST_ROWS", 100)
