@@ -5,6 +5,7 @@ party's table in place of the other's, which it never sees, and what the functio
 which tuples the other has k records of, which heavy buckets are pure, the totals, and the other's part of the coin. At
 each step it makes up an input of the other that fits the answer. The observed party must not notice: the same release,
 messages of the same types, sizes and order, those that are bound by an answer the same, and all others random.
+Labels are not narrowed here (`refine = false`): what narrowing answers, the release shows.
 """
 
 from __future__ import annotations
@@ -173,7 +174,9 @@ class Both:
 
 def run(tables: Mapping[str, Table], seeds: Mapping[str, int], mode: str, per_record: int) -> Outcomes:
     """Both parties, from the first message to the release."""
-    study = study_of(2, k=3, privacy="k_insider = 1", options=f'mode = "{mode}"\nbuckets = {per_record}')
+    study = study_of(
+        2, k=3, privacy="k_insider = 1", options=f'refine = false\nmode = "{mode}"\nbuckets = {per_record}'
+    )
 
     async def holder(channel: Channel) -> pa.Table:
         lasting = Secret(bytes(32))
@@ -193,7 +196,7 @@ def run(tables: Mapping[str, Table], seeds: Mapping[str, int], mode: str, per_re
 def compare(me: str, mode: str, rows: int = 90, per_record: int = 1) -> Both:
     """A real run and a simulated one, as one party sees both; made once for all tests."""
     other = next(name for name in NAMES if name != me)
-    study, answers = study_of(2, k=3, privacy="k_insider = 1"), Answers()
+    study, answers = study_of(2, k=3, privacy="k_insider = 1", options="refine = false"), Answers()
     tables = tables_of(study, draw_people(2, rows, 5))
     with pytest.MonkeyPatch.context() as patch:
         listened(patch, answers, other)

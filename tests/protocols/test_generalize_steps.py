@@ -58,7 +58,7 @@ def test_of_several_levels_the_lowest_rises() -> None:
 
 
 def test_a_later_column_rises_first_where_ties_go_to_the_last() -> None:
-    own = a_local([(0, "F", "flu", 0, "a"), (15, "M", "flu", 0, "a")])
+    own = a_local([(0, "F", "flu", 0, "a"), (15, "M", "flu", 0, "a"), (15, "M", "flu", 0, "a")])
     assert own.most_distinct()[0] == 0
     assert replace(own, ties="last").most_distinct()[0] == 1
 

@@ -100,6 +100,9 @@ async def beside(*work: Coroutine[object, object, None]) -> AsyncIterator[None]:
         if interrupted or (failed and _cancelled(owner) > failed[0]):
             raise asyncio.CancelledError from None
         raise first_cause(failures) from None
+    finally:
+        for piece in work:
+            piece.close()  # one that was cancelled before it began would be missed as never awaited
 
 
 def _cancelled(task: asyncio.Task[object] | None) -> int:
