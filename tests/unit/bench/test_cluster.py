@@ -18,8 +18,8 @@ QUICK = Setting(quick=True, adult=None)
 def findings() -> Findings:
     """The experiment on the shipped sample, as small as can be."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cluster, "scale_of", lambda setting, whole: cluster.Scale((200, 300), (10, 20), (10, 20), 150))
-        patch.setattr(cluster, "second_scale", lambda setting: cluster.Scale((200, 300), (10, 20), (10, 20), 0))
+        patch.setattr(cluster, "scale_of", lambda setting, whole: cluster.Scale((80, 120), (5, 10), (5, 10), 150))
+        patch.setattr(cluster, "second_scale", lambda setting: cluster.Scale((80, 120), (5, 10), (5, 10), 0))
         return find("cluster").run(QUICK)
 
 

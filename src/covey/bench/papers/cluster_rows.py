@@ -240,7 +240,7 @@ def _runs(setting: Setting, data: Dataset, scale: Scale) -> Iterator[ScheduledRu
 
 def _exact_records(sentence: str) -> int:
     """The number of exact records of others that were shown, according to a sentence of a ledger."""
-    found = re.search(r"exact record ([\d,]+) times", sentence)
+    found = re.search(r"exact record, counted for all parties together: ([\d,]+) time", sentence)
     return int(found[1].replace(",", "")) if found else 0
 
 
