@@ -140,6 +140,15 @@ def test_the_notes_are_for_their_owner_alone(server: Server) -> None:
         assert not stat.S_IMODE(path.stat().st_mode) & 0o077, path
 
 
+def test_the_folder_of_a_run_that_waits_for_its_partners_is_a_run_and_no_study(tmp_path: Path) -> None:
+    for folder in (tmp_path / "rows", tmp_path / "rows" / "run-1"):
+        folder.mkdir()
+        (folder / "study.toml").write_text('[study]\nname = "rows"\n[columns.age]\nrole = "plain"\n')
+    (tmp_path / "rows" / "run-1" / "run.log").write_text("begins\n")
+    found = Workspace(tmp_path).contents()
+    assert (found.studies, found.runs) == (("rows/study.toml",), ("rows/run-1",))
+
+
 def test_another_user_of_the_machine_reads_no_note_and_no_address(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -24,7 +24,7 @@ NOTES = ".covey-ui"
 _TABLES = (".csv", ".tsv", ".gz", ".parquet", ".pq", *ENDINGS)
 _DEPTH, _MOST = 4, 2000
 _LARGEST_STUDY = 4 * 2**20
-_RUN_FILES = (SUMMARY, "ledger.json", "journal")
+_RUN_FILES = (SUMMARY, "ledger.json", "journal", "run.log")
 _OF_RUNS = ("release.csv", "population.csv")
 Kind = str
 
