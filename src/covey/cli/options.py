@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from covey.wire.contact import Address
 
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="The study file.")]
-_DATA = "CSV, Parquet, Excel, SPSS, Stata or SAS (FILE?sheet=…), or postgres://…?table=…"
+_DATA = "CSV, Parquet (or a folder of it), Excel, SPSS, Stata or SAS (FILE?sheet=…), or postgres://…, spark://…?table=…"
 Data = Annotated[str, typer.Option("--data", metavar="DATA", help=_DATA)]
 OptionalData = Annotated[str | None, typer.Option("--data", metavar="DATA", help=_DATA)]
 Encoding = Annotated[
