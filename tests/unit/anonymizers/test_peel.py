@@ -160,6 +160,12 @@ def test_a_lattice_too_large_to_list_is_searched() -> None:
 
 
 @pytest.mark.thorough
+def test_a_few_hundred_nodes_are_visited_however_large_the_table_is() -> None:
+    items = 10**8  # a probe looks at all of them at least once, and there are thousands of probes
+    assert lattice.is_small(400, items)
+    assert not lattice.is_small(20_000, items)
+
+
 def test_the_probed_nodes_do_nearly_as_well_as_the_whole_lattice() -> None:
     problem = numbers(6, 6000, 10)
     whole = peel(problem, budget=0).loss(problem)

@@ -3,11 +3,11 @@
 A node is one level per column. Its cost is the mean over the leaves of each column, weighted alike: no data enters it,
 and on the tables tried that order was at least as good as one that knows the data.
 
-A lattice is listed whole up to a size that does not take longer than the search that follows. A lattice of 10^9 nodes
-is not: *probes* then look for the nodes that matter. A probe starts at a record and the root and lowers one column
-after another, in random order and as far as k records still share the record's tuple. The node where it gets stuck is
-one at which a class can form. Some probes ask for 2k or 4k records, because those that leave earlier are missing later;
-and after a trial peel more probes start at what was left over.
+A lattice is listed whole up to a size that does not take longer than the search that follows, or than probing it. A
+lattice of 10^9 nodes is not: *probes* then look for the nodes that matter. A probe starts at a record and the root and
+lowers one column after another, in random order and as far as k records still share the record's tuple. The node where
+it gets stuck is one at which a class can form. Some probes ask for 2k or 4k records, because those that leave earlier
+are missing later; and after a trial peel more probes start at what was left over.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from covey.arrays import Floats, Ints, Longs, Words
 from covey.compiled import jit
 
 LISTED = 200_000  # a lattice up to this size is listed whole,
-VISITED = 2_500_000_000  # if its nodes times the atoms are no more than this
+VISITED = 2_500_000_000  # if its nodes times the atoms are no more than this,
+FEW = 1_000  # or its nodes no more than this: thousands of probes through all atoms take longer than so many visits
 PROBES = {"quick": 2_000, "normal": 4_000, "thorough": 12_000}  # in each of the passes, by effort
 PASSES = 3
 SHUFFLED = 0.15  # how far a column's weight changes for another order: the deviation of its logarithm
@@ -51,7 +52,7 @@ def is_listed(problem: Problem, items: int) -> bool:
 
 def is_small(nodes: int, items: int) -> bool:
     """True if a lattice of so many nodes is listed whole."""
-    return nodes <= min(LISTED, VISITED // max(items, 1))
+    return nodes <= min(LISTED, max(FEW, VISITED // max(items, 1)))
 
 
 def by_cost(problem: Problem, nodes: Ints) -> Ints:
