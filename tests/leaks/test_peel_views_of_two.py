@@ -2,10 +2,10 @@
 
 The simulator plays the other party against the real one, from the first message to the release. It has the observed
 party's table in place of the other's, which it never sees, and what the functionality answers: which tests reach k,
-which tuples the other has k records of, which heavy buckets are pure, the totals, and the other's part of the coin. At
-each step it makes up an input of the other that fits the answer. The observed party must not notice: the same release,
-messages of the same types, sizes and order, those that are bound by an answer the same, and all others random.
-Labels are not narrowed here (`refine = false`): what narrowing answers, the release shows.
+which tuples the other has k records of, which heavy buckets are pure, the totals, the classes' narrowest labels, and
+the other's part of the coin. At each step it makes up an input of the other that fits the answer. The observed party
+must not notice: the same release, messages of the same types, sizes and order, those that are bound by an answer the
+same, and all others random.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TypeVar
 
@@ -23,15 +23,18 @@ import pytest
 from tests.harness.clock import run_jumping
 from tests.harness.parties import Outcome, play
 from tests.harness.spent import heard
-from tests.protocols.peelers import draw_people, study_of, tables_of
+from tests.protocols.peelers import draw_people, ends_of, study_of, tables_of
 
-from covey.arrays import Bits, Longs, Words
+from covey.arrays import Bits, Ints, Longs, Words
 from covey.crypto.group import Points
 from covey.crypto.secret import Secret
+from covey.hierarchy import Hierarchy
 from covey.protocols.peel import choice, role, search
 from covey.protocols.peel import two_party as couple
 from covey.protocols.peel.choice import ObliviousTests
+from covey.protocols.peel.records import OwnRecords
 from covey.protocols.protocol import Proposal, Seat
+from covey.protocols.shared.peeling.narrowing import Narrowing
 from covey.secure import coin, match
 from covey.secure import sum as secure_sum
 from covey.secure.declare import Leakage
@@ -42,6 +45,8 @@ Outcomes = Mapping[str, Outcome[pa.Table]]
 
 M = TypeVar("M", bound=Message)
 NAMES = ("p0", "p1")
+FEW = "nodes = 4"
+"""A list of so few nodes that some labels can be narrowed; tables are then all dense."""
 BOUND = (couple.Alone, choice.TestAnswers, match.MatchResult)
 """What is bound by the functionality's answers and nothing else."""
 
@@ -67,6 +72,11 @@ class Answers:
     named: dict[str, list[Words]] = field(default_factory=dict)
     pure: dict[str, Bits] = field(default_factory=dict)
     totals: dict[str, Words] = field(default_factory=dict)
+    visited: Ints = field(default_factory=lambda: np.zeros((0, 3), dtype=np.int32))
+    """The classes' labels as they were visited, and the narrowest ones that hold all their records."""
+    narrowest: Ints = field(default_factory=lambda: np.zeros((0, 3), dtype=np.int32))
+    questions: int = 0
+    """How many labels were asked for."""
     coin: bytes = b""
 
     def of_all(self) -> Counter[str]:
@@ -76,13 +86,25 @@ class Answers:
             named=sum(part.shape[1] for parts in self.named.values() for part in parts),
             compared=sum(map(len, self.pure.values())),
             totals=sum(map(len, self.totals.values())),
+            questions=self.questions,
+            narrower=int((self.narrowest != self.visited).sum()),
         )
+
+
+def questions(visited: Ints, narrowest: Ints, trees: Sequence[Hierarchy]) -> int:
+    """The number of labels that are asked for: the narrowest ones alone tell each answer."""
+    again, number = Narrowing(visited, trees), 0
+    while len(asked := again.questions()):
+        number += len(asked)
+        again.narrow(asked, again.inside(asked, *ends_of(narrowest, trees)))
+    assert np.array_equal(again.boxes, narrowest)
+    return number
 
 
 def listened(patch: pytest.MonkeyPatch, answers: Answers, other: str) -> None:
     """Writes the answers down as the other party gets them."""
     reaches, named, same = ObliviousTests.reaches, couple.name_own, couple.same_tuple
-    total = secure_sum.total
+    total, narrow = secure_sum.total, role.narrow
 
     async def noted_reaches(self: ObliviousTests, channel: Channel, mine: Words, bound: int) -> Bits:
         found = await reaches(self, channel, mine, bound)
@@ -109,15 +131,24 @@ def listened(patch: pytest.MonkeyPatch, answers: Answers, other: str) -> None:
             answers.totals[channel.step] = found
         return found
 
+    async def noted_labels(channel: Channel, boxes: Ints, trees: Sequence[Hierarchy], own: OwnRecords) -> Ints:
+        found = await narrow(channel, boxes, trees, own)
+        if channel.me == other:
+            answers.visited, answers.narrowest = boxes, found
+            answers.questions = questions(boxes, found, trees)
+        return found
+
     patch.setattr(ObliviousTests, "reaches", noted_reaches)
     patch.setattr(search, "name_own", noted_names)
     patch.setattr(search, "same_tuple", noted_same)
     patch.setattr(secure_sum, "total", noted_total)
+    patch.setattr(role, "narrow", noted_labels)
 
 
 def simulated(patch: pytest.MonkeyPatch, answers: Answers, ghost: str) -> None:
     """Lets the ghost make up what it needs: all that it is given at a step is the observed party's own input."""
     reaches, named, total, toss = ObliviousTests.reaches, couple.name_own, secure_sum.total, coin.toss
+    narrow = role.narrow
 
     async def made_up_reaches(self: ObliviousTests, channel: Channel, theirs: Words, bound: int) -> Bits:
         if channel.me == ghost:  # enough by itself, or nothing
@@ -146,6 +177,12 @@ def simulated(patch: pytest.MonkeyPatch, answers: Answers, ghost: str) -> None:
     async def made_up_total(channel: Channel, theirs: Words) -> Words:
         return await total(channel, answers.totals[channel.step] - theirs if channel.me == ghost else theirs)
 
+    async def made_up_labels(channel: Channel, boxes: Ints, trees: Sequence[Hierarchy], theirs: OwnRecords) -> Ints:
+        if channel.me == ghost:
+            codes, klass = ends_of(answers.narrowest, trees)
+            theirs = replace(theirs, codes=codes, label=klass)
+        return await narrow(channel, boxes, trees, theirs)
+
     async def made_up_coin(channel: Channel) -> Secret:
         if channel.me != ghost:
             return await toss(channel)
@@ -158,6 +195,7 @@ def simulated(patch: pytest.MonkeyPatch, answers: Answers, ghost: str) -> None:
     patch.setattr(search, "name_own", made_up_names)
     patch.setattr(search, "same_tuple", made_up_same)
     patch.setattr(secure_sum, "total", made_up_total)
+    patch.setattr(role, "narrow", made_up_labels)
     patch.setattr(coin, "toss", made_up_coin)
 
 
@@ -172,11 +210,9 @@ class Both:
     ideal: Outcomes
 
 
-def run(tables: Mapping[str, Table], seeds: Mapping[str, int], mode: str, per_record: int) -> Outcomes:
+def run(tables: Mapping[str, Table], seeds: Mapping[str, int], mode: str, options: str) -> Outcomes:
     """Both parties, from the first message to the release."""
-    study = study_of(
-        2, k=3, privacy="k_insider = 1", options=f'refine = false\nmode = "{mode}"\nbuckets = {per_record}'
-    )
+    study = study_of(2, k=3, privacy="k_insider = 1", options=f'mode = "{mode}"\nbuckets = 1\n{options}')
 
     async def holder(channel: Channel) -> pa.Table:
         lasting = Secret(bytes(32))
@@ -193,18 +229,17 @@ def run(tables: Mapping[str, Table], seeds: Mapping[str, int], mode: str, per_re
 
 
 @cache
-def compare(me: str, mode: str, rows: int = 90, per_record: int = 1) -> Both:
+def compare(me: str, mode: str, options: str = "") -> Both:
     """A real run and a simulated one, as one party sees both; made once for all tests."""
     other = next(name for name in NAMES if name != me)
-    study, answers = study_of(2, k=3, privacy="k_insider = 1", options="refine = false"), Answers()
-    tables = tables_of(study, draw_people(2, rows, 5))
+    answers, tables = Answers(), tables_of(study_of(2, k=3), draw_people(2, 90, 5))
     with pytest.MonkeyPatch.context() as patch:
         listened(patch, answers, other)
-        real = run(tables, {me: 1, other: 2}, mode, per_record)
+        real = run(tables, {me: 1, other: 2}, mode, options)
     answers.coin = heard(real[me], other, coin.Opening)[0].part
     with pytest.MonkeyPatch.context() as patch:
         simulated(patch, answers, other)
-        ideal = run({me: tables[me], other: tables[me]}, {me: 1, other: 3}, mode, per_record)
+        ideal = run({me: tables[me], other: tables[me]}, {me: 1, other: 3}, mode, options)
     return Both(me, other, answers, real, ideal)
 
 
@@ -259,14 +294,17 @@ def tags(outcomes: Outcomes, me: str, other: str) -> list[bytes]:
     return [row[start : start + size] for row in rows for start in range(0, len(row), size)]
 
 
-@pytest.mark.few(1)
-@pytest.mark.parametrize("mode", ["visit", "wave"])
+@pytest.mark.few(2)
+@pytest.mark.parametrize(("mode", "options"), [("visit", ""), ("visit", FEW), ("wave", "")])
 @pytest.mark.parametrize("me", NAMES)
-def test_a_simulator_without_the_others_records_cannot_be_told_from_the_other_party(me: str, mode: str) -> None:
-    both = compare(me, mode)
+def test_a_simulator_without_the_others_records_cannot_be_told_from_the_other_party(
+    me: str, mode: str, options: str
+) -> None:
+    both = compare(me, mode, options)
     me, other = both.me, both.other
     asked = both.answers.of_all()
-    assert min(asked["tests"] // 50, asked["named"], asked["compared"], asked["totals"] // 8) > 3  # all kinds matter
+    hashed = [asked["narrower"]] if options == FEW else [asked["named"], asked["compared"]]
+    assert min(asked["tests"] // 50, asked["totals"] // 8, asked["questions"] // 20, *hashed) > 3  # all kinds matter
     assert both.real[me].unwrap().equals(both.ideal[me].unwrap())
     assert shapes(both.real, me, other) == shapes(both.ideal, me, other)
     for told in BOUND:
@@ -290,11 +328,24 @@ def test_the_two_see_different_kinds_of_messages_and_none_is_left_out() -> None:
         assert {tag for _, tag, _, _ in shapes(both.real, both.me, both.other)} == told | own
 
 
+@pytest.mark.few(1)
+@pytest.mark.parametrize("me", NAMES)
+def test_every_narrowest_label_stands_in_the_release_and_no_other(me: str) -> None:
+    both = compare(me, "visit", FEW)
+    trees = tables_of(study_of(2), draw_people(2, 1, 1))[me].trees
+    told = {
+        tuple(tree.labels[node] for tree, node in zip(trees, box, strict=True))
+        for box in both.answers.narrowest.tolist()
+    }
+    release = both.real[me].unwrap().select(["age", "sex", "town"])
+    assert told == set(zip(*(column.to_pylist() for column in release.columns), strict=True))
+
+
 def test_tags_agree_with_ones_own_at_pure_buckets_alone_in_both_worlds() -> None:
     both = compare("p0", "visit")
     for outcomes in (both.real, both.ideal):
         found = tags(outcomes, "p0", "p1")
-        assert len(found) == len(set(found)) == both.answers.of_all()["compared"]
+        assert len(found) == len(set(found)) == both.answers.of_all()["compared"] + both.answers.questions
         assert looks_random(b"".join(found))
 
 

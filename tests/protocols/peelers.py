@@ -107,6 +107,13 @@ def tables_of(study: Study, people: Mapping[str, Sequence[Person]]) -> dict[str,
     return {name: table for name, table in tables.items() if table is not None}
 
 
+def ends_of(labels: Ints, trees: Sequence[Hierarchy]) -> tuple[Ints, Longs]:
+    """Two records (columns x records) of each class, at the first and last leaf of its labels, and their classes."""
+    columns = zip(labels.T, trees, strict=True)
+    codes = [np.concatenate([tree.first[own], tree.last[own]]) for own, tree in columns]
+    return np.array(codes, dtype=np.int32), np.tile(np.arange(len(labels)), 2)
+
+
 @dataclass
 class Sizes:
     """The public sizes of what one party exchanged, from which the cost of the visits follows."""

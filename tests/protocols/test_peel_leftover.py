@@ -59,6 +59,9 @@ def test_every_record_is_released_where_the_owners_let_the_leftover_join(parties
         said = [line for line in merged.ledger["p0"] if "left over at the end: which class it joins" in line]
         assert len(said) == 1
         assert ("whose it is: what is not ours" in said[0]) == (parties == 2)
+        assert any(
+            "narrowest label" in line and "before records that are left over" in line for line in merged.ledger["p0"]
+        )
         assert not any("which class it joins" in line for line in held.ledger["p0"])
 
 

@@ -7,11 +7,13 @@ import pytest
 from tests.harness.columns_cases import draw_people as draw_joined
 from tests.harness.columns_cases import stream_of
 from tests.harness.peel_columns_cases import study_of as columns_of
-from tests.protocols.peelers import draw_people, study_of, tables_of
+from tests.protocols.peelers import draw_people, ends_of, study_of, tables_of
 from tests.protocols.test_peel import agrees
 from tests.protocols.test_peel_columns import FIVE, released, rows_split
 
+from covey.arrays import Ints, Longs
 from covey.errors import InputError
+from covey.hierarchy import Hierarchy
 from covey.protocols import peel
 from covey.protocols.peel.parameters import Parameters
 from covey.protocols.shared.peeling import narrowing
@@ -44,15 +46,20 @@ def test_holders_of_columns_narrow_the_same_labels() -> None:
     assert rows_split(people, 3, "", options) != rows_split(people, 3, "", "nodes = 2\nrefine = false")
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_the_labels_of_a_release_tell_every_answer(seed: int) -> None:
-    """Nobody learns more than the narrowed labels: from these alone all that was opened can be said."""
+def draw_classes(seed: int) -> tuple[tuple[Hierarchy, ...], Ints, Longs, Ints]:
+    """Hierarchies, records (columns x records), the class of each, and the classes' labels, wider than they need be."""
     study = study_of(3, k=3)
     tables = list(tables_of(study, draw_people(3, 30, seed)).values())
     trees, codes = tables[0].trees, np.concatenate([table.codes for table in tables], axis=1)
     top = np.array([[tree.height for tree in trees]], dtype=np.int32)
     boxes, _, klass = peel_clear(trees, np.concatenate([top // 2, top]), codes, 3, lambda rows, place, size: size >= 3)
-    wide = np.stack(boxes)
+    return trees, codes, klass, np.stack(boxes)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_labels_of_a_release_tell_every_answer(seed: int) -> None:
+    """Nobody learns more than the narrowed labels: from these alone all that was opened can be said."""
+    trees, codes, klass, wide = draw_classes(seed)
     narrow = narrowed(wide, trees, codes, klass)
     again, opened = Narrowing(wide, trees), 0
     owner = np.arange(codes.shape[1]) % 3
@@ -73,6 +80,32 @@ def test_the_labels_of_a_release_tell_every_answer(seed: int) -> None:
         for column, tree in enumerate(trees):
             inside = codes[column, klass == own]
             assert narrow[own, column] == tree.common_ancestor(inside.min(), inside.max())
+
+
+def test_one_of_two_reads_from_the_answers_what_its_own_records_and_the_labels_tell() -> None:
+    """An attack between two: where a party's own bit is set, the answer is the other's bit.
+
+    The attacker writes down all such bits, once of the other's records and once of made-up ones, of which it knows no
+    more than the labels. It finds no difference. With the other's bits in the clear it would.
+    """
+    read: dict[str, list[bool]] = {"real": [], "made up": []}
+    clear: dict[str, list[bool]] = {"real": [], "made up": []}
+    for seed in range(4):
+        trees, codes, klass, wide = draw_classes(seed)
+        mine = np.arange(codes.shape[1]) % 2 == 0
+        narrow = narrowed(wide, trees, codes, klass)
+        others = {"real": (codes[:, ~mine], klass[~mine]), "made up": ends_of(narrow, trees)}
+        for world, theirs in others.items():
+            again = Narrowing(wide, trees)
+            while len(asked := again.questions()):
+                own, other = again.inside(asked, codes[:, mine], klass[mine]), again.inside(asked, *theirs)
+                read[world] += other[own].tolist()
+                clear[world] += other.tolist()
+                again.narrow(asked, own & other)
+            assert np.array_equal(again.boxes, narrow)
+    assert read["real"] == read["made up"]
+    assert set(read["real"]) == {True, False}
+    assert clear["real"] != clear["made up"]
 
 
 def test_a_node_with_many_children_is_not_narrowed(monkeypatch: pytest.MonkeyPatch) -> None:

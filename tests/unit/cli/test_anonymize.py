@@ -74,6 +74,20 @@ def test_a_study_says_its_effort_and_the_command_line_another(clinic: Path) -> N
         Study.parse(other, clinic)
 
 
+@pytest.mark.thorough
+def test_the_same_seed_gives_the_same_bytes_on_one_thread_and_on_two(
+    covey: Covey, clinic: Path, tmp_path: Path
+) -> None:
+    call = ("anonymize", clinic / "study.toml", "--data", clinic / "clinic.csv", "--seed", "7", "--effort", "quick")
+    releases = []
+    for threads in ("1", "2"):
+        out = tmp_path / threads
+        called = covey(*call, "--threads", threads, "--out", out)
+        assert called.code == 0, called.err
+        releases.append((out / "release.csv").read_bytes())
+    assert releases[0] == releases[1]
+
+
 def test_a_folder_that_cannot_be_written_is_refused_before_the_data_are_read(
     covey: Covey, clinic: Path, tmp_path: Path
 ) -> None:

@@ -136,7 +136,7 @@ def before(params: Parameters, nodes: int) -> list[tuple[Leakage, dict[str, obje
     if params.most_of_one is not None:
         lines.append((INSIDER, {"most": params.most_of_one, "k": k}))
     if params.refine:
-        lines.append((narrowing.LEAKAGE, {}))
+        lines.append((narrowing.LEAKAGE_BEFORE_MERGE if params.merge else narrowing.LEAKAGE, {}))
     if params.merge:
         lines.append((LEFTOVER_OF_TWO if params.two else LEFTOVER, {}))
     return lines

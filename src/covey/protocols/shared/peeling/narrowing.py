@@ -31,6 +31,12 @@ LEAKAGE = Leakage(
         "for each class and column: the narrowest label that holds all its records, which the release then shows",
     )
 )
+LEAKAGE_BEFORE_MERGE = Leakage(
+    everyone=(
+        "for each class and column: the narrowest label that holds all its records, before records that are left over "
+        "join it; the release shows that label, or a wider one that holds these too",
+    )
+)
 
 
 @dataclass(frozen=True)
