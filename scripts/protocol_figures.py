@@ -3,28 +3,62 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from scripts.tables import (
-    Cell,
+    FORMS,
     Maker,
     Results,
     Row,
+    Rows,
+    across,
     chosen,
-    clock,
+    columns,
     figure,
     listed,
     loss,
     number,
-    percent,
-    short,
+    rows_of,
     side_by_side,
     table,
     text,
     whole,
 )
 
-MEGA, KILO = 1e6, 1e3
+Figures = dict[str, tuple[str, Maker]]
+SECONDS = FORMS["clock"]("seconds")
+
+
+def of(source: str, makers: Mapping[str, Maker]) -> Figures:
+    """Figures that are made from the same results."""
+    return {name: (source, make) for name, make in makers.items()}
+
+
+def titled(title: str) -> Callable[[Results], Sequence[Row]]:
+    """The rows of that part of the papers' results whose title begins so."""
+
+    def rows(found: Results) -> Sequence[Row]:
+        (part,) = (name for name in found if name.startswith(title))
+        return found[part]
+
+    return rows
+
+
+def as_kept(title: str, described: str = "") -> Maker:
+    """A table of an experiment as it was printed; the columns that are described in another way."""
+    rows, more = titled(title), columns(described) if described else {}
+
+    def make(found: Results) -> str:
+        heads = list(rows(found)[0])
+        return table(heads, [[more.get(key, text(key))(row) for key in heads] for row in rows(found)])
+
+    return make
+
+
+def measured(name: str) -> Maker:
+    """Says whether an experiment was run whole."""
+    quick = f"measured with `python -m benchmarks papers {name} --quick`, on smaller tables than without `--quick`"
+    return lambda found: quick if found[name][0]["quick"] else f"measured with `python -m benchmarks papers {name}`"
 
 
 # -- cluster
@@ -38,177 +72,66 @@ def _shown(row: Row) -> str:
 
 def cluster_cost(found: Results) -> str:
     """The schedules on Adult, `guarded` and `exact` side by side."""
-    cells = (loss(), clock("seconds"), whole("rounds"), whole("bytes", MEGA))
+    first = columns("k|parties|alone:loss|`guarded`: LM=lm:loss|seconds:clock|rounds:whole|MB=bytes:mega")
+    second = columns(
+        "`exact`: LM=lm:loss|seconds:clock|rounds:whole|exact records shown to movers=:shown", {"shown": _shown}
+    )
     rows = []
-    for guarded in sorted(
-        chosen(found["runs"], schedule="guarded", extra="", latency=0.0), key=lambda row: (row["k"], row["parties"])
-    ):
-        same = {key: guarded[key] for key in ("k", "parties")}
-        line = [
-            str(same["k"]),
-            str(same["parties"]),
-            short(number(guarded, "alone")),
-            *(cell(guarded) for cell in cells),
-        ]
-        exact = chosen(found["runs"], schedule="exact", extra="", latency=0.0, **same)
-        rows.append(
-            [
-                *line,
-                *([*(cell(exact[0]) for cell in cells[:3]), _shown(exact[0])] if exact else ["not run", "", "", ""]),
-            ]
-        )
-    head = ("k", "parties", "alone", "`guarded`: LM", "seconds", "rounds", "MB", "`exact`: LM", "seconds", "rounds")
-    return table((*head, "exact records shown to movers"), rows)
+    for own in rows_of(found, "runs", "k|parties", schedule="guarded", extra="", latency=0.0):
+        same = {key: own[key] for key in ("k", "parties", "extra", "latency")}
+        other = chosen(found["runs"], schedule="exact", **same)
+        cells = [cell(other[0]) for cell in second.values()] if other else ["not run", "", "", ""]
+        rows.append([*(cell(own) for cell in first.values()), *cells])
+    return table([*first, *second], rows)
 
 
 def cluster_diversity(found: Results) -> str:
     """Losses with l, joint and centralized."""
-    lines = [("`cluster`, `guarded`", chosen(found["runs"], schedule="guarded", k=10, parties=3, latency=0.0))]
+    lines = {"`cluster`, `guarded`": chosen(found["runs"], schedule="guarded", k=10, parties=3, latency=0.0)}
     for name in ("sequential", "mondrian", "peel"):
-        lines.append((f"centralized `{name}`", chosen(found["central"], algorithm=name, k=10)))
+        lines[f"centralized `{name}`"] = chosen(found["central"], algorithm=name, k=10)
     rows = [
         (said, *("".join(map(loss(), chosen(own, extra=f"l={asked}"))) or "not run" for asked in (1, 2, 3)))
-        for said, own in lines
+        for said, own in lines.items()
     ]
     return table(("", "no l", "l = 2", "l = 3"), rows)
 
 
-def titled(found: Results, title: str) -> str:
-    """The part of the papers' results whose title begins so."""
-    (part,) = (name for name in found if name.startswith(title))
-    return part
+def _searched(row: Row) -> str:
+    regrouped = "" if row["schedule"] == "strict" or str(row["regroupings"]) == "6" else " without regrouping"
+    return f"`{row['schedule']}`{regrouped}"
 
 
-def as_kept(title: str, more: Mapping[str, Cell] | None = None) -> Maker:
-    """A table of an experiment as it was printed; some cells in another way."""
-
-    def make(found: Results) -> str:
-        part = titled(found, title)
-        heads = list(found[part][0])
-        return listed(part, {key: (more or {}).get(key, text(key)) for key in heads})(found)
-
-    return make
-
-
-def measured(name: str) -> Maker:
-    """Says whether an experiment was run whole."""
-    quick = f"measured with `python -m benchmarks papers {name} --quick`, on smaller tables than without `--quick`"
-    return lambda found: quick if found[name][0]["quick"] else f"measured with `python -m benchmarks papers {name}`"
-
-
-def figures_5_and_6(found: Results) -> str:
-    """The cost of the paper's algorithm for rows."""
-    columns = {
-        "CPU s": clock("seconds"),
-        "sweeps L": text("sweeps L"),
-        "SMC calls": whole("SMC calls"),
-        "rounds of `exact`": whole("our rounds"),
-    }
-    part = titled(found, "cluster: Figures 5, 6 and 7")
-    return side_by_side(part, {"n": whole("n")}, columns, order=("n",))(found)
-
-
-def figure_7(found: Results) -> str:
-    """The cost of the paper's algorithm for columns."""
-    columns = {
-        "sweeps L": text("sweeps L"),
-        "SMC calls": whole("SMC calls"),
-        "our comparisons": whole("our comparisons"),
-        "our rounds": whole("our rounds"),
-        "MB of a holder": whole("MB of a holder"),
-        "seconds": whole("seconds"),
-    }
-    return side_by_side(titled(found, "columns: Figure 7"), {"n": whole("n")}, columns, order=("n",))(found)
-
-
-def figure_4(found: Results) -> str:
-    """DM by delta, for each number of users that the providers do not share."""
-    rows: list[list[str]] = []
-    for part, points in found.items():
-        more = re.findall(r"federate: DM\. Figure 4: ([\d,]+) more", part)
-        for point in points if more else ():
-            ways = [key for key in point if key != "delta"]
-            known = [number(point, way) for way in ways if point[way] is not None]
-            cells = ["" if point[way] is None else whole(way)(point) for way in ways]
-            best = [
-                f"**{cell}**" if cell and number(point, way) == min(known) else cell
-                for way, cell in zip(ways, cells, strict=True)
-            ]
-            rows.append(
-                [
-                    more[0],
-                    f"{number(point, 'delta'):g}".lstrip("0"),
-                    *(best if known else ["infeasible", *[""] * (len(ways) - 1)]),
-                ]
-            )
-    head = ("more users at each", "delta", "the paper's score", "weighted", "default: weighted, 8 quantiles")
-    return table((*head, "extended Mondrian, trusted"), rows)
-
-
-_SEARCHES: dict[tuple[str, str], str] = {
-    ("strict", "0"): "`strict`",
-    ("guarded", "0"): "`guarded` without regrouping",
-    ("guarded", "6"): "`guarded`",
-}
-
-
-CLUSTER: dict[str, tuple[str, Maker]] = {
-    "cluster-measured": ("papers", measured("cluster")),
-    "cluster-figures": ("papers", figures_5_and_6),
-    "cluster-figure-3": ("papers", as_kept("cluster: Figure 3")),
-    "cluster-real": (
-        "papers",
-        as_kept(
-            "cluster: Real runs",
-            {
-                "LM": loss("LM"),
-                "n": whole("n"),
-                "seconds": clock("seconds"),
-                "rounds": whole("rounds"),
-                "MB": whole("MB"),
-                "exact records shown": whole("exact records shown"),
-            },
-        ),
+CLUSTER = of("papers", {
+    "cluster-measured": measured("cluster"),
+    "cluster-figures": side_by_side(
+        titled("cluster: Figures 5, 6 and 7"), "n:whole",
+        "CPU s=seconds:clock|sweeps L|SMC calls:whole|rounds of `exact`=our rounds:whole", "n|k",
     ),
-    "cluster-cost": ("cluster", cluster_cost),
-    "cluster-diversity": ("cluster", cluster_diversity),
-    "cluster-strict": (
-        "cluster",
-        side_by_side(
-            "runs",
-            {"schedule": lambda row: f"`{row['schedule']}`"},
-            {"LM": loss(), "rounds": whole("rounds"), "MB": whole("bytes", MEGA)},
-            schedule=("guarded", "strict"),
-            parties=3,
-            extra="",
-            latency=0.0,
-        ),
+    "cluster-figure-3": as_kept("cluster: Figure 3"),
+    "cluster-real": as_kept(
+        "cluster: Real runs", "LM:loss|n:whole|seconds:clock|rounds:whole|MB:whole|exact records shown:whole"
     ),
-    "cluster-shown": ("cluster", figure("runs", _shown, schedule="exact", k=10, parties=3, latency=0.0)),
-    "cluster-insider": ("cluster", figure("runs", loss(), schedule="guarded", k=10, parties=3, extra="k_insider=5")),
-    "cluster-slow-exact": (
-        "cluster",
-        figure("runs", clock("seconds"), schedule="exact", k=50, parties=5, latency=0.03),
+}) | of("cluster", {
+    "cluster-cost": cluster_cost,
+    "cluster-diversity": cluster_diversity,
+    "cluster-strict": side_by_side(
+        "runs", "schedule:code", "LM=lm:loss|rounds:whole|MB=bytes:mega",
+        schedule=("guarded", "strict"), parties=3, extra="", latency=0.0,
     ),
-    "cluster-slow-guarded": (
-        "cluster",
-        figure("runs", clock("seconds"), schedule="guarded", k=50, parties=5, latency=0.03),
+    "cluster-shown": figure("runs", _shown, schedule="exact", k=10, parties=3, latency=0.0),
+    "cluster-insider": figure("runs", loss(), schedule="guarded", k=10, parties=3, extra="k_insider=5"),
+    "cluster-slow-exact": figure("runs", SECONDS, schedule="exact", k=50, parties=5, latency=0.03),
+    "cluster-slow-guarded": figure("runs", SECONDS, schedule="guarded", k=50, parties=5, latency=0.03),
+}) | of("cluster_overlaps", {
+    "cluster-overlaps": side_by_side(
+        "overlaps", "=:searched",
+        "opened counts=different opened counts:whole|sets below k by one subtraction:whole|records in them:whole|"
+        "regions whose number all counts determine=of these determined:whole|"
+        "of these a single record=single records among them:whole",
+        more={"searched": _searched},
     ),
-    "cluster-overlaps": (
-        "cluster_overlaps",
-        side_by_side(
-            "overlaps",
-            {"": lambda row: _SEARCHES[str(row["schedule"]), str(row["regroupings"])]},
-            {
-                "opened counts": whole("different opened counts"),
-                "sets below k by one subtraction": whole("sets below k by one subtraction"),
-                "records in them": whole("records in them"),
-                "regions whose number all counts determine": whole("of these determined"),
-                "of these a single record": whole("single records among them"),
-            },
-        ),
-    ),
-}
+})  # fmt: skip
 
 
 # -- columns split
@@ -221,11 +144,8 @@ def columns_beside(found: Results) -> str:
         "generalize, peel, finished cells": '`generalize` with `local = "peel"`, `variant = "finished-cells"`',
         "pivot": "`cluster`, pivot",
     }
-    rows = []
-    for form, said in ways.items():
-        own = chosen(found["runs"], form=f"{form}, in the clear", rows=30162)
-        rows.append([said, *(loss()(chosen(own, k=k)[0]) for k in (10, 50))])
-    return table(("", "k = 10", "k = 50"), rows)
+    own = {way: rows_of(found, "runs", "k", form=f"{way}, in the clear", rows=30162, k=(10, 50)) for way in ways}
+    return table(("", "k = 10", "k = 50"), [(said, *map(loss(), own[way])) for way, said in ways.items()])
 
 
 def _each_sent(row: Row) -> str:
@@ -235,178 +155,92 @@ def _each_sent(row: Row) -> str:
     return f"{own[0]}{most}, {sent['judge']:.1f}"
 
 
-COLUMNS: dict[str, tuple[str, Maker]] = {
-    "columns-cost": (
-        "columns",
-        listed(
-            "runs",
-            {
-                "k": text("k"),
-                "holders": text("holders"),
-                "form": text("form"),
-                "LM": loss(),
-                "seconds": clock("seconds"),
-                "rounds": whole("rounds"),
-                "messages": whole("messages"),
-                "MB, all parties": whole("bytes", MEGA),
-            },
-            order=("k", "holders"),
-            form=("pivot", "evaluator"),
-            latency=0.0,
-        ),
+COLUMNS = of("columns", {
+    "columns-cost": listed(
+        "runs",
+        "k|holders|form|LM=lm:loss|seconds:clock|rounds:whole|messages:whole|MB, all parties=bytes:mega",
+        "k|holders", form=("pivot", "evaluator"), latency=0.0,
     ),
-    "columns-slow-10": (
-        "columns",
-        figure("runs", clock("seconds"), form="evaluator", k=10, holders=3, latency=0.03),
+    "columns-slow-10": figure("runs", SECONDS, form="evaluator", k=10, holders=3, latency=0.03),
+    "columns-slow-50": figure("runs", SECONDS, form="evaluator", k=50, holders=3, latency=0.03),
+    "columns-beside": columns_beside,
+}) | of("papers", {
+    "columns-measured": measured("columns"),
+    "columns-figure-7": side_by_side(
+        titled("columns: Figure 7"), "n:whole",
+        "sweeps L|SMC calls:whole|our comparisons:whole|our rounds:whole|MB of a holder:whole|seconds:whole", "n|k",
     ),
-    "columns-slow-50": (
-        "columns",
-        figure("runs", clock("seconds"), form="evaluator", k=50, holders=3, latency=0.03),
+    "columns-loss": as_kept("columns: Loss beside", "n:whole|LM:loss|centralized sequential:loss|ratio:ratio"),
+    "columns-attack": as_kept(
+        "columns: Who can tell", "pairs claimed:whole|precision:percent|recall:percent|by guessing:percent"
     ),
-    "columns-beside": ("columns", columns_beside),
-    "columns-measured": ("papers", measured("columns")),
-    "columns-figure-7": ("papers", figure_7),
-    "columns-loss": (
-        "papers",
-        as_kept(
-            "columns: Loss beside",
-            {
-                "n": whole("n"),
-                "LM": loss("LM"),
-                "centralized sequential": loss("centralized sequential"),
-                "ratio": lambda row: f"{number(row, 'ratio'):.3f}",
-            },
-        ),
+})  # fmt: skip
+PEEL_COLUMNS = of("columns", {
+    "peel-columns-cost": listed(
+        "runs",
+        "k|holders|people=rows:whole|window=form:window|latency:ms|LM=lm:loss|rounds:whole|"
+        "MB sent by a holder, by the evaluator=:sent|CPU s, all parties:whole|seconds:clock|load=load after|"
+        "MB of memory, the largest party:whole",
+        "k|rows|holders|latency",
+        {"window": text("form", {"peel": "1", "peel16": "16"}), "sent": _each_sent},
+        form=("peel", "peel16"),
     ),
-    "columns-attack": (
-        "papers",
-        as_kept(
-            "columns: Who can tell",
-            {
-                "pairs claimed": whole("pairs claimed"),
-                "precision": percent("precision"),
-                "recall": percent("recall"),
-                "by guessing": percent("by guessing"),
-            },
-        ),
-    ),
-}
-PEEL_COLUMNS: dict[str, tuple[str, Maker]] = {
-    "peel-columns-cost": (
-        "columns",
-        listed(
-            "runs",
-            {
-                "k": text("k"),
-                "holders": text("holders"),
-                "people": whole("rows"),
-                "window": text("form", {"peel": "1", "peel16": "16"}),
-                "latency": lambda row: f"{1000 * number(row, 'latency'):.0f} ms",
-                "LM": loss(),
-                "rounds": whole("rounds"),
-                "MB sent by a holder, by the evaluator": _each_sent,
-                "CPU s, all parties": whole("CPU s, all parties"),
-                "seconds": clock("seconds"),
-                "load": text("load after"),
-                "MB of memory, the largest party": whole("MB of memory, the largest party"),
-            },
-            order=("k", "rows", "holders", "latency"),
-            form=("peel", "peel16"),
-        ),
-    ),
-}
+})  # fmt: skip
 
 
 # -- federate
 
 
-_FEDERATED = {
-    "population": whole("population"),
-    "common": whole("common"),
-    "more at each": whole("more at each"),
-    "alpha": lambda row: f"{number(row, 'alpha'):g}".lstrip("0"),
-}
-_SPENT = {
-    "classes": whole("classes"),
-    "rounds": whole("rounds"),
-    "messages": whole("messages"),
-    "MB, all parties": text("MB, all parties"),
-    "CPU s, all parties": whole("CPU s, all parties"),
-    "seconds": clock("s"),
-    "load": text("load before"),
-}
+def figure_4(found: Results) -> str:
+    """DM by delta, for each number of users that the providers do not share."""
+    rows: list[list[str]] = []
+    for part, points in found.items():
+        more = re.findall(r"federate: DM\. Figure 4: ([\d,]+) more", part)
+        for point in points if more else ():
+            ways = [key for key in point if key != "delta"]
+            least = min((number(point, way) for way in ways if point[way] is not None), default=None)
+            cells = [
+                "" if point[way] is None else f"**{whole(way)(point)}**" if number(point, way) == least
+                else whole(way)(point)
+                for way in ways
+            ]  # fmt: skip
+            if least is None:
+                cells[0] = "infeasible"
+            rows.append([more[0], FORMS["part"]("delta")(point), *cells])
+    head = ("more users at each", "delta", "the paper's score", "weighted", "default: weighted, 8 quantiles")
+    return table((*head, "extended Mondrian, trusted"), rows)
 
 
-PAPER, OURS, RETRYING = "dummy users, the paper's score", "as by default", "like MPALM, trusted"
-
-
-def federate_cost(found: Results) -> str:
-    """Two providers, by population."""
-    rows = sorted([*found["growth"], *found["tls"]], key=lambda row: (number(row, "population"), number(row, "alpha")))
-    columns = {**_FEDERATED, **_SPENT}
-    return table(list(columns), [[cell(row) for cell in columns.values()] for row in rows])
-
-
-FEDERATE: dict[str, tuple[str, Maker]] = {
-    "federate-several": (
-        "federate",
-        listed(
-            "several",
-            {
-                "population": whole("population"),
-                "providers": text("providers"),
-                "common": whole("common"),
-                "pairs": whole("more at each"),
-                "alpha": _FEDERATED["alpha"],
-                "latency": lambda row: f"{1000 * number(row, 'latency'):.0f} ms",
-                **_SPENT,
-            },
-            order=("population", "providers", "alpha", "latency"),
-        ),
+_SPENT = (
+    "classes:whole|rounds:whole|messages:whole|MB, all parties|CPU s, all parties:whole|seconds=s:clock|"
+    "load=load before"
+)
+FEDERATE = of("federate", {
+    "federate-several": listed(
+        "several",
+        f"population:whole|providers|common:whole|pairs=more at each:whole|alpha:part|latency:ms|{_SPENT}",
+        "population|providers|alpha|latency",
     ),
-    "federate-cost": ("federate", federate_cost),
-    "federate-measured": ("papers", measured("federate")),
-    "federate-score": ("papers", figure_4),
-    "federate-figure-6": (
-        "papers",
-        as_kept("federate: DM. Figure 6", {PAPER: whole(PAPER), OURS: whole(OURS), RETRYING: whole(RETRYING)}),
+    "federate-cost": listed(
+        lambda found: [*found["growth"], *found["tls"]],
+        f"population:whole|common:whole|more at each:whole|alpha:part|{_SPENT}", "population|alpha",
     ),
-    "federate-crypto": (
-        "federate",
-        listed(
-            "crypto",
-            {
-                "": text("who"),
-                "bits": whole("bits"),
-                "encrypt, own key": whole("encrypt/s, own key"),
-                "encrypt": whole("encrypt/s"),
-                "add": whole("add/s"),
-                "decrypt": whole("decrypt/s"),
-            },
-            order=("bits",),
-            who=("covey", "phe 1.5.0", "tno.mpc paillier 3.2.0"),
-        ),
+    "federate-crypto": listed(
+        "crypto",
+        "=who|bits:whole|encrypt, own key=encrypt/s, own key:whole|encrypt=encrypt/s:whole|add=add/s:whole|"
+        "decrypt=decrypt/s:whole",
+        "bits", who=("covey", "phe 1.5.0", "tno.mpc paillier 3.2.0"),
     ),
-}
+}) | of("papers", {
+    "federate-measured": measured("federate"),
+    "federate-score": figure_4,
+    "federate-figure-6": as_kept(
+        "federate: DM. Figure 6", "dummy users, the paper's score:whole|as by default:whole|like MPALM, trusted:whole"
+    ),
+})  # fmt: skip
 
 
 # -- generalize
-
-
-def generalize_losses(found: Results) -> str:
-    """Losses of each way to anonymize locally and to compare."""
-    ways = {
-        "centralized datafly": "Datafly on the pooled table",
-        "datafly, paper": "`datafly`, `paper` (the default)",
-        "datafly, datafly": "`datafly`, `datafly`",
-        "datafly, finished-cells": "`datafly`, `finished-cells`",
-        "mondrian, finished-cells": "`mondrian`, `finished-cells`",
-        "peel, finished-cells": "`peel`, `finished-cells`",
-        "peel, paper": "`peel`, `paper`",
-    }
-    points = sorted(found["loss"], key=lambda row: number(row, "k"))
-    rows = [(said, *(loss(way)(row) for row in points)) for way, said in ways.items()]
-    return table(("local, variant", *(f"k = {row['k']}" for row in points)), rows)
 
 
 def _compared(row: Row) -> str:
@@ -426,265 +260,131 @@ def _numbers(cell: object) -> list[int]:
     return [int(each) for each in cell] if isinstance(cell, list) else []
 
 
-def _split(variant: str) -> Maker:
+def _range(row: Row) -> str:
     """The range of losses over all ways to split the columns, and the median."""
-    return figure(
-        "splits",
-        lambda row: f"{loss('least')(row)} to {loss('most')(row)} (median {loss('median')(row)})",
-        variant=variant,
-    )
+    return "{} to {} (median {})".format(*(loss(key)(row) for key in ("least", "most", "median")))
 
 
-GENERALIZE: dict[str, tuple[str, Maker]] = {
-    "generalize-cost": (
-        "generalize",
-        listed(
-            "cost",
-            {
-                "k": text("k"),
-                "options": text("options", {"": "the defaults (`threshold`)"}),
-                "comparisons": _compared,
-                "exchanges in all": text("rounds of messages"),
-                "MB sent": text("MB"),
-                "CPU s": whole("CPU s"),
-                "MB of memory": text("MB of memory"),
-                "LM": loss(),
-            },
-        ),
+GENERALIZE = of("generalize", {
+    "generalize-cost": listed(
+        "cost",
+        "k|options:said|comparisons=:compared|exchanges in all=rounds of messages|MB sent=MB|CPU s:whole|MB of memory|"
+        "LM=lm:loss",
+        more={"said": text("options", {"": "the defaults (`threshold`)"}), "compared": _compared},
     ),
-    "generalize-tls": (
-        "generalize",
-        listed(
-            "tls",
-            {
-                "k": text("k"),
-                "latency": lambda row: f"{row['latency ms']} ms",
-                "seconds": clock("s"),
-                "exchanges": text("rounds of messages"),
-                "MB sent": text("MB"),
-            },
-            order=("latency ms", "k"),
-        ),
+    "generalize-tls": listed(
+        "tls", "k|latency=:late|seconds=s:clock|exchanges=rounds of messages|MB sent=MB", "latency ms|k",
+        {"late": lambda row: f"{row['latency ms']} ms"},
     ),
-    "generalize-losses": ("generalize", generalize_losses),
-    "generalize-split-paper": ("generalize", _split("paper")),
-    "generalize-split-datafly": ("generalize", _split("datafly")),
-    "generalize-split-cells": ("generalize", _split("finished-cells")),
-    "generalize-growth": (
-        "generalize",
-        listed(
-            "growth",
-            {
-                "ids": whole("ids"),
-                "leakage": lambda row: f"`{row['leakage']}`",
-                "seconds": clock("s"),
-                "CPU s, both parties": clock("CPU s"),
-                "cores busy": text("cores busy"),
-                "memory of each party, above the program's own": _added,
-                "MB sent": whole("MB sent"),
-                "microseconds of CPU an id": text("microseconds of CPU an id"),
-                "load": text("load before"),
-            },
-            order=("ids",),
-        ),
+    "generalize-losses": across(
+        "loss", "local, variant", lambda row: f"k = {row['k']}",
+        "Datafly on the pooled table=centralized datafly:loss|`datafly`, `paper` (the default)=datafly, paper:loss|"
+        "`datafly`, `datafly`=datafly, datafly:loss|`datafly`, `finished-cells`=datafly, finished-cells:loss|"
+        "`mondrian`, `finished-cells`=mondrian, finished-cells:loss|`peel`, `finished-cells`=peel, finished-cells:loss|"
+        "`peel`, `paper`=peel, paper:loss", "k",
     ),
-}
+    "generalize-split-paper": figure("splits", _range, variant="paper"),
+    "generalize-split-datafly": figure("splits", _range, variant="datafly"),
+    "generalize-split-cells": figure("splits", _range, variant="finished-cells"),
+    "generalize-growth": listed(
+        "growth",
+        "ids:whole|leakage:code|seconds=s:clock|CPU s, both parties=CPU s:clock|cores busy|"
+        "memory of each party, above the program's own=:added|MB sent:whole|microseconds of CPU an id|load=load before",
+        "ids", {"added": _added},
+    ),
+})  # fmt: skip
 
 
 # -- suppress
 
 
-SUPPRESS: dict[str, tuple[str, Maker]] = {
-    "suppress-three": (
-        "suppress",
-        listed(
-            "three",
-            {
-                "": lambda row: f"`{row['encryption']}`",
-                "rows": whole("rows"),
-                "suppressed": whole("suppressed rows"),
-                "CPU s": whole("cpu seconds"),
-                "MB": whole("bytes", MEGA),
-                "rounds": text("rounds"),
-                "load": text("load before"),
-            },
-        ),
-    ),
-    "suppress-cost": (
-        "suppress",
-        listed(
-            "cost",
-            {
-                "rare rows a side": whole("rare rows a side"),
-                "comparisons": whole("comparisons"),
-                "without hashing": lambda row: f"{number(row, 'rare rows a side') ** 2:,.0f}",
-                "": lambda row: f"`{row['encryption']}`",
-                "CPU s": whole("cpu seconds"),
-                "seconds": clock("seconds without start"),
-                "load": text("load before"),
-                "MB": whole("bytes", MEGA),
-                "rounds": text("rounds"),
-                "MB of memory, the largest process": text("largest process MB"),
-            },
-            order=("rare rows a side",),
-        ),
-    ),
-    "suppress-adult": (
-        "suppress",
-        side_by_side(
-            "adult",
-            {"quasi columns": lambda row: _columns(str(row["columns"]))},
-            {
-                "suppressed": whole("suppressed rows"),
-                "part of all rows": percent("suppressed share"),
-                "MB": whole("bytes", MEGA),
-            },
-            order=(),
-        ),
-    ),
-}
-
-
-def _columns(names: str) -> str:
+def _columns(row: Row) -> str:
+    names = str(row["columns"])
     return "all eight" if names.count(" ") == 7 else ", ".join(names.split()).replace("-", " ")
+
+
+SUPPRESS = of("suppress", {
+    "suppress-three": listed(
+        "three",
+        "=encryption:code|rows:whole|suppressed=suppressed rows:whole|CPU s=cpu seconds:whole|MB=bytes:mega|rounds|"
+        "load=load before",
+    ),
+    "suppress-cost": listed(
+        "cost",
+        "rare rows a side:whole|comparisons:whole|without hashing=:pairs|=encryption:code|CPU s=cpu seconds:whole|"
+        "seconds=seconds without start:clock|load=load before|MB=bytes:mega|rounds|"
+        "MB of memory, the largest process=largest process MB",
+        "rare rows a side", {"pairs": lambda row: f"{number(row, 'rare rows a side') ** 2:,.0f}"},
+    ),
+    "suppress-adult": side_by_side(
+        "adult", "quasi columns=:columns",
+        "suppressed=suppressed rows:whole|part of all rows=suppressed share:percent|MB=bytes:mega",
+        more={"columns": _columns},
+    ),
+})  # fmt: skip
 
 
 # -- collect
 
 
-def collect_curve_cost(found: Results) -> str:
-    """Runs of the curve."""
-    said = {"broadcast": "six columns of Adult", "private": "a made-up census, private retrieval"}
-    columns = {
-        "on": lambda row: said[str(row["retrieval"])],
-        "respondents": whole("respondents"),
-        "cells": whole("cells"),
-        "k": text("k"),
-        "CPU s, all together": whole("cpu_seconds"),
-        "seconds": clock("seconds"),
-        "MB of memory": whole("peak_megabytes"),
-        "kB a respondent": whole("bytes_per_respondent", KILO),
-        "of these sent by it": whole("sent_by_respondent", KILO),
-        "rounds": text("rounds"),
-    }
-    rows = [*chosen(found["loss"], k=10), *found["scale"], *found["retrieval"]]
-    return table(list(columns), [[cell(row) for cell in columns.values()] for row in rows])
-
-
-def collect_beside(found: Results) -> str:
-    """Both methods' losses, and what a respondent sends."""
-    rows = sorted(found["beside"], key=lambda row: (number(row, "respondents"), number(row, "k")))
-    lines = [
-        (f"{number(row, 'respondents'):,.0f}", str(row["k"]), loss("peel")(row), loss("curve")(row)) for row in rows
-    ]
-    return table(("respondents", "k", "`peel`", "`curve`"), lines)
-
-
-COLLECT: dict[str, tuple[str, Maker]] = {
-    "collect-beside": ("collect", collect_beside),
-    "collect-peel": (
-        "collect",
-        listed(
-            "peel",
-            {
-                "respondents": whole("respondents"),
-                "trustees": text("trustees"),
-                "nodes": text("nodes"),
-                "k": text("k"),
-                "CPU s, all together": whole("cpu_seconds"),
-                "seconds": clock("seconds"),
-                "MB of memory": whole("peak_megabytes"),
-                "kB sent by a respondent": whole("sent_by_respondent", KILO),
-                "MB by a trustee": whole("sent_by_trustee", MEGA),
-                "MB by the collector": whole("sent_by_collector", MEGA),
-                "rounds": whole("rounds"),
-                "LM": loss(),
-            },
-            order=("respondents", "trustees"),
-        ),
+_ON = {"broadcast": "six columns of Adult", "private": "a made-up census, private retrieval"}
+COLLECT = of("collect", {
+    "collect-beside": listed(
+        "beside", "respondents:whole|k|`peel`=peel:loss|`curve`=curve:loss", "respondents|k"
     ),
-}
-
-
-def _chance(key: str) -> Cell:
-    return lambda row: "" if row[key] is None else f"{number(row, key):.4f}".lstrip("0")
-
-
-CURVE: dict[str, tuple[str, Maker]] = {
-    "curve-cost": ("collect", collect_curve_cost),
-    "curve-measured": ("papers", measured("collect")),
-    "curve-table-2": (
-        "papers",
-        as_kept(
-            "collect: Table II:",
-            {key: _chance(key) for key in ("printed", "paper's formula", "an outsider", "the collector", "measured")},
-        ),
+    "collect-peel": listed(
+        "peel",
+        "respondents:whole|trustees|nodes|k|CPU s, all together=cpu_seconds:whole|seconds:clock|"
+        "MB of memory=peak_megabytes:whole|kB sent by a respondent=sent_by_respondent:kilo|"
+        "MB by a trustee=sent_by_trustee:mega|MB by the collector=sent_by_collector:mega|rounds:whole|LM=lm:loss",
+        "respondents|trustees",
     ),
-    "curve-attacks": (
-        "papers",
-        as_kept(
-            "collect: What the collector finds out",
-            {
-                "cells": whole("cells"),
-                **{
-                    key: percent(key)
-                    for key in ("class alone", "position", "both", "everyone's", "beside one", "10 away")
-                },
-            },
-        ),
+})  # fmt: skip
+CURVE = of("collect", {
+    "curve-cost": listed(
+        lambda found: [*chosen(found["loss"], k=10), *found["scale"], *found["retrieval"]],
+        "on=:on|respondents:whole|cells:whole|k|CPU s, all together=cpu_seconds:whole|seconds:clock|"
+        "MB of memory=peak_megabytes:whole|kB a respondent=bytes_per_respondent:kilo|"
+        "of these sent by it=sent_by_respondent:kilo|rounds",
+        more={"on": lambda row: _ON[str(row["retrieval"])]},
     ),
-    "curve-losses": (
-        "collect",
-        listed("loss", {"k": text("k"), "released": loss(), "the curve itself": loss("central_lm")}, order=("k",)),
+    "curve-losses": listed("loss", "k|released=lm:loss|the curve itself=central_lm:loss", "k"),
+}) | of("papers", {
+    "curve-measured": measured("collect"),
+    "curve-table-2": as_kept(
+        "collect: Table II:",
+        "printed:chance|paper's formula:chance|an outsider:chance|the collector:chance|measured:chance",
     ),
-}
-
-
-def retrieval(found: Results) -> str:
-    """Private retrieval, a column for each size of the table."""
-    sizes = found["pir"]
-    lines = {
-        "hint, once for each respondent, the same for all, MB": "hint MB",
-        "query, kB": "query KB",
-        "answer, kB": "answer KB",
-        "the whole index instead, MB": "broadcast MB",
-        "hint, CPU seconds of the server, once": "hint, CPU s",
-        "a query alone, CPU seconds of the client": "1 queries made, CPU s",
-        "64 queries made together, CPU seconds": "64 queries made, CPU s",
-        "64 queries answered together, CPU seconds of the server": "64 answered, CPU s",
-        "billions of products a second of one core": "64 answered, GMAC a core second",
-    }
-    rows = [(said, *(str(row[key]) for row in sizes)) for said, key in lines.items()]
-    return table(("private retrieval", *(str(row["what"]) for row in sizes)), rows)
+    "curve-attacks": as_kept(
+        "collect: What the collector finds out",
+        "cells:whole|class alone:percent|position:percent|both:percent|everyone's:percent|beside one:percent|"
+        "10 away:percent",
+    ),
+})  # fmt: skip
 
 
 def papers_parts(found: Results) -> str:
     """The paper's own parts, for both lengths of keys."""
+    shamir = "a part of two, proof included, CPU ms|a part of two checked, CPU ms|two combined, CPU ms"
+    asked = "a trustee's part of two ciphertexts with its proof; checked; combined"
+    sizes = ("5 of 9", "10 of 19")
     lines = {
-        "two safe primes, CPU seconds of the dealer": ("two safe primes", ("CPU s",)),
-        "an encryption, CPU milliseconds": ("encryption", ("CPU ms each",)),
-        **{
-            f"Shamir, {n}: a trustee's part of two ciphertexts with its proof; checked; combined, CPU milliseconds": (
-                f"Shamir, {n}",
-                ("a part of two, proof included, CPU ms", "a part of two checked, CPU ms", "two combined, CPU ms"),
-            )
-            for n in ("5 of 9", "10 of 19")
-        },
+        "two safe primes, CPU seconds of the dealer": ("two safe primes", "CPU s"),
+        "an encryption, CPU milliseconds": ("encryption", "CPU ms each"),
+        **{f"Shamir, {n}: {asked}, CPU milliseconds": (f"Shamir, {n}", shamir) for n in sizes},
         **{
             f"Asmuth-Bloom, {n}: a part of two; combined, CPU milliseconds": (
-                f"Asmuth-Bloom, {n}",
-                ("a part of two, CPU ms", "two combined, CPU ms"),
+                f"Asmuth-Bloom, {n}", "a part of two, CPU ms|two combined, CPU ms"
             )
-            for n in ("5 of 9", "10 of 19")
+            for n in sizes
         },
-    }
-    rows = []
-    for said, (what, keys) in lines.items():
-        cells = []
-        for bits in (2048, 3072):
-            (row,) = (each for each in found[f"paillier{bits}"] if str(each["what"]).startswith(f"{bits} bits: {what}"))
-            cells.append("; ".join(_digits(number(row, key)) for key in keys))
-        rows.append((said, *cells))
+    }  # fmt: skip
+
+    def cell(bits: int, what: str, keys: str) -> str:
+        (row,) = (each for each in found[f"paillier{bits}"] if str(each["what"]).startswith(f"{bits} bits: {what}"))
+        return "; ".join(_digits(number(row, key)) for key in keys.split("|"))
+
+    rows = [(said, *(cell(bits, *asked_for) for bits in (2048, 3072))) for said, asked_for in lines.items()]
     return table(("the paper's parts", "2,048 bits", "3,072 bits"), rows)
 
 
@@ -699,52 +399,39 @@ def _digits(value: float) -> str:
     return f"{value:,.0f}" if value >= 9.95 else f"{value:.1f}" if value >= 0.95 else f"{value:.2f}"
 
 
-CRYPTO: dict[str, tuple[str, Maker]] = {
-    "threshold-elgamal": (
-        "collect_crypto",
-        lambda found: table(
-            ("threshold ElGamal, for each ciphertext (64 bytes)", "microseconds"),
-            [
-                (str(row["what"]), f"{number(row, 'microseconds'):.0f}")
-                for row in found["elgamal"]
-                if "microseconds" in row
-            ],
-        ),
-    ),
-    "positions-read": (
-        "collect_crypto",
-        lambda found: table(
-            ("positions read off their points", "CPU s, the table", "the reading"),
-            [
-                (str(row["what"]), str(row["table, CPU s"]), str(row["reading, CPU s"]))
-                for row in found["elgamal"]
-                if "table, CPU s" in row
-            ],
-        ),
-    ),
-    "committee": (
-        "collect_crypto",
-        listed("committee", {"": text("what"), "CPU s": text("CPU s"), "rounds": text("rounds"), "MB": text("MB")}),
-    ),
-    "retrieval": ("collect_crypto", retrieval),
-    "papers-parts": ("collect_crypto", papers_parts),
-    "gentry": ("collect_crypto", gentry),
-    "lattice-security": (
-        "collect_crypto",
-        listed(
-            "security",
-            {
-                "": lambda row: str(row["what"]).removeprefix("learning with errors, "),
-                "block": text("primal block"),
-                "bits, classical": text("core-SVP, classical"),
-                "quantum": text("core-SVP, quantum"),
-            },
-        ),
-    ),
-}
+def _having(part: str, key: str) -> Rows:
+    return lambda found: [row for row in found[part] if key in row]
 
 
-PAGES: dict[str, dict[str, tuple[str, Maker]]] = {
+CRYPTO = of("collect_crypto", {
+    "threshold-elgamal": listed(
+        _having("elgamal", "microseconds"),
+        "threshold ElGamal, for each ciphertext (64 bytes)=what|microseconds:whole",
+    ),
+    "positions-read": listed(
+        _having("elgamal", "table, CPU s"),
+        "positions read off their points=what|CPU s, the table=table, CPU s|the reading=reading, CPU s",
+    ),
+    "committee": listed("committee", "=what|CPU s|rounds|MB"),
+    "retrieval": across(
+        "pir", "private retrieval", text("what"),
+        "hint, once for each respondent, the same for all, MB=hint MB|query, kB=query KB|answer, kB=answer KB|"
+        "the whole index instead, MB=broadcast MB|hint, CPU seconds of the server, once=hint, CPU s|"
+        "a query alone, CPU seconds of the client=1 queries made, CPU s|"
+        "64 queries made together, CPU seconds=64 queries made, CPU s|"
+        "64 queries answered together, CPU seconds of the server=64 answered, CPU s|"
+        "billions of products a second of one core=64 answered, GMAC a core second",
+    ),
+    "papers-parts": papers_parts,
+    "gentry": gentry,
+    "lattice-security": listed(
+        "security", "=:what|block=primal block|bits, classical=core-SVP, classical|quantum=core-SVP, quantum",
+        more={"what": lambda row: str(row["what"]).removeprefix("learning with errors, ")},
+    ),
+})  # fmt: skip
+
+
+PAGES: dict[str, Figures] = {
     "protocols/cluster.md": CLUSTER,
     "protocols/cluster-columns.md": COLUMNS,
     "protocols/peel-columns.md": PEEL_COLUMNS,

@@ -1,4 +1,8 @@
-"""Tables and single figures from rows of results, as the pages print them."""
+"""Tables and single figures from rows of results, as the pages print them.
+
+A table's columns are one text: `k|people=rows:whole|LM=lm:loss` is a column `k` as the row has it, a column `people`
+with the row's `rows` as a whole number, and a column `LM` with the row's `lm` as a loss. `FORMS` has all ways to write.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,8 @@ Row = Mapping[str, object]
 Results = Mapping[str, Sequence[Row]]
 Maker = Callable[[Results], str]
 Cell = Callable[[Row], str]
+Rows = str | Callable[[Results], Sequence[Row]]
+"""A part of the results, or how rows are found in them."""
 
 
 def number(row: Row, key: str) -> float:
@@ -78,42 +84,90 @@ def percent(key: str) -> Cell:
     return lambda row: f"{100 * number(row, key):.{0 if number(row, key) >= 0.095 else 1}f}%"
 
 
+def form(write: Callable[[float], str]) -> Callable[[str], Cell]:
+    """A way to write a number; empty where it is missing."""
+    return lambda key: lambda row: "" if row.get(key) is None else write(number(row, key))
+
+
+FORMS: dict[str, Callable[[str], Cell]] = {
+    "": text,
+    "loss": loss,
+    "whole": whole,
+    "mega": lambda key: whole(key, 1e6),
+    "kilo": lambda key: whole(key, 1e3),
+    "clock": clock,
+    "percent": percent,
+    "code": lambda key: lambda row: f"`{row[key]}`",
+    "ms": form(lambda value: f"{1000 * value:.0f} ms"),
+    "part": form(lambda value: f"{value:g}".lstrip("0")),
+    "ratio": form(lambda value: f"{value:.3f}"),
+    "chance": form(lambda value: f"{value:.4f}".lstrip("0")),
+}
+
+
 # -- how figures are put together
 
 
-def listed(part: str, columns: Mapping[str, Cell], order: Sequence[str] = (), **wanted: object) -> Maker:
+def columns(described: str, more: Mapping[str, Cell] | None = None) -> dict[str, Cell]:
+    """The columns that a text describes, by their headings; `more` are cells of their own, named like forms."""
+    found = {}
+    for part in described.split("|"):
+        heading, given, source = part.strip().partition("=")
+        key, _, way = (source if given else heading).partition(":")
+        own = (more or {}).get(way)
+        found[heading if given else key] = FORMS[way](key) if own is None else own
+    return found
+
+
+def rows_of(found: Results, rows: Rows, order: str = "", /, **wanted: object) -> list[Row]:
+    """The rows that have the wanted values, sorted by some of them."""
+    keys = order.split("|") if order else []
+    own = found[rows] if isinstance(rows, str) else rows(found)
+    return sorted(chosen(own, **wanted), key=lambda row: [number(row, key) for key in keys])
+
+
+def listed(
+    rows: Rows, described: str, order: str = "", more: Mapping[str, Cell] | None = None, **wanted: object
+) -> Maker:
     """A table with a line for each row that has the wanted values, sorted by some of them."""
-
-    def make(found: Results) -> str:
-        rows = sorted(chosen(found[part], **wanted), key=lambda row: [number(row, key) for key in order])
-        return table(list(columns), [[cell(row) for cell in columns.values()] for row in rows])
-
-    return make
+    cells = columns(described, more)
+    return lambda found: table(
+        list(cells), [[cell(row) for cell in cells.values()] for row in rows_of(found, rows, order, **wanted)]
+    )
 
 
 def side_by_side(
-    part: str, lines: Mapping[str, Cell], columns: Mapping[str, Cell], over: str = "k", order: Sequence[str] = (),
-    **wanted: object,
-) -> Maker:  # fmt: skip
-    """A table with a line for all rows that differ in one number alone; its cells have them one after the other."""
+    rows: Rows, lines: str, described: str, order: str = "k", more: Mapping[str, Cell] | None = None, **wanted: object
+) -> Maker:
+    """A table with a line for all rows that differ in k alone; its cells have them one after the other."""
+    heads, every = columns(lines, more), columns(f"k|{described}")
 
     def make(found: Results) -> str:
-        rows = sorted(chosen(found[part], **wanted), key=lambda row: [number(row, key) for key in (*order, over)])
         groups: dict[tuple[str, ...], list[Row]] = {}
-        for row in rows:
-            groups.setdefault(tuple(cell(row) for cell in lines.values()), []).append(row)
-        every = {over: text(over), **columns}
+        for row in rows_of(found, rows, order, **wanted):
+            groups.setdefault(tuple(cell(row) for cell in heads.values()), []).append(row)
         cells = [[*line, *(" / ".join(map(cell, own)) for cell in every.values())] for line, own in groups.items()]
-        return table([*lines, *every], cells)
+        return table([*heads, *every], cells)
 
     return make
 
 
-def figure(part: str, cell: Cell, **wanted: object) -> Maker:
+def across(rows: Rows, head: str, heading: Cell, described: str, order: str = "") -> Maker:
+    """A table with a column for each row, and a line for each thing that is described of it."""
+    lines = columns(described)
+
+    def make(found: Results) -> str:
+        own = rows_of(found, rows, order)
+        return table((head, *map(heading, own)), [(said, *map(cell, own)) for said, cell in lines.items()])
+
+    return make
+
+
+def figure(rows: Rows, cell: Cell, /, **wanted: object) -> Maker:
     """One figure in a sentence: of the row that has the wanted values."""
 
     def make(found: Results) -> str:
-        (row,) = chosen(found[part], **wanted)
+        (row,) = rows_of(found, rows, **wanted)
         return cell(row)
 
     return make
