@@ -117,8 +117,8 @@ async def waits(office: Office, invitation: Invitation, folder: Path) -> Connect
     await connection.say(word)
     await connection.hear(words.Enrolled)
     await connection.close()
-    connection, _ = await opened(office, keyring.files(folder, own.party))
-    await connection.say(words.Ready(invitation.study, __version__))
+    connection, hello = await opened(office, keyring.files(folder, own.party))
+    await connection.say(words.Ready(invitation.study, __version__, hello.protocol))
     await connection.hear(words.Waiting)
     return connection
 

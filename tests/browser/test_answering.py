@@ -15,7 +15,7 @@ from tests.harness.clock import on_real_clock
 
 from covey.party.audit.folders import audit
 from covey.party.collection import receipts
-from covey.party.collection.collecting import _desk
+from covey.party.collection.enrolment import EnrolmentDesk
 from covey.party.collection.page import build
 from covey.party.collection.register import Ended, Opened, Register, moment
 from covey.party.collection.web import Web, WebTask
@@ -170,7 +170,7 @@ async def test_when_all_is_over_people_still_check_their_receipts(tmp_path: Path
             await reached(page, "receipt")
             await finished(town, running)
         register = Register.open(town.out, Opened(town.study.study_hash, 0, 0, moment()))
-        desk = _desk(town.study, town.keys, register, town.out)
+        desk = EnrolmentDesk.of(town.study, town.keys, register, town.out)
         web = Web(town.study, desk, lambda said: None)
         assert isinstance(register.held.ended, Ended)
         async with web.open(WebTask(Address("127.0.0.1", town.web_port)), None, Path(), town.keys):

@@ -41,7 +41,7 @@ async def stranger(person: Respondent) -> Caller:
 async def known(person: Respondent) -> Caller:
     """A caller with that person's certificate, who has said that it is ready."""
     connection, hello = await person.dialer.connect(known=True)
-    await connection.say(words.Ready(person.invitation.study, hello.software))
+    await connection.say(words.Ready(person.invitation.study, hello.software, hello.protocol))
     connection.enlarge()
     return Caller(connection, hello)
 

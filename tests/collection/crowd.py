@@ -17,7 +17,8 @@ from pathlib import Path
 from tests.collection.town import Town
 
 from covey.errors import CoveyError
-from covey.party.collection.collecting import CollectorTask, serve
+from covey.party.collection.collecting import serve
+from covey.party.collection.opening import CollectorTask
 from covey.party.collection.responding import prepare, respond, seated
 from covey.party.session.progress import Snapshot
 

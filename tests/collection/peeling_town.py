@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from tests.collection.town import STUDY, Town, free_port, record_of
 
 from covey.party.collection import page
-from covey.party.collection.collecting import CollectorTask
 from covey.party.collection.delivering import Delivery
+from covey.party.collection.opening import CollectorTask
 from covey.party.collection.questions import table_of
 from covey.party.collection.responding import prepare
 from covey.party.collection.trustee import NamedTrustee

@@ -234,13 +234,14 @@ def test_a_finished_respondent_says_so_and_its_journal_is_erased(
 async def test_a_quorum_that_is_not_reached_at_the_closing_time_ends_it(tmp_path: Path) -> None:
     from dataclasses import replace
 
-    from covey.party.collection.collecting import Collection
+    from covey.party.collection.collecting import collect
+    from covey.party.collection.opening import Collection
 
     town = Town(tmp_path)
     person = town.person(0, town.invite(1)[0])
     service = replace(town.service(3), closes=1)
     collection = Collection.prepare(service)
     with pytest.raises(Unmet, match="at the closing time"):
-        await collection.run()
+        await collect(collection)
     assert person is not None
     collection.register.close()

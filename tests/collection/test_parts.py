@@ -18,8 +18,7 @@ from tests.harness.disk import Disk, failing
 from covey.cli import main
 from covey.crypto.rng import fresh_seed
 from covey.errors import Aborted, InputError, Left
-from covey.party.collection import collecting as collecting_module
-from covey.party.collection import questions, register, times
+from covey.party.collection import opening, questions, register, times
 from covey.party.collection.deadlines import expel_late
 from covey.party.collection.home import Home
 from covey.party.collection.invitation import Invitation
@@ -331,7 +330,7 @@ def test_serve_says_what_is_missing_or_too_little(
     options: Sequence[str],
     words: str,
 ) -> None:
-    monkeypatch.setattr(collecting_module, "QUORUM_CLASSES", 2)  # as it is outside of tests
+    monkeypatch.setattr(opening, "QUORUM_CLASSES", 2)  # as it is outside of tests
     town = Town(tmp_path)
     arguments = ["collect", "serve", str(town.path), "--out", str(town.out), "--keys", str(tmp_path / "keys")]
     assert covey(*arguments, *options) == 2

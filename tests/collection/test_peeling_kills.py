@@ -17,8 +17,9 @@ from tests.collection.peeling_town import THREE, PeelingTown
 from covey.errors import CoveyError
 from covey.party.audit.folders import audit
 from covey.party.collection import receipts
-from covey.party.collection.collecting import CollectorTask, serve
+from covey.party.collection.collecting import serve
 from covey.party.collection.delivering import Delivery
+from covey.party.collection.opening import CollectorTask
 from covey.party.collection.responding import prepare
 from covey.party.collection.trustee import prepare as prepare_trustee
 from covey.party.collection.trustee import serve as serve_trustee

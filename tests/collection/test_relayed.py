@@ -25,9 +25,11 @@ from covey.crypto.letter import LetterKey, seal
 from covey.crypto.rng import Rng, fresh_seed
 from covey.errors import AccessError
 from covey.party.collection import page, receipts
-from covey.party.collection.collecting import CollectorTask, _desk, meets_pages
 from covey.party.collection.eligibility import place_of
+from covey.party.collection.enrolment import EnrolmentDesk
 from covey.party.collection.invitation import Invitation, issue
+from covey.party.collection.opening import CollectorTask
+from covey.party.collection.pages import meets_pages
 from covey.party.collection.register import Opened, Register, moment
 from covey.party.collection.web import Web
 from covey.party.identity import relay_config
@@ -210,7 +212,8 @@ async def test_people_answer_in_a_browser_over_the_relay_from_a_page_on_a_disk(t
             await running.task
             assert await asyncio.gather(*staying) == ["released"] * 3
         register = Register.open(town.out, Opened(town.study.study_hash, 0, 0, moment()))
-        web, late = Web(town.study, _desk(town.study, town.keys, register, town.out), print), RelayedVisitor(town, "")
+        desk = EnrolmentDesk.of(town.study, town.keys, register, town.out)
+        web, late = Web(town.study, desk, print), RelayedVisitor(town, "")
         relay, board = place_of(town.study, "office", None), town.out / "board.json"
         assert isinstance(relay, RelayedParty) and meets_pages(town.path)
         async with web.open(None, relay, town.folder / "keys" / "tls.key", town.keys):

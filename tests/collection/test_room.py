@@ -11,7 +11,7 @@ import pytest
 from tests.collection.peeling_town import PeelingTown
 from tests.conftest import Covey
 
-from covey.party.collection.collecting import Collection
+from covey.party.collection.opening import Collection
 from covey.party.collection.trustee import prepare
 from covey.party.session import room
 

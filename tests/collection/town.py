@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from covey.judge import verify
-from covey.party.collection import collecting as collecting_module
-from covey.party.collection.collecting import Collection, CollectorTask
+from covey.party.collection import opening
+from covey.party.collection.collecting import collect
 from covey.party.collection.invitation import issue
+from covey.party.collection.opening import Collection, CollectorTask
 from covey.party.collection.playing import How
 from covey.party.collection.responding import Respondent, prepare, seated
 from covey.party.identity import keys as keyring
@@ -22,7 +23,7 @@ from covey.party.record.run_record import Finished
 from covey.study import Study
 from covey.wire.contact import Address, fingerprint
 
-collecting_module.QUORUM_CLASSES = 1  # a class is enough for most tests, and half the people
+opening.QUORUM_CLASSES = 1  # a class is enough for most tests, and half the people
 
 STUDY = """
 [study]
@@ -182,7 +183,7 @@ class Running:
 async def collecting(town: Town, quorum: int, *, phase_seconds: float = 30.0) -> AsyncIterator[Running]:
     """The collector, running in this event loop until the block ends."""
     collection = Collection.prepare(town.service(quorum, phase_seconds=phase_seconds))
-    task = asyncio.create_task(collection.run())
+    task = asyncio.create_task(collect(collection))
     try:
         async with asyncio.timeout(20):
             await collection.open.wait()

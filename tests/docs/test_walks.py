@@ -16,7 +16,8 @@ from tests.walks import entered
 
 from covey import samples
 from covey.cli import main
-from covey.party.collection.collecting import Collection
+from covey.party.collection import collecting
+from covey.party.collection.opening import Collection
 from covey.party.session.run import run_party
 
 PAGE = Path(__file__).parents[2] / "docs" / "architecture.md"
@@ -78,7 +79,7 @@ def collect(folder: Path) -> list[str]:
             assert not isinstance(ended, BaseException), ended
 
     with ThreadPoolExecutor(3) as pool:
-        collector = pool.submit(entered, lambda: asyncio.run(collection.run()))
+        collector = pool.submit(entered, lambda: asyncio.run(collecting.collect(collection)))
         crowd = pool.submit(asyncio.run, others())
         respondent = pool.submit(entered, lambda: asyncio.run(people[0].run()))
         crowd.result()

@@ -141,6 +141,7 @@ def of_block(
 
     protocol = Protocol(
         name=name,
+        version=1,
         about="a block by itself",
         source="covey.secure",
         requirements=Requirements("horizontal", (1, None)),

@@ -85,6 +85,7 @@ def _receives(study: Study, party: str) -> bool:
 
 PROTOCOL = Protocol(
     name="two",
+    version=1,
     about="columns one level up",
     source="this test",
     requirements=Requirements("vertical", (2, 2), roles=("recipient",)),

@@ -62,9 +62,11 @@ def _spelled(each: Audited, wrong: dict[str, list[str]], replay: bool) -> dict[s
         "party": each.party,
         "finished": each.finished,
         "messages": each.messages,
+        "protocol_version": each.protocol_version,
         "scripted": each.scripted,
         "replayed": replay and not each.wrong,
         "signers": dict(each.signers),
+        "foreign": each.foreign,
         "wrong": found,
         "answer": not found,
     }
@@ -80,7 +82,9 @@ def _render(each: Audited, wrong: list[str], replay: bool) -> None:
     typer.echo(f"yes  {each.folder}: party {each.party!r}, {plural(each.messages, 'message')}, {how}")
     messages = ", declared messages" if each.scripted else ""
     typer.echo(f"     chains, signatures{messages}, ledger and summary hold")
-    if not each.scripted and not replay:
+    if each.foreign:
+        typer.echo(f"     {each.foreign}")
+    elif not each.scripted and not replay:
         typer.echo("     the protocol declares no script of its messages: only --replay tells whether they are right")
     if replay:
         typer.echo("     re-run: what it sent is what the protocol prescribes for its data and committed seed")

@@ -124,8 +124,9 @@ def serve(
     from covey.cli.display import Display
     from covey.cli.outcome import render
     from covey.party.collection import times
-    from covey.party.collection.collecting import CollectorTask, meets_pages, stay
     from covey.party.collection.collecting import serve as collect
+    from covey.party.collection.opening import CollectorTask
+    from covey.party.collection.pages import meets_pages, stay
     from covey.party.collection.register import is_over
     from covey.party.collection.web import WebTask
     from covey.wire.contact import Address

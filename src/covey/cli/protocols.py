@@ -43,6 +43,7 @@ def describe(protocol: Protocol) -> dict[str, object]:
     """Describes a protocol for programs."""
     return {
         "name": protocol.name,
+        "version": protocol.version,
         "about": protocol.about,
         "source": protocol.source,
         "partitions": [protocol.requirements.partition],
@@ -92,6 +93,7 @@ def _compare(chosen: tuple[Protocol, ...]) -> None:
 def _explain(protocol: Protocol) -> None:
     typer.echo(f"{protocol.name}: {protocol.about}")
     for heading, text in (
+        ("version", str(protocol.version)),
         ("source", protocol.source),
         ("split", protocol.requirements.partition),
         ("needs", protocol.needs),

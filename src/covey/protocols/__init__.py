@@ -26,6 +26,7 @@ from covey.protocols.protocol import (
     Seat,
 )
 from covey.study import Study, requirements
+from covey.version import ProtocolVersion
 
 __all__ = [
     "Figures",
@@ -43,6 +44,7 @@ __all__ = [
     "named",
     "names",
     "of_study",
+    "spoken",
 ]
 
 names = requirements.names
@@ -84,6 +86,11 @@ def find(name: str, partition: str | None = None, options: Mapping[str, Value] |
 def all_protocols() -> tuple[Protocol, ...]:
     """Every protocol."""
     return tuple(protocol for name in names() for protocol in named(name))
+
+
+def spoken(study: Study) -> ProtocolVersion:
+    """The protocol that a study asks for, with its version in this build. Raises InputError if there is none."""
+    return find(study.protocol or "", study.partition, study.options).spoken
 
 
 def of_study(study: Study, *, finished: bool = False) -> Protocol:

@@ -18,6 +18,7 @@ from covey.secure.declare import Leakage
 from covey.study import Study
 from covey.study.requirements import Requirements
 from covey.table import Table
+from covey.version import ProtocolVersion
 from covey.wire import Channel
 
 
@@ -236,6 +237,8 @@ class Protocol:
     """One row of `covey protocols`: everything that the parties' runtime needs to know of a protocol."""
 
     name: str
+    version: int
+    """Raised with every change of messages or of an option's default: parties of other versions do not run together."""
     about: str
     source: str
     requirements: Requirements
@@ -264,6 +267,11 @@ class Protocol:
     demonstration: Demonstration = Demonstration()
     script: Callable[[Study], tuple[Line, ...] | None] | None = None
     """What an audit holds transcripts of a study to; None where only a replay can tell."""
+
+    @property
+    def spoken(self) -> ProtocolVersion:
+        """The protocol with its version, as a greeting carries it."""
+        return ProtocolVersion(self.name, self.version)
 
     def lacks(self, option: str) -> bool:
         """True if it has no option of that name."""

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 from tests.harness.cases import CASES
 from tests.harness.harness import lines, run
-from tests.record_scripts import missing
+from tests.record_scripts import FINGERPRINTED, VERSIONS, described, fingerprint, folder_of, missing, unraised
 
 from covey.party.audit.script import strays
 from covey.party.record.transcript import Entry as Message
 from covey.protocols import all_protocols
 from covey.protocols.shared.script import FILE, load, settings
 
-SAMPLE = (
-    "peel", "peel of two", "cluster", "cluster of two", "federate", "federate of several", "generalize",
-    "suppress by elgamal",
-)  # fmt: skip
+SAMPLE = FINGERPRINTED[:8]
+OTHERS = ("cluster-columns", "peel-columns", "collect")
 FOLDERS = ("peel", "cluster_rows", "collect_peel", "federate", "generalize", "suppress")
 FOREIGN = {
     "peel": ("visit/3/find/alone", "peel.alone"),
@@ -48,6 +47,40 @@ def test_an_honest_run_fits_its_script(played: tuple[str, list[Message]]) -> Non
 
 
 @pytest.mark.few(3)
+def test_messages_change_only_together_with_the_version(played: tuple[str, list[Message]]) -> None:
+    name, said = played
+    assert unraised(CASES[name].smallest().protocol, {name: fingerprint(said)}) == ""
+
+
+@pytest.mark.parametrize("name", ["count", *(pytest.param(each, marks=pytest.mark.thorough) for each in OTHERS)])
+def test_so_do_those_of_protocols_without_a_recorded_script(name: str) -> None:
+    trial = CASES[name].smallest()
+    assert unraised(trial.protocol, {name: fingerprint(lines(run(trial)))}) == ""
+
+
+def test_defaults_change_only_together_with_the_version_and_every_version_is_written_down() -> None:
+    written = json.loads(VERSIONS.read_text())
+    for protocol in all_protocols():
+        own = written[folder_of(protocol)]
+        assert own["messages"]
+        assert {**own, "messages": {}} == described(protocol, {}), unraised(protocol, {}) or (
+            f"write the version down: python -m tests.record_scripts {folder_of(protocol)}"
+        )
+
+
+def test_a_default_or_a_message_that_changes_under_the_same_version_is_named() -> None:
+    (peel,) = (each for each in all_protocols() if folder_of(each) == "peel")
+    options = tuple(
+        replace(option, default=not option.default) if option.name == "refine" else option
+        for option in peel.requirements.options
+    )
+    changed = replace(peel, requirements=replace(peel.requirements, options=options))
+    assert "peel: refine changed under version" in unraised(changed, {})
+    assert "peel of two changed under version" in unraised(peel, {"peel of two": fingerprint([])})
+    assert unraised(replace(changed, version=peel.version + 1), {"peel": fingerprint([])}) == ""
+
+
+@pytest.mark.few(3)
 def test_what_does_not_belong_to_the_run_is_refused(played: tuple[str, list[Message]]) -> None:
     name, said = played
     vote = next(message for message in said if message.tag == "approval.vote")
@@ -62,6 +95,7 @@ def test_a_collection_by_peeling_fits_its_script_and_a_trustee_may_not_say_what_
     name = "collect by peeling"
     said = lines(run(CASES[name].smallest()))
     assert odd(name, said) == ""
+    assert unraised(CASES[name].smallest().protocol, {name: fingerprint(said)}) == ""
     found = next(message for message in said if message.tag == "collect.found")
     assert "declares no 'sum.foreign' there" in odd(name, [*said, replace(found, tag="sum.foreign", number=1)])
     assert "declares no 'collect.found' there" in odd(name, [*said, replace(found, step="asked")])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from covey.errors import CoveyError, InputError, uncounted
@@ -49,6 +49,17 @@ class Case:
         return self.read.session.party
 
     @property
+    def foreign(self) -> str:
+        """The sentence on a run by another version of the protocol, whose messages this one does not know, if it is."""
+        ran, own = self.read.session.protocol_version, self.protocol.spoken
+        if ran == own.number:
+            return ""
+        return (
+            f"ran with version {ran} of protocol {own.name!r}, and this is version {own.number}: only a covey of that "
+            "version can compare its messages and its ledger with the protocol"
+        )
+
+    @property
     def finished(self) -> bool:
         """True if the run reached its end."""
         return self.read.files.outcome.startswith(_FINISHED)
@@ -74,7 +85,8 @@ def look_into(case: Case) -> list[str]:
     """The faults of one folder by itself, whose transcript is the one that its party signed."""
     wrong = _session(case) + _chains(case)
     messages = [row.entry for row in case.read.said]
-    wrong += strays(case.study, case.protocol, messages, finished=case.finished)
+    known = replace(case.protocol, script=None) if case.foreign else case.protocol
+    wrong += strays(case.study, known, messages, finished=case.finished)
     altered = _files(case)
     wrong += altered
     if case.finished and not altered:
@@ -217,7 +229,7 @@ def _ledger(case: Case) -> list[str]:
     sentences = {_without_numbers(sentence) for sentence in sentences_of(ledger, case.party)}
     wrong = [
         f"{LEDGER}: lacks a sentence that follows from the messages: {sentence}"
-        for sentence in sorted(_due(case) if _version(case) == __version__ else ())
+        for sentence in sorted(_due(case) if _version(case) == __version__ and not case.foreign else ())
         if _without_numbers(sentence) not in sentences
     ]
     if json_object(case.folder / SUMMARY).get("ledger") != ledger.get("learned"):
@@ -252,6 +264,8 @@ def _certificate(case: Case) -> list[str]:
         theirs = heads.get(head.sender) if isinstance(heads, dict) else None
         if not isinstance(theirs, dict) or theirs.get(head.to) != head.head:
             wrong.append(f"{CERTIFICATE}: has another head from {head.sender!r} to {head.to!r} than the transcript")
+    if certified.a.get("protocol_version", 1) != case.read.session.protocol_version:
+        wrong.append(f"{CERTIFICATE}: names another version of the protocol than the transcript")
     if certified.b is not None and certified.b.get("release_sha256") != case.read.files.sha256.get(RELEASE):
         wrong.append(f"{CERTIFICATE}: is of another release than the folder's")
     if certified.a.get("rows") != json_object(case.folder / SUMMARY).get("row_counts"):

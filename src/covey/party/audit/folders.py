@@ -32,12 +32,18 @@ class Audited(Shown):
     """True if the protocol declares its messages; if not, only a replay tells whether they are the right ones."""
     signers: Mapping[str, str]
     """The certificates' fingerprints that the signatures were checked with."""
+    protocol_version: int = 1
+    """The version of the protocol that ran."""
+    foreign: str = ""
+    """A sentence, if that is another one than ours: its messages and its ledger are then compared with nothing."""
 
     def _shown(self) -> Iterator[tuple[str, str]]:
         yield "party", repr(self.party)
         yield "finished", "yes" if self.finished else "no"
         yield "messages", f"{self.messages:,}"
         yield "wrong", "; ".join(self.wrong) or "nothing"
+        if self.foreign:
+            yield "version", self.foreign
 
 
 def folders_in(paths: Sequence[Path]) -> list[Path]:
@@ -81,6 +87,8 @@ def _disagreements(cases: Sequence[Case]) -> list[tuple[Case, str]]:
         if case.read.session.session != cases[0].read.session.session:
             found.append((case, f"is of another session than {cases[0].folder}"))
             continue
+        if case.read.session.protocol_version != cases[0].read.session.protocol_version:
+            found.append((case, f"{TRANSCRIPT}: names another version of the protocol than {cases[0].folder}"))
         for pair in ((head.sender, head.to) for head in case.read.heads):
             if pair not in seen:
                 seen[pair] = (case, case.read.transcript)
@@ -128,6 +136,10 @@ def _ledgers_apart(cases: Sequence[Case]) -> list[tuple[Case, str]]:
 def _audited(folder: Path, case: Case | None, wrong: Sequence[str]) -> Audited:
     if case is None:
         return Audited(folder, "", False, 0, tuple(wrong), False, {})
-    scripted = case.protocol.script is not None and case.protocol.script(case.study) is not None
+    script = None if case.foreign else case.protocol.script
     signers = {name: own.fingerprint for name, own in sorted(case.certificates.items())}
-    return Audited(folder, case.party, case.finished, len(case.read.said), tuple(wrong), scripted, signers)
+    return Audited(
+        folder, case.party, case.finished, len(case.read.said), tuple(wrong),
+        script is not None and script(case.study) is not None,
+        signers, case.read.session.protocol_version, case.foreign,
+    )  # fmt: skip

@@ -31,9 +31,12 @@ def replay(folder: Path, keys: Path | None = None, data: str | None = None) -> l
     """The places, in sentences, where this party's messages are not as prescribed; none if all are.
 
     The keys are those in the folder, unless others are named; the data are where they were at the run. Raises
-    InputError where the journal, the keys or the data are missing, Unmet for a transcript that was altered.
+    InputError where the journal, the keys or the data are missing, or another version of the protocol ran, Unmet for a
+    transcript that was altered.
     """
     case = open_case(folder)
+    if case.foreign:
+        raise InputError(f"{folder}: {case.foreign}, or play it again")
     own = keyring.load(keys or folder / "keys")
     if own.party != case.party:
         raise InputError(f"{keys or folder / 'keys'}: are the keys of party {own.party!r}, the run is {case.party!r}'s")

@@ -7,12 +7,11 @@ the same receipt.
 from __future__ import annotations
 
 import asyncio
-import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from covey.crypto.rng import Rng, derive
-from covey.errors import Aborted, InputError, PeerError, Unmet
+from covey.errors import InputError, PeerError, Unmet
 from covey.party.collection import questions
 from covey.party.collection.eligibility import place_of
 from covey.party.collection.enrolment import enrol
@@ -22,8 +21,9 @@ from covey.party.collection.receipts import statement
 from covey.party.identity import keys as keyring
 from covey.party.identity.roster import Roster
 from covey.party.session.playing import letter_keys
-from covey.party.session.run import INTERRUPTED, cancel_on
+from covey.party.session.run import run_until_interrupted
 from covey.plain import plain
+from covey.protocols import spoken
 from covey.protocols.collect_peel import letters
 from covey.protocols.collect_peel.layout import RecordLayout
 from covey.protocols.collect_peel.parameters import Parameters
@@ -50,15 +50,7 @@ class Delivery:
 
     def run(self) -> str:
         """Delivers the answer, keeps the receipt; returns a sentence. Raises Aborted (resumable) when interrupted."""
-        with asyncio.Runner() as runner:
-            return runner.run(self._run())
-
-    async def _run(self) -> str:
-        cancel_on(signal.SIGTERM, signal.SIGINT)
-        try:
-            return await self.deliver()
-        except asyncio.CancelledError:
-            raise Aborted(INTERRUPTED, resumable=True) from None
+        return run_until_interrupted(self.deliver())
 
     async def deliver(self) -> str:
         """Enrols if need be, delivers, and keeps the receipt."""
@@ -66,7 +58,7 @@ class Delivery:
         own = keyring.files(self.home.path / KEYS, keys.party)
         pinned = self.invitation
         where = place_of(self.study, self.hub, pinned.address)
-        dialer = Dialer(where, pinned.fingerprint, pinned.study, own, self.say)
+        dialer = Dialer(where, pinned.fingerprint, pinned.study, own, self.say, spoken(self.study))
         handle = await dialer.persist(lambda: enrol(dialer, self.hub, pinned, keys)) if kept is None else kept
         self.home.keep_handle(pinned, handle)
         self.say(f"enrolled as {handle}")
@@ -100,13 +92,14 @@ class Delivery:
             if hello.handle != handle:
                 raise Later("it does not know this key yet")
             connection.enlarge()
-            await connection.say(words.Deliver(self.invitation.study, __version__, content))
+            said = words.Deliver(self.invitation.study, __version__, content, dialer.protocol.number)
+            await connection.say(said)
             async with asyncio.timeout(GREETING_SECONDS):
-                said = await connection.read()
+                answer = await connection.read()
         finally:
             await connection.close()
-        if isinstance(said, words.Refused):
-            raise Unmet(f"the collector refuses: {plain(said.why)}")
-        if not isinstance(said, words.Delivered):
+        if isinstance(answer, words.Refused):
+            raise Unmet(f"the collector refuses: {plain(answer.why)}")
+        if not isinstance(answer, words.Delivered):
             raise PeerError(party=self.hub, step="receipt", reason="an answer that is no receipt")
-        return said
+        return answer

@@ -20,13 +20,16 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from covey.crypto.rng import spell
-from covey.errors import AccessError, PeerError
+from covey.errors import AccessError, InputError, PeerError
+from covey.party.collection.eligibility import by_peeling
 from covey.party.collection.invitation import Invitation, Invitations, digest
 from covey.party.collection.receipts import Receipts
 from covey.party.collection.register import AnswerLine, Opened, ReadyLine, Register, moment
 from covey.party.identity.certificate import Certificate
 from covey.party.identity.keys import Keys
+from covey.party.identity.roster import Roster
 from covey.plain import plain
+from covey.study import Study
 from covey.wire.contact import fingerprint
 from covey.wire.standing.dialing import GREETING_SECONDS, Dialer, Later
 from covey.wire.standing.hub import EnrolmentRefused
@@ -49,6 +52,23 @@ class EnrolmentDesk:
     """Receipts for answers, where respondents hand them in before the session."""
     folder: Path = Path()
     """The collector's folder."""
+
+    @staticmethod
+    def of(study: Study, keys: Keys, register: Register, folder: Path) -> EnrolmentDesk:
+        """The desk of the collection in that folder."""
+        opened, named = register.held.opened, study.of_party_role("trustee")
+        if opened is None:
+            raise InputError(f"{folder}: the register has no beginning")
+        known = Roster.of(study).certificates
+        return EnrolmentDesk(
+            opened,
+            fingerprint(keys.certificate.der),
+            register,
+            Invitations(folder),
+            trustees={name: known[name].der for name in named},
+            receipts=Receipts(study, keys, len(named)) if by_peeling(study) else None,
+            folder=folder,
+        )
 
     def certificates(self) -> list[bytes]:
         """The certificates of the trustees and of everyone who is enrolled, in DER."""

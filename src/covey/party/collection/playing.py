@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from covey.crypto.rng import fresh_seed
-from covey.errors import CoveyError, InputError
+from covey.errors import CoveyError, InputError, PeerError
 from covey.files import PRIVATE, as_json, write_atomically
 from covey.party.collection.home import Home
 from covey.party.identity.keys import Keys
@@ -95,9 +95,25 @@ class Player:
     letters: LetterKeys | None = None
 
     def begin(self, journal: Journal, handle: str, session: bytes) -> None:
-        """A session is new: its randomness is drawn, and on the disk."""
+        """A session is new: its randomness is drawn, and on the disk.
+
+        Raises PeerError if this party has done its part in another: a collector begins anew only before anyone has.
+        """
+        why = self._refusal(journal)
+        if why:
+            journal.close()
+            raise PeerError(party=self.hub, step="the beginning", reason=f"it begins anew although {why}")
         agreement = Agreement(session, fresh_seed(), {}, {}, {})
         journal.begin(Begun.of(agreement, bind(self.study, handle, self.table, self.keys)))
+
+    def _refusal(self, journal: Journal) -> str:
+        """The reason not to begin another session, if this journal has one.
+
+        Positions are opened after the answers; from two sessions' positions the collector would learn more than from
+        one.
+        """
+        answered = any(step.startswith("answers") for _, step, _ in journal.said)
+        return "we have answered, and could have our position opened a second time" if answered else ""
 
     async def play(self, handle: str, journal: Journal, line: StandingLine) -> How:
         """The role to its end, from wherever the journal says that it had come."""

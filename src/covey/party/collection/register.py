@@ -35,6 +35,7 @@ class Opened(_Row, frozen=True, tag="opened"):
     closes: int
     """The second since 1970 at which it begins; 0 if it begins with the quorum."""
     time: str
+    protocol_version: int = 1
 
 
 class Started(_Row, frozen=True, tag="started"):

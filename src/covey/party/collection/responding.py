@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
-from covey.errors import Aborted, CoveyError, InputError, PeerError, Unmet
+from covey.errors import CoveyError, InputError, Unmet
 from covey.files import erase
 from covey.party.collection import questions
 from covey.party.collection.eligibility import collected, place_of
@@ -25,7 +25,7 @@ from covey.party.identity import keys as keyring
 from covey.party.identity.keys import Keys
 from covey.party.record.names import JOURNAL
 from covey.party.session.journal import Journal
-from covey.party.session.run import INTERRUPTED, cancel_on
+from covey.party.session.run import run_until_interrupted
 from covey.plain import plain, slug
 from covey.protocols import Protocol, of_study
 from covey.protocols.protocol import LetterKeys
@@ -56,6 +56,7 @@ class Respondent:
     leave: bool = False
     """True if it goes as soon as nothing is due, to come back later."""
     letters: LetterKeys | None = None
+    player: ClassVar[type[Player]] = Player
     _visit: Visit | None = field(default=None, repr=False)
     _moved: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
     _given: Connection | None = field(default=None, repr=False)
@@ -68,11 +69,9 @@ class Respondent:
         own = keyring.files(self.home.path / KEYS, self.keys.party)
         pinned = self.invitation
         where = place_of(self.study, self.hub, pinned.address)
-        self.dialer = Dialer(where, pinned.fingerprint, pinned.study, own, self._tell)
-        self._player = self._make_player()
-
-    def _make_player(self) -> Player:
-        return Player(self.study, self.protocol, self.hub, self.home, self.keys, self.table, self._tell, self.letters)
+        self.dialer = Dialer(where, pinned.fingerprint, pinned.study, own, self._tell, self.protocol.spoken)
+        given = self.study, self.protocol, self.hub, self.home, self.keys, self.table, self._tell, self.letters
+        self._player = self.player(*given)
 
     def _tell(self, sentence: str) -> None:
         self.say(sentence)
@@ -83,6 +82,9 @@ class Respondent:
         handle: str = await self.dialer.persist(self.enrol) if kept is None else kept
         self.home.keep_handle(self.invitation, handle)
         self.say(f"enrolled as {handle}")
+        return await self._take_part(handle)
+
+    async def _take_part(self, handle: str) -> How:
         try:
             async with asyncio.TaskGroup() as self._roles:
                 try:
@@ -104,7 +106,7 @@ class Respondent:
         try:
             if hello.handle != handle:
                 raise Later("it does not know this key yet")
-            await connection.say(words.Ready(self.invitation.study, __version__))
+            await connection.say(words.Ready(self.invitation.study, __version__, self.protocol.version))
             connection.enlarge()
             self.dialer.reached = True
             async with beside(self._listen(handle, connection), self._beat(connection)):
@@ -209,27 +211,12 @@ class Respondent:
             await self._abandon()
             journal = Journal.resume(self.home.path / JOURNAL, self.keys.journal)
             if journal.begun is None or journal.begun.session != said.session:
-                self._refuse_again(journal)
                 self._player.begin(journal, handle, said.session)
                 self.say(f"the collection has begun among {said.members:,} respondents")
             line = StandingLine(self.hub, journal, said.session[:16])
             task = self._roles.create_task(self._play(handle, journal, line))
             visit = self._visit = Visit(said.session, journal, line, task)
         visit.line.claims(said.have)
-
-    def _refuse_again(self, journal: Journal) -> None:
-        """Raises PeerError if we have answered in a session: a collector begins anew only before anyone has.
-
-        Positions are opened after the answers; from two sessions' positions the collector would learn more than from
-        one.
-        """
-        if any(step.startswith("answers") for _, step, _ in journal.said):
-            journal.close()
-            raise PeerError(
-                party=self.hub,
-                step="the beginning",
-                reason="it begins anew although we have answered, and could have our position opened a second time",
-            )
 
     async def _abandon(self) -> None:
         """Ends the session that we are in, as far as this process goes."""
@@ -265,21 +252,12 @@ def outcome(how: How, k: int) -> str:
 
 def respond(respondent: Respondent) -> How:
     """Takes part to the end, and leaves a receipt. Raises Aborted (resumable) when interrupted."""
-    with asyncio.Runner() as runner:
-        how = runner.run(_run(respondent))
+    how = run_until_interrupted(respondent.run())
     if how != "waiting":
         handle = respondent.home.handle(respondent.invitation) or ""
         respondent.home.keep_receipt(handle, how, outcome(how, respondent.study.privacy.k))
         erase(respondent.home.path / JOURNAL)
     return how
-
-
-async def _run(respondent: Respondent) -> How:
-    cancel_on(signal.SIGTERM, signal.SIGINT)
-    try:
-        return await respondent.run()
-    except asyncio.CancelledError:
-        raise Aborted(INTERRUPTED, resumable=True) from None
 
 
 def prepare(study_file: Path, token: str, folder: Path | None, now: float) -> tuple[Study, str, Home, Invitation]:

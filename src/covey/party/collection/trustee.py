@@ -6,13 +6,12 @@ somebody out and compare two releases.
 
 from __future__ import annotations
 
-import asyncio
-import signal
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
-from covey.errors import Aborted, InputError, PeerError
+from covey.errors import InputError
 from covey.files import write_atomically
 from covey.party.collection.eligibility import address_of, collected
 from covey.party.collection.home import Home
@@ -29,13 +28,12 @@ from covey.party.record.transcript import Transcript
 from covey.party.session.journal import Journal
 from covey.party.session.playing import letter_keys
 from covey.party.session.room import require_room, warn_of_memory
-from covey.party.session.run import INTERRUPTED, cancel_on
+from covey.party.session.run import run_until_interrupted
 from covey.party.session.trustees import TrusteeClosing
 from covey.protocols import of_study
 from covey.wire import Channel
 from covey.wire.contact import Address, fingerprint
-from covey.wire.depth import first_cause
-from covey.wire.standing import words
+from covey.wire.standing import StandingLine
 
 DONE = "The release is made. You are done: the folder keeps what you learned, and no answer."
 
@@ -43,6 +41,22 @@ DONE = "The release is made. You are done: the folder keeps what you learned, an
 @dataclass(frozen=True)
 class TrusteePlayer(Player):
     """Plays a trustee's role, signs the run with the others, and leaves a folder as every party of a run does."""
+
+    @property
+    def _began(self) -> Path:
+        """The file that stays when the journal is forgotten: in this folder, answers to this study were evaluated."""
+        return self.home.path / f"evaluated-{self.study.study_hash[:16]}"
+
+    async def play(self, handle: str, journal: Journal, line: StandingLine) -> How:
+        """The role to its end, once it is on the disk that it has begun."""
+        if not self._began.exists():
+            write_atomically(self._began, b"Keep this file: the answers to this study are evaluated once.\n")
+        return await super().play(handle, journal, line)
+
+    def _refusal(self, journal: Journal) -> str:
+        forgotten = journal.begun is None and self._began.exists()
+        begun = forgotten or any(step.startswith("post") for _, step, _ in journal.said)
+        return "the trustees have begun, and could compare two releases" if begun else ""
 
     async def _close(
         self, channel: Channel, agreement: Agreement, ledger: Ledger, transcript: Transcript, seconds: float
@@ -64,6 +78,7 @@ class NamedTrustee(Respondent):
     """A trustee that the study names, known by its certificate."""
 
     files: tuple[Path, Path] | None = None
+    player: ClassVar[type[Player]] = TrusteePlayer
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -72,37 +87,7 @@ class NamedTrustee(Respondent):
 
     async def run(self) -> How:
         """Takes part to the end, reconnecting as often as it takes. Raises what ends it."""
-        try:
-            async with asyncio.TaskGroup() as self._roles:
-                try:
-                    return await self.dialer.persist(lambda: self._stay(self.keys.party), self._ended)
-                finally:
-                    await self._abandon()
-        except BaseExceptionGroup as failures:
-            raise first_cause(failures) from None
-
-    def _make_player(self) -> Player:
-        return TrusteePlayer(
-            self.study, self.protocol, self.hub, self.home, self.keys, self.table, self._tell, self.letters
-        )
-
-    @property
-    def _began(self) -> Path:
-        """The file that stays when the journal is forgotten: in this folder, answers to this study were evaluated."""
-        return self.home.path / f"evaluated-{self.study.study_hash[:16]}"
-
-    async def _begin(self, handle: str, said: words.Begin) -> None:
-        await super()._begin(handle, said)
-        if not self._began.exists():
-            write_atomically(self._began, b"Keep this file: the answers to this study are evaluated once.\n")
-
-    def _refuse_again(self, journal: Journal) -> None:
-        """Raises PeerError if we have computed with the other trustees in a session before, forgotten or not."""
-        forgotten = journal.begun is None and self._began.exists()
-        if forgotten or any(step.startswith("post") for _, step, _ in journal.said):
-            journal.close()
-            reason = "it begins anew although the trustees have begun, and could compare two releases"
-            raise PeerError(party=self.hub, step="the beginning", reason=reason)
+        return await self._take_part(self.keys.party)
 
 
 def prepare(
@@ -137,17 +122,8 @@ def prepare(
 
 def serve(trustee: NamedTrustee) -> str:
     """Serves to the end; returns a sentence. Raises Aborted (resumable) when interrupted."""
-    with asyncio.Runner() as runner:
-        runner.run(_run(trustee))
+    run_until_interrupted(trustee.run())
     journal = trustee.home.path / JOURNAL
     if journal.exists():
         trustee.say(f"the journal in {trustee.home.path} is needed no more; `covey forget` erases it")
     return DONE
-
-
-async def _run(trustee: NamedTrustee) -> How:
-    cancel_on(signal.SIGTERM, signal.SIGINT)
-    try:
-        return await trustee.run()
-    except asyncio.CancelledError:
-        raise Aborted(INTERRUPTED, resumable=True) from None

@@ -22,6 +22,7 @@ from covey.errors import InputError
 from covey.party.collection import page, receipts
 from covey.party.collection.enrolment import EnrolmentDesk, signed
 from covey.party.identity.keys import Keys
+from covey.protocols import spoken
 from covey.study import Study
 from covey.wire.contact import Address
 from covey.wire.relay import RelayedParty
@@ -31,7 +32,7 @@ from covey.wire.standing.page_port import PagePort
 from covey.wire.standing.port import tls_context
 from covey.wire.standing.web import WebAnswer, WebPort, WebRefused, WebRequest
 
-_HEADERS = "content-type, covey-key, covey-digest, covey-signature"
+_HEADERS = "content-type, covey-key, covey-digest, covey-signature, covey-protocol"
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ class Web:
 
     def __init__(self, study: Study, desk: EnrolmentDesk, note: Callable[[str], None]) -> None:
         self._page, self._study, self._desk, self._log = page.build(study), study, desk, Sparing(note)
+        self._protocol = spoken(study)
         self.changed: Callable[[], None] = lambda: None
         """Called when somebody has enrolled or answered."""
 
@@ -94,7 +96,7 @@ class Web:
             case "GET" | "HEAD", "/board.json":
                 return self._board()
             case "POST", "/api/state":
-                return await self._state(request)
+                return await self._refusing(request, self._state)
             case "POST", "/api/enrol":
                 return await self._refusing(request, self._enrol)
             case "POST", "/api/deliver":
@@ -139,8 +141,13 @@ class Web:
         return WebAnswer.of({"line": receipt.line.hex(), "signature": receipt.signature.hex()})
 
     async def _refusing(self, request: WebRequest, act: Callable[[WebRequest], Awaitable[WebAnswer]]) -> WebAnswer:
-        """The answer, or the reason why there is none."""
+        """The answer, or the reason why there is none; a page that another version of the protocol made gets none."""
         try:
+            made = request.headers.get("covey-protocol", "1")
+            if made != str(self._protocol.number):
+                theirs = int(made) if made.isdecimal() and len(made) < 10 else 0
+                why = self._protocol.apart(theirs, "the page in this browser", "the collector")
+                raise EnrolmentRefused(why, code="version")
             return await act(request)
         except EnrolmentRefused as refusal:
             if refusal.guess:

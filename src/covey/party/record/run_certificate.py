@@ -1,7 +1,7 @@
 """The certificate of a run: what was done, signed by all, and what came out, signed by all who have it.
 
-    A   the study, the protocol, the version, the session, the heads of all transcripts, and the number of rows that
-        each party stated, where it did; signed by every party
+    A   the study, the protocol, its version and Covey's, the session, the heads of all transcripts, and the number of
+        rows that each party stated, where it did; signed by every party
     B   A's hash, the release's hash, and its k, l and loss; signed by every party that gets the release
 
 A signature is given only after the parties have found that they agree, and the file is written only when it has all of
@@ -20,7 +20,7 @@ from typing import TypeAlias
 from covey.errors import Unmet
 from covey.files import read_bytes
 from covey.party.identity.certificate import Certificate
-from covey.protocols import Figures
+from covey.protocols import Figures, spoken
 from covey.study import Study
 from covey.version import __version__
 
@@ -85,6 +85,7 @@ def statement_a(study: Study, session: bytes, heads: Heads, stated: Mapping[str,
         "roster_hash": study.roster_hash,
         "protocol": study.protocol,
         "version": __version__,
+        "protocol_version": spoken(study).number,
         "session": session.hex(),
         "parties": [party.name for party in study.parties],
         "heads": {sender: dict(others) for sender, others in spelled.items()},

@@ -24,6 +24,7 @@ from covey.errors import InputError, Unmet
 from covey.files import read_bytes
 from covey.party.record.run_record import RunRecord
 from covey.party.record.transcript import Entry, Pair, Transcript, chain
+from covey.protocols import spoken
 from covey.study import Study
 
 Hex32 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
@@ -34,7 +35,7 @@ class _Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="l
     pass
 
 
-class SessionLine(_Row, frozen=True, tag="session"):
+class SessionLine(_Row, frozen=True, tag="session", omit_defaults=True):
     """The values that the session follows from."""
 
     party: str
@@ -46,6 +47,8 @@ class SessionLine(_Row, frozen=True, tag="session"):
     commitments: dict[str, Hex32]
     nonces: dict[str, Hex32]
     confirmed: dict[str, Hex64]
+    protocol_version: int = 1
+    """Left out where it is 1, as version 0.1.0 did."""
 
 
 class Said(_Row, frozen=True, tag="message", omit_defaults=True):
@@ -142,6 +145,7 @@ def spell(
             commitments=_hex(agreement.commitments),
             nonces=_hex(agreement.nonces),
             confirmed=_hex(agreement.confirmed),
+            protocol_version=spoken(study).number,
         )
     ]
     peers = sorted({*agreement.nonces, *(name for pair in record.transcript.entries for name in pair)} - {party})

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from covey.crypto.rng import derive, spell
 from covey.party.identity.keys import Keys
+from covey.protocols import spoken
 from covey.study import Study
 from covey.table import Table, Values
 from covey.version import __version__
@@ -23,6 +24,7 @@ class Binding:
     roster_hash: str
     layout: tuple[tuple[str, ...], tuple[str, ...]]
     """The order of columns and of parties: the study's hash leaves it out, and roles follow from it."""
+    protocol_version: int
     data: bytes
     """A keyed hash: it tells nothing about the data to those who lack the journal's key."""
 
@@ -31,6 +33,7 @@ class Binding:
         pairs = {
             "the party": (self.party, other.party),
             "the version of covey": (self.software, other.software),
+            "the version of the protocol": (self.protocol_version, other.protocol_version),
             "the study": (self.study_hash, other.study_hash),
             "the roster": (self.roster_hash, other.roster_hash),
             "the order of columns": (self.layout[0], other.layout[0]),
@@ -43,7 +46,8 @@ class Binding:
 def bind(study: Study, party: str, table: Table | None, keys: Keys) -> Binding:
     """The binding of a run that is about to begin."""
     data = data_digest(table, keys)
-    return Binding(party, __version__, study.study_hash, study.roster_hash, study.layout, data)
+    spoken_here = spoken(study).number
+    return Binding(party, __version__, study.study_hash, study.roster_hash, study.layout, spoken_here, data)
 
 
 def data_digest(table: Table | None, keys: Keys) -> bytes:

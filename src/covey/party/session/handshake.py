@@ -1,6 +1,7 @@
 """Before any role runs, the parties establish that they mean the same study, and agree on a session.
 
-    hello     versions, the study's and the roster's hashes, each part of them, the role, a commitment to a seed
+    hello     the versions of Covey, of the wire and of the protocol, the study's and the roster's hashes, each part of
+              them, the role, a commitment to a seed
     nonce     revealed by everyone once all commitments are in
     confirm   the session that follows from all of it, signed
     have      instead of nonce and confirm, where every party offers to go on with the same session that was cut off:
@@ -29,8 +30,9 @@ from covey.party.record.run_record import Agreement
 from covey.party.session.agreement import PART_BYTES, agreement_parts, differences
 from covey.party.session.journal import NO_JOURNAL, Journal, NoJournal
 from covey.plain import plain
+from covey.protocols import spoken
 from covey.study import Study
-from covey.version import __version__
+from covey.version import ProtocolVersion, __version__
 from covey.wire import Bytes32, Bytes64, Channel, Link, Message, Name, gather, plain_channel
 from covey.wire.frame import VERSION
 
@@ -44,8 +46,8 @@ Part = Annotated[str, Meta(max_length=512)]
 PartHash = Annotated[bytes, Meta(min_length=PART_BYTES, max_length=PART_BYTES)]
 
 
-class SessionHello(Message, tag="handshake.hello"):
-    """The agreement as the sender has it, and the sender's commitment."""
+class SessionHello(Message, tag="handshake.hello", forbid_unknown_fields=False):
+    """The agreement as the sender has it, and the sender's commitment; a later version may say more."""
 
     software: Name
     wire: int
@@ -58,6 +60,7 @@ class SessionHello(Message, tag="handshake.hello"):
     commitment: Bytes32
     resume: Bytes32 | None
     """The session that the sender could go on with."""
+    protocol_version: Annotated[int, Meta(ge=1, lt=1 << 32)] = 1
 
 
 class Nonce(Message, tag="handshake.nonce"):
@@ -191,6 +194,7 @@ def hello(
         clock=clock,
         commitment=commitment,
         resume=resume,
+        protocol_version=spoken(study).number,
     )
 
 
@@ -209,6 +213,10 @@ def compare(peer: str, ours: SessionHello, theirs: SessionHello, study: Study) -
     """Raises AccessError that says in what the peer differs from us."""
     if theirs.party != peer:
         raise AccessError(f"party {peer!r} was refused: it gives another name than its certificate's")
+    same = all(ours.terms[part] == theirs.terms.get(part) for part in ("protocol", "partition"))
+    if same and theirs.protocol_version != ours.protocol_version:  # before the study: defaults are part of its hash
+        own = ProtocolVersion(study.protocol or "", ours.protocol_version)
+        raise AccessError(own.apart(theirs.protocol_version, f"party {peer!r}", f"party {ours.party!r}"))
     if (theirs.software, theirs.wire) != (ours.software, ours.wire):
         raise AccessError(
             f"party {peer!r} runs covey {plain(theirs.software)} (wire {theirs.wire}), we run {ours.software} "

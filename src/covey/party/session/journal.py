@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -22,41 +21,15 @@ from covey.crypto.secret import Secret
 from covey.errors import Aborted, InputError, PeerError
 from covey.files import erase
 from covey.party.session import journal_records as records
-from covey.party.session.journal_records import Begun, Complete, Decided, Gone, Heard, Kept, Received, Record, Sent
+from covey.party.session.journal_records import Address, Begun, JournalState, ReadLetter, Received
 from covey.party.session.sealed import Place, SealedFile
 from covey.wire.frame import Letter
-from covey.wire.frame import read as read_letter
 from covey.wire.inbox import CONTROL_STEP
 
 FILE = "journal"
 LIMIT = 512 * 10**6
 """Bytes of read messages that the journal of a run keeps, unless it is told otherwise."""
 EVERYTHING = 1 << 62
-Address = tuple[str, str, int]
-"""A peer, a step, and a number at that step."""
-
-
-@dataclass(frozen=True)
-class ReadLetter:
-    """A letter in the journal."""
-
-    place: Place
-    digest: bytes
-
-
-@dataclass
-class _State:
-    """The content of a journal for one session."""
-
-    begun: Begun | None = None
-    decisions: list[bool] = field(default_factory=list)
-    complete: bool = False
-    kept: bool = False
-    said: dict[Address, bytes] = field(default_factory=dict)
-    heard: dict[Address, bytes] = field(default_factory=dict)
-    by_sender: dict[str, list[ReadLetter]] = field(default_factory=dict)
-    gone: dict[str, str] = field(default_factory=dict)
-    whole: bool = True
 
 
 class Journal:
@@ -73,7 +46,7 @@ class Journal:
         self._key = key
         self._file: SealedFile | None = None
         self._owing = False
-        self._held = _State()
+        self._held = JournalState()
 
     @staticmethod
     def resume(path: Path, key: Secret, source: str = "", limit: int = EVERYTHING, *, synced: bool = True) -> Journal:
@@ -97,9 +70,8 @@ class Journal:
     def begin(self, begun: Begun) -> None:
         """A new session begins, and whatever was here is erased. On the disk when this returns."""
         self.give_up()
-        self._held.begun = begun
         self._file = SealedFile.create(self.path, self._key)
-        self._add(begun)
+        self._take(begun)
         self._file.sync()
 
     @property
@@ -131,7 +103,7 @@ class Journal:
         """The session that the journal has is not gone on with: it is erased."""
         self.close()
         erase(self.path)
-        self._held = _State()
+        self._held = JournalState()
 
     async def sent(self, letter: Letter) -> None:
         """Notes the hash, once all that was read is on the disk; the hash itself is there after `sync`.
@@ -144,11 +116,8 @@ class Journal:
         address = (header.recipient, header.step, header.number)
         before = self._held.said.get(address)
         if before is None:
-            self._held.said[address] = letter.digest
-            self._add(Sent(*address, letter.digest))
-            if (
-                self._owing and self.synced
-            ):  # hashes may be lost with the machine, but nothing that this message depends on
+            self._take(records.Sent(*address, letter.digest))
+            if self._owing and self.synced:  # hashes may be lost, but nothing that this message depends on
                 self._open.sync()
                 self._owing = False
         elif before != letter.digest:
@@ -165,11 +134,9 @@ class Journal:
         before = self._held.heard.get(address)
         if before is None:
             if self._held.whole and self.size + letter.raw.nbytes <= self.limit:
-                self._keep(address, ReadLetter(self._add(Received.of(letter.raw)), letter.digest))
+                self._held.keep(address, ReadLetter(self._add(Received.of(letter.raw)), letter.digest))
             else:
-                heard = Heard(*address, letter.digest)
-                self._add(heard)
-                self._hear(heard)
+                self._take(records.Heard(*address, letter.digest))
             self._owing = True
         elif before != letter.digest:
             reason = "it says something else than before the interruption"
@@ -200,8 +167,7 @@ class Journal:
     def lose(self, peer: str, why: str) -> None:
         """That peer has left, here and in every replay; on the disk when this returns."""
         if peer not in self._held.gone:
-            self._held.gone[peer] = why
-            self._add(Gone(peer, why))
+            self._take(records.Gone(peer, why))
             self._open.sync()
 
     @property
@@ -234,22 +200,19 @@ class Journal:
 
     def decide(self, approve: bool) -> None:
         """The person here has answered; on the disk when this returns."""
-        self._held.decisions.append(approve)
-        self._add(Decided(approve))
+        self._take(records.Decided(approve))
         self._open.sync()
 
     def finish(self) -> None:
         """Nothing more is to be read: from here on this party needs nobody to end the run."""
         if not self._held.complete:
-            self._held.complete = True
-            self._add(Complete())
+            self._take(records.Complete())
             self._open.sync()
 
     def keep(self) -> None:
         """The run's files are written: there is nothing left to do here, but peers may still lack something."""
         if not self._held.kept:
-            self._held.kept = True
-            self._add(Kept())
+            self._take(records.Kept())
             self._open.sync()
 
     @property
@@ -269,43 +232,18 @@ class Journal:
             raise InputError(f"{self.path}: no session has begun")
         return self._file
 
-    def _add(self, record: Record) -> Place:
+    def _add(self, record: records.Record) -> Place:
         return self._open.append(records.ENCODER.encode(record))
 
-    def _keep(self, address: Address, read: ReadLetter) -> None:
-        self._held.heard[address] = read.digest
-        self._held.by_sender.setdefault(address[0], []).append(read)
-
-    def _hear(self, record: Heard) -> None:
-        self._held.heard[record.sender, record.step, record.number] = record.digest
-        self._held.whole = False
+    def _take(self, record: records.Record) -> None:
+        self._held.take(record, self._add(record))
 
     def _load(self, file: SealedFile) -> None:
         for place, content in file.records():
             try:
-                self._load_one(place, records.DECODER.decode(content))
+                self._held.take(records.DECODER.decode(content), place)
             except (msgspec.MsgspecError, ValueError, zlib.error):
                 raise InputError(f"{self.path}: was written by another version of covey; begin anew") from None
-
-    def _load_one(self, place: Place, record: Record) -> None:
-        if isinstance(record, Begun):
-            self._held.begun = record
-        elif isinstance(record, Received):
-            letter = read_letter(record.raw)
-            header = letter.header
-            self._keep((header.sender, header.step, header.number), ReadLetter(place, letter.digest))
-        elif isinstance(record, Heard):
-            self._hear(record)
-        elif isinstance(record, Sent):
-            self._held.said[record.to, record.step, record.number] = record.digest
-        elif isinstance(record, Decided):
-            self._held.decisions.append(record.approve)
-        elif isinstance(record, Complete):
-            self._held.complete = True
-        elif isinstance(record, Gone):
-            self._held.gone[record.peer] = record.why
-        else:
-            self._held.kept = True
 
 
 class NoJournal:

@@ -1,15 +1,18 @@
-"""The records of a journal: one for each thing that a resumed run has to know."""
+"""The records of a journal, one for each thing that a resumed run has to know, and the state that follows from them."""
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import msgspec
 
 from covey.crypto.secret import Secret
 from covey.party.record.run_record import Agreement
 from covey.party.session.binding import Binding
+from covey.party.session.sealed import Place
+from covey.wire.frame import read as read_letter
 
 _PROBED = 4096
 _WORTH_IT = 0.9
@@ -31,11 +34,13 @@ class Begun(msgspec.Struct, frozen=True, tag="begun"):
     nonces: dict[str, bytes]
     confirmed: dict[str, bytes]
     layout: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    protocol_version: int = 1
 
     @property
     def binding(self) -> Binding:
         """The inputs that the session is bound to."""
-        return Binding(self.party, self.software, self.study_hash, self.roster_hash, self.layout, self.data)
+        bound = self.study_hash, self.roster_hash, self.layout, self.protocol_version, self.data
+        return Binding(self.party, self.software, *bound)
 
     def agreement(
         self, warnings: tuple[str, ...] = (), known: Mapping[str, frozenset[bytes]] | None = None
@@ -60,6 +65,7 @@ class Begun(msgspec.Struct, frozen=True, tag="begun"):
             nonces=agreement.nonces,
             confirmed=agreement.confirmed,
             layout=binding.layout,
+            protocol_version=binding.protocol_version,
         )
 
     def __repr__(self) -> str:
@@ -128,3 +134,57 @@ class Gone(msgspec.Struct, frozen=True, tag="gone"):
 Record = Begun | Received | Heard | Sent | Decided | Complete | Kept | Gone
 DECODER = msgspec.msgpack.Decoder(Record)
 ENCODER = msgspec.msgpack.Encoder()
+
+Address = tuple[str, str, int]
+"""A peer, a step, and a number at that step."""
+
+
+@dataclass(frozen=True)
+class ReadLetter:
+    """A letter in the journal."""
+
+    place: Place
+    digest: bytes
+
+
+@dataclass
+class JournalState:
+    """The content of a journal for one session."""
+
+    begun: Begun | None = None
+    decisions: list[bool] = field(default_factory=list)
+    complete: bool = False
+    kept: bool = False
+    said: dict[Address, bytes] = field(default_factory=dict)
+    heard: dict[Address, bytes] = field(default_factory=dict)
+    by_sender: dict[str, list[ReadLetter]] = field(default_factory=dict)
+    gone: dict[str, str] = field(default_factory=dict)
+    whole: bool = True
+
+    def keep(self, address: Address, read: ReadLetter) -> None:
+        """One more letter that was read, and is kept whole."""
+        self.heard[address] = read.digest
+        self.by_sender.setdefault(address[0], []).append(read)
+
+    def take(self, record: Record, place: Place) -> None:
+        """One more record, and its place in the file. Raises ValueError for a letter that is none."""
+        match record:
+            case Begun():
+                self.begun = record
+            case Received():
+                letter = read_letter(record.raw)
+                header = letter.header
+                self.keep((header.sender, header.step, header.number), ReadLetter(place, letter.digest))
+            case Heard():
+                self.heard[record.sender, record.step, record.number] = record.digest
+                self.whole = False
+            case Sent():
+                self.said[record.to, record.step, record.number] = record.digest
+            case Decided():
+                self.decisions.append(record.approve)
+            case Complete():
+                self.complete = True
+            case Gone():
+                self.gone[record.peer] = record.why
+            case Kept():
+                self.kept = True

@@ -23,6 +23,7 @@ from covey.party.session.playing import Participant, take_part
 from covey.party.session.progress import writing
 from covey.party.session.replay import finish_alone
 from covey.plain import plain_lines
+from covey.protocols import spoken
 from covey.summary import Summary
 from covey.wire import Link
 
@@ -47,7 +48,8 @@ class ResumableRun:
         """Looks at what the folder holds, before anyone is met.
 
         A session that was bound to other data, another study or other peers is given up. Raises InputError if a
-        finished run is here that is not this one, or is not to go on for others.
+        finished run is here that is not this one, or is not to go on for others, and for a session of another version
+        of the protocol, which the peers may go on with.
         """
         begun = self.journal.begun
         changed = self._changes()
@@ -56,6 +58,13 @@ class ResumableRun:
                 raise InputError(
                     f"{self.folder.path}: holds a finished run with another state of {', '.join(changed)}; "
                     "choose another folder with --out"
+                )
+            own = spoken(self.participant.study)
+            if begun.protocol_version != own.number:
+                raise InputError(
+                    f"{self.folder.path}: the session here began with version {begun.protocol_version} of protocol "
+                    f"{own.name!r} (covey {begun.software}), and this is version {own.number}; go on with the version "
+                    "of Covey that began it, or begin anew, all of you, in another folder with --out"
                 )
             self.journal.give_up()
         if self.journal.kept and not self.for_others:

@@ -6,10 +6,11 @@ import asyncio
 import contextlib
 import signal
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from covey.crypto.rng import fresh_seed
 from covey.crypto.secret import Secret
@@ -36,6 +37,8 @@ from covey.wire.depth import first_cause
 from covey.wire.slow import slowed
 from covey.wire.thread import on_own_thread
 from covey.wire.tls import connect
+
+T = TypeVar("T")
 
 WAIT_SECONDS = 3600.0
 INTERRUPTED = "interrupted; run the same command again to go on"
@@ -133,6 +136,21 @@ def cancel_on(*numbers: signal.Signals) -> None:
     if task is not None and threading.current_thread() is threading.main_thread():
         for number in numbers:
             asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+
+
+def run_until_interrupted(work: Coroutine[None, None, T], interrupted: Callable[[], None] = lambda: None) -> T:
+    """The result of this work. Raises Aborted (resumable) where SIGTERM or Ctrl-C ended it."""
+
+    async def run() -> T:
+        cancel_on(signal.SIGTERM, signal.SIGINT)
+        try:
+            return await work
+        except asyncio.CancelledError:
+            interrupted()
+            raise Aborted(INTERRUPTED, resumable=True) from None
+
+    with asyncio.Runner() as runner:
+        return runner.run(run())
 
 
 async def _run(job: Job, run: ResumableRun) -> None:

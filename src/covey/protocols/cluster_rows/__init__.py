@@ -33,6 +33,7 @@ def _judge(study: Study) -> None:
 
 PROTOCOL = Protocol(
     name="cluster",
+    version=2,
     about="one k-anonymous, l-diverse table from rows that sit with any number of parties, by local recoding",
     source="Tassa & Gudes, Secure Distributed Computation of Anonymized Views of Shared Databases, Algorithm 3",
     requirements=REQUIREMENTS,

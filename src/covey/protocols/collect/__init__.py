@@ -26,6 +26,7 @@ def _judge(study: Study) -> None:
 
 PROTOCOL = Protocol(
     name="collect",
+    version=2,
     about="a row at each of many respondents: an untrusted collector gets their k-anonymous table, and no one's row",
     source="Xue et al., Distributed privacy preserving data collection (paper 001), its privacy claim corrected",
     requirements=REQUIREMENTS,

@@ -34,6 +34,7 @@ def _judge(study: Study) -> None:
 
 PROTOCOL = Protocol(
     name="collect",
+    version=1,
     about="a row at each of many respondents: trustees anonymize them unseen, an untrusted collector gets the table",
     source='ours; in place of the paper\'s curve (method = "curve"), which tells the collector where everyone stands',
     requirements=REQUIREMENTS,

@@ -188,6 +188,7 @@ def _judge(study: Study) -> None:
 
 PROTOCOL = Protocol(
     name="count",
+    version=1,
     about="joint numbers of records by one column's bands: a table of counts, no records",
     source="the secure sum (Tassa & Gudes, section 3.1), with pairwise masks",
     requirements=Requirements(partition="horizontal", holders=(2, None), privacy=("k",), options=(COLUMN, LEVEL)),

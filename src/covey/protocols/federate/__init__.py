@@ -54,6 +54,7 @@ def _role(study: Study, party: str) -> Role:
 
 PROTOCOL = Protocol(
     name="federate",
+    version=2,
     about="columns of two providers or more whose users differ: the common users' table for a recipient, and no "
     "provider learns whom another has",
     source="Takenouchi, Kawamura & Ohsuga, Distributed Data Federation without Disclosure of User Existence",

@@ -30,6 +30,7 @@ def _judge(study: Study) -> None:
 
 PROTOCOL = Protocol(
     name="generalize",
+    version=2,
     about="one k-anonymous table from columns that sit with two parties, generalized until they fit together",
     source="Jiang & Clifton, Privacy-Preserving Distributed k-Anonymity, DPP2GA",
     requirements=REQUIREMENTS,

@@ -34,6 +34,7 @@ def _judge(study: Study) -> None:
 
 PROTOCOL = Protocol(
     name="peel",
+    version=2,
     about="rows of any number of parties: the release that a trusted party would make of all rows, without one",
     source="ours: lattice peeling on shared counts",
     requirements=REQUIREMENTS,

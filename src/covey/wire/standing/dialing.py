@@ -14,7 +14,7 @@ from typing import TypeVar
 from covey.crypto.rng import fresh_seed
 from covey.errors import AccessError, InputError
 from covey.plain import plain
-from covey.version import __version__
+from covey.version import ProtocolVersion, __version__
 from covey.wire.contact import Address
 from covey.wire.relay import Exchange, RelayedParty
 from covey.wire.standing import words
@@ -43,6 +43,7 @@ class Dialer:
     own: tuple[Path, Path]
     """The files of the respondent's certificate and key."""
     say: Callable[[str], None]
+    protocol: ProtocolVersion
     reached: bool = False
     """Set once a connection got through: after it, trying begins anew."""
     _exchange: Exchange | None = None
@@ -110,7 +111,7 @@ class Dialer:
                         "in the invitation. Nothing was sent; ask the organiser"
                     )
                 hello = await connection.hear(words.Hello)
-                self._check(hello)
+                await self._check(connection, hello)
             except BaseException:
                 connection.drop()
                 raise
@@ -128,9 +129,13 @@ class Dialer:
         writer.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return reader, writer
 
-    def _check(self, hello: words.Hello) -> None:
+    async def _check(self, connection: Connection, hello: words.Hello) -> None:
         if hello.handle and hello.study != self.study:
             raise AccessError("the collector collects for another study than the invitation's; ask the organiser")
+        if hello.handle and hello.protocol != self.protocol.number:
+            why = self.protocol.apart(hello.protocol, "the collector", plain(hello.handle))
+            await connection.say(words.Leave(why))  # so that the organiser reads it too
+            raise AccessError(f"{why}. Nothing of your answers was sent")
         if (hello.version, hello.software) != (words.VERSION, __version__):
             theirs = plain(hello.software)
             raise InputError(f"the collector runs covey {theirs}, this is {__version__}; install the same version")

@@ -19,7 +19,8 @@ from typing import Protocol
 
 from covey.crypto.rng import fresh_seed
 from covey.errors import CoveyError
-from covey.version import __version__
+from covey.plain import plain
+from covey.version import ProtocolVersion, __version__
 from covey.wire.contact import Address
 from covey.wire.depth import beside
 from covey.wire.relay import RelayedParty
@@ -107,6 +108,7 @@ class Hub:
         self,
         me: str,
         study: bytes,
+        protocol: ProtocolVersion,
         certificate: Path,
         key: Path,
         admission: Admission,
@@ -118,6 +120,7 @@ class Hub:
         """The time of each respondent's last letter, on the event loop's clock."""
         self.shelf = Shelf()
         self._me, self._study, self._admission, self._note = me, study, admission, note
+        self._protocol = protocol
         self._guests: dict[str, Guest] = {}
         self._sitting: Sitting | None = None
         self._over: dict[str, Over] = {}
@@ -259,6 +262,9 @@ class Hub:
                 if isinstance(said, words.Deliver):
                     await self._deliver(guest, said)
                     return
+                if isinstance(said, words.Leave):
+                    self._log("version", f"{handle} left at the greeting: {plain(said.why)}")
+                    return
                 if not isinstance(said, words.Ready):
                     raise Garbled(f"{type(said).__name__.lower()} where ready was due")
                 self._ready(handle, said)
@@ -277,19 +283,27 @@ class Hub:
 
     def _hello(self, handle: str, nonce: bytes) -> words.Hello:
         """The first word; a stranger hears nothing of the study."""
-        return words.Hello(words.VERSION, __version__, self._study if handle else bytes(32), handle, nonce)
+        study, protocol = (self._study, self._protocol.number) if handle else (bytes(32), 1)
+        return words.Hello(words.VERSION, __version__, study, handle, nonce, protocol)
+
+    def _differs(self, handle: str, said: words.Ready | words.Deliver) -> str:
+        """The sentence on a respondent that is of another study or version, or nothing."""
+        if said.protocol != self._protocol.number:
+            return self._protocol.apart(said.protocol, handle, "the collector")
+        same = said.study == self._study and said.software == __version__
+        return "" if same else "it has another study, or another version of covey"
 
     def _ready(self, handle: str, said: words.Ready) -> None:
-        if said.study != self._study or said.software != __version__:
-            raise Garbled("it has another study, or another version of covey")
+        if why := self._differs(handle, said):
+            raise Garbled(why)
         self._admission.ready(handle)
         self.changed.set()
 
     async def _deliver(self, guest: Guest, said: words.Deliver) -> None:
         """Takes a respondent's answer and gives the receipt; the respondent is not needed again."""
         try:
-            if said.study != self._study or said.software != __version__:
-                raise EnrolmentRefused("it has another study, or another version of covey")
+            if why := self._differs(guest.handle, said):
+                raise EnrolmentRefused(why)
             receipt = self._admission.deliver(guest.handle, said.content)
         except EnrolmentRefused as refusal:
             self._log("delivery", f"an answer of {guest.handle} was refused: {refusal}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 import socket
 import ssl
 from asyncio import sslproto
@@ -27,6 +28,7 @@ READ_AHEAD = 1 << 16
 LARGE_FRAMES = 16
 """Frames above a mebibyte that are read at the same time: a caller that drips one holds no more than its share."""
 _SSL_BUFFER = 1 << 15
+_FILES = 1 << 16
 
 
 @dataclass
@@ -200,3 +202,11 @@ def tls_context(certificate: Path, key: Path, *, ask: bool = True) -> ssl.SSLCon
     except (OSError, ssl.SSLError) as error:
         raise InputError(f"{certificate}, {key}: not a certificate with its key ({type(error).__name__})") from None
     return context
+
+
+def allow_connections() -> None:
+    """Lets this process have as many connections as the system allows."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _FILES if hard == resource.RLIM_INFINITY else min(hard, _FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -19,14 +19,19 @@ class Word(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="w
     """One word."""
 
 
-class Hello(Word, frozen=True, tag="hello"):
-    """The collector's first word; `handle` is empty for a caller without a certificate."""
+Protocol = Annotated[int, Meta(ge=1, lt=1 << 32)]
+"""A protocol's version, as the speaker has it."""
+
+
+class Hello(Word, frozen=True, tag="hello", omit_defaults=True):
+    """The collector's first word; a caller without a certificate hears no handle and nothing of study and protocol."""
 
     version: int
     software: Name
     study: Bytes32
     handle: Annotated[str, Meta(max_length=64)]
     nonce: Bytes32
+    protocol: Protocol = 1
 
 
 class Enrol(Word, frozen=True, tag="enrol"):
@@ -56,6 +61,7 @@ class Ready(Word, frozen=True, tag="ready"):
 
     study: Bytes32
     software: Name
+    protocol: Protocol = 1
 
 
 class Deliver(Word, frozen=True, tag="deliver"):
@@ -64,6 +70,7 @@ class Deliver(Word, frozen=True, tag="deliver"):
     study: Bytes32
     software: Name
     content: Annotated[bytes, Meta(min_length=1, max_length=1 << 18)]
+    protocol: Protocol = 1
 
 
 class Delivered(Word, frozen=True, tag="delivered"):

@@ -196,6 +196,28 @@ def test_another_version_is_refused() -> None:
     assert "install the same version everywhere" in str(ends["north"])
 
 
+def test_another_version_of_the_protocol_is_refused_on_both_sides_and_says_who_is_behind() -> None:
+    own = hello(STUDY, ROSTER, "north", bytes(32), 0).protocol_version
+    ends = meet(strange={"south": saying(said=greeting("south", protocol_version=own + 1))})
+    for name in ("east", "north"):
+        assert isinstance(ends[name], AccessError), name
+        assert str(ends[name]) == (
+            f"party 'south' has version {own + 1} of protocol 'count', party '{name}' has version {own}: party "
+            f"'{name}' is behind; install the same version of Covey everywhere"
+        )
+    with pytest.raises(AccessError, match="party 'north' is behind"):
+        handshake.compare("north", greeting("south", protocol_version=own + 1), greeting("north"), STUDY)
+
+
+def test_the_versions_are_named_where_defaults_make_another_study_of_the_same_file() -> None:
+    other = greeting("south", protocol_version=9, study_hash=bytes(32), software="9.9.9")
+    with pytest.raises(AccessError, match="has version 9 of protocol 'count'"):
+        handshake.compare("south", greeting("north"), other, STUDY)
+    elsewhere = msgspec.structs.replace(other, terms={**other.terms, "protocol": bytes(8)})
+    with pytest.raises(AccessError, match=r"runs covey 9\.9\.9"):
+        handshake.compare("south", greeting("north"), elsewhere, STUDY)
+
+
 def test_a_claimed_name_that_is_not_the_certificates_is_refused() -> None:
     ends = meet(strange={"south": saying(said=greeting("south", party="east"))})
     assert isinstance(ends["north"], AccessError)

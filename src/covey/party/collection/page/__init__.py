@@ -28,6 +28,7 @@ from covey.party.collection.eligibility import by_peeling
 from covey.party.collection.questions import Question, questions
 from covey.party.identity.roster import Roster
 from covey.party.session.playing import letter_keys
+from covey.protocols import spoken
 from covey.protocols.collect_peel.parameters import PAGE, WEB, hub_of
 from covey.schema import Column, Role
 from covey.study import Study
@@ -127,6 +128,7 @@ def describe(study: Study) -> dict[str, object]:
     return {
         "format": "covey-page/1",
         "program": program(),
+        "protocol": spoken(study).number,
         "study": study.name,
         "hash": study.study_hash,
         "k": study.privacy.k,

@@ -234,7 +234,7 @@ function pause(seconds) {
 async function ask(path, content, headers = {}) {
   for (let wait = 2; ; wait = Math.min(2 * wait, 30)) {
     let answer = null;
-    try { answer = await reach("POST", path, content, headers); } catch { /* no connection */ }
+    try { answer = await reach("POST", path, content, {...headers, "Covey-Protocol": String(DATA.protocol)}); } catch { /* no connection */ }
     if (answer && answer.status < 429) {
       const said = await answer.json();
       if (!answer.ok) throw new Refused(said.code);
