@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 import msgspec
 import numpy as np
-import pyarrow as pa
 
 from covey import table
 from covey.arrays import Ints, Longs
@@ -71,13 +70,13 @@ class EngineCounts(msgspec.Struct, frozen=True):
         names = [column.name for column in columns]
         fingerprint = rows.fingerprint(names) if bound or not rows.stamped else b""
         state = rows.state(names) if rows.stamped else fingerprint
-        free = [column.name for column in columns if column.role in _RELEASED and not _is_judged(column)]
+        free = [column.name for column in columns if column.role in _RELEASED and not table.is_judged(column)]
         read = rows.many_spellings(free)
         texts: dict[str, list[str]] = {}
         codes: dict[str, bytes] = {}
         labels: dict[str, list[str]] = {}
         for column in columns:
-            if column.name in read or (column.role not in _RELEASED and not _is_judged(column)):
+            if column.name in read or (column.role not in _RELEASED and not table.is_judged(column)):
                 continue
             found, alone = _look(rows, column, study.privacy.k if owner else None)
             texts[column.name], labels[column.name] = found.texts, alone.labels[column.name]
@@ -237,10 +236,10 @@ class CarriedOnEngine:
         expected = table.tally(klass[klass >= 0], size, weights[klass >= 0])
         if not np.array_equal(table.tally(found, size, counts), expected):
             raise changed(own.rows.name)
-        spelled = [(column, own.labels[column.name], places) for column, places in zip(mapped, codes, strict=True)]
+        spelled = {name: (own.labels[name], places) for name, places in zip(names, codes, strict=True)}
         for column, cells in zip(read, texts, strict=True):
-            spelled.append((column, [column.read(cell) for cell in cells], np.arange(len(cells))))
-        values = [_in_order(*each) for each in spelled]
+            spelled[column.name] = [column.read(cell) for cell in cells], np.arange(len(cells))
+        values = [_in_order(column, *spelled[column.name]) for column in own.carried_columns]
         keys: list[Ints | Longs] = [each.codes for each in reversed(values)]
         order = np.lexsort((*keys, found))
         return CarriedCells(
@@ -261,6 +260,19 @@ def most_tuples(each: int) -> int:
 def limit_for(tuples: int, each: int) -> str:
     """The limit of memory, as it is written, under which so many tuples fit."""
     return f"{VARIABLE}={math.ceil(tuples * each / (1 - SHARE) / 10**9)}GB"
+
+
+def room(rows: EngineRows, study: Study) -> str:
+    """Tells if the tuples of one owner's table, which the engine has grouped by quasi columns, fit into memory."""
+    names = [column.name for column in (*study.quasi, *_watched(study))]
+    number, most = int(rows.group_sizes(names)[1].sum()), most_tuples(BYTES_OF_TUPLE)
+    fit = f"{most:,} of {BYTES_OF_TUPLE} bytes each fit into memory"
+    if number <= most:
+        return f"{number:,} distinct tuples, of which {fit}"
+    return (
+        f"{number:,} distinct tuples, and {fit}: `covey anonymize` will publish columns from coarser levels on, and "
+        f"say which and at what loss; to keep every level: {limit_for(number, BYTES_OF_TUPLE)}"
+    )
 
 
 def _too_many(rows: EngineRows, columns: Sequence[GroupedColumn], grouped: int, number: int, each: int) -> InputError:
@@ -285,22 +297,15 @@ def _watched(study: Study) -> tuple[Column, ...]:
     return study.sensitive if any(each is not None for each in asked) else ()
 
 
-def _is_judged(column: Column) -> bool:
-    """True if each text of the column has to be looked at: the study says what it may have, or it is generalized."""
-    free = column.role is Role.PLAIN or column.role not in _RELEASED
-    return not free or column.values is not None or column.missing != "value" or column.kind != "text"
-
-
 def _look(rows: EngineRows, column: Column, k: int | None) -> tuple[Spellings, Reading]:
     """Reads a column's texts as one reading a table in memory would. Raises InputError for what does not fit."""
     found = rows.spellings(column.name)
-    alone = table.read([pa.record_batch({column.name: pa.array(found.texts, pa.string())})], [column], rows.name)
-    counted = replace(alone, counts=found.counts)
+    read = table.read_texts(found.texts, found.counts, column, rows.name)
     if k is not None:
-        table.refuse_exact_ends(counted, column, k)
-    table.refuse_unfit(counted, column)
-    table.refuse_shortened(counted, column, rows.numeric)
-    return found, alone
+        table.refuse_exact_ends(read, column, k)
+    table.refuse_unfit(read, column)
+    table.refuse_shortened(read, column, rows.numeric)
+    return found, read
 
 
 def _in_order(column: Column, labels: Sequence[str], codes: Longs) -> Values:

@@ -6,6 +6,7 @@ Everything is computed on the owner's machine and shown to the owner only.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -14,7 +15,7 @@ import numpy as np
 
 from covey import table
 from covey.arrays import Longs
-from covey.cells import spell
+from covey.cells import MISSING, spell
 from covey.errors import InputError, counted
 from covey.hierarchy import Interval
 from covey.identifiers import suspected
@@ -22,6 +23,7 @@ from covey.measures import diversity_of
 from covey.plain import Shown
 from covey.schema import Column, Role
 from covey.sources import Source
+from covey.sources.engine import EngineRows, GroupedColumns
 from covey.study import Study, insiders
 
 _MOST_SETS = 120  # columns and pairs that are looked at
@@ -89,8 +91,11 @@ class Fitness(Shown):
         return not self.problem and not any(column.problem for column in self.columns)
 
 
-def check(study: Study, source: Source, party: str | None = None) -> Fitness:
-    """Compares a source with the study. Raises InputError for a missing column, no rows, NaN or infinities."""
+def check(study: Study, source: Source | EngineRows, party: str | None = None) -> Fitness:
+    """Compares a table, in memory or on an engine, with the study.
+
+    Raises InputError for a missing column, no rows, NaN or infinities. On an engine the rows stay there.
+    """
     if party is not None:
         study.party(party)
     elif study.partition == "vertical":
@@ -99,24 +104,143 @@ def check(study: Study, source: Source, party: str | None = None) -> Fitness:
     if not columns:
         raise InputError(f"party {party!r} holds no columns in this study: it has no data to check")
     allowed = party is not None and study.declared is not None and not study.declared.empty
-    reading = table.read_source(source, columns, empty=allowed)
-    fits = tuple(_column(reading, column, study) for column in columns)
-    keep = np.ones(reading.rows, dtype=bool)
-    for column in columns:
-        if column.missing == "drop":
-            keep &= ~table.missing(reading, column)
+    looked: _Looked
+    if isinstance(source, EngineRows):
+        looked = _OnEngine(source, columns, empty=allowed)
+    else:
+        looked = _InMemory(source, columns, empty=allowed)
     named = {column.name for column in columns}
     return Fitness(
         source=source.name,
-        rows=reading.rows,
-        dropped=int((~keep).sum()),
-        columns=fits,
+        rows=looked.rows,
+        dropped=looked.rows - looked.kept,
+        columns=tuple(looked.fit(column, study) for column in columns),
         ignored=tuple(name for name in source.columns if name not in named),
-        risk=_risk(reading, study.privacy.k, keep),
-        notes=(*_notes(study, int(keep.sum()), whole=party is None), *_alone(study, reading)),
-        problem=_too_few(study, int(keep.sum())) if party is None else _too_many(study, int(keep.sum())),
-        separating=_separating(reading, keep),
+        risk=_risk(looked, study.privacy.k),
+        notes=(*_notes(study, looked.kept, whole=party is None), *_alone(study, looked)),
+        problem=_too_few(study, looked.kept) if party is None else _too_many(study, looked.kept),
+        separating=_separating(looked),
     )
+
+
+@dataclass(frozen=True)
+class _GroupSizes:
+    """The different sizes of groups of rows that are alike, and how many groups have each."""
+
+    sizes: Longs
+    groups: Longs
+
+    @property
+    def number(self) -> int:
+        """The number of groups."""
+        return int(self.groups.sum())
+
+    @property
+    def alone(self) -> int:
+        """The number of groups of a single row."""
+        return int(self.groups[self.sizes == 1].sum())
+
+
+class _Looked(ABC):
+    """A table as a check looks at it: its rows, and how many of them are not dropped for want of a value."""
+
+    def __init__(self, columns: Sequence[Column], rows: int, kept: int) -> None:
+        self.columns, self.rows, self.kept = columns, rows, kept
+
+    @abstractmethod
+    def reading(self, column: Column) -> table.Reading | None:
+        """The column's values, dropped rows included; None where there are too many to be read."""
+
+    @abstractmethod
+    def sizes(self, names: Sequence[str]) -> _GroupSizes:
+        """The sizes of the groups of kept rows that have equal cells in these columns."""
+
+    def fit(self, column: Column, study: Study) -> ColumnFit:
+        """The result of the check of one column."""
+        reading = self.reading(column)
+        return self._numbers(column) if reading is None else _column(reading, column, study, self.rows)
+
+    def _numbers(self, column: Column) -> ColumnFit:
+        """The result for a column of which only numbers are known."""
+        raise NotImplementedError
+
+    def chosen(self) -> list[tuple[str, ...]]:
+        """The columns and pairs whose power to tell records apart is looked at: quasi and plain."""
+        known = [column.name for column in self.columns if column.role in (Role.QUASI, Role.PLAIN)]
+        return [*((name,) for name in known), *combinations(known, 2)]
+
+
+class _InMemory(_Looked):
+    """A table that is read as a whole."""
+
+    def __init__(self, source: Source, columns: Sequence[Column], *, empty: bool) -> None:
+        self._reading = table.read_source(source, columns, empty=empty)
+        self._keep = np.ones(self._reading.rows, dtype=bool)
+        for column in columns:
+            if column.missing == "drop":
+                self._keep &= ~table.missing(self._reading, column)
+        super().__init__(columns, self._reading.rows, int(self._keep.sum()))
+
+    def reading(self, column: Column) -> table.Reading:
+        return self._reading
+
+    def sizes(self, names: Sequence[str]) -> _GroupSizes:
+        groups, first = table.group([self._reading.codes[name][self._keep] for name in names], self.kept)
+        sizes, often = np.unique(np.bincount(groups, minlength=len(first)), return_counts=True)
+        return _GroupSizes(sizes.astype(np.int64), often.astype(np.int64))
+
+
+class _OnEngine(_Looked):
+    """A table whose rows stay on an engine, which counts: the texts of each column, and groups of rows.
+
+    Of columns that the study leaves free and that have very many texts only numbers come out, and pairs are looked at
+    among quasi columns alone.
+    """
+
+    def __init__(self, rows: EngineRows, columns: Sequence[Column], *, empty: bool) -> None:
+        rows.require([column.name for column in columns], empty=empty)
+        self._engine = rows
+        many = rows.many_spellings([column.name for column in columns if not table.is_judged(column)])
+        self._readings: dict[str, table.Reading] = {}
+        for column in columns:
+            if column.name not in many:
+                found = rows.spellings(column.name)
+                read = table.read_texts(found.texts, found.counts, column, rows.name)
+                table.refuse_shortened(read, column, rows.numeric)
+                rows.map_texts(column.name, found.texts, read.codes[column.name])
+                self._readings[column.name] = read
+        dropped = [column.name for column in columns if column.missing == "drop"]
+        labels = {name: self._readings[name].labels[name] for name in dropped}
+        dropping = {name: own.index(MISSING) for name, own in labels.items() if MISSING in own}
+        quasi = [column.name for column in columns if column.role is Role.QUASI]
+        rows.group(GroupedColumns(quasi, dropping))
+        kept = self.sizes(quasi)
+        super().__init__(columns, rows.count(), int((kept.sizes * kept.groups).sum()))
+
+    def reading(self, column: Column) -> table.Reading | None:
+        return self._readings.get(column.name)
+
+    def sizes(self, names: Sequence[str]) -> _GroupSizes:
+        return _GroupSizes(*self._engine.group_sizes(names))
+
+    def _numbers(self, column: Column) -> ColumnFit:
+        found = _GroupSizes(*self._engine.group_sizes([column.name], {}))
+        lacking, spellings = self._engine.having(column.name, sorted({MISSING, *column.null}))
+        some = [column.read(text) for text in self._engine.some_texts(column.name)]
+        return ColumnFit(
+            name=column.name,
+            role=str(column.role),
+            distinct=found.number - spellings,
+            missing=lacking,
+            unknown={},
+            unique=found.alone,
+            problem=_problem(column, self.rows, {}, lacking, found.alone, int(found.sizes.max(initial=0)))
+            or _identifier(column, some),
+        )
+
+    def chosen(self) -> list[tuple[str, ...]]:
+        plain = {column.name for column in self.columns if column.role is Role.PLAIN}
+        return [names for names in super().chosen() if len(names) == 1 or plain.isdisjoint(names)]
 
 
 def _too_few(study: Study, rows: int) -> str | None:
@@ -134,26 +258,31 @@ def _too_many(study: Study, rows: int) -> str | None:
     )
 
 
-def _column(reading: table.Reading, column: Column, study: Study) -> ColumnFit:
+def _column(reading: table.Reading, column: Column, study: Study, rows: int) -> ColumnFit:
     k = study.privacy.k
     table.refuse_not_finite(reading, column)
-    counts = np.bincount(reading.codes[column.name], minlength=len(reading.labels[column.name]))
-    lacking = table.missing(reading, column)
-    present = counts[counts > 0]
+    counts = _often(reading, column)
+    gaps = table.missing(reading, column)
+    lacking = reading.records(gaps)
     unknown = table.unknown(reading, column)
     unique = int((counts == 1).sum())
     return ColumnFit(
         name=column.name,
         role=str(column.role),
-        distinct=len(np.unique(reading.codes[column.name][~lacking])),
-        missing=int(lacking.sum()),
+        distinct=len(np.unique(reading.codes[column.name][~gaps])),
+        missing=lacking,
         unknown=dict(sorted(unknown.items(), key=lambda item: (-item[1], item[0]))),
         unique=unique,
-        problem=_problem(column, reading.rows, unknown, int(lacking.sum()), unique, int(present.max(initial=0)))
+        problem=_problem(column, rows, unknown, lacking, unique, int(counts.max(initial=0)))
         or _exact_ends(column, table.exact_ends(reading, column, k), k)
         or _identifier(column, reading.labels[column.name])
         or (None if study.protocol else _too_alike(study, column, counts)),
     )
+
+
+def _often(reading: table.Reading, column: Column) -> Longs:
+    """The number of rows that have each of the column's values."""
+    return table.tally(reading.codes[column.name], len(reading.labels[column.name]), reading.counts)
 
 
 def _identifier(column: Column, labels: Sequence[str]) -> str | None:
@@ -206,42 +335,37 @@ def _problem(column: Column, rows: int, unknown: dict[str, int], lacking: int, u
     return None
 
 
-def _risk(reading: table.Reading, k: int, keep: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> OriginalRisk | None:
-    quasi = [reading.codes[column.name][keep] for column in reading.columns if column.role is Role.QUASI]
-    rows = int(keep.sum())
-    if not quasi or not rows:
+def _risk(looked: _Looked, k: int) -> OriginalRisk | None:
+    quasi = [column.name for column in looked.columns if column.role is Role.QUASI]
+    if not quasi or not looked.kept:
         return None
-    groups, first = table.group(quasi, rows)
-    sizes = np.bincount(groups, minlength=len(first))
+    found = looked.sizes(quasi)
+    few = found.sizes < k
     return OriginalRisk(
-        tuples=len(first),
-        unique=int((sizes == 1).sum()),
-        below_k=int(sizes[sizes < k].sum()),
-        highest=1.0 / int(sizes.min()),
+        tuples=found.number,
+        unique=found.alone,
+        below_k=int((found.sizes * found.groups)[few].sum()),
+        highest=1.0 / int(found.sizes.min()),
     )
 
 
-def _separating(reading: table.Reading, keep: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> tuple[Separation, ...]:
-    """Single columns and pairs of them, quasi and plain."""
-    rows = int(keep.sum())
-    known = [column.name for column in reading.columns if column.role in (Role.QUASI, Role.PLAIN)]
-    chosen = [*((name,) for name in known), *combinations(known, 2)] if rows > 1 else []
-    found = []
-    for names in chosen[:_MOST_SETS]:
-        groups, first = table.group([reading.codes[name][keep] for name in names], rows)
-        sizes = np.bincount(groups, minlength=len(first)).astype(np.float64)
-        alike = float((sizes * (sizes - 1)).sum())
-        found.append(Separation(names, len(first) / rows, 1 - alike / (rows * (rows - 1))))
+def _separating(looked: _Looked) -> tuple[Separation, ...]:
+    """The power of single columns and of pairs of them to tell records apart."""
+    rows, found = looked.kept, []
+    for names in looked.chosen()[:_MOST_SETS] if rows > 1 else ():
+        own = looked.sizes(names)
+        sizes = own.sizes.astype(np.float64)
+        alike = float((own.groups * sizes * (sizes - 1)).sum())
+        found.append(Separation(names, own.number / rows, 1 - alike / (rows * (rows - 1))))
     return tuple(sorted(found, key=lambda each: (-each.distinctness, each.columns)))
 
 
-def _alone(study: Study, reading: table.Reading) -> Iterator[str]:
+def _alone(study: Study, looked: _Looked) -> Iterator[str]:
     """Notes on what this party's rows cannot keep by themselves; with the others' they may."""
-    for column in reading.columns if study.protocol else ():
-        if column.role is Role.SENSITIVE:
-            codes, labels = reading.codes[column.name], reading.labels[column.name]
-            if problem := _too_alike(study, column, np.bincount(codes, minlength=len(labels))):
-                yield f"alone, column {column.name!r}: {problem}"
+    for column in looked.columns if study.protocol else ():
+        reading = looked.reading(column) if column.role is Role.SENSITIVE else None
+        if reading is not None and (problem := _too_alike(study, column, _often(reading, column))):
+            yield f"alone, column {column.name!r}: {problem}"
 
 
 def _notes(study: Study, rows: int, *, whole: bool) -> tuple[str, ...]:

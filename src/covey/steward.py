@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from covey.fitness import Fitness
-from covey.fitness import check as examine
 from covey.guess import Draft, draft_of
 from covey.party.audit.folders import Audited
 from covey.party.audit.folders import audit as look
@@ -18,9 +17,9 @@ from covey.party.audit.replay import replay as play_again
 from covey.party.plan import Plan, make_plan
 from covey.party.record import reporting
 from covey.party.session.approval import ApprovalQuestion
-from covey.party.session.data import load_table
+from covey.party.session.data import check_data, load_table
 from covey.party.session.run import Job, run_party
-from covey.sources import Data, connect
+from covey.sources import Data
 from covey.study import Study
 from covey.summary import Summary
 
@@ -37,7 +36,7 @@ def new(*tables: Data, k: int = 10, name: str | None = None, out: str | Path | N
 
 def check(data: Data, study: Study, party: str | None = None) -> Fitness:
     """Compares data with the study: what does not fit, what identifies, what cannot be kept, local risk."""
-    return examine(study, connect(data), party)
+    return check_data(study, data, party)
 
 
 def plan(

@@ -7,7 +7,7 @@ own values; identifiers are never kept, the key only where a protocol joins on i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol as Interface
 
 import numpy as np
@@ -19,9 +19,12 @@ from covey.errors import InputError
 from covey.hierarchy import Hierarchy, Interval, Prefix
 from covey.schema import Column, Role
 from covey.sources import Source
+from covey.sources.memory import refuse_above
 from covey.study import Study
 
 _UNKNOWN = -1
+_CODE_BYTES = 8
+"""Bytes of a cell while codes are put together."""
 
 
 @dataclass(frozen=True)
@@ -193,11 +196,27 @@ def read(batches: Iterable[pa.RecordBatch], columns: Sequence[Column], name: str
 
 
 def read_source(source: Source, columns: Sequence[Column], *, empty: bool = False) -> Reading:
-    """A source's cells, normalised as the study says. Raises InputError where it has lost what a code's text said."""
+    """A source's cells, normalised as the study says.
+
+    Raises InputError where it has lost what a code's text said, and where there are more than memory may hold.
+    """
+    refuse_above(source.name, _CODE_BYTES * len(columns) * source.rows)
     reading = read(source.batches([column.name for column in columns], empty=empty), columns, source.name)
     for column in columns:
         refuse_shortened(reading, column, source.numeric)
     return reading
+
+
+def read_texts(texts: Sequence[str], counts: Longs, column: Column, name: str) -> Reading:
+    """A column's distinct texts, each of so many rows, as an engine has counted them."""
+    alone = read([pa.record_batch({column.name: pa.array(texts, pa.string())})], [column], name)
+    return replace(alone, counts=counts)
+
+
+def is_judged(column: Column) -> bool:
+    """True if each text of the column has to be looked at: the study says what it may have, or it is generalized."""
+    free = column.role not in (Role.QUASI, Role.SENSITIVE)
+    return not free or column.values is not None or column.missing != "value" or column.kind != "text"
 
 
 def refuse_shortened(reading: Reading, column: Column, numeric: frozenset[str]) -> None:

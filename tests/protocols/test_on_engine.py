@@ -15,14 +15,20 @@ from tests.protocols.peelers import draw_people, frame_of, study_of
 
 import covey
 from covey import counting
+from covey.arrays import Longs
+from covey.counting import CarriedOnEngine
 from covey.errors import InputError
 from covey.party.identity import keys as keyring
 from covey.party.session.binding import data_digest
 from covey.party.session.data import KeptCounts, load_table
+from covey.protocols import of_study
 from covey.protocols.protocol import Seat
+from covey.protocols.shared.records import public_order
+from covey.schema import Role
 from covey.sources import engine
+from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
-from covey.table import Table
+from covey.table import CarriedCells, Table
 
 
 @pytest.fixture(scope="module")
@@ -204,10 +210,99 @@ def test_where_rows_are_worked_on_is_told(tmp_path: Path) -> None:
     told: list[str] = []
     folder = str(as_folder(frame_of(study_of(3), draw_people(1, 20, 4)["p0"]), tmp_path / "p0"))
     found = load_table(study_of(3), "p0", folder, notice=told.append)
-    assert found is not None and told == [
+    counted_there = [
         f"{folder}: the rows stay on DuckDB, which counts them",
-        f"{folder}: is counted: {found.rows} distinct tuples of 20 rows",
+        f"{folder}: is counted: {found.rows if found else 0} distinct tuples of 20 rows",
     ]
-    clustered = replace(study_of(3), protocol="cluster", options={})
-    load_table(clustered, "p0", folder, notice=told.append)
-    assert told[2:] == [f"{folder}: protocol cluster works on single records, so all rows are read into memory"]
+    assert told == counted_there
+    del told[:]
+    load_table(clustered(), "p0", folder, notice=told.append)
+    assert told == [
+        *counted_there,
+        f"{folder}: protocol cluster moves single records: it makes them of the tuples, and takes about 140 kB of "
+        "memory for them; their other columns stay on DuckDB",
+    ]
+    del told[:]
+    load_table(replace(study_of(3), protocol="suppress", options={}), "p0", folder, notice=told.append)
+    assert told == [f"{folder}: protocol suppress works on single records, so all rows are read into memory"]
+
+
+def clustered(privacy: str = "", *, note: bool = False, options: str = "") -> Study:
+    return replace(
+        study_of(3, k=4, privacy=privacy, note=note),
+        protocol="cluster",
+        options={"schedule": options} if options else {},
+    )
+
+
+def in_public_order(study: Study, rows: pa.Table) -> pa.Table:
+    """The rows in the order that `cluster` gives to those of an engine: by content, then by a public permutation."""
+    made = load_table(study, "p0", rows)
+    assert made is not None and made.rows == rows.num_rows
+    carried = sorted(made.carried, key=lambda own: own.column.role is not Role.SENSITIVE)
+    cells = [[own.labels[code] for code in own.codes.tolist()] for own in carried]
+    content = sorted(range(made.rows), key=lambda row: (made.codes[:, row].tolist(), [own[row] for own in cells]))
+    return rows.take([content[place] for place in public_order(made.rows).tolist()])
+
+
+@pytest.mark.parametrize(
+    ("privacy", "note", "options"),
+    [
+        pytest.param("l = 1.5", True, "", marks=pytest.mark.thorough),
+        pytest.param("", False, "", marks=pytest.mark.slow),
+        pytest.param("k_insider = 2", True, "strict", marks=pytest.mark.slow),
+        pytest.param("", True, "exact", marks=pytest.mark.slow),
+    ],
+)
+def test_cluster_with_rows_on_an_engine_gives_the_release_of_files_and_of_a_trusted_party(
+    privacy: str, note: bool, options: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Records have no order on an engine: the files have the one that `cluster` gives them."""
+    if note:
+        monkeypatch.setattr(engine, "MOST_SPELLINGS", 5)
+    study = clustered(privacy, note=note, options=options)
+    people = {name: own + own[:9] + own[:9] for name, own in draw_people(3, 30, 3).items()}
+    tables = {name: frame_of(study, own) for name, own in people.items()}
+    files = {name: in_public_order(study, table) for name, table in tables.items()}
+    folders = {name: str(as_folder(table, tmp_path / name)) for name, table in tables.items()}
+    dealt: list[int] = []
+    carried = CarriedOnEngine.carried
+
+    def watched(own: CarriedOnEngine, klass: Longs) -> CarriedCells:
+        dealt.append(int(klass.max()))
+        return carried(own, klass)
+
+    monkeypatch.setattr(CarriedOnEngine, "carried", watched)
+    found = covey.simulate(study, {**folders, "p1": files["p1"]}, seed=1)
+    assert found.content == covey.simulate(study, files, seed=1).content
+    assert len(dealt) == 2
+    if privacy == "l = 1.5":
+        assert max(dealt) >= (found.figures.classes or 0), "no tuple has gone to several classes: it is too easy"
+    if options != "exact":  # whose random choices a trusted party draws for itself
+        held = {name: load_table(study, name, table) for name, table in files.items()}
+        due = of_study(study).ideal(study, {name: own for name, own in held.items() if own is not None}).release
+        assert due is not None and found.content == canonical_csv(arrange(due))
+
+
+def test_more_records_than_memory_holds_are_refused_where_a_protocol_moves_single_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = str(as_folder(frame_of(study_of(3), draw_people(1, 200, 4)["p0"]), tmp_path / "p0"))
+    monkeypatch.setattr("covey.party.session.data.limit", lambda: 1_000_000)
+    load_table(study_of(3), "p0", folder)  # peel takes tuples
+    with pytest.raises(
+        InputError, match=r"p0: has 200 rows; .*7,000 bytes for each, so that 142 fit .*=1GB\), or take"
+    ):
+        load_table(clustered(), "p0", folder)
+
+
+def test_a_plan_from_an_engine_is_of_as_many_records_as_one_from_a_file(tmp_path: Path) -> None:
+    study, told = clustered(), list[str]()
+    rows = frame_of(study, [person for person in draw_people(1, 40, 4)["p0"] for _ in range(3)])
+    plans = [
+        covey.plan(study, 120, party="p0", data=given)
+        for given in (str(as_folder(rows, tmp_path / "p0")), in_public_order(study, rows))
+    ]
+    assert plans[0].describe(0) == plans[1].describe(0)
+    load_table(study, "p0", str(tmp_path / "p0"), notice=told.append)
+    assert told[1].endswith("distinct tuples of 120 rows")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +23,7 @@ from covey import table as tables
 from covey.errors import InputError, Unmet
 from covey.measures import em, lm
 from covey.schema import Role
-from covey.sources import connect, engine
+from covey.sources import connect, engine, memory
 from covey.study import Study
 
 
@@ -260,3 +262,133 @@ def test_a_table_that_changes_while_it_is_read_is_noticed(tmp_path: Path, monkey
     with pytest.raises(InputError, match="has changed while it was read"):
         covey.anonymize_on_engine(data, study, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_progress_says_which_engine_works(tmp_path: Path) -> None:
+    said: list[str] = []
+    data = stored(people(60), tmp_path, "folder")
+    covey.anonymize_on_engine(
+        data, Study.parse(HEAD + COLUMNS), tmp_path / "out", progress=lambda words, part: said.append(words)
+    )
+    assert said[0] == "counting on DuckDB" and "writing on DuckDB" in said
+
+
+def test_a_check_says_where_rows_are_counted_and_how_many_tuples_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before anything starts; the number of tuples is the one that `covey anonymize` finds, l included."""
+    study, table = Study.parse(HEAD + "l = 1.5\n" + COLUMNS), people(900).drop_columns("name")
+    study = replace(study, columns=tuple(replace(own, identifies=False) for own in study.columns if own.name != "name"))
+    data = stored(table, tmp_path, "folder")
+    tuples = len(np.unique(np.stack([*(made := in_table(study, table)).codes, made.carried[0].codes]), axis=1).T)
+    before = f"the rows stay on DuckDB, which counts them: {tuples:,} distinct tuples, "
+    assert covey.check(data, study).notes[-1] == before + "of which 8,163,265 of 196 bytes each fit into memory"
+    monkeypatch.setattr(counting, "limit", lambda: 100_000)
+    assert covey.check(data, study).notes[-1] == before + (
+        "and 204 of 196 bytes each fit into memory: `covey anonymize` will publish columns from coarser levels on, and "
+        "say which and at what loss; to keep every level: COVEY_MEMORY=1GB"
+    )
+    found = covey.anonymize_on_engine(data, study, tmp_path / "out")
+    assert f"the {tuples:,} distinct tuples are more than the 204 that fit" in found.warnings[-1]
+
+
+@pytest.mark.thorough
+def test_nothing_of_spark_is_loaded_unless_it_is_named(tmp_path: Path) -> None:
+    """A package of that name is there, so that nobody could fail to load it."""
+    (tmp_path / "pyspark").mkdir()
+    (tmp_path / "pyspark" / "__init__.py").touch()
+    (tmp_path / "study.toml").write_text(HEAD + COLUMNS)
+    data = stored(people(30), tmp_path, "folder")
+    code = (
+        "import sys; import pyspark; del sys.modules['pyspark']; import covey, covey.cli, covey.sources.engine; "
+        "from covey import check, anonymize_on_engine; from covey.study import Study; "
+        "study = Study.load('study.toml'); "
+        f"check({str(data)!r}, study); anonymize_on_engine({str(data)!r}, study, __import__('pathlib').Path('out')); "
+        "assert 'pyspark' not in sys.modules"
+    )
+    paths = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_a_csv_file_that_is_larger_than_memory_stays_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, table = Study.parse(HEAD + COLUMNS), people(100)
+    data = stored(table, tmp_path, "csv")
+    monkeypatch.setattr(memory, "limit", lambda: 1000)  # what a file may have that is read
+    covey.anonymize_on_engine(data, study, tmp_path / "out")
+    with pytest.raises(InputError, match="takes more than 1 kB of memory when it is read"):
+        covey.anonymize(data, study)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_release_that_is_larger_than_memory_is_judged_and_evaluated_on_the_disk(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = Study.parse(
+        '[study]\nname = "large"\n[privacy]\nk = 4\n[columns.age]\nrole = "quasi"\n'
+        'hierarchy = { min = 0, max = 99, steps = [5, 10] }\n[columns.ill]\nrole = "sensitive"\n'
+    )
+    rows, release = 6_400_000, tmp_path / f"release.{kind}"
+    if kind == "csv":
+        ill = "x" * 29
+        release.write_text("age,ill\n" + f"5,{ill}\n15,{ill}\n" * (rows // 2))
+    else:
+        codes = pa.array(np.arange(rows) % 2, pa.int32())
+        cells = {"age": ["5", "15"], "ill": ["a", "b"]}
+        arrays = {name: pa.DictionaryArray.from_arrays(codes, pa.array(own)) for name, own in cells.items()}
+        parquet.write_table(pa.table(arrays), release)
+    monkeypatch.setenv("COVEY_MEMORY", "200MB")
+    found = covey.verify(release, study)
+    assert (found.answer, found.rows, found.k) == (True, rows, rows // 2)
+    assert covey.evaluate(release, study).rows == rows
+    with pytest.raises(InputError, match="takes more than 200 MB"):
+        covey.anonymize(release, study)
+
+
+def test_columns_of_several_files_are_known_by_their_names(tmp_path: Path) -> None:
+    study, table = Study.parse(HEAD + COLUMNS), people(200)
+    (tmp_path / "rows" / "year=2024").mkdir(parents=True)
+    parquet.write_table(table.slice(0, 90), tmp_path / "rows" / "a.parquet")
+    turned = table.slice(90).select([*reversed(table.column_names)])
+    parquet.write_table(turned, tmp_path / "rows" / "year=2024" / "b.parquet")
+    covey.anonymize_on_engine(tmp_path / "rows", study, tmp_path / "out")
+    content = covey.anonymize(table, study).content
+    assert (tmp_path / "out" / "release.csv").read_bytes() == content
+    covey.anonymize_on_engine(f"{tmp_path}/rows/**/*.parquet", study, tmp_path / "again")
+    assert (tmp_path / "again" / "release.csv").read_bytes() == content
+    named = Study.parse(HEAD + COLUMNS + '[columns.year]\nrole = "plain"\n')
+    for work in (covey.check, lambda data, study: covey.anonymize_on_engine(data, study, tmp_path / "no")):
+        with pytest.raises(InputError, match=r"column 'year' stands in the names of folders \(year=…\) and not in the"):
+            work(tmp_path / "rows", named)
+    parquet.write_table(table.drop_columns("town"), tmp_path / "rows" / "c.parquet")
+    with pytest.raises(InputError, match="rows"):
+        covey.anonymize_on_engine(tmp_path / "rows", study, tmp_path / "no")
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_two_columns_of_one_name_in_parquet_are_refused(many: bool, tmp_path: Path) -> None:
+    """DuckDB would rename the second, and nobody would know which of them is released."""
+    (tmp_path / "rows").mkdir()
+    parquet.write_table(
+        pa.table([pa.array(["1"]), pa.array(["2"])], names=["age", "age"]), tmp_path / "rows" / "a.parquet"
+    )
+    data, study = tmp_path / "rows" if many else tmp_path / "rows" / "a.parquet", Study.parse(HEAD + COLUMNS)
+    for work in (connect, lambda data: covey.anonymize_on_engine(data, study, tmp_path / "no")):
+        with pytest.raises(InputError, match="two columns are named 'age'"):
+            work(data)
+
+
+def test_a_folder_that_memory_cannot_hold_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study, data = Study.parse(HEAD + COLUMNS), stored(people(300), tmp_path, "folder")
+    monkeypatch.setattr(memory, "limit", lambda: 10_000)
+    with pytest.raises(InputError, match="takes more than 10 kB of memory when it is read"):
+        tables.read_source(connect(data), study.columns)

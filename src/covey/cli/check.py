@@ -33,12 +33,11 @@ def check(
 
     Example: covey check study.toml --as north --data north.csv
     """
-    from covey.fitness import check as examine
-    from covey.sources import connect
+    from covey.party.session.data import check_data
     from covey.study import Study
 
     agreed = Study.load(study)
-    fitness = examine(agreed, connect(encoded(data, encoding)), party)
+    fitness = check_data(agreed, encoded(data, encoding), party)
     told: list[str] = []
     if fitness.fit and party is not None and agreed.protocol is not None:
         fitness = replace(fitness, problem=_refused(agreed, party, encoded(data, encoding), told.append))

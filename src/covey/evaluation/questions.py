@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
+from hashlib import file_digest
 from pathlib import Path
 
 import numpy as np
@@ -41,9 +41,9 @@ def evaluate(
 
     Raises InputError if the release is of another study, or a table or the target does not fit.
     """
-    source = connect(release)
+    source = connect(release, counted=True)
     released = read_release(source, study, with_plain=False)
-    against = None if original is None else read_original(connect(original), study)
+    against = None if original is None else read_original(connect(original, counted=True), study)
     if target is not None and against is None:
         raise InputError("a prediction is tested on original rows: give the original (--original DATA)")
     absent: dict[str, str] = {}
@@ -65,8 +65,14 @@ def evaluate(
         useful=_useful(use),
         exposed=_exposed(risk, int(released.sizes.min())),
         absent=absent,
-        release_sha256=sha256(path.read_bytes()).hexdigest() if path is not None and path.is_file() else None,
+        release_sha256=_hash_of(path) if path is not None and path.is_file() else None,
     )
+
+
+def _hash_of(path: Path) -> str:
+    """The file's hash; it may be larger than memory."""
+    with path.open("rb") as stream:
+        return file_digest(stream, "sha256").hexdigest()
 
 
 def _use(
@@ -134,7 +140,7 @@ def _population(
                 f"the release's {released.rows:,} rows"
             )
         return in_population(released.sizes, fraction), fraction
-    people = read_rows(connect(population), study.quasi)
+    people = read_rows(connect(population, counted=True), study.quasi)
     places = [spans(cells, people.table) for cells in released.quasi]
     if people.table.rows < released.rows:
         raise InputError(f"{people.table.name}: the population has fewer people than the release has rows")

@@ -36,7 +36,7 @@ def verify(
     Raises InputError if the release lacks a column or has a label that the study does not know, and likewise for
     the original.
     """
-    source, shown = connect(release), providers or {}
+    source, shown = connect(release, counted=True), providers or {}
     with_plain = original is not None or _exact_presence(study, shown)
     return judge(source, read_release(source, study, with_plain=with_plain), study, original, shown)
 
@@ -45,7 +45,7 @@ def judge(
     source: Source, released: Released, study: Study, original: Data | None = None, shown: Mapping[str, Data] = _NONE
 ) -> Verdict:
     """The same of a release that has been read; `shown` are the tables of providers."""
-    against = None if original is None else read_original(connect(original), study)
+    against = None if original is None else read_original(connect(original, counted=True), study)
     places = [] if against is None else [spans(cells, against.table) for cells in released.quasi]
     matched = None if against is None else _match(released, against, places)
     diversity = _diversity(released, study.privacy)

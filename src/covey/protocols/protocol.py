@@ -264,6 +264,8 @@ class Protocol:
     memory: Memory = LITTLE
     counts_suffice: bool = False
     """True if a role works on distinct tuples and their numbers of records, so that rows may stay on an engine."""
+    moves_records: bool = False
+    """True if it then makes single records of them, so that its memory grows with their number."""
     demonstration: Demonstration = Demonstration()
     script: Callable[[Study], tuple[Line, ...] | None] | None = None
     """What an audit holds transcripts of a study to; None where only a replay can tell."""

@@ -39,11 +39,14 @@ class Look:
     header: tuple[str, ...]
 
 
-def look(path: Path) -> Look:
-    """The file's separator and column names. Raises InputError that names the file and the line."""
+def look(path: Path, *, read: bool = True) -> Look:
+    """The file's separator and column names. Raises InputError that names the file and the line.
+
+    One that is to be `read` into memory must not be larger than memory may be.
+    """
     with _readable(path), _opened(path) as stream:
         sample = _sample(stream)
-        _refuse_binary(path, sample, stream)
+        _refuse_binary(path, sample, stream, read=read)
     if not sample.strip():
         raise InputError(f"{path}: is empty; a table has a header and at least one row")
     if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -117,13 +120,13 @@ def _sample(stream: IO[bytes]) -> bytes:
     return sample if len(sample) < _SAMPLE or end < 0 else sample[: end + 1]
 
 
-def _refuse_binary(path: Path, sample: bytes, stream: IO[bytes]) -> None:
+def _refuse_binary(path: Path, sample: bytes, stream: IO[bytes], *, read: bool) -> None:
     if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
         return
     stream.seek(0)
     lines, size = 1, 0
     while chunk := stream.read(_CHUNK):
-        size += len(chunk)
+        size += len(chunk) if read else 0
         refuse_above(str(path), size)  # a few compressed bytes may unpack to any number
         if (at := chunk.find(b"\0")) >= 0:
             line = lines + chunk.count(b"\n", 0, at)

@@ -24,7 +24,7 @@ from covey.cells import guarded
 from covey.errors import InputError
 from covey.sources.csvfile import LONGEST_LINE, look
 from covey.sources.engine import EngineRows, ReleasedColumns, ReleasedRows
-from covey.sources.folders import PARQUET, is_many, parquet_files, refuse_patterns
+from covey.sources.folders import PARQUET, is_many, parquet_files, refuse_patterns, refuse_repeated_in
 from covey.sources.memory import SHARE, limit
 from covey.sources.source import explain
 
@@ -151,6 +151,7 @@ class DuckRows(EngineRows):
                 raise InputError(f"{path}: there is no such file")
             self._files = parquet_files(data) if is_many(data) else [path]
             refuse_patterns(self._files)
+            self._duck.explained(lambda: refuse_repeated_in(self.name, self._files[0]))
             named = _listed(self._files)
             options = "hive_partitioning = false, union_by_name = false, file_row_number = true, filename = true"
             self._duck.run(f"CREATE VIEW given AS SELECT * FROM read_parquet({named}, {options})")
@@ -161,7 +162,7 @@ class DuckRows(EngineRows):
                 kinds.pop(own)
         elif path.suffix.lower() in (".csv", ".gz", ".tsv", ".txt") and path.is_file():
             self._files = [path]
-            found = look(path)
+            found = look(path, read=False)
             refuse_patterns(self._files)
             self._hold(found.header, (), ())  # refuses two columns of one name, before the engine renames one
             cells = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in found.header)
@@ -177,6 +178,16 @@ class DuckRows(EngineRows):
             raise InputError(f"{path}: rows can stay in the engine for CSV and Parquet; give one of these")
         floating = [name for name, kind in kinds.items() if kind in ("FLOAT", "DOUBLE", "REAL")]
         self._hold(tuple(kinds), floating, [name for name, kind in kinds.items() if _NUMBERS.match(kind)])
+
+    def require(self, columns: Sequence[str], *, empty: bool = False) -> None:
+        """Raises InputError as for any table, with the reason where a column stands in names of folders only."""
+        folders = {part.partition("=")[0] for file in self._files for part in file.parts[:-1] if "=" in part}
+        if lacking := next((name for name in columns if name not in self.columns and name in folders), None):
+            raise InputError(
+                f"{self.name}: column {lacking!r} stands in the names of folders ({lacking}=…) and not in the files; "
+                "write it into the files"
+            )
+        super().require(columns, empty=empty)
 
     @property
     def stamped(self) -> bool:

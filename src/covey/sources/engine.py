@@ -24,6 +24,7 @@ import pyarrow as pa
 from covey.arrays import Ints, Longs
 from covey.cells import clean
 from covey.errors import InputError
+from covey.sources.folders import refuse_repeated
 
 T = TypeVar("T")
 
@@ -139,6 +140,8 @@ class EngineRows(AbstractContextManager["EngineRows"], ABC):
         self._raw: dict[str, str] = {}
         self._prefix = ""
         self._groups = "groups"
+        self._coded: set[str] = set()
+        self._grouped_by = GroupedColumns((), {})
 
     def __exit__(self, *error: object) -> None:
         self.close()
@@ -169,9 +172,7 @@ class EngineRows(AbstractContextManager["EngineRows"], ABC):
     def _hold(self, header: Sequence[str], floating: Collection[str], numeric: Collection[str]) -> None:
         """Takes note of the columns of the table, which the engine has under the name `given`."""
         self.columns = tuple(clean(name) for name in header)
-        for name in self.columns:
-            if self.columns.count(name) > 1:
-                raise InputError(f"{self.name}: two columns are named {name!r}; rename one")
+        refuse_repeated(self.name, self.columns)
         self._raw = {clean(name): self._as_text(name, name in floating) for name in header}
         self.numeric = frozenset(clean(name) for name in numeric)
 
@@ -243,6 +244,7 @@ class EngineRows(AbstractContextManager["EngineRows"], ABC):
     def map_texts(self, column: str, texts: Sequence[str], codes: Ints) -> None:
         """Gives the engine each text's code."""
         place = self.columns.index(column)
+        self._coded.add(column)
         self._give(f"m{place}", {"raw": pa.array(texts, pa.string()), "code": pa.array(codes, pa.int32())})
 
     def group(self, grouped: GroupedColumns) -> int:
@@ -251,7 +253,7 @@ class EngineRows(AbstractContextManager["EngineRows"], ABC):
         Rows to be dropped are left out.
         """
         codes = {f"c{place}": self._code(column) for place, column in enumerate(grouped.names)}
-        self._groups = "groups"
+        self._groups, self._grouped_by = "groups", grouped
         self._keep(self._groups, self._counted(grouped, {*grouped.names}, "", codes))
         return self._number(f"SELECT count(*) AS n FROM {self._counted_groups}")
 
@@ -272,6 +274,40 @@ class EngineRows(AbstractContextManager["EngineRows"], ABC):
         often = np.zeros(codes, dtype=np.int64)
         often[_longs(found, "code")] = _longs(found, "n")
         return often
+
+    def group_sizes(self, columns: Sequence[str], dropping: Mapping[str, int] | None = None) -> tuple[Longs, Longs]:
+        """The different sizes of the groups of rows with equal cells in these columns, and how many groups have each.
+
+        Left out are rows to be dropped, which are those that `group` left out unless others are named; what it has kept
+        is not counted again. Of a column that has no codes texts are compared, without spaces around them.
+        """
+        kept = self._grouped_by
+        dropping = kept.dropping if dropping is None else dropping
+        if {*columns} <= {*kept.names} and dropping == kept.dropping:
+            names = ", ".join(f"c{kept.names.index(column)}" for column in columns)
+            counted = f"SELECT CAST(sum(n) AS BIGINT) AS n FROM {self._counted_groups} GROUP BY {names}"
+        else:
+            coded = self._coded & {*columns}
+            cells = {
+                f"c{place}": self._code(column) if column in coded else f"trim({self._raw[column]})"
+                for place, column in enumerate(columns)
+            }
+            counted = self._counted(GroupedColumns(columns, dropping), coded, "", cells)
+        found = self._arrow(f"SELECT sizes.n AS size, count(*) AS often FROM ({counted}) AS sizes GROUP BY sizes.n")
+        return _longs(found, "size"), _longs(found, "often")
+
+    def having(self, column: str, texts: Sequence[str]) -> tuple[int, int]:
+        """The number of rows with one of these texts in the column, spaces around it left out, and of texts there."""
+        self._give("texts", {"raw": pa.array(texts, pa.string())})
+        there = f"{self._from('given')} JOIN {self._from('texts')} ON texts.raw = trim({self._raw[column]})"
+        found = self._arrow(f"SELECT count(*) AS n, count(DISTINCT texts.raw) AS kinds FROM {there}")
+        return int(_longs(found, "n")[0]), int(_longs(found, "kinds")[0])
+
+    def some_texts(self, column: str) -> list[str]:
+        """The first texts of the column that the engine comes upon, a thousand at most."""
+        query = f"SELECT {self._raw[column]} AS cell FROM {self._from('given')} LIMIT 1000"
+        texts: list[str] = self._arrow(query, ("cell",)).column("cell").to_pylist()
+        return texts
 
     def grouped(self, columns: int) -> tuple[list[Ints], Longs]:
         """The distinct tuples that were counted, in order, and how many rows have each."""

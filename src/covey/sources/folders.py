@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import glob
 import stat
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
+from pyarrow import parquet
+
+from covey.cells import clean
 from covey.errors import InputError
 
 PARQUET = (".parquet", ".pq")
@@ -36,6 +41,18 @@ def parquet_files(data: str | Path) -> list[Path]:
         raise InputError(f"{data}: has no Parquet file; name one table, or a folder or a pattern of .parquet files")
     refuse_patterns(files)
     return files
+
+
+def refuse_repeated(name: str, header: Sequence[str]) -> None:
+    """Raises InputError for two columns of one name: an engine would rename one."""
+    repeated = next((column for column, count in Counter(map(clean, header)).items() if count > 1), None)
+    if repeated is not None:
+        raise InputError(f"{name}: two columns are named {repeated!r}; rename one")
+
+
+def refuse_repeated_in(name: str, file: Path) -> None:
+    """The same of a Parquet file."""
+    refuse_repeated(name, parquet.read_schema(file).names)
 
 
 def refuse_patterns(files: list[Path]) -> None:

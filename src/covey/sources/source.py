@@ -10,7 +10,6 @@ import shutil
 import stat
 import tempfile
 import weakref
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -28,7 +27,7 @@ from covey.cells import clean
 from covey.errors import InputError
 from covey.sources import packages
 from covey.sources.csvfile import LONGEST_LINE, NOT_UTF8, OTHER_WIDTH, look, read_encoded
-from covey.sources.folders import is_many, parquet_files
+from covey.sources.folders import is_many, parquet_files, refuse_repeated, refuse_repeated_in
 from covey.sources.frames import Frame, to_arrow
 from covey.sources.memory import SHARE, limit, refuse_above, too_large
 
@@ -43,6 +42,7 @@ _LINE = re.compile(r"Line: (\d+)")
 _PATTERN_CHARACTERS = set("*?[]{}")
 _BATCH = 100_000
 _CELL = 16  # bytes that the engine needs for a cell, however short
+_CSV_CELLS = 8  # times the size of a CSV file with short cells that the engine may need for it
 _REASONS = (
     ("Maximum line size", f"a line is longer than {LONGEST_LINE // 2**20} MB; is it one table?"),
     ("Expected Number of Columns", OTHER_WIDTH),
@@ -78,9 +78,7 @@ class Source:
         typed = (clean(column) for column, kind in table.schema().items() if kind.is_numeric())
         self.numeric = frozenset(typed) if numeric is None else numeric
         """The columns that are numbers where they come from, and so have lost any leading zero."""
-        repeated = next((column for column, count in Counter(self.columns).items() if count > 1), None)
-        if repeated is not None:
-            raise InputError(f"{name}: two columns are named {repeated!r}; rename one")
+        refuse_repeated(name, self.columns)
 
     @cached_property
     def _text(self) -> Expression:
@@ -152,42 +150,42 @@ def explain(name: str, read: Callable[[], T]) -> T:
         raise InputError(f"{name}: cannot be read ({type(error).__name__}); is the file damaged?") from None
 
 
-def connect(data: Data | Source) -> Source:
+def connect(data: Data | Source, *, counted: bool = False) -> Source:
     """The source behind a path, a URL or a frame; a folder or a pattern of Parquet files is one table.
 
-    Raises InputError that names it.
+    Where rows are only `counted`, a file that memory cannot hold stays on the disk. Raises InputError that names it.
     """
     if isinstance(data, Source):
         return data
     if isinstance(data, str | Path) and is_many(data):
         return on_disk(str(data), parquet_files(data))
     if isinstance(data, Path) or (isinstance(data, str) and "://" not in data):
-        return _file(*_asked(str(data)))
+        return _file(*_asked(str(data)), counted=counted)
     if isinstance(data, str):
         return _spark(data) if data.startswith(("spark://", "sc://")) else _server(data)
     backend = _engine()
     frame = to_arrow(data)
-    return Source("the given table", ibis.memtable(_without_duplicates(frame)), backend)
+    refuse_repeated("the given table", frame.column_names)
+    return Source("the given table", ibis.memtable(frame), backend)
 
 
 def on_disk(name: str, files: Sequence[Path]) -> Source:
     """The table in these Parquet files, of which the engine keeps no row; what it cannot hold lies on the disk."""
-    folder = Path(tempfile.mkdtemp(prefix="covey-"))
-    keep = _Kept()
-    weakref.finalize(keep, shutil.rmtree, folder, ignore_errors=True)
-    backend = _engine(folder)
+    backend, keep = _engine_on_disk()
     try:
+        refuse_repeated_in(name, files[0])
         table = backend.read_parquet([str(file) for file in files], hive_partitioning=False)
     except (duckdb.Error, pa.ArrowException, OSError):
         raise InputError(f"{name}: is no readable Parquet; do all files have the same columns?") from None
     return Source(name, table, backend, keep, kept=False)
 
 
-def _without_duplicates(frame: pa.Table) -> pa.Table:
-    if len(set(frame.column_names)) != len(frame.column_names):
-        repeated = next(name for name in frame.column_names if frame.column_names.count(name) > 1)
-        raise InputError(f"the given table: two columns are named {repeated!r}; rename one")
-    return frame
+def _engine_on_disk() -> tuple[Backend, _Kept]:
+    """An engine that writes what memory cannot hold to a folder, and what the folder lives as long as."""
+    folder = Path(tempfile.mkdtemp(prefix="covey-"))
+    keep = _Kept()
+    weakref.finalize(keep, shutil.rmtree, folder, ignore_errors=True)
+    return _engine(folder), keep
 
 
 def _asked(data: str) -> tuple[Path, dict[str, str]]:
@@ -199,7 +197,7 @@ def _asked(data: str) -> tuple[Path, dict[str, str]]:
     return Path(before), asked
 
 
-def _file(path: Path, asked: Mapping[str, str]) -> Source:
+def _file(path: Path, asked: Mapping[str, str], *, counted: bool) -> Source:
     if not path.exists():
         raise InputError(f"{path}: there is no such file")
     if not stat.S_ISREG(path.stat().st_mode):
@@ -213,13 +211,20 @@ def _file(path: Path, asked: Mapping[str, str]) -> Source:
     readable, keep = _plain_name(path)
     if path.suffix.lower() in (".parquet", ".pq"):
         try:
-            _refuse_large(path)
+            if counted and readable == path and _said_size(path) > limit():
+                return on_disk(str(path), [path])
+            refuse_above(str(path), _said_size(path))
+            refuse_repeated_in(str(path), path)
             found_table = backend.read_parquet(str(readable), hive_partitioning=False)
             _refuse_long_cells(path, found_table)
             return Source(str(path), found_table, backend, keep)
         except (duckdb.Error, pa.ArrowException, OSError):
             raise InputError(f"{path}: is no readable Parquet file; check the path and its permissions") from None
-    found = look(path)
+    large = counted and path.stat().st_size > limit() // _CSV_CELLS
+    found = look(path, read=not large)
+    if large:
+        backend, disk = _engine_on_disk()
+        keep = (keep, disk)
     schema = {f"c{position}": "VARCHAR" for position in range(len(found.header))}
     try:
         table = backend.read_csv(
@@ -230,7 +235,7 @@ def _file(path: Path, asked: Mapping[str, str]) -> Source:
     except duckdb.Error as error:
         raise InputError(f"{path}{_line(error)}: {_reason(str(error))}") from None
     renamed = table.rename(dict(zip(found.header, schema, strict=True)))
-    return Source(str(path), renamed, backend, keep)
+    return Source(str(path), renamed, backend, keep, kept=not large)
 
 
 def _engine(folder: Path | None = None) -> Backend:
@@ -243,12 +248,12 @@ def _engine(folder: Path | None = None) -> Backend:
     return backend
 
 
-def _refuse_large(path: Path) -> None:
-    """Judges a Parquet file by what it says of itself: rows, columns and bytes, before any cell is read."""
+def _said_size(path: Path) -> int:
+    """The memory for a Parquet file by what it says of itself: rows, columns and bytes, before any cell is read."""
     with parquet.ParquetFile(path) as file:
         said = file.metadata
-        bytes_said = sum(said.row_group(group).total_byte_size for group in range(said.num_row_groups))
-        refuse_above(str(path), max(bytes_said, said.num_rows * said.num_columns * _CELL))
+        bytes_said = sum(int(said.row_group(group).total_byte_size) for group in range(said.num_row_groups))
+        return max(bytes_said, int(said.num_rows) * int(said.num_columns) * _CELL)
 
 
 def _refuse_long_cells(path: Path, table: Expression) -> None:

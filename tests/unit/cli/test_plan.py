@@ -9,7 +9,7 @@ from pyarrow import csv, parquet
 from tests.conftest import Covey
 from tests.consortium import ROWS, data_text, study_text
 
-from covey import samples
+from covey import counting, samples
 
 STUDY = samples.path("hospitals") / "study.toml"
 
@@ -69,16 +69,37 @@ def test_a_plan_foretells_the_time_on_a_partys_line(covey: Covey) -> None:
     assert longer == pytest.approx(sent / 2.5e6 - sent / 5e6, abs=0.02)
 
 
-def test_a_plan_says_where_rows_are_counted(covey: Covey, tmp_path: Path) -> None:
-    (tmp_path / "study.toml").write_text(study_text())
-    (tmp_path / "rows").mkdir()
-    (tmp_path / "north.csv").write_text(data_text(ROWS["north"]))
-    parquet.write_table(csv.read_csv(tmp_path / "north.csv"), tmp_path / "rows" / "a.parquet")
-    asked = ("plan", tmp_path / "study.toml", "--as", "north", "--data", tmp_path / "rows")
+def lay_on_engine(folder: Path) -> tuple[Path, Path]:
+    """A study, and a party's rows in a folder of Parquet files."""
+    (folder / "study.toml").write_text(study_text())
+    (folder / "rows").mkdir()
+    (folder / "north.csv").write_text(data_text(ROWS["north"]))
+    parquet.write_table(csv.read_csv(folder / "north.csv"), folder / "rows" / "a.parquet")
+    return folder / "study.toml", folder / "rows"
+
+
+def test_a_plan_and_a_check_say_where_rows_are_counted(covey: Covey, tmp_path: Path) -> None:
+    study, rows = lay_on_engine(tmp_path)
+    asked = ("plan", study, "--as", "north", "--data", rows)
     said = [
-        f"{tmp_path / 'rows'}: the rows stay on DuckDB, which counts them",
-        f"{tmp_path / 'rows'}: is counted: 4 distinct tuples of 4 rows",
+        f"{rows}: the rows stay on DuckDB, which counts them",
+        f"{rows}: is counted: 4 distinct tuples of 4 rows",
     ]
     assert json.loads(covey(*asked, "--json").out)["data"] == said
     shown = "".join(covey(*asked).out.split())
     assert all(f"data {sentence}".replace(" ", "") in shown for sentence in said)
+    checked = covey("check", *asked[1:], "--json")
+    assert checked.code == 0, checked.err
+    assert [note for note in json.loads(checked.out)["notes"] if "DuckDB" in note or "counted" in note] == said
+
+
+def test_more_tuples_than_memory_holds_are_named_before_a_run(
+    covey: Covey, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study, rows = lay_on_engine(tmp_path)
+    monkeypatch.setattr(counting, "limit", lambda: 1_000)
+    limit = "rows: has 4 distinct tuples, and 2 of 196 bytes each fit into memory; allow more (COVEY_MEMORY=1GB)"
+    asked = (study, "--as", "north", "--data", rows)
+    for command, code in (("check", 1), ("plan", 2)):
+        called = covey(command, *asked)
+        assert called.code == code and limit in " ".join(called.err.split()), called

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import csv
@@ -15,8 +17,10 @@ import covey
 from covey import table
 from covey.counting import CarriedOnEngine, CountedRows
 from covey.errors import InputError
+from covey.fitness import check
+from covey.protocols.shared.records import one_by_one, public_order
 from covey.schema import Column, Role
-from covey.sources import connect
+from covey.sources import connect, engine
 from covey.sources.engine import open_rows
 from covey.study import Study
 
@@ -89,16 +93,65 @@ def test_tuples_and_carried_cells_are_those_of_memory(store: Store, tmp_path: Pa
         klass = found.table.codes[0].astype("int64") % 3 - 1
         own = CarriedOnEngine(found).carried(klass)
         other = expected.with_class(expected.codes[0].astype("int64") % 3 - 1)
+        assert cells_of(own) == cells_of(other)
 
-        def listed(carried: table.CarriedCells) -> Counter[tuple[object, ...]]:
-            texts = [[each.labels[code] for code in each.codes.tolist()] for each in carried.columns]
-            counts = [1] * len(carried.klass) if carried.counts is None else carried.counts.tolist()
-            total: Counter[tuple[object, ...]] = Counter()
-            for row, count in zip(zip(carried.klass.tolist(), *texts, strict=True), counts, strict=True):
-                total[row] += count
-            return total
 
-        assert listed(own) == listed(other)
+def cells_of(carried: table.CarriedCells) -> Counter[tuple[object, ...]]:
+    """The number of records of each class with the same carried cells."""
+    texts = [[each.labels[code] for code in each.codes.tolist()] for each in carried.columns]
+    counts = [1] * len(carried.klass) if carried.counts is None else carried.counts.tolist()
+    total: Counter[tuple[object, ...]] = Counter()
+    for row, count in zip(zip(carried.klass.tolist(), *texts, strict=True), counts, strict=True):
+        total[row] += count
+    return total
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("asked", ["", "l = 1.5\n"])
+def test_single_records_made_of_tuples_are_those_of_memory(
+    store: Store, asked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever class each goes to, also where records of one tuple go to several and some to none."""
+    monkeypatch.setattr(engine, "MOST_SPELLINGS", 30)  # amounts are read cell by cell
+    study, rows = Study.parse(HEAD + asked + COLUMNS), people(200).set_column(1, "age", [pa.array(["7", "70"] * 100)])
+    expected, found = in_memory(study, rows), counted(study, store(rows), tmp_path)
+    with found.rows:
+        assert found.read or found.rows.ENGINE == "Spark"  # whose estimate may be too low
+        carried = [expected.values(name) for name in ("amount", 'a "note', "ill")]
+        content = np.lexsort((*(np.array(each.labels)[each.codes] for each in carried), *expected.codes[::-1]))
+        single = one_by_one(replace(found.table, on_engine=CarriedOnEngine(found)))
+        alike = expected.select(content[public_order(expected.rows)])
+        assert single.records == single.rows == expected.rows > found.table.rows
+        assert np.array_equal(single.codes, alike.codes)
+        draws = np.random.default_rng(0)
+        for klass in (draws.integers(-1, 5, single.rows), np.zeros(single.rows, dtype=np.int64)):
+            assert cells_of(single.with_class(klass)) == cells_of(alike.with_class(klass))
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("most", [1_000_000, 30])
+def test_a_check_finds_on_the_engine_what_it_finds_in_memory(
+    store: Store, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where columns have too many texts to be read: then of pairs only those of quasi columns are looked at."""
+    monkeypatch.setattr(engine, "MOST_SPELLINGS", most)
+    study, rows = Study.parse(HEAD + COLUMNS), people(200)
+    strange = [*rows.column("ill").to_pylist()[:-3], "rash", " rash", "cough"]
+    rows = rows.set_column(4, "ill", [pa.array(strange)])
+    rows = rows.set_column(6, "amount", [pa.array(["", " ", *rows.column("amount").to_pylist()[2:]])])
+    rows = rows.append_column("more", [pa.array(["x"] * 200)])
+    expected = check(study, connect(rows))
+    with open_rows(store(rows), tmp_path) as there:
+        found = check(study, there)
+    assert not found.fit and found.dropped > 0 and found.ignored == ("more",)
+    same = ("rows", "dropped", "columns", "ignored", "notes", "problem")
+    assert [getattr(found, name) for name in same] == [getattr(expected, name) for name in same]
+    assert found.risk == expected.risk
+    plain = {'a "note', "amount"}
+    pairs = [each for each in expected.separating if len(each.columns) == 1 or plain.isdisjoint(each.columns)]
+    assert [each.columns for each in found.separating] == [each.columns for each in pairs]
+    for each, other in zip(found.separating, pairs, strict=True):
+        assert (each.distinctness, each.separation) == pytest.approx((other.distinctness, other.separation))
 
 
 @pytest.mark.few(1)

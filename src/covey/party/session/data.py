@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -11,15 +12,23 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from covey.counting import CarriedOnEngine, CountedRows, EngineCounts
+from covey.counting import CarriedOnEngine, CountedRows, EngineCounts, room
 from covey.crypto.rng import derive
 from covey.crypto.secret import Secret
 from covey.errors import InputError, Unmet
+from covey.fitness import Fitness
+from covey.fitness import check as examine
 from covey.party.session.sealed import SealedFile
 from covey.plain import plural
 from covey.protocols import of_study
+from covey.protocols.protocol import Protocol
 from covey.protocols.shared.columns import keys_of
-from covey.sources.folders import stays_on_engine
+from covey.schema import Role
+from covey.sizes import spell
+from covey.sources import connect
+from covey.sources.engine import SPARK, open_rows
+from covey.sources.folders import is_many, stays_on_engine
+from covey.sources.memory import VARIABLE, limit
 from covey.study import Study
 from covey.table import Table, build, read_source
 
@@ -102,6 +111,30 @@ def load_table(
     return table
 
 
+def check_data(study: Study, data: Data, party: str | None = None) -> Fitness:
+    """Compares one owner's or a party's data with the study.
+
+    Rows that a run or `covey anonymize` leaves on an engine are looked at there.
+    """
+    if not isinstance(data, str | Path) or not _stay(study, data, party):
+        return examine(study, connect(data), party)
+    with open_rows(data, Path(tempfile.gettempdir())) as rows:
+        found = examine(study, rows, party)
+        told = f"the rows stay on {rows.ENGINE}, which counts them"
+        if study.protocol is None and found.fit:
+            told += f": {room(rows, study)}"
+        joint = found.fit and party is not None and study.protocol is not None  # then `load_table` tells
+        return found if joint else replace(found, notes=(*found.notes, told))
+
+
+def _stay(study: Study, data: str | Path, party: str | None) -> bool:
+    """Tells if a check leaves rows on an engine: always those of folders and of Spark, as long as tuples are known."""
+    if not any(column.role is Role.QUASI for column in study.held_by(party)):
+        return False
+    joint = party is not None and study.protocol is not None and of_study(study).counts_suffice
+    return is_many(data) or str(data).startswith(SPARK) or (joint and stays_on_engine(data))
+
+
 def _require_listed(study: Study) -> None:
     """Raises Unmet where a sensitive column lists fewer values than l asks for."""
     for column in study.sensitive:
@@ -129,32 +162,46 @@ def _require_enough(study: Study, own: Table, name: str) -> None:
             )
 
 
+def _require_room(name: str, records: int, protocol: Protocol) -> int:
+    """The bytes that a protocol takes for these records. Raises InputError where memory may not be so much."""
+    needed = records * protocol.memory.row
+    if needed > limit():
+        raise InputError(
+            f"{name}: has {records:,} rows; protocol {protocol.name} moves single records and takes "
+            f"{protocol.memory.row:,} bytes for each, so that {limit() // protocol.memory.row:,} fit into memory: "
+            f"allow more ({VARIABLE}={math.ceil(needed / 10**9)}GB), or take peel, which works on distinct tuples"
+        )
+    return needed
+
+
 def _read(
     study: Study, party: str, data: Data, kept: KeptCounts | None, notice: Callable[[str], None]
 ) -> tuple[Table, str, int]:
     """The table, the words for where it is, and its number of rows before some are dropped."""
     columns = study.held_by(party)
     elsewhere = isinstance(data, str | Path) and stays_on_engine(data) and study.protocol is not None
-    if isinstance(data, str | Path) and elsewhere and of_study(study).counts_suffice:
-        from covey.sources.engine import open_rows
-
+    if isinstance(data, str | Path) and elsewhere and (protocol := of_study(study)).counts_suffice:
         before = None if kept is None else kept.read()
         rows = open_rows(data, Path(tempfile.gettempdir()))
         try:
             work = "counts them" if before is None else "looks if they are those that were counted before"
             notice(f"{rows.name}: the rows stay on {rows.ENGINE}, which {work}")
             counted = CountedRows.of(rows, study, columns, empty=True, bound=True, kept=before)
+            found, records = plural(counted.table.rows, "distinct tuple"), plural(counted.table.records, "row")
+            again = "has not changed and is not counted again" if counted.counts is before else "is counted"
+            notice(f"{rows.name}: {again}: {found} of {records}")
+            if protocol.moves_records:
+                needed = _require_room(rows.name, counted.table.records, protocol)
+                notice(
+                    f"{rows.name}: protocol {protocol.name} moves single records: it makes them of the tuples, and "
+                    f"takes about {spell(needed)} of memory for them; their other columns stay on {rows.ENGINE}"
+                )
         except BaseException:
             rows.close()
             raise
-        found, records = plural(counted.table.rows, "distinct tuple"), plural(counted.table.records, "row")
-        again = "has not changed and is not counted again" if counted.counts is before else "is counted"
-        notice(f"{rows.name}: {again}: {found} of {records}")
         if kept is not None and counted.counts is not before:
             kept.write(counted.counts)
         return replace(counted.table, on_engine=CarriedOnEngine(counted)), rows.name, counted.counts.records
-    from covey.sources.source import connect
-
     source = connect(data)
     if elsewhere:
         notice(f"{source.name}: protocol {study.protocol} works on single records, so all rows are read into memory")

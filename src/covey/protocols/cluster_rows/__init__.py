@@ -52,5 +52,7 @@ PROTOCOL = Protocol(
     memory=Memory(300 * 10**6, 7_000),
     ideal=ideal.ideal,
     judge=_judge,
+    counts_suffice=True,
+    moves_records=True,
     script=recorded(__name__),
 )

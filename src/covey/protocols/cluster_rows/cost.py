@@ -16,6 +16,7 @@ from covey.protocols.shared import agree, insiders, model, query_errors
 from covey.protocols.shared import rows as releasing
 from covey.protocols.shared.cost import CostEstimate
 from covey.protocols.shared.peeling.marginals import study_seed
+from covey.protocols.shared.records import one_by_one
 from covey.protocols.shared.rehearsal import Rehearsal, carry_on, several
 from covey.secure import squares
 from covey.study import Study
@@ -32,7 +33,7 @@ EXACT_NODES = 90  # below a random cluster's box, in all of Adult's columns
 
 def foresee(study: Study, rows: Mapping[str, int], own: Table | None = None) -> Forecast:
     """The estimated cost of a run, and what it teaches; all rows are taken to be like our own, if these are given."""
-    parameters = Parameters.of(study)
+    parameters, own = Parameters.of(study), None if own is None else one_by_one(own)
     records, names = max(sum(rows.values()), parameters.k), [party.name for party in study.parties]
     seed = derive(study_seed(study), "cluster plan")
     made = model.stand_in(study, min(records, REHEARSED), seed, own)

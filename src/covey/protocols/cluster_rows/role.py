@@ -23,6 +23,7 @@ from covey.protocols.shared import publish, query_errors, rows
 from covey.protocols.shared.agree import agree
 from covey.protocols.shared.closeness import ClosenessRule, require_close
 from covey.protocols.shared.diversity import feasible, fraction, require_diverse
+from covey.protocols.shared.records import one_by_one
 from covey.study import Study
 from covey.table import Table, group
 
@@ -31,6 +32,7 @@ _MOST_RECORDS = 1 << 40
 
 async def holder(seat: Seat) -> Result:
     """A holder of rows. Raises Unmet for what cannot be kept, Aborted or PeerError where somebody lied."""
+    seat = replace(seat, table=one_by_one(seat.records))
     channel = seat.channel.at("cluster")
     classes = await form_classes(SecureBlocks.over(channel), seat.study, seat.records, seat.progress, seat.ledger)
     await agree(channel.at("agree"), classes.digest)
