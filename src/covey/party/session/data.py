@@ -131,8 +131,9 @@ def _stay(study: Study, data: str | Path, party: str | None) -> bool:
     """Tells if a check leaves rows on an engine: always those of folders and of Spark, as long as tuples are known."""
     if not any(column.role is Role.QUASI for column in study.held_by(party)):
         return False
-    joint = party is not None and study.protocol is not None and of_study(study).counts_suffice
-    return is_many(data) or str(data).startswith(SPARK) or (joint and stays_on_engine(data))
+    if is_many(data) or str(data).startswith(SPARK):
+        return True
+    return stays_on_engine(data) and None not in (party, study.protocol) and of_study(study).counts_suffice
 
 
 def _require_listed(study: Study) -> None:
