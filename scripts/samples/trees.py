@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from scripts.samples.region import COUNTIES
 from scripts.samples.vocabulary import BANDS, DIAGNOSES, INSURERS, OCCUPATIONS, WARDS
-
-from covey.samples.adult import grouped, lines, nested
 
 
 def occupation() -> bytes:
@@ -41,3 +41,20 @@ def insurer() -> bytes:
 def amount() -> bytes:
     """Band of the invoice, and its half."""
     return grouped(BANDS)
+
+
+def lines(paths: Iterable[tuple[str, ...]]) -> bytes:
+    """Writes a hierarchy in ARX's format from each leaf's path below the root."""
+    return "".join(";".join([*path, "*"]) + "\n" for path in paths).encode()
+
+
+def grouped(groups: Mapping[str, Iterable[str]]) -> bytes:
+    """Writes a hierarchy of two levels below the root: each leaf and its group."""
+    return lines((leaf, group) for group, leaves in groups.items() for leaf in leaves)
+
+
+def nested(realms: Mapping[str, Mapping[str, Iterable[str]]]) -> bytes:
+    """Writes a hierarchy of three levels below the root: each leaf, its group and its realm."""
+    return lines(
+        (leaf, group, realm) for realm, groups in realms.items() for group, leaves in groups.items() for leaf in leaves
+    )

@@ -58,18 +58,15 @@ class RowsOnEngine(Interface):
     @property
     def fingerprint(self) -> bytes:
         """A hash of all cells that the study names, whatever the order of the rows."""
-        ...
 
     def longest(self) -> int:
         """A number of bytes that no record's carried cells exceed, with five more for each cell."""
-        ...
 
     def carried(self, klass: Longs) -> CarriedCells:
         """The carried cells of all records, given each tuple's class, or -1 where its records have none.
 
         Raises InputError where the table is not the one that was counted.
         """
-        ...
 
 
 @dataclass(frozen=True)

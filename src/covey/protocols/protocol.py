@@ -27,11 +27,9 @@ class RoleProgress(Interface):
 
     def phase(self, name: str, of: int = 1) -> None:
         """A phase of the protocol's declaration begins; it has that many steps."""
-        ...
 
     def reach(self, done: int) -> None:
         """That many steps of the phase are done."""
-        ...
 
 
 class LedgerWriter(Interface):
@@ -39,7 +37,6 @@ class LedgerWriter(Interface):
 
     def learns(self, leakage: Leakage, **numbers: object) -> None:
         """From here on every party may know what the sentences of its role say."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -107,7 +104,6 @@ class Attendance(Interface):
 
     def excuse(self, error: PeerError) -> None:
         """Leaves out whoever broke the protocol. Raises the error where the run cannot do without."""
-        ...
 
 
 class Everyone:

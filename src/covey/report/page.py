@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from covey.errors import InputError
@@ -18,7 +19,6 @@ from covey.report.learned import learned
 from covey.report.markup import Markup, join, listed, prose, tag
 from covey.report.material import Material
 from covey.report.opening import opening
-from covey.report.style import STYLE
 from covey.report.sweep import loss_by_k
 from covey.sources import Data
 from covey.summary import Summary
@@ -152,6 +152,11 @@ def document(title: str, body: Markup, style: str = "") -> str:
         tag("meta", name="referrer", content="no-referrer"),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("title", title),
-        tag("style", Markup(STYLE + style)),
+        tag("style", Markup(_style() + style)),
     )
     return f"<!doctype html>\n{tag('html', head, tag('body', PATTERNS, tag('main', body)), lang='en')}\n"
+
+
+@cache
+def _style() -> str:
+    return "\n" + Path(__file__).with_name("style.css").read_text()

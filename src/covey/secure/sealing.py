@@ -33,31 +33,24 @@ class CiphertextBatch(Interface):
 
     def plus(self: B, other: B) -> B:
         """Ciphertexts of the sums."""
-        ...
 
     def plus_numbers(self: B, numbers: Sequence[int]) -> B:
         """Ciphertexts of the numbers with these known ones added."""
-        ...
 
     def scaled(self: B, by: Sequence[int]) -> B:
         """Ciphertexts of the multiples."""
-        ...
 
     def total(self: B) -> B:
         """One ciphertext of the sum of all."""
-        ...
 
     def take(self: B, order: Order) -> B:
         """The ciphertexts at these places."""
-        ...
 
     def contents(self) -> bytes:
         """The content of the ciphertexts as marks, where no part of the key is left on them."""
-        ...
 
     def pack(self) -> bytes:
         """The bytes on the wire."""
-        ...
 
 
 class Encryption(Interface[B]):
@@ -74,39 +67,30 @@ class Encryption(Interface[B]):
 
     def read(self, raw: bytes, stream: Stream) -> B:
         """Ciphertexts from outside. Raises `InputError` unless all of them are well-formed."""
-        ...
 
     def seal(self, numbers: Sequence[int], stream: Stream, known: Sequence[int] | None = None) -> B:
         """Each number encrypted; where `known` is given and zero, one that nobody knows."""
-        ...
 
     def rerandomised(self, sealed: B, stream: Stream) -> B:
         """The same numbers in ciphertexts that look like any others."""
-        ...
 
     def draw(self, stream: Stream, count: int) -> list[int]:
         """Random numbers, none zero."""
-        ...
 
     def stripped(self, sealed: B, part: bytes) -> B:
         """The ciphertexts without one part of the key, which our own bytes stand for."""
-        ...
 
     def marks(self, texts: Sequence[bytes]) -> bytes:
         """Each text's mark, whose logarithm nobody knows: from marks under one power no others can be computed."""
-        ...
 
     def seal_marks(self, marks: bytes, stream: Stream) -> B:
         """Each of our own marks encrypted."""
-        ...
 
     def raised(self, marks: bytes, by: int, stream: Stream) -> bytes:
         """Marks from outside, each raised to the power. Raises `InputError` for what is no mark."""
-        ...
 
     def private(self, raw: bytes) -> Opener[B]:
         """The private side that our own bytes stand for."""
-        ...
 
 
 class Opener(Interface[Read_contra]):
@@ -114,7 +98,6 @@ class Opener(Interface[Read_contra]):
 
     def zeros(self, sealed: Read_contra) -> list[bool]:
         """Tells which ciphertexts hold zero."""
-        ...
 
 
 class Waters:

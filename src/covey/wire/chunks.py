@@ -38,18 +38,15 @@ class Long(Protocol):
     @property
     def item_bytes(self) -> int:
         """The bytes of one item on the wire."""
-        ...
 
     def __len__(self) -> int: ...
 
     def slice(self, first: int, last: int) -> Self:
         """The items from `first` up to but not including `last`."""
-        ...
 
     @classmethod
     def join(cls, parts: Iterable[Self]) -> Self:
         """One part after the other."""
-        ...
 
 
 T = TypeVar("T", bound=Long | bytes)

@@ -22,34 +22,28 @@ class Link(Protocol):
     @property
     def me(self) -> str:
         """This party's name."""
-        ...
 
     @property
     def peers(self) -> tuple[str, ...]:
         """The other parties' names, sorted."""
-        ...
 
     async def send(self, peer: str, frame: bytes) -> None:
         """Hands the frame over, waiting while the peer reads more slowly than we write.
 
         Raises `Aborted` when the line is down.
         """
-        ...
 
     async def receive(self, peer: str) -> bytes:
         """The next frame of that peer. May be cancelled without losing a frame.
 
         Raises `Aborted` when the line is down, `PeerError` for what is no frame.
         """
-        ...
 
     def heard(self, peer: str) -> float:
         """The time of the peer's last sign of life, on the event loop's clock."""
-        ...
 
     async def close(self) -> None:
         """Says good-bye on every line, after all that was sent."""
-        ...
 
 
 class FrameQueue:

@@ -46,12 +46,10 @@ class Packed(Protocol):
 
     def pack(self) -> bytes | memoryview:
         """The bytes: equal values have equal bytes."""
-        ...
 
     @classmethod
     def unpack(cls, raw: bytes) -> Packed:
         """The value in these bytes. Raises `ValueError`, without quoting them, if there is none."""
-        ...
 
 
 class Vector:

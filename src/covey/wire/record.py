@@ -19,11 +19,9 @@ class Recorder(Protocol):
 
     async def sent(self, letter: Letter) -> None:
         """Called before the letter leaves; also for one that a resumed role says again."""
-        ...
 
     async def received(self, letter: Letter) -> None:
         """Called before the role sees the letter, whose `raw` bytes a resumed role is fed again."""
-        ...
 
 
 class Nothing:

@@ -49,7 +49,7 @@ def test_generating_again_gives_the_shipped_bytes() -> None:
 def test_no_table_ships_that_the_generator_does_not_make() -> None:
     folder = samples.path("clinic").parent
     shipped = {path.relative_to(folder).as_posix() for path in folder.rglob("*.csv")}
-    assert shipped == set(generate())
+    assert {name for name in shipped if not name.startswith("adult/hierarchies/")} == set(generate())
 
 
 def test_another_seed_gives_other_people() -> None:

@@ -75,11 +75,9 @@ class Sweeps(Interface):
 
     async def turn(self, party: SearchParty, label: Longs, state: PublicClusters, mover: str) -> PublicClusters:
         """The clusters after the mover's turn; its own label array is changed in place."""
-        ...
 
     async def ended(self, party: SearchParty, changed: bool) -> bool:
         """Tells whether the sweep that ended was the last; it changed something or not."""
-        ...
 
 
 class FullSweeps:

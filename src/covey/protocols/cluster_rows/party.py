@@ -93,32 +93,26 @@ class Joint(Interface):
 
     def at(self, *step: str | int) -> Joint:
         """The same at a step below; in a `with` statement the step is over at its end."""
-        ...
 
     def __enter__(self) -> Joint: ...
     def __exit__(self, *error: object) -> None: ...
 
     async def total(self, mine: Longs) -> Longs:
         """The sums of everyone's numbers, for everyone."""
-        ...
 
     async def conjoin(self, mine: Bits) -> Bits:
         """The places where everyone's bit is set, for everyone."""
-        ...
 
     async def ancestors(self, trees: Sequence[Hierarchy], mine: Ints, below: Ints) -> Ints:
         """The lowest nodes above everyone's, for everyone; see `ancestor.common`."""
-        ...
 
     async def ancestors_for(
         self, mover: str, step: str, trees: Sequence[Hierarchy], mine: Ints, below: Ints, digest: bytes
     ) -> Ints | None:
         """The same for the mover alone; meanwhile all see that they agree on the clusters of that digest."""
-        ...
 
     async def tell(self, mover: str, state: State | None, problem: ClusterProblem, clusters: int) -> State:
         """The mover's state of so many clusters, for everyone."""
-        ...
 
 
 @dataclass(frozen=True)

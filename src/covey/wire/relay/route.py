@@ -52,11 +52,9 @@ class Reader(Protocol):
 
     async def readuntil(self, separator: bytes = b"\n") -> bytes:
         """The bytes up to and with the separator."""
-        ...
 
     async def readexactly(self, n: int) -> bytes:
         """Exactly so many bytes."""
-        ...
 
 
 @dataclass

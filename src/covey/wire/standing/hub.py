@@ -52,31 +52,24 @@ class Admission(Protocol):
 
     def certificates(self) -> Iterable[bytes]:
         """The certificates of everyone who is enrolled, in DER."""
-        ...
 
     def handle_of(self, certificate: bytes) -> str | None:
         """The handle of an enrolled certificate."""
-        ...
 
     def enrol(self, asked: words.Enrol, nonce: bytes, *, closed: bool) -> tuple[str, bool]:
         """The handle for a caller's certificate, and whether it is new. Raises EnrolmentRefused."""
-        ...
 
     def ready(self, handle: str) -> None:
         """Notes that a respondent has its answers and takes part."""
-        ...
 
     def deliver(self, handle: str, content: bytes) -> words.Delivered:
         """Keeps a respondent's sealed answer, and gives the receipt. Raises EnrolmentRefused."""
-        ...
 
     def waiting(self) -> words.Waiting:
         """The word to a respondent before the collection begins."""
-        ...
 
     def excluded(self, members: Iterable[str]) -> Mapping[str, str]:
         """Everyone who is enrolled and not among these members, and why."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -30,28 +30,22 @@ class LetterStore(Protocol):
 
     async def received(self, letter: Letter) -> None:
         """Keeps a letter. Raises PeerError if another one came at its place before."""
-        ...
 
     def letter(self, sender: str, place: int) -> bytes | None:
         """That peer's letter with that number, from 0; None if it has not come yet."""
-        ...
 
     def digests(self, sender: str) -> list[bytes]:
         """The hashes of that peer's letters."""
-        ...
 
     def sync(self) -> None:
         """Returns once everything that was kept is on the disk."""
-        ...
 
     def lose(self, peer: str, why: str) -> None:
         """Notes that a peer has left for good; on the disk when this returns."""
-        ...
 
     @property
     def gone(self) -> dict[str, str]:
         """The peers that have left, and why."""
-        ...
 
 
 class Shelf:
