@@ -16,7 +16,7 @@ from covey.crypto.seal import seal
 from covey.errors import CoveyError, InputError, PeerError
 from covey.protocols.federate import cardinality
 from covey.secure import align, join, shuffle
-from covey.secure.padding import pad
+from covey.secure.batches import pad
 from covey.secure.shuffle import Mixed, mix, open_rows
 from covey.wire import Channel, Count, MemoryNetwork, Message
 from covey.wire import frame as frames

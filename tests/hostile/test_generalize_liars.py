@@ -18,7 +18,7 @@ from covey.crypto.group import Points, Scalars, generator_times, hash_to_group
 from covey.errors import Aborted, CoveyError, PeerError
 from covey.party.session.progress import Progress
 from covey.protocols import Proposal, Seat
-from covey.protocols.generalize import compare, hidden, release, rounds
+from covey.protocols.generalize import compare, hidden, role, rounds
 from covey.protocols.generalize.compare import (
     Done,
     Grouped,
@@ -399,11 +399,11 @@ def test_a_party_that_says_it_loses_more_than_there_is_is_refused() -> None:
         local = Generalization.of(tables["clinic"], Parameters.of(study))
         local.pool[:] = False
         seat = Seat(study, "clinic", None, channel, Progress("clinic", ()), Notes(), nobody_asks, seed_of(9))
-        await release.preview(seat, channel.at("round", 1), local)
+        await role.preview(seat, channel.at("round", 1), local)
         return RoundOutcome(compatible=True)
 
     async def liar(channel: Channel) -> None:
-        await channel.send("fair", release.Lost(20 * len(study.quasi) * release.UNIT + 1))
+        await channel.send("fair", role.Lost(20 * len(study.quasi) * role.UNIT + 1))
 
     names(against(liar, fair), "it says that it loses more than there is")
 
@@ -414,13 +414,13 @@ def test_owners_who_differ_in_whom_they_left_out_or_leave_out_k_are_refused(told
 
     def owner(name: str) -> Callable[[Channel], Awaitable[object]]:
         async def tell(channel: Channel) -> object:
-            await channel.at("left").send("registry", release.LeftOver(told[name]))
+            await channel.at("left").send("registry", role.LeftOver(told[name]))
             return await channel.at("until the end").receive("registry", GroupNumbers)
 
         return tell
 
     async def registry(channel: Channel) -> object:
-        return await release.receive_left(channel.at("left"), Parameters.of(study))
+        return await role.receive_left(channel.at("left"), Parameters.of(study))
 
     outcomes = run_parties({"clinic": owner("clinic"), "billing": owner("billing"), "registry": registry})
     error = outcomes["registry"].error

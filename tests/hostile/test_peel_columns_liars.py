@@ -20,7 +20,7 @@ from covey.crypto.rng import derive
 from covey.crypto.secret import Secret
 from covey.errors import CoveyError, PeerError, Unmet
 from covey.judge import verify
-from covey.protocols.peel_columns import asking, classes, groups, leftover, marginals, release, tags, visits
+from covey.protocols.peel_columns import asking, classes, groups, leftover, marginals, role, tags, visits
 from covey.protocols.peel_columns.asking import Due
 from covey.protocols.peel_columns.groups import Groups
 from covey.protocols.peel_columns.parameters import Parameters
@@ -271,12 +271,12 @@ def test_counts_that_no_table_has_are_refused(counts: list[int], monkeypatch: py
 
 
 def test_a_holder_that_tells_another_size_of_the_release_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    tell = release.tell
+    tell = role.tell
 
-    async def other(channel: Channel, params: Parameters, told: release.Told) -> None:
+    async def other(channel: Channel, params: Parameters, told: role.Told) -> None:
         await tell(channel, params, changed(told, rows=told.rows + 1) if channel.me == "office" else told)
 
-    monkeypatch.setattr(release, "tell", other)
+    monkeypatch.setattr(role, "tell", other)
     found = errors(trial())["judge"]
     assert isinstance(found, PeerError)
     assert found.party == "office"

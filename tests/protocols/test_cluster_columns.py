@@ -18,13 +18,14 @@ from covey.crypto.rng import Rng
 from covey.errors import Aborted, CoveyError, InputError, PeerError, StudyError, Unmet
 from covey.judge import verify
 from covey.protocols import find, of_study
-from covey.protocols.cluster_columns import argmin, clustering, driver, ideal, release
+from covey.protocols.cluster_columns import argmin, clustering, ideal
 from covey.protocols.cluster_columns.algorithm import search
 from covey.protocols.cluster_columns.clustering import Clustering
 from covey.protocols.cluster_columns.own_columns import OwnColumns, parts_of, row_starts
 from covey.protocols.cluster_columns.parameters import CAP, SCALE, Parameters
 from covey.protocols.cluster_columns.questions import Cuts, Decision, row_argmin
 from covey.protocols.cluster_columns.randomness import public_draws
+from covey.protocols.cluster_columns.role import add_up_figures, collect_cuts, decide
 from covey.protocols.protocol import Figures
 from covey.protocols.shared import columns
 from covey.protocols.shared.columns import parts
@@ -314,7 +315,7 @@ def test_a_cut_with_a_part_that_is_too_small_is_refused_by_name(part: list[int])
 
     async def role(channel: Channel) -> object:
         mine = (np.array(part),) if channel.me == "office" else (None,)
-        return await driver.collect_cuts(channel.at("cut"), parameters, replace(question, mine=mine))
+        return await collect_cuts(channel.at("cut"), parameters, replace(question, mine=mine))
 
     error = run_parties(dict.fromkeys(("clinic", "office"), role))["clinic"].error
     assert isinstance(error, PeerError) and error.party == "office" and error.step == "cut"
@@ -325,7 +326,7 @@ def test_a_label_beyond_its_bound_is_refused_by_name() -> None:
 
     async def role(channel: Channel) -> object:
         mine = np.array([0, 700]) if channel.me == "clinic" else None
-        return await driver.decide(channel.at("say"), parameters, Decision(2, 600, mine))
+        return await decide(channel.at("say"), parameters, Decision(2, 600, mine))
 
     error = run_parties(dict.fromkeys(("clinic", "office"), role))["office"].error
     assert isinstance(error, PeerError) and error.party == "clinic"
@@ -428,7 +429,7 @@ def test_figures_that_no_release_has_end_the_run(told: tuple[int, int]) -> None:
         if channel.me == parameters.pivot:
             mine = np.array([*told, 2, 8, 0, 0], dtype=np.uint64)
             return await secure_sum.total(channel.at("figures"), mine)
-        return await release.add_up_figures(channel.at("figures"), parameters)
+        return await add_up_figures(channel.at("figures"), parameters)
 
     error = said_by(role)
     assert isinstance(error, Aborted)

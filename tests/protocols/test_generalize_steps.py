@@ -13,7 +13,7 @@ from tests.harness.parties import run_parties
 
 from covey import measures
 from covey.errors import PeerError, Unmet
-from covey.protocols.generalize import ideal, release, rounds
+from covey.protocols.generalize import ideal, role, rounds
 from covey.protocols.generalize.local import Generalization
 from covey.protocols.generalize.parameters import Parameters
 from covey.protocols.generalize.rounds import GroupNumbers
@@ -112,9 +112,9 @@ def test_suppressed_are_those_at_all_roots_and_those_withheld(withheld: int, all
 def test_the_loss_that_is_told_beforehand_counts_the_withheld_wholly() -> None:
     own = a_local(AGES)
     own.pool[:] = False
-    assert release.lost_parts(own) == 0
+    assert role.lost_parts(own) == 0
     own.pool[:2] = True
-    assert release.lost_parts(own) == 2 * 2 * release.UNIT
+    assert role.lost_parts(own) == 2 * 2 * role.UNIT
 
 
 # -- rounds

@@ -19,8 +19,7 @@ from covey.party.plan import make_plan
 from covey.party.session.data import load_table
 from covey.protocols import find, named, of_study
 from covey.protocols.peel_columns import leftover, tags
-from covey.protocols.peel_columns.diversity import Rule
-from covey.protocols.peel_columns.parameters import Parameters
+from covey.protocols.peel_columns.parameters import Parameters, Rule
 from covey.protocols.peel_columns.visits import HolderPeeling
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study

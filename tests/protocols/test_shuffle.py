@@ -25,8 +25,8 @@ from covey.crypto.rng import Label, Stream
 from covey.crypto.seal import Sealed, unseal
 from covey.errors import Aborted, InputError, PeerError
 from covey.secure import batches, shuffle
+from covey.secure.batches import pad, unpad
 from covey.secure.jointkey import whole
-from covey.secure.padding import pad, unpad
 from covey.secure.shuffle import COST, OPENING_COST, Mixed, ideal, leakage, mix, open_rows
 from covey.wire import Channel, MemoryNetwork, chunks
 

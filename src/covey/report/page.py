@@ -11,14 +11,12 @@ from covey.errors import InputError
 from covey.judge import Verdict
 from covey.report import pictures, spelling
 from covey.report.charts import PATTERNS, CurvePoint
-from covey.report.checking import checking
 from covey.report.distribution import compare, compare_own
-from covey.report.evaluated import evaluated
 from covey.report.findings import ReleaseFindings, examine, risk_before
-from covey.report.learned import learned
 from covey.report.markup import Markup, join, listed, prose, tag
 from covey.report.material import Material
 from covey.report.opening import opening
+from covey.report.sections import checking, evaluated, learned
 from covey.report.sweep import loss_by_k
 from covey.sources import Data
 from covey.summary import Summary

@@ -20,10 +20,9 @@ from covey.crypto.rng import Label
 from covey.crypto.seal import OVERHEAD, Sealed, seal, unseal
 from covey.errors import Aborted, InputError, PeerError
 from covey.secure import batches
-from covey.secure.batches import Batch
+from covey.secure.batches import LENGTH_BYTES, Batch, pad, unpad
 from covey.secure.declare import RELEASE, Cost, Leakage
 from covey.secure.jointkey import check_part, check_promise, whole
-from covey.secure.padding import LENGTH_BYTES, pad, unpad
 from covey.wire import FRAME_BYTES, Bytes32, Bytes64, Channel, Message, gather
 
 KEYS_BYTES = FRAME_BYTES + 176

@@ -8,13 +8,12 @@ from covey.wire.contact import Address, Contact
 from covey.wire.depth import gather, while_sending
 from covey.wire.frame import FRAME_BYTES, Header, Letter
 from covey.wire.link import Link
-from covey.wire.memory import MemoryNetwork
+from covey.wire.memory import MemoryNetwork, StarNetwork
 from covey.wire.message import Bytes16, Bytes32, Bytes64, Count, Message, Name, Vector
 from covey.wire.opening import open_channel, plain_channel
 from covey.wire.record import Nothing, Recorder, Several, Tally
 from covey.wire.resume import ResumedLink
 from covey.wire.slow import parse_bandwidth, parse_latency, slowed
-from covey.wire.star import StarNetwork
 from covey.wire.thread import on_own_thread
 from covey.wire.tls import connect
 

@@ -11,9 +11,8 @@ from tests.conftest import Covey
 
 import covey as product
 from covey import samples
-from covey.guess.columns import ColumnValues
+from covey.guess.columns import ColumnValues, spelling
 from covey.guess.roles import decided, guess
-from covey.guess.spelling import spelling
 from covey.schema import Role
 from covey.study import Study
 

@@ -18,10 +18,9 @@ from covey.party.session.playing import Participant, take_part
 from covey.party.session.progress import Listener, writing
 from covey.party.session.respondents import RESPONDENTS
 from covey.party.simulate import respondents
-from covey.party.simulate.blame import most_telling
 from covey.party.simulate.deal import seed_of
 from covey.party.simulate.outcome import JointRun, Outcome
-from covey.party.simulate.stage import require_data, to_its_end, with_certificates
+from covey.party.simulate.stage import most_telling, require_data, to_its_end, with_certificates
 from covey.protocols import of_study
 from covey.release import Release
 from covey.sources.source import Data

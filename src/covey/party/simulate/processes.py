@@ -24,8 +24,7 @@ from covey.party.record.names import CERTIFICATE, RELEASE, SUMMARY
 from covey.party.record.summary import join_summaries
 from covey.party.session.progress import Listener, Progress, writing
 from covey.party.simulate import broker, document
-from covey.party.simulate.blame import most_telling, rebuild
-from covey.party.simulate.stage import require_data
+from covey.party.simulate.stage import most_telling, rebuild, require_data
 from covey.party.simulate.starter import Order, PartyProcess, Starter
 from covey.party.simulate.worker import Event
 from covey.protocols import of_study

@@ -29,10 +29,9 @@ from covey.party.session.playing import letter_keys, play_role
 from covey.party.session.progress import Listener, Progress, writing
 from covey.party.session.respondents import RESPONDENTS, Collector, agree, compare, consent, refusals
 from covey.party.session.trustees import TrusteeClosing
-from covey.party.simulate.blame import most_telling
 from covey.party.simulate.deal import seed_of
 from covey.party.simulate.outcome import JointRun, Outcome
-from covey.party.simulate.stage import to_its_end, with_certificates
+from covey.party.simulate.stage import most_telling, to_its_end, with_certificates
 from covey.protocols import Proposal, Protocol, of_study
 from covey.protocols.collect.parameters import hub_of
 from covey.protocols.protocol import EVERYONE, LetterKeys

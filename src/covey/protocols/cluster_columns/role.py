@@ -4,17 +4,31 @@ from __future__ import annotations
 
 import hashlib
 
-from covey.protocols.cluster_columns import argmin, leakage, release
+import numpy as np
+
+from covey import measures
+from covey.arrays import Longs
+from covey.crypto.secret import Secret
+from covey.errors import Aborted
+from covey.protocols.cluster_columns import argmin, leakage
 from covey.protocols.cluster_columns.algorithm import search
-from covey.protocols.cluster_columns.driver import run_search
 from covey.protocols.cluster_columns.own_columns import OwnColumns
 from covey.protocols.cluster_columns.parameters import Parameters
+from covey.protocols.cluster_columns.questions import ArgMin, Cuts, Decision, Question, Search
 from covey.protocols.cluster_columns.randomness import pivot_draws, public_draws
-from covey.protocols.protocol import Result, Seat
+from covey.protocols.protocol import Figures, Proposal, Result, RoleProgress, Seat
 from covey.protocols.shared import columns
 from covey.protocols.shared.agree import agree
 from covey.protocols.shared.columns import parts
 from covey.secure import coin
+from covey.secure import sum as secure_sum
+from covey.wire import Channel, gather
+
+PHASES = {"division": 16, "moves": 12, "merging": 16}
+"""The phases of a search, each with about the most steps that it has."""
+
+_FIXED = 1 << 24
+"""The parts of a cell in which losses are added up."""
 
 
 async def holder(seat: Seat) -> Result:
@@ -37,8 +51,8 @@ async def holder(seat: Seat) -> Result:
     seat.progress.phase("release")
     seat.ledger.learns(leakage.FIGURES)
     part = parts.contribution_of(label, own.nodes(label), mine.table, leads=own.pivot)
-    known = await release.add_up_figures(channel.at("figures"), parameters, own, label)
-    return await release.publish(seat, channel.at("rows"), parameters, part, known)
+    known = await add_up_figures(channel.at("figures"), parameters, own, label)
+    return await publish(seat, channel.at("rows"), parameters, part, known)
 
 
 async def evaluator(seat: Seat) -> Result:
@@ -51,5 +65,115 @@ async def evaluator(seat: Seat) -> Result:
     await argmin.evaluate(channel.at("evaluate"), parameters)
     seat.progress.phase("release")
     seat.ledger.learns(leakage.FIGURES)
-    known = await release.add_up_figures(channel.at("figures"), parameters)
-    return await release.publish(seat, channel.at("rows"), parameters, None, known)
+    known = await add_up_figures(channel.at("figures"), parameters)
+    return await publish(seat, channel.at("rows"), parameters, None, known)
+
+
+async def run_search(
+    channel: Channel, parameters: Parameters, search: Search, seed: Secret | None, progress: RoleProgress
+) -> Longs:
+    """Asks the search's questions until it ends. Returns each record's class."""
+    phase, step, asked = "", 0, 0
+    question = next(search)
+    while True:
+        if isinstance(question, ArgMin):
+            if question.phase != phase:
+                phase = question.phase
+                progress.phase(phase, PHASES[phase])
+            progress.reach(min(question.done, PHASES[phase]))
+        where = channel.at("evaluate", asked) if isinstance(question, ArgMin) else channel.at("tell", step)
+        with where as at:
+            answer = await _answer(at, parameters, question, argmin.seed_of(seed, asked))
+        asked, step = asked + isinstance(question, ArgMin), step + (not isinstance(question, ArgMin))
+        try:
+            question = search.send(answer)
+        except StopIteration as end:
+            await argmin.dismiss(channel.at("evaluate", asked), parameters)
+            return np.asarray(end.value, dtype=np.int64)
+
+
+async def _answer(channel: Channel, parameters: Parameters, question: Question, seed: Secret | None) -> Longs:
+    if isinstance(question, ArgMin):
+        return await argmin.argmin(channel, parameters, seed, question.starts, question.shares)
+    if isinstance(question, Decision):
+        return await decide(channel.among(*parameters.holders), parameters, question)
+    return await collect_cuts(channel.among(*parameters.holders), parameters, question)
+
+
+async def decide(channel: Channel, parameters: Parameters, question: Decision) -> Longs:
+    """The numbers that the pivot decided on."""
+    if question.mine is not None:
+        await gather(*(parts.send_numbers(channel, peer, question.mine, question.bound) for peer in channel.peers))
+        return question.mine
+    return await parts.receive_numbers(channel, parameters.pivot, question.due, question.bound)
+
+
+async def collect_cuts(channel: Channel, parameters: Parameters, question: Cuts) -> Longs:
+    """The cuts of all blocks, from the holders that won them. Raises PeerError for parts that are no cut."""
+    lengths = [int(question.lengths[question.by == place].sum()) for place in range(len(parameters.holders))]
+    mine = [part for part in question.mine if part is not None]
+    own = np.concatenate(mine) if mine else np.zeros(0, dtype=np.int64)
+
+    async def hear(place: int) -> Longs:
+        if parameters.holders[place] == channel.me or not lengths[place]:
+            return own if parameters.holders[place] == channel.me else np.zeros(0, dtype=np.int64)
+        return await parts.receive_numbers(channel, parameters.holders[place], lengths[place], question.bound)
+
+    speaking = [parts.send_numbers(channel, peer, own, question.bound) for peer in channel.peers] if len(own) else []
+    heard = await gather(*(hear(place) for place in range(len(parameters.holders))), *speaking)
+    taken = [0] * len(parameters.holders)
+    found = []
+    for place, length in zip(question.by.tolist(), question.lengths.tolist(), strict=True):
+        part = heard[place][taken[place] : taken[place] + length]
+        taken[place] += length
+        counts = np.bincount(part)
+        if len(counts) < 2 or int(counts.min()) < question.fewest:
+            reason = f"its cut leaves a part with fewer than {question.fewest} records, or is none"
+            raise channel.refusal(parameters.holders[place], reason)
+        found.append(part)
+    return np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
+
+
+async def add_up_figures(
+    channel: Channel, parameters: Parameters, own: OwnColumns | None = None, label: Longs | None = None
+) -> Figures:
+    """The figures of the release, added up by everyone; a party without data adds nothing.
+
+    Every holder adds what its columns lose. The pivot alone adds what all holders know, so that it counts once.
+    """
+    mine = np.zeros(6, dtype=np.uint64)
+    if own is not None and label is not None:
+        sizes = np.bincount(label).astype(np.int64)
+        lost, roots = parts.own_loss(own.table, own.nodes(label), sizes)
+        mine[4:] = [round(lost * _FIXED), roots]
+        if own.pivot:
+            mine[:4] = [int(sizes.sum()), len(sizes), int(sizes.min()), measures.discernibility(sizes)]
+    rows, classes, smallest, squares, lost_parts, roots = (int(each) for each in await secure_sum.total(channel, mine))
+    if not 0 < classes <= rows:
+        raise Aborted("the figures are impossible: a party did not keep to the protocol", resumable=False)
+    return Figures(
+        rows=rows,
+        classes=classes,
+        k_reached=smallest,
+        suppressed_cells=roots,
+        loss={
+            "lm": lost_parts / _FIXED / (rows * len(parameters.study.quasi)),
+            "em": None,
+            "dm": float(squares),
+            "c_avg": rows / classes / parameters.k,
+        },
+    )
+
+
+async def publish(
+    seat: Seat, channel: Channel, parameters: Parameters, mine: parts.Contribution | None, known: Figures
+) -> Result:
+    """Asks for approval, shows our part to everyone, if we have one, and puts all parts together."""
+    learned, numbers = leakage.of_release(parameters, known.rows)
+    await seat.approve(Proposal(learned, numbers, known))
+    seat.ledger.learns(learned, **numbers)
+    everyone = channel.parties
+    rows = await parts.exchange(channel, seat.study, parameters.pivot, mine, known.rows, known.classes, to=everyone)
+    if rows is None:
+        raise TypeError("everyone gets the release")
+    return columns.result(parameters.study, rows, approved=known.rows)

@@ -39,8 +39,7 @@ from covey.protocols.protocol import EVERYONE, Attendance
 from covey.protocols.shared import roll
 from covey.protocols.shared.rows import carried, domain
 from covey.secure import batches
-from covey.secure.batches import Batch
-from covey.secure.padding import LENGTH_BYTES, pad, unpad
+from covey.secure.batches import LENGTH_BYTES, Batch, pad, unpad
 from covey.study import Study
 from covey.table import Table
 from covey.wire import Channel, Message, gather

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from covey.protocols.generalize import leakage, release, rounds
+from covey import measures
+from covey.protocols.generalize import leakage, rounds
 from covey.protocols.generalize.local import Generalization
 from covey.protocols.generalize.parameters import Parameters
 from covey.protocols.protocol import Result, Seat
 from covey.protocols.shared import columns
+from covey.wire import Channel, Count, Message
+
+UNIT = 1 << 20
+"""The parts of a cell in which losses are told."""
 
 
 async def owner(seat: Seat) -> Result:
@@ -33,11 +38,11 @@ async def owner(seat: Seat) -> Result:
     if parameters.recipient is None:
         learned, numbers = leakage.after(parameters, played, withheld)
         seat.ledger.learns(learned, **numbers)
-        await release.preview(seat, among.at("lost"), local)
+        await preview(seat, among.at("lost"), local)
     elif parameters.variant == "finished-cells":
         learned, numbers = leakage.left(withheld)
         seat.ledger.learns(learned, **numbers)
-        await channel.at("left").send(parameters.recipient, release.LeftOver(withheld))
+        await channel.at("left").send(parameters.recipient, LeftOver(withheld))
     kept = np.flatnonzero(~local.pool)
     rows = await columns.join_rows(
         seat,
@@ -60,7 +65,7 @@ async def recipient(seat: Seat) -> Result:
         seat.ledger.learns(learned, **numbers)
     withheld = 0
     if parameters.variant == "finished-cells":
-        withheld = await release.receive_left(channel.at("left"), parameters)
+        withheld = await receive_left(channel.at("left"), parameters)
         learned, numbers = leakage.left(withheld)
         seat.ledger.learns(learned, **numbers)
     seat.progress.phase("release")
@@ -69,3 +74,46 @@ async def recipient(seat: Seat) -> Result:
     if rows is None:
         raise TypeError("the recipient gets the rows")
     return columns.result(seat.study, rows, withheld=withheld)
+
+
+class Lost(Message, tag="generalize.lost"):
+    """The loss of the sender's own columns, all people together, withheld ones wholly; in 2^20ths of a cell."""
+
+    parts: Count
+
+
+class LeftOver(Message, tag="generalize.left"):
+    """The number of people who are left over, and not in the release."""
+
+    people: Count
+
+
+async def preview(seat: Seat, channel: Channel, local: Generalization) -> None:
+    """Writes the release's loss into the ledger, which a person reads before approving."""
+    [peer] = channel.peers
+    mine = lost_parts(local)
+    theirs = (await channel.exchange(Lost(mine)))[peer].parts
+    cells = local.codes.shape[1] * len(seat.study.quasi)
+    if theirs > cells * UNIT:
+        raise channel.refusal(peer, "it says that it loses more than there is")
+    seat.ledger.learns(leakage.PREVIEW, loss=f"{(mine + theirs) / (cells * UNIT):.4f}")
+
+
+def lost_parts(local: Generalization) -> int:
+    """The loss of our own columns by LM."""
+    total = 0.0
+    for tree, nodes in zip(local.trees, local.nodes, strict=True):
+        total += float(np.where(local.pool, 1.0, measures.lm(tree)[nodes]).sum())
+    return round(total * UNIT)
+
+
+async def receive_left(channel: Channel, parameters: Parameters) -> int:
+    """The number of people left over, as both owners tell the recipient. Raises PeerError where they differ."""
+    told = {name: (await channel.receive(name, LeftOver)).people for name in parameters.owners}
+    left = told[parameters.observer]
+    if left != told[parameters.partner] or left >= parameters.k:
+        reason = (
+            f"the owners leave out {left} and {told[parameters.partner]} people; it is one number below {parameters.k}"
+        )
+        raise channel.refusal(parameters.partner, reason)
+    return left

@@ -15,7 +15,6 @@ Not       nobody knows whether a class has k rows until the rows are open: the c
 
 from __future__ import annotations
 
-from covey.protocols.shared.columns.ideal import common_rows, ideal_result
 from covey.protocols.shared.columns.joining import LEAKAGE, fits, join_rows, packed, read_part, read_rows
 from covey.protocols.shared.columns.meeting import MEETING, Common, Met, hear_common, keys_of, meet, meeting_leakage
 from covey.protocols.shared.columns.ownership import (
@@ -24,7 +23,16 @@ from covey.protocols.shared.columns.ownership import (
     holders,
     quasi_columns,
 )
-from covey.protocols.shared.columns.release import Cells, ReleasedRows, paired, pairing, released_rows, result
+from covey.protocols.shared.columns.release import (
+    Cells,
+    ReleasedRows,
+    common_rows,
+    ideal_result,
+    paired,
+    pairing,
+    released_rows,
+    result,
+)
 
 __all__ = [
     "LEAKAGE",
