@@ -14,9 +14,9 @@ from covey.crypto.rng import Rng, derive
 from covey.errors import Aborted, CoveyError, Left, PeerError
 from covey.judge import verify
 from covey.party.session.respondents import consent, refusals
-from covey.party.simulate.respondents import Unwritten
 from covey.protocols import Proposal, Result, Seat
 from covey.protocols.collect import PROTOCOL
+from covey.protocols.protocol import SILENT
 from covey.secure.declare import Leakage
 from covey.study import Study
 from covey.wire import Channel, Header, Nothing, Session, StarNetwork
@@ -116,7 +116,7 @@ async def _leaving(study: Study, people: Sequence[Person], vanish: Vanish, refus
     network = Leaving(names, vanish)
     ends: dict[str, CoveyError] = {}
     learned = Learned()
-    nobody, seed = Unwritten(), seed_of(7)
+    nobody, seed = SILENT, seed_of(7)
     made: list[Result] = []
 
     async def play(name: str) -> None:

@@ -6,7 +6,7 @@ from covey.crypto.group import POINT_BYTES
 from covey.crypto.threshold_paillier import SLACK_BITS
 from covey.protocols.collect.dealt_committee import Cut
 from covey.secure import ciphers, lists
-from covey.secure.declare import Cost
+from covey.secure.declare import Cost, Traffic
 from covey.wire import FRAME_BYTES
 
 HASH_BYTES = FRAME_BYTES + 64
@@ -18,19 +18,21 @@ CONFIRMED_BYTES = FRAME_BYTES + 64
 PROVED_BYTES = FRAME_BYTES + 34
 
 COMMITTEE = Cost(
-    rounds=lambda trustees, threshold, opener: (3 if trustees > 1 else 0) + opener,
-    messages=lambda trustees, threshold, opener: 3 * trustees * (trustees - 1) + opener * trustees,
-    bytes=lambda trustees, threshold, opener: (
+    lambda trustees, threshold, opener: Traffic(
+        (3 if trustees > 1 else 0) + opener,
+        3 * trustees * (trustees - 1) + opener * trustees,
         trustees * (trustees - 1) * (2 * HASH_BYTES + DEALT_BYTES + threshold * POINT_BYTES)
-        + opener * trustees * (FOUNDED_BYTES + threshold * POINT_BYTES)
-    ),
+        + opener * trustees * (FOUNDED_BYTES + threshold * POINT_BYTES),
+    )
 )
 """The cost of `found`, and of `learn` beside it where there is an opener."""
 
 COMMITTEE_OPENING = Cost(
-    rounds=lambda threshold, count: 2 if count else 1,
-    messages=lambda threshold, count: threshold * (2 * lists.messages(count) + 1 if count else 1),
-    bytes=lambda threshold, count: threshold * (2 * lists.size(count) + PROOF_BYTES if count else lists.size(0)),
+    lambda threshold, count: Traffic(
+        2 if count else 1,
+        threshold * (2 * lists.messages(count) + 1 if count else 1),
+        threshold * (2 * lists.size(count) + PROOF_BYTES if count else lists.size(0)),
+    )
 )
 """The cost of `unlock` and as many `serve` as are needed."""
 
@@ -44,12 +46,12 @@ def _share_bytes(cut: Cut, bits: int) -> int:
 
 
 DEALT = Cost(
-    rounds=lambda trustees, cut, bits: 2,
-    messages=lambda trustees, cut, bits: 2 * trustees + 1,
-    bytes=lambda trustees, cut, bits: (
+    lambda trustees, cut, bits: Traffic(
+        2,
+        2 * trustees + 1,
         (trustees + 1) * (KEY_BYTES + _key_bytes(trustees, cut, bits))
-        + trustees * (_share_bytes(cut, bits) + CONFIRMED_BYTES)
-    ),
+        + trustees * (_share_bytes(cut, bits) + CONFIRMED_BYTES),
+    )
 )
 """The cost of `deal` with its `accept` and `learn`."""
 
@@ -62,12 +64,14 @@ def _proof_bytes(trustees: int, cut: Cut, bits: int) -> int:
 
 
 DEALT_OPENING = Cost(
-    rounds=lambda trustees, threshold, cut, bits, count: 2 if count else 0,
-    messages=lambda trustees, threshold, cut, bits, count: (
-        threshold * (2 * ciphers.messages(count, bits) + (cut == "shamir")) if count else 0
-    ),
-    bytes=lambda trustees, threshold, cut, bits, count: (
-        threshold * (2 * ciphers.size(count, bits) + _proof_bytes(trustees, cut, bits)) if count else 0
-    ),
+    lambda trustees, threshold, cut, bits, count: (
+        Traffic(
+            2,
+            threshold * (2 * ciphers.messages(count, bits) + (cut == "shamir")),
+            threshold * (2 * ciphers.size(count, bits) + _proof_bytes(trustees, cut, bits)),
+        )
+        if count
+        else Traffic()
+    )
 )
 """The cost of `unlock` and as many `serve` as are needed."""

@@ -14,10 +14,10 @@ from tests.harness.spent import heard, shapes
 from covey.arrays import Bits, Words
 from covey.crypto.field import Field
 from covey.protocols.cluster_rows import divide, guarded
-from covey.protocols.cluster_rows.ideal import SILENT
 from covey.protocols.cluster_rows.party import Disclosures, SearchParty, SecureBlocks
 from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
 from covey.protocols.cluster_rows.state import State
+from covey.protocols.protocol import SILENT
 from covey.secure import shares
 from covey.secure.sum import Masked
 from covey.secure.threshold_test import Dealt, Part

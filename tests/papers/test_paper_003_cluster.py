@@ -31,11 +31,12 @@ from covey.party.simulate.processes import SimulationSetting, simulate
 from covey.protocols.cluster_rows import exact, guarded, ideal, paper
 from covey.protocols.cluster_rows.divide import close_jointly
 from covey.protocols.cluster_rows.exact import FITTED, ClusterSizes, RandomChoices
-from covey.protocols.cluster_rows.ideal import SILENT, TrustedParty
+from covey.protocols.cluster_rows.ideal import TrustedParty
 from covey.protocols.cluster_rows.parameters import Parameters
 from covey.protocols.cluster_rows.party import Disclosures, SearchParty, SecureBlocks
 from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
 from covey.protocols.cluster_rows.role import Classes
+from covey.protocols.protocol import SILENT
 from covey.sources.release import arrange, canonical_csv
 from covey.study import Study
 from covey.table import Table

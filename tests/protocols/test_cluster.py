@@ -32,6 +32,7 @@ from covey.protocols.cluster_rows.party import Disclosures, SearchParty, SecureB
 from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
 from covey.protocols.cluster_rows.role import JointCounts
 from covey.protocols.cluster_rows.state import OwnRecords, State, read_state, write_state
+from covey.protocols.protocol import SILENT
 from covey.protocols.shared import rows
 from covey.protocols.shared.agree import agree
 from covey.secure import sum as secure_sum
@@ -150,7 +151,7 @@ def test_a_turn_that_leaves_a_cluster_of_one_record_shows_it_to_all_but_its_owne
     codes = np.zeros((2, 1), dtype=np.int32)
 
     async def role(channel: Channel) -> int:
-        party = SearchParty(SecureBlocks.over(channel), problem, codes, ideal.SILENT, Disclosures())
+        party = SearchParty(SecureBlocks.over(channel), problem, codes, SILENT, Disclosures())
         if channel.me == "x":
             await party.joint.tell("x", write_state(problem, after), problem, 3)
         else:
@@ -315,7 +316,7 @@ def test_one_class_that_shows_a_party_too_few_of_others_cannot_be_mended() -> No
     async def role(channel: Channel) -> object:
         mine = np.zeros(7 if channel.me == "east" else 1, dtype=np.int64)
         codes = np.zeros((2, len(mine)), dtype=np.int32)
-        party = SearchParty(SecureBlocks.over(channel), problem, codes, ideal.SILENT, Disclosures())
+        party = SearchParty(SecureBlocks.over(channel), problem, codes, SILENT, Disclosures())
         return await insiders.merge_few(party.at("few"), mine, clusters, 3)
 
     error = run_parties(dict.fromkeys(SITES, role))["east"].error
@@ -344,7 +345,7 @@ def test_a_search_in_a_cluster_or_below_a_node_that_is_none_is_refused(number: i
             ask = paper.Removal(done=False, cluster=number, nodes=np.array(nodes, dtype="<i4").tobytes())
             await channel.at("turn", "ask", 0).broadcast(ask)
             return None
-        party = SearchParty(SecureBlocks.over(channel), problem, codes, ideal.SILENT, Disclosures())
+        party = SearchParty(SecureBlocks.over(channel), problem, codes, SILENT, Disclosures())
         await paper._answer_all(party.at("turn"), label, clusters, "east")
         return None
 

@@ -186,7 +186,6 @@ class Ciphertexts:
         return len(self.first)
 
     def plus(self, other: Ciphertexts) -> Ciphertexts:
-        """Ciphertexts of the sums."""
         return Ciphertexts(
             [left * right for left, right in zip(self.first, other.first, strict=True)],
             [left + right for left, right in zip(self.second, other.second, strict=True)],
@@ -208,7 +207,6 @@ class Ciphertexts:
         )
 
     def total(self) -> Ciphertexts:
-        """One ciphertext of the sum of all."""
         if not len(self):
             raise InputError("there is nothing to add up")
         first: GT = reduce(lambda left, right: left * right, self.first)

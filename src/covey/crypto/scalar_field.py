@@ -28,7 +28,6 @@ class ScalarField(Field):
 
     @property
     def prime(self) -> int:
-        """The number of elements."""
         return ORDER
 
     @property
@@ -37,19 +36,15 @@ class ScalarField(Field):
         return 32
 
     def add(self, a: Words, b: Words) -> Words:
-        """The sums, place by place."""
         return _held((a + b) % ORDER)
 
     def subtract(self, a: Words, b: Words) -> Words:
-        """The differences, place by place."""
         return _held((a - b) % ORDER)
 
     def multiply(self, a: Words, b: Words) -> Words:
-        """The products, place by place."""
         return _held((a * b) % ORDER)
 
     def scale(self, a: Words, factor: np.uint64) -> Words:
-        """Every element times the same one."""
         return _held((a * factor) % ORDER)
 
     def inverse(self, a: Words) -> Words:
@@ -68,7 +63,6 @@ class ScalarField(Field):
         return numbers(reversed(answer))
 
     def combine(self, weights: Words, rows: Words) -> Words:
-        """A matrix times a stack of vectors: answer[i] is the sum over j of weights[i, j] times rows[j]."""
         if not rows.shape[1]:
             return _held(np.zeros((weights.shape[0], 0), dtype=object))
         made = [sum(weight * row for weight, row in zip(line, rows, strict=True)) % ORDER for line in weights.tolist()]
@@ -79,7 +73,6 @@ class ScalarField(Field):
         return numbers(number % ORDER for number in numbers_)
 
     def draw(self, stream: Stream, size: int) -> Words:
-        """That many elements, each as likely as the others."""
         raw = stream.bytes(_DRAWN * size)
         return numbers(int.from_bytes(raw[at : at + _DRAWN], "little") % ORDER for at in range(0, len(raw), _DRAWN))
 

@@ -39,6 +39,19 @@ class LedgerWriter(Interface):
         """From here on every party may know what the sentences of its role say."""
 
 
+class Silence:
+    """Progress that nobody follows, and a ledger that nobody keeps."""
+
+    def phase(self, name: str, of: int = 1) -> None: ...
+
+    def reach(self, done: int) -> None: ...
+
+    def learns(self, leakage: Leakage, **numbers: object) -> None: ...
+
+
+SILENT = Silence()
+
+
 @dataclass(frozen=True)
 class Figures:
     """Figures of a release, as far as they are known; `None` where nothing was computed."""

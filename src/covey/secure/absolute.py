@@ -21,7 +21,7 @@ from covey.arrays import Longs, Words
 from covey.crypto.dealing import extracted
 from covey.crypto.field import F31
 from covey.secure import threshold_test
-from covey.secure.declare import Cost, Leakage
+from covey.secure.declare import Cost, Leakage, Traffic
 from covey.secure.threshold_test import (
     FactorPart,
     MaskedNumbers,
@@ -31,8 +31,7 @@ from covey.secure.threshold_test import (
     open_part,
     opening,
     own_part,
-    total_bytes,
-    total_messages,
+    traffic,
 )
 from covey.wire import Channel
 
@@ -105,38 +104,21 @@ def _root(square: Words) -> Words:
     return square
 
 
-def _drawing(parties: int, width: int) -> list[int]:
-    """The bytes of each list that travels when signs are drawn."""
-    dealt, lists = parties * dealt_to(parties), opening(parties, width, F31, bits=False) if width else []
-    if width and parties > 3:
-        lists = [*lists, *[F31.size(-(-2 * width // extracted(parties)))] * dealt]
-    return lists + ([F31.size(width)] * dealt if width else [])
+def _drawing(parties: int, width: int) -> Traffic:
+    if not width:
+        return Traffic()
+    dealt, first = parties * dealt_to(parties), _opening(parties, width)
+    lists = [F31.size(-(-2 * width // extracted(parties)))] * dealt if parties > 3 else []
+    return first + traffic(int(parties > 3) + 1, [*lists, *[F31.size(width)] * dealt])
 
 
-def _masking(parties: int, width: int) -> list[int]:
-    return opening(parties, width, F31, bits=False) if width else []
+def _opening(parties: int, width: int) -> Traffic:
+    rounds = threshold_test.COST.rounds(parties, 1, width, F31) // 2
+    return traffic(rounds, opening(parties, width, F31, bits=False) if width else [])
 
 
-def _rounds_of_opening(parties: int, width: int) -> int:
-    return threshold_test.COST.rounds(parties, 1, width, F31) // 2
-
-
-SIGNS_COST = Cost(
-    rounds=lambda parties, width: int(parties > 3) + _rounds_of_opening(parties, width) + 1 if width else 0,
-    messages=lambda parties, width: total_messages(_drawing(parties, width)),
-    bytes=lambda parties, width: total_bytes(_drawing(parties, width)),
-)
+SIGNS_COST = Cost(_drawing)
 """Of one `draw`."""
 
-COST = Cost(
-    rounds=lambda parties, bound, width: (
-        _rounds_of_opening(parties, width) + threshold_test.COST.rounds(parties, bound, width, F31)
-    ),
-    messages=lambda parties, bound, width: (
-        total_messages(_masking(parties, width)) + threshold_test.COST.messages(parties, bound, width, F31)
-    ),
-    bytes=lambda parties, bound, width: (
-        total_bytes(_masking(parties, width)) + threshold_test.COST.bytes(parties, bound, width, F31)
-    ),
-)
+COST = Cost(lambda parties, bound, width: _opening(parties, width) + threshold_test.COST.of(parties, bound, width, F31))
 """Of one `absolutes`, once signs are drawn and tests are prepared."""

@@ -29,7 +29,7 @@ from covey.crypto.rng import derive, spell
 from covey.crypto.secret import Secret
 from covey.errors import InputError
 from covey.secure import lists
-from covey.secure.declare import Cost, Leakage
+from covey.secure.declare import Cost, Leakage, Traffic
 from covey.secure.lists import Elements
 from covey.wire import FRAME_BYTES, Channel, Chunk, Count, Message, Vector, chunks, gather, while_sending
 
@@ -46,21 +46,17 @@ LEAKAGE = Leakage(
 HEAD_BYTES = FRAME_BYTES + 30
 
 
-def _legs(sizes: Sequence[int], common: int) -> tuple[int, int]:
-    """Messages and bytes of one run, for the parties' sizes (the leader's first) and that many common ids."""
+def _traffic(sizes: Sequence[int], common: int) -> Traffic:
+    """The traffic of one run, for the parties' sizes (the leader's first) and that many common ids."""
     messages = volume = 0
     for keys in sizes[1:]:
         words = (2 * keyvalue.cells(keys), 2 * common)
         messages += 2 * lists.messages(sizes[0]) + 2 + sum(map(chunks.messages, words))
         volume += 2 * lists.size(sizes[0]) + 2 * HEAD_BYTES + sum(map(chunks.size, words))
-    return messages, volume
+    return Traffic(3, messages, volume)
 
 
-COST = Cost(
-    rounds=lambda sizes, common: 3,
-    messages=lambda sizes, common: _legs(sizes, common)[0],
-    bytes=lambda sizes, common: _legs(sizes, common)[1],
-)
+COST = Cost(_traffic)
 
 
 class LeaderIds(Elements, tag="align.asked"):

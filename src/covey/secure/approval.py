@@ -13,17 +13,13 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 
 from covey.crypto.rng import spell
 from covey.errors import Aborted, PeerError
-from covey.secure.declare import TAKING_PART, Cost, Leakage
+from covey.secure.declare import TAKING_PART, Cost, Leakage, Traffic
 from covey.wire import FRAME_BYTES, Bytes32, Bytes64, Channel, Message, gather
 
 MESSAGE_BYTES = FRAME_BYTES + 145
 
 LEAKAGE = Leakage(everyone=("which parties approve the release",), about=TAKING_PART)
-COST = Cost(
-    rounds=lambda n: 1,
-    messages=lambda n: n * (n - 1),
-    bytes=lambda n: n * (n - 1) * MESSAGE_BYTES,
-)
+COST = Cost(lambda n: Traffic.exchange(n, MESSAGE_BYTES))
 
 
 class Vote(Message, tag="approval.vote"):

@@ -14,17 +14,13 @@ from collections.abc import Mapping
 from covey.crypto.rng import Label, spell
 from covey.crypto.secret import Secret
 from covey.errors import PeerError
-from covey.secure.declare import Cost, Leakage
+from covey.secure.declare import Cost, Leakage, Traffic
 from covey.wire import FRAME_BYTES, Bytes32, Channel, Message
 
 MESSAGE_BYTES = FRAME_BYTES + 59
 
 LEAKAGE = Leakage(everyone=("a random number that all parties drew together, which says nothing of any record",))
-COST = Cost(
-    rounds=lambda parties: 2,
-    messages=lambda parties: 2 * parties * (parties - 1),
-    bytes=lambda parties: 2 * parties * (parties - 1) * MESSAGE_BYTES,
-)
+COST = Cost(lambda parties: Traffic.exchange(parties, MESSAGE_BYTES) + Traffic.exchange(parties, MESSAGE_BYTES))
 
 
 class Commitment(Message, tag="coin.commitment"):

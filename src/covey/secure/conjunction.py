@@ -25,7 +25,7 @@ from covey.crypto.field import F61, FieldElements
 from covey.crypto.rng import Rng, derive
 from covey.errors import InputError
 from covey.secure import match, shares
-from covey.secure.declare import Cost, Leakage
+from covey.secure.declare import Cost, Leakage, Traffic
 from covey.secure.shares import Handout
 from covey.wire import FRAME_BYTES, Channel, Message, chunks, gather
 
@@ -51,34 +51,18 @@ def leakage(parties: int) -> Leakage:
     return LEAKAGE_OF_TWO if parties == 2 else LEAKAGE
 
 
-def _openings(n: int, one: bool) -> int:
-    return n - 1 if one else n * (n - 1)
-
-
-def _bytes(n: int, width: int, one: bool = False) -> int:
+def _traffic(n: int, width: int, one: bool = False) -> Traffic:
     if n == 2:
-        return match.COST.bytes(width, one)
-    vectors = 2 * n * (n - 1 - sharing.threshold(n)) + _openings(n, one)
-    return 8 * width * vectors + MESSAGE_BYTES * COST.messages(n, width, one)
+        return match.COST.of(width, one)
+    if not width:
+        return Traffic()
+    openings = n - 1 if one else n * (n - 1)
+    messages = (n * (n - 1) + openings) * chunks.messages(width)
+    vectors = 2 * n * (n - 1 - sharing.threshold(n)) + openings
+    return Traffic(2, messages, 8 * width * vectors + MESSAGE_BYTES * messages)
 
 
-def _messages(n: int, width: int, one: bool = False) -> int:
-    if n == 2:
-        return match.COST.messages(width, one)
-    return (n * (n - 1) + _openings(n, one)) * chunks.messages(width) if width else 0
-
-
-def _rounds(n: int, width: int, one: bool = False) -> int:
-    if n == 2:
-        return match.COST.rounds(width, one)
-    return 2 if width else 0
-
-
-COST = Cost(
-    rounds=_rounds,
-    messages=_messages,
-    bytes=_bytes,
-)
+COST = Cost(_traffic)
 """Of `width` bits among n parties; `one` says that there is one receiver."""
 
 

@@ -23,7 +23,7 @@ from covey.crypto.rng import Stream
 from covey.errors import Aborted, InputError
 from covey.secure import book, lists
 from covey.secure.book import paginate
-from covey.secure.declare import Cost, Leakage
+from covey.secure.declare import Cost, Leakage, Traffic
 from covey.secure.jointkey import check_part, check_promise, whole
 from covey.secure.lists import Elements
 from covey.wire import FRAME_BYTES, Bytes32, Bytes64, Channel, Count, Message, gather, while_sending
@@ -43,34 +43,23 @@ LEAKAGE = Leakage(
 )
 
 
-def _blend(owners: int, rows: int, recipient: bool) -> tuple[int, int]:
-    """Messages and bytes of `blend`."""
-    parties, openers = owners + recipient, 1 if recipient else owners - 1
-    trips = owners * (owners - 1 + openers)
-    messages = parties * (parties - 1) + trips * lists.messages(rows, COLUMNS)
-    return messages, parties * (parties - 1) * KEY_BYTES + trips * lists.size(rows, COLUMNS)
+def _blend(owners: int, rows: int, recipient: bool) -> Traffic:
+    trips = owners * (owners - 1 + (1 if recipient else owners - 1))
+    joined = Traffic(owners, trips * lists.messages(rows, COLUMNS), trips * lists.size(rows, COLUMNS))
+    return Traffic.exchange(owners + recipient, KEY_BYTES) + joined
 
 
-COST = Cost(
-    rounds=lambda owners, rows, recipient: owners + 1,
-    messages=lambda owners, rows, recipient: _blend(owners, rows, recipient)[0],
-    bytes=lambda owners, rows, recipient: _blend(owners, rows, recipient)[1],
-)
+COST = Cost(_blend)
 """Of `blend`, with or without a recipient."""
 
 
-def _opening(books: Sequence[Sequence[bytes]], recipient: bool) -> tuple[int, int]:
-    """Messages and bytes of `open_rows`."""
+def _opening(books: Sequence[Sequence[bytes]], recipient: bool) -> Traffic:
     openers = 1 if recipient else len(books) - 1
     messages = sum(1 + len(paginate(entries)) for entries in books)
-    return openers * messages, openers * sum(SHARE_BYTES + book.size(entries) for entries in books)
+    return Traffic(1, openers * messages, openers * sum(SHARE_BYTES + book.size(entries) for entries in books))
 
 
-OPENING_COST = Cost(
-    rounds=lambda books, recipient: 1,
-    messages=lambda books, recipient: _opening(books, recipient)[0],
-    bytes=lambda books, recipient: _opening(books, recipient)[1],
-)
+OPENING_COST = Cost(_opening)
 """Of `open_rows`, for each owner's distinct rows, sorted."""
 
 

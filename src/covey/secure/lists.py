@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from covey.crypto.group import POINT_BYTES, Points
 from covey.errors import InputError
+from covey.secure.declare import Traffic
 from covey.wire import FRAME_BYTES, Announced, Channel, chunks, while_sending
 from covey.wire.chunks import LONGEST
 
@@ -35,6 +36,11 @@ def messages(rows: int, columns: int = 1) -> int:
 def size(rows: int, columns: int = 1) -> int:
     """The bytes that a list takes on the wire."""
     return chunks.size(rows * columns, POINT_BYTES, MESSAGE_BYTES)
+
+
+def traffic(rows: int, columns: int = 1) -> Traffic:
+    """The traffic of a list that somebody waits for."""
+    return Traffic(1, messages(rows, columns), size(rows, columns))
 
 
 async def send(channel: Channel, to: str, kind: type[E], columns: Sequence[Points]) -> None:

@@ -21,7 +21,7 @@ from covey.arrays import Bits
 from covey.crypto.group import POINT_BYTES, Points, Scalar, Scalars, hash_to_group
 from covey.crypto.rng import Stream, derive
 from covey.errors import InputError
-from covey.secure.declare import Cost, Leakage
+from covey.secure.declare import Cost, Leakage, Traffic
 from covey.wire import FRAME_BYTES, Channel, Chunk, Message, chunks, gather
 
 Text = bytes | None
@@ -43,21 +43,15 @@ LEAKAGE = Leakage(
 )
 
 
-def _messages(width: int, one: bool = False) -> int:
-    return 2 * chunks.messages(width, POINT_BYTES) + (0 if one else 1) if width else 0
+def _traffic(width: int, one: bool = False) -> Traffic:
+    if not width:
+        return Traffic()
+    messages = 2 * chunks.messages(width, POINT_BYTES) + (0 if one else 1)
+    told = 0 if one else -(-width // 8)
+    return Traffic(2 if one else 3, messages, (64 + TAG) * width + told + MESSAGE_BYTES * messages)
 
 
-def _rounds(width: int, one: bool = False) -> int:
-    return 0 if not width else 2 if one else 3
-
-
-COST = Cost(
-    rounds=_rounds,
-    messages=_messages,
-    bytes=lambda width, one=False: (
-        (64 + TAG) * width + (0 if one else -(-width // 8)) + MESSAGE_BYTES * _messages(width, one)
-    ),
-)
+COST = Cost(_traffic)
 """Of `width` places; `one` says that there is one receiver."""
 
 

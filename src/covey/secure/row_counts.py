@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from covey.errors import Aborted
 from covey.plain import listed
-from covey.secure.declare import TOTALS, Cost, Leakage
+from covey.secure.declare import TOTALS, Cost, Leakage, Traffic
 from covey.wire import FRAME_BYTES, Channel, Count, Message, gather
 
 STEP = "stated"
@@ -23,11 +23,7 @@ MESSAGE_BYTES = FRAME_BYTES + 21
 
 LEAKAGE = Leakage(everyone=("how many rows each party has, as each states before the search and signs",), about=TOTALS)
 STATED = Leakage(everyone=("these numbers of rows, as stated: {stated}",), about=TOTALS)
-COST = Cost(
-    rounds=lambda parties, holders: 1,
-    messages=lambda parties, holders: holders * (parties - 1),
-    bytes=lambda parties, holders: holders * (parties - 1) * MESSAGE_BYTES,
-)
+COST = Cost(lambda parties, holders: Traffic(1, holders * (parties - 1), holders * (parties - 1) * MESSAGE_BYTES))
 
 
 class StatedRows(Message, tag=TAG):

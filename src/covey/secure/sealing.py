@@ -101,7 +101,7 @@ class Opener(Interface[Read_contra]):
 
 
 class Waters:
-    """Encryption to an identity."""
+    """Encryption to an identity, as `Encryption` says."""
 
     width = ibe.CIPHERTEXT_BYTES
     mark_bytes = pairing.GT_BYTES
@@ -112,35 +112,27 @@ class Waters:
         self.raw = b"w" + recipient.raw
 
     def read(self, raw: bytes, stream: Stream) -> ibe.Ciphertexts:
-        """Ciphertexts from outside."""
         return ibe.Ciphertexts.read(raw, stream)
 
     def seal(self, numbers: Sequence[int], stream: Stream, known: Sequence[int] | None = None) -> ibe.Ciphertexts:
-        """Each number encrypted."""
         return self._recipient.seal(numbers, stream, known)
 
     def rerandomised(self, sealed: ibe.Ciphertexts, stream: Stream) -> ibe.Ciphertexts:
-        """The same numbers again."""
         return self._recipient.rerandomised(sealed, stream)
 
     def draw(self, stream: Stream, count: int) -> list[int]:
-        """Random numbers."""
         return pairing.draw(stream, count)
 
     def stripped(self, sealed: ibe.Ciphertexts, part: bytes) -> ibe.Ciphertexts:
-        """The ciphertexts without one part of the key."""
         return ibe.Ciphertexts(self.private(part).opened(sealed), sealed.second, sealed.third)
 
     def marks(self, texts: Sequence[bytes]) -> bytes:
-        """Each text's mark."""
         return b"".join(pairing.hash_to_gt(spell(_MARK, text)).serialize() for text in texts)
 
     def seal_marks(self, marks: bytes, stream: Stream) -> ibe.Ciphertexts:
-        """Each of our own marks encrypted."""
         return self._recipient.seal_elements([pairing.GT.deserialize(mark) for mark in self._split(marks)], stream)
 
     def raised(self, marks: bytes, by: int, stream: Stream) -> bytes:
-        """Marks from outside, each raised to the power."""
         elements = pairing.read_gt(self._split(marks), stream)
         return b"".join((element ** pairing.scalar(by)).serialize() for element in elements)
 
@@ -148,7 +140,6 @@ class Waters:
         return [marks[at : at + self.mark_bytes] for at in range(0, len(marks), self.mark_bytes)]
 
     def private(self, raw: bytes) -> ibe.IdentityKey:
-        """The identity's key."""
         return ibe.IdentityKey.unpack(raw)
 
 
@@ -162,7 +153,6 @@ class ElGamalPairs:
         return len(self.inner)
 
     def plus(self, other: ElGamalPairs) -> ElGamalPairs:
-        """Ciphertexts of the sums."""
         return ElGamalPairs(self.inner.plus(other.inner))
 
     def plus_numbers(self, numbers: Sequence[int]) -> ElGamalPairs:
@@ -171,19 +161,15 @@ class ElGamalPairs:
         return ElGamalPairs(elgamal.Ciphertexts(self.inner.first, added))
 
     def scaled(self, by: Sequence[int]) -> ElGamalPairs:
-        """Ciphertexts of the multiples."""
         return ElGamalPairs(self.inner.scaled(Scalars.of(by)))
 
     def total(self) -> ElGamalPairs:
-        """One ciphertext of the sum of all."""
         return ElGamalPairs(self.inner.total())
 
     def take(self, order: Order) -> ElGamalPairs:
-        """The ciphertexts at these places."""
         return ElGamalPairs(self.inner.take(order))
 
     def contents(self) -> bytes:
-        """The content of the ciphertexts."""
         return self.inner.second.data
 
     def pack(self) -> bytes:
@@ -193,7 +179,7 @@ class ElGamalPairs:
 
 
 class ElGamal:
-    """Encryption with a key of the session; whoever knows the secret half encrypts faster."""
+    """Encryption with a key of the session, as `Encryption` says; whoever knows the secret half encrypts faster."""
 
     width = 2 * group.POINT_BYTES
     mark_bytes = group.POINT_BYTES
@@ -204,7 +190,6 @@ class ElGamal:
         self.raw = b"e" + key.data + (b"" if secret is None else secret.reveal())
 
     def read(self, raw: bytes, stream: Stream) -> ElGamalPairs:
-        """Ciphertexts from outside."""
         if len(raw) % self.width:
             raise InputError(f"ciphertexts have {self.width} bytes each, these are {len(raw)} in all")
         halves = np.frombuffer(raw, np.uint8).reshape(-1, 2, 32)
@@ -223,35 +208,28 @@ class ElGamal:
         return ElGamalPairs(elgamal.Ciphertexts(generator_times(Scalars.of(fresh)), second))
 
     def rerandomised(self, sealed: ElGamalPairs, stream: Stream) -> ElGamalPairs:
-        """The same numbers again."""
         return ElGamalPairs(elgamal.rerandomise(sealed.inner, self._key, stream))
 
     def draw(self, stream: Stream, count: int) -> list[int]:
-        """Random numbers."""
         raw = stream.bytes(64 * count)
         return [int.from_bytes(raw[at : at + 64], "little") % self.order or 1 for at in range(0, len(raw), 64)]
 
     def stripped(self, sealed: ElGamalPairs, part: bytes) -> ElGamalPairs:
-        """The ciphertexts without one part of the key."""
         first, second = sealed.inner.first, sealed.inner.second
         return ElGamalPairs(elgamal.Ciphertexts(first, second.minus(first.times(Scalar(part)))))
 
     def marks(self, texts: Sequence[bytes]) -> bytes:
-        """Each text's mark."""
         return group.hash_to_group(texts, _MARK).data
 
     def seal_marks(self, marks: bytes, stream: Stream) -> ElGamalPairs:
-        """Each of our own marks encrypted."""
         fresh = Scalars.of(self.draw(stream, len(marks) // self.mark_bytes))
         second = Points(marks).plus(self._key.times(fresh))
         return ElGamalPairs(elgamal.Ciphertexts(generator_times(fresh), second))
 
     def raised(self, marks: bytes, by: int, stream: Stream) -> bytes:
-        """Marks from outside, each raised to the power."""
         return Points(marks).times(Scalars.of([by])).data
 
     def private(self, raw: bytes) -> SessionKey:
-        """The session's key."""
         return SessionKey(Scalar(raw))
 
 

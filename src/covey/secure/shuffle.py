@@ -21,7 +21,7 @@ from covey.crypto.seal import OVERHEAD, Sealed, seal, unseal
 from covey.errors import Aborted, InputError, PeerError
 from covey.secure import batches
 from covey.secure.batches import LENGTH_BYTES, Batch, pad, unpad
-from covey.secure.declare import RELEASE, Cost, Leakage
+from covey.secure.declare import RELEASE, Cost, Leakage, Traffic
 from covey.secure.jointkey import check_part, check_promise, whole
 from covey.wire import FRAME_BYTES, Bytes32, Bytes64, Channel, Message, gather
 
@@ -63,22 +63,16 @@ def _legs(counts: Sequence[int], length: int) -> list[tuple[int, int]]:
     return [(rows, sealed_size(length, layers)) for rows, layers in legs]
 
 
-COST = Cost(
-    rounds=lambda counts, length: len(counts) + 2,
-    messages=lambda counts, length: (
-        len(counts) * (len(counts) - 1) + sum(batches.messages(*leg) for leg in _legs(counts, length))
-    ),
-    bytes=lambda counts, length: (
-        len(counts) * (len(counts) - 1) * KEYS_BYTES + sum(batches.size(*leg) for leg in _legs(counts, length))
-    ),
-)
+def _traffic(counts: Sequence[int], length: int) -> Traffic:
+    legs = _legs(counts, length)
+    carried = sum(batches.messages(*leg) for leg in legs), sum(batches.size(*leg) for leg in legs)
+    return Traffic.exchange(len(counts), KEYS_BYTES) + Traffic(len(counts) + 1, *carried)
+
+
+COST = Cost(_traffic)
 """Of `mix`, for the numbers of rows in the order of the parties' names, and the padded rows' length."""
 
-OPENING_COST = Cost(
-    rounds=lambda parties: 1,
-    messages=lambda parties: parties * (parties - 1),
-    bytes=lambda parties: parties * (parties - 1) * SHARE_BYTES,
-)
+OPENING_COST = Cost(lambda parties: Traffic.exchange(parties, SHARE_BYTES))
 """Of `open_rows`."""
 
 

@@ -18,7 +18,7 @@ from covey.arrays import Longs, Words
 from covey.crypto.dealing import Dealing
 from covey.crypto.field import F61, FieldElements
 from covey.crypto.rng import Rng
-from covey.secure.declare import Cost
+from covey.secure.declare import Cost, Traffic
 from covey.secure.shares import hand_out, open_total, refuse_two, summand, total
 from covey.wire import Channel, Chunk, chunks
 
@@ -39,9 +39,10 @@ class MaskedSquares(Chunk[FieldElements], tag="squares.masked"):
 
 
 COST = Cost(
-    rounds=lambda n, width, groups: 2,
-    messages=lambda n, width, groups: _dealt(n) * chunks.messages(width) + n * (n - 1) * chunks.messages(groups),
-    bytes=lambda n, width, groups: _dealt(n) * chunks.size(width) + n * (n - 1) * chunks.size(groups),
+    lambda n, width, groups: (
+        Traffic(1, _dealt(n) * chunks.messages(width), _dealt(n) * chunks.size(width))
+        + Traffic.exchange(n, chunks.size(groups), chunks.messages(groups))
+    )
 )
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from covey.arrays import Words
 from covey.crypto.rng import Rng, Stream
 from covey.crypto.secret import Secret
-from covey.secure.declare import Cost, Leakage
+from covey.secure.declare import Cost, Leakage, Traffic
 from covey.wire import Channel, Chunk, Vector, chunks, gather
 
 LEAKAGE = Leakage(
@@ -34,11 +34,7 @@ def leakage(parties: int) -> Leakage:
     return LEAKAGE_OF_TWO if parties == 2 else LEAKAGE
 
 
-COST = Cost(
-    rounds=lambda n, width: 1,
-    messages=lambda n, width: n * (n - 1) * chunks.messages(width),
-    bytes=lambda n, width: n * (n - 1) * chunks.size(width),
-)
+COST = Cost(lambda n, width: Traffic.exchange(n, chunks.size(width), chunks.messages(width)))
 
 
 class Masked(Chunk[Vector], tag="sum.masked"):

@@ -30,7 +30,7 @@ from covey.crypto.field import Field
 from covey.crypto.rng import Rng, derive
 from covey.errors import InputError
 from covey.secure import shares
-from covey.secure.declare import Cost, Leakage
+from covey.secure.declare import Cost, Leakage, Traffic
 from covey.wire import FRAME_BYTES, Channel, Chunk
 from covey.wire.chunks import messages, size
 from covey.wire.depth import while_sending
@@ -364,64 +364,42 @@ def _opening_in_lots(parties: int, width: int, field: Field, *, bits: bool) -> l
     return [*(field.size(lot) for lot in lots), *back] * (parties - 1)
 
 
-def _preparation(parties: int, bound: int, width: int, field: Field | None = None) -> list[int]:
-    """The bytes of each list that travels in a preparation."""
+def _preparation(parties: int, bound: int, width: int, field: Field | None = None) -> Traffic:
     field = field_for(parties, bound) if field is None else field
     made, dealt = _made(width, field), parties * dealt_to(parties)
+    in_lots = _multiplies_in_lots(parties, made)
     lists = []
     if parties > 3:
         lists += [field.size(-(-_rows(parties, bound, width, field) * made // extracted(parties)))] * dealt
     for rows in _layers(bound, field):
-        if _multiplies_in_lots(parties, made):
+        if in_lots:
             lists += _opening_in_lots(parties, rows * made, field, bits=False)
         else:
             lists += [field.size(rows * made)] * dealt
-    return lists + (opening(parties, made, field, bits=True) if field.small else [])
+    products, check = shape(bound, field).layers * (2 if in_lots else 1), 0
+    if field.small:
+        lists += opening(parties, made, field, bits=True)
+        check = 2 if _lots(parties, made) else 1
+    return traffic(int(parties > 3) + max(products, check), lists)
 
 
-def _preparation_rounds(parties: int, bound: int, width: int, field: Field | None = None) -> int:
-    field = field_for(parties, bound) if field is None else field
-    made = _made(width, field)
-    products = shape(bound, field).layers * (2 if _multiplies_in_lots(parties, made) else 1)
-    check = 0 if not field.small else 2 if _lots(parties, made) else 1
-    return int(parties > 3) + max(products, check)
-
-
-def _test(parties: int, bound: int, width: int, field: Field | None = None, one: bool = False) -> list[int]:
-    """The bytes of each list that travels when prepared tests are used; `one` says that one party gets the outcome."""
+def _test(parties: int, bound: int, width: int, field: Field | None = None, one: bool = False) -> Traffic:
+    if not width:
+        return Traffic()
     field = field_for(parties, bound) if field is None else field
     last = [field.size(width)] * (parties - 1) if one else opening(parties, width, field, bits=True)
-    return opening(parties, width, field, bits=False) + last if width else []
+    rounds = 2 if _lots(parties, width) else 1
+    return traffic(rounds + (1 if one else rounds), opening(parties, width, field, bits=False) + last)
 
 
-def total_bytes(lists: list[int]) -> int:
-    """The bytes that such lists take on the wire."""
-    return sum(size(each, 1, MESSAGE_BYTES) for each in lists)
+def traffic(rounds: int, lists: list[int]) -> Traffic:
+    """The traffic of lists of so many bytes each."""
+    return Traffic(
+        rounds, sum(messages(each, 1) for each in lists), sum(size(each, 1, MESSAGE_BYTES) for each in lists)
+    )
 
 
-def total_messages(lists: list[int]) -> int:
-    """The messages that such lists take."""
-    return sum(messages(each, 1) for each in lists)
-
-
-PREPARATION_COST = Cost(
-    rounds=_preparation_rounds,
-    messages=lambda parties, bound, width, field=None: total_messages(_preparation(parties, bound, width, field)),
-    bytes=lambda parties, bound, width, field=None: total_bytes(_preparation(parties, bound, width, field)),
-)
+PREPARATION_COST = Cost(_preparation)
 """Of one `prepare`."""
-
-
-def _test_rounds(parties: int, bound: int, width: int, field: Field | None = None, one: bool = False) -> int:
-    opening = 2 if _lots(parties, width) else 1
-    return opening + (1 if one else opening) if width else 0
-
-
-COST = Cost(
-    rounds=_test_rounds,
-    messages=lambda parties, bound, width, field=None, one=False: total_messages(
-        _test(parties, bound, width, field, one)
-    ),
-    bytes=lambda parties, bound, width, field=None, one=False: total_bytes(_test(parties, bound, width, field, one)),
-)
+COST = Cost(_test)
 """Of one `reaches`, or with `one` of one `reaches_for`, once it is prepared."""

@@ -46,6 +46,17 @@ class Link(Protocol):
         """Says good-bye on every line, after all that was sent."""
 
 
+class StandingLines:
+    """The part of a link over lines that others watch, and that stay when it is closed."""
+
+    def heard(self, peer: str) -> float:
+        """Now: whoever watches the lines says if a peer is gone."""
+        return asyncio.get_running_loop().time()
+
+    async def close(self) -> None:
+        """Does nothing: the lines stay."""
+
+
 class FrameQueue:
     """Frames in order, bounded in bytes: whoever fills it faster than it is emptied has to wait."""
 

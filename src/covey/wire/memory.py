@@ -1,4 +1,4 @@
-"""Parties in one process speak over queues: deterministic, and as fast as Python gets; all with all, or with one hub."""
+"""Parties in one process speak over queues: deterministic, and as fast as Python gets; all with all, or a hub."""
 
 from __future__ import annotations
 
@@ -93,7 +93,6 @@ class StarNetwork(MemoryNetwork):
         return self.spokes if name == self.hub else (self.hub,)
 
     def leave(self, name: str, why: str = "has left the session") -> None:
-        """That party's lines go down, in both directions, after what is under way."""
         for peer in self.peers_of(name):
             for pair in ((name, peer), (peer, name)):
                 self.hang_up(*pair, f"party {name!r} {why}; start again to go on")

@@ -6,7 +6,6 @@ what the protocol prescribes for the data and the seed that it committed to.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -19,10 +18,11 @@ from covey.party.session.playing import Participant, lasting_secret, play, play_
 from covey.party.session.respondents import refusals
 from covey.protocols import Proposal
 from covey.wire import Channel, ResumedLink, Session
+from covey.wire.link import StandingLines
 from covey.wire.standing import StandingLine, StandingLink
 
 
-class _Alone:
+class _Alone(StandingLines):
     """A link to absent peers: what is sent to them is lost, and they send nothing."""
 
     def __init__(self, me: str, peers: tuple[str, ...]) -> None:
@@ -34,13 +34,6 @@ class _Alone:
     async def receive(self, peer: str) -> bytes:
         """Raises Aborted: the journal has nothing more."""
         raise Aborted(f"the journal has nothing more from party {peer!r}", resumable=True)
-
-    def heard(self, peer: str) -> float:
-        """The current time: nobody is waited for."""
-        return asyncio.get_running_loop().time()
-
-    async def close(self) -> None:
-        """Does nothing."""
 
 
 class _Retold(NoJournal):

@@ -34,7 +34,7 @@ from covey.party.simulate.outcome import JointRun, Outcome
 from covey.party.simulate.stage import most_telling, to_its_end, with_certificates
 from covey.protocols import Proposal, Protocol, of_study
 from covey.protocols.collect.parameters import hub_of
-from covey.protocols.protocol import EVERYONE, LetterKeys
+from covey.protocols.protocol import EVERYONE, SILENT, LetterKeys
 from covey.release import Release
 from covey.secure.declare import TAKING_PART, Leakage
 from covey.sources.source import Data, connect
@@ -95,22 +95,6 @@ def handles(count: int) -> list[str]:
     """Names for so many respondents, which sort as they are numbered."""
     digits = len(str(count))
     return [f"r{number:0{digits}}" for number in range(1, count + 1)]
-
-
-class Unwritten:
-    """The ledger and the progress of a simulated respondent, which nobody looks at."""
-
-    def learns(self, leakage: Leakage, **numbers: object) -> None:
-        """Forgets it: the declaration says it."""
-
-    def phase(self, name: str, of: int = 1) -> None:
-        """Forgets it: only the collector's progress is shown."""
-
-    def reach(self, done: int) -> None:
-        """Forgets it: only the collector's progress is shown."""
-
-
-UNWRITTEN = Unwritten()
 
 
 @dataclass(frozen=True)
@@ -196,8 +180,8 @@ class Survey:
             channel,
             table=self.rows.get(name),
             lasting=derive(self.seed, "lasting", name),
-            progress=UNWRITTEN,
-            ledger=UNWRITTEN,
+            progress=SILENT,
+            ledger=SILENT,
             approve=approve,
             letters=self._letters(name),
         )

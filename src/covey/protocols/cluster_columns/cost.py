@@ -19,7 +19,7 @@ from covey.protocols.cluster_columns.randomness import pivot_draws, public_draws
 from covey.protocols.protocol import Forecast
 from covey.protocols.shared import agree, columns, model
 from covey.protocols.shared.columns import meeting, parts
-from covey.protocols.shared.cost import CostEstimate
+from covey.protocols.shared.cost import CostEstimate, learned_by_role
 from covey.protocols.shared.peeling.marginals import study_seed
 from covey.protocols.shared.rehearsal import Rehearsal, carry_on, several
 from covey.secure import approval, coin
@@ -59,24 +59,11 @@ def foresee(study: Study, rows: Mapping[str, int], own: Table | None = None) -> 
     cost.then(agree.COST, len(parameters.holders))
     cost.then(secure_sum.COST, len(study.parties), FIGURES)
     cost.then(approval.COST, len(study.parties))
-    met, named = columns.meeting_leakage(study, leakage.HOLDERS)
-    learned = {}
-    for party in study.parties:
-        role = role_name(study, party.name)
-        learned[party.name] = (
-            *met.sentences(role, **named),
-            *leakage.of_search(parameters).sentences(role, **leakage.numbers(parameters)),
-        )
+    searching = leakage.of_search(parameters), leakage.numbers(parameters)
+    learned = learned_by_role(study, role_name, [columns.meeting_leakage(study, leakage.HOLDERS), searching])
     prices = cost.bytes / 4 / len(parameters.holders)
     computing = prices * SECONDS_PER_PRICE + records * SECONDS_PER_ROW + cost.rounds / 2 * SECONDS_PER_QUESTION
-    return Forecast(
-        rounds=cost.rounds,
-        messages=cost.messages,
-        bytes=cost.bytes,
-        seconds=1.0 + computing,
-        learns=learned,
-        mind=leakage.mind(parameters),
-    )
+    return cost.forecast(1.0 + computing, learned, leakage.mind(parameters))
 
 
 def rehearse(study: Study, whole: Table, seed: Secret) -> Rehearsal:

@@ -23,7 +23,7 @@ from covey.errors import InputError
 from covey.hierarchy import Hierarchy
 from covey.protocols.cluster_rows.descent import NOTHING, ColumnLayout, Nodes, Ranks, check
 from covey.secure import conjunction, match
-from covey.secure.declare import Cost, Leakage
+from covey.secure.declare import Cost, Leakage, Traffic
 from covey.wire import FRAME_BYTES, Channel, Chunk, chunks
 
 MESSAGE_BYTES = FRAME_BYTES + 30
@@ -56,29 +56,16 @@ def leakage(parties: int) -> Leakage:
     return LEAKAGE_OF_TWO if parties == 2 else LEAKAGE
 
 
-def _told(cells: int, one: bool) -> int:
-    """Messages of two parties besides those of the match."""
-    return 2 + (1 if one else 2) * chunks.messages(cells, NODE_BYTES)
-
-
-def _messages(n: int, places: int, cells: int, one: bool = False) -> int:
+def _traffic(n: int, places: int, cells: int, one: bool = False) -> Traffic:
     if n > 2:
-        return conjunction.COST.messages(n, places, one)
-    return match.COST.messages(places, True) + _told(cells, one)
+        return conjunction.COST.of(n, places, one)
+    told = 2 + (1 if one else 2) * chunks.messages(cells, NODE_BYTES)  # besides the messages of the match
+    own = 2 * -(-cells // 8) + (4 if one else 8) * cells + told * MESSAGE_BYTES
+    matched = match.COST.of(places, True)
+    return Traffic(2 if one else 3, matched.messages + told, matched.bytes + own)
 
 
-def _bytes(n: int, places: int, cells: int, one: bool = False) -> int:
-    if n > 2:
-        return conjunction.COST.bytes(n, places, one)
-    own = 2 * -(-cells // 8) + (4 if one else 8) * cells + _told(cells, one) * MESSAGE_BYTES
-    return match.COST.bytes(places, True) + own
-
-
-def _rounds(n: int, places: int, cells: int, one: bool = False) -> int:
-    return conjunction.COST.rounds(n, places, one) if n > 2 else 2 if one else 3
-
-
-COST = Cost(rounds=_rounds, messages=_messages, bytes=_bytes)
+COST = Cost(_traffic)
 """The cost for `cells` clusters times columns with `places` in all (see `places`); `one` is for a single receiver."""
 
 

@@ -24,9 +24,8 @@ from covey.protocols.cluster_rows.party import Disclosures, SearchParty
 from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
 from covey.protocols.cluster_rows.role import Classes, form_classes
 from covey.protocols.cluster_rows.state import State
-from covey.protocols.protocol import Result
+from covey.protocols.protocol import SILENT, Result
 from covey.protocols.shared import publish, query_errors, rows
-from covey.secure.declare import Leakage
 from covey.study import Study
 from covey.table import Table
 
@@ -187,16 +186,3 @@ class TrustedParty:
 
     async def _everyone(self, mine: V) -> list[V]:
         return await _Shown(mine)  # type: ignore[return-value]
-
-
-class _Silent:
-    """Progress that nobody follows, and a ledger that nobody keeps."""
-
-    def phase(self, name: str, of: int = 1) -> None: ...
-
-    def reach(self, done: int) -> None: ...
-
-    def learns(self, leakage: Leakage, **numbers: object) -> None: ...
-
-
-SILENT = _Silent()

@@ -18,12 +18,13 @@ from covey.crypto.field import Field
 from covey.errors import Unmet
 from covey.hierarchy import Hierarchy
 from covey.protocols.cluster_rows import ancestor
-from covey.protocols.cluster_rows.ideal import SILENT, TrustedParty, run
+from covey.protocols.cluster_rows.ideal import TrustedParty, run
 from covey.protocols.cluster_rows.problem import ClusterProblem
 from covey.protocols.cluster_rows.range_tests import RangeTests
 from covey.protocols.cluster_rows.role import form_classes
 from covey.protocols.cluster_rows.state import COST as TELLING
 from covey.protocols.cluster_rows.state import State
+from covey.protocols.protocol import SILENT
 from covey.protocols.shared import agree
 from covey.protocols.shared.cost import CostEstimate
 from covey.protocols.shared.rehearsal import Rehearsal

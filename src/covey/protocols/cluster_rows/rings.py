@@ -23,7 +23,7 @@ from covey.arrays import Bits, Words
 from covey.crypto.rng import derive, spell
 from covey.crypto.secret import Secret
 from covey.errors import InputError
-from covey.secure.declare import Cost, Leakage
+from covey.secure.declare import Cost, Leakage, Traffic
 from covey.wire import FRAME_BYTES, Channel, Chunk, Vector, chunks, gather
 
 LARGEST_RING = 254
@@ -47,24 +47,24 @@ LEAKAGE_OF_AND = Leakage(
 )
 
 
-SUM_COST = Cost(
-    rounds=lambda n, width: 2 * n + 1 if width else 0,
-    messages=lambda n, width: (3 * n - 1) * chunks.messages(width) if width else 0,
-    bytes=lambda n, width: (3 * n - 1) * chunks.size(width) if width else 0,
-)
+def _of_sum(n: int, width: int) -> Traffic:
+    hops = 3 * n - 1
+    return Traffic(2 * n + 1, hops * chunks.messages(width), hops * chunks.size(width)) if width else Traffic()
+
+
+SUM_COST = Cost(_of_sum)
 """2m hops as in the paper, and the telling, which it does not count."""
 
 
-def _and_lists(n: int, width: int) -> list[tuple[int, int]]:
-    """The number of messages of an AND, from the bytes of its lists: counts, hashes, answers."""
-    return [(2 * n - 2, width), (2, HASH * width), (n - 1, -(-width // 8))] if width else []
+def _of_and(n: int, width: int) -> Traffic:
+    """Counts, hashes and answers: how many lists of how many bytes each."""
+    lists = [(2 * n - 2, width), (2, HASH * width), (n - 1, -(-width // 8))] if width else []
+    messages = sum(times * chunks.messages(size, 1) for times, size in lists)
+    sent = sum(times * chunks.size(size, 1, MESSAGE_BYTES) for times, size in lists)
+    return Traffic(2 * n if width else 0, messages, sent)
 
 
-AND_COST = Cost(
-    rounds=lambda n, width: 2 * n if width else 0,
-    messages=lambda n, width: sum(times * chunks.messages(size, 1) for times, size in _and_lists(n, width)),
-    bytes=lambda n, width: sum(times * chunks.size(size, 1, MESSAGE_BYTES) for times, size in _and_lists(n, width)),
-)
+AND_COST = Cost(_of_and)
 
 
 class Added(Chunk[Vector], tag="ring.added"):

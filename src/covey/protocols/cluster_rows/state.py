@@ -11,7 +11,7 @@ from covey.errors import PeerError
 from covey.protocols.cluster_rows.descent import NOTHING
 from covey.protocols.cluster_rows.kernels import close_own
 from covey.protocols.cluster_rows.problem import ClusterProblem, PublicClusters
-from covey.secure.declare import Cost
+from covey.secure.declare import Cost, Traffic
 from covey.wire import FRAME_BYTES, Channel, Message, Vector
 
 STATE_BYTES = 1 << 20
@@ -50,13 +50,12 @@ def _messages(columns: int, clusters: int) -> int:
     return -(-max(1, clusters) // _clusters_per_message(columns))
 
 
-COST = Cost(
-    rounds=lambda n, columns, clusters: 1,
-    messages=lambda n, columns, clusters: (n - 1) * _messages(columns, clusters),
-    bytes=lambda n, columns, clusters: (
-        (n - 1) * (_messages(columns, clusters) * MESSAGE_BYTES + clusters * (8 + 4 * columns))
-    ),
-)
+def _traffic(n: int, columns: int, clusters: int) -> Traffic:
+    messages = _messages(columns, clusters)
+    return Traffic(1, (n - 1) * messages, (n - 1) * (messages * MESSAGE_BYTES + clusters * (8 + 4 * columns)))
+
+
+COST = Cost(_traffic)
 """The cost of telling everyone so many clusters."""
 
 

@@ -8,7 +8,6 @@ curious, not to cheat (docs/protocols/collect.md).
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
 
@@ -20,6 +19,7 @@ from covey.crypto.rng import Label
 from covey.crypto.seal import Sealed, seal, unseal
 from covey.errors import InputError
 from covey.wire import Channel, Message, Nothing, Session, gather
+from covey.wire.link import StandingLines
 
 LARGEST_LETTER = 1 << 16
 
@@ -30,7 +30,7 @@ class Parcel(Message, tag="collect.parcel"):
     sealed: Annotated[bytes, Meta(min_length=48, max_length=LARGEST_LETTER)]
 
 
-class HubLink:
+class HubLink(StandingLines):
     """Lines to or from the collector itself: nothing is sealed on these."""
 
     def __init__(self, channel: Channel, peers: Iterable[str]) -> None:
@@ -44,13 +44,6 @@ class HubLink:
     async def receive(self, peer: str) -> bytes:
         """The next frame of that peer."""
         return (await self._channel.at("hub").receive(peer, Parcel)).sealed
-
-    def heard(self, peer: str) -> float:
-        """The time now: the channel below says if the peer is alive."""
-        return asyncio.get_running_loop().time()
-
-    async def close(self) -> None:
-        """Does nothing: the lines stay."""
 
 
 class PostLink(HubLink):

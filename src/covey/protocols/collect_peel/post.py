@@ -6,7 +6,6 @@ content, so that a trustee that plays its role again after a crash never encrypt
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import hmac
 from collections.abc import Mapping
@@ -21,6 +20,7 @@ from covey.crypto.rng import derive
 from covey.crypto.secret import Secret
 from covey.errors import InputError, PeerError
 from covey.wire import Channel, Message, Nothing, Session, gather
+from covey.wire.link import StandingLines
 
 LARGEST = 1 << 21
 _NONCE, _FOREVER = 12, 400 * 86400.0
@@ -32,7 +32,7 @@ class TrusteeParcel(Message, tag="collect.post"):
     sealed: Annotated[bytes, Meta(min_length=28, max_length=LARGEST)]
 
 
-class TrusteeLink:
+class TrusteeLink(StandingLines):
     """One trustee's lines to the others, by way of the collector."""
 
     def __init__(self, channel: Channel, hub: str, secrets: Mapping[str, Secret]) -> None:
@@ -55,13 +55,6 @@ class TrusteeLink:
             return AESGCM(key.reveal()).decrypt(sealed[:_NONCE], sealed[_NONCE:], None)
         except InvalidTag:
             raise PeerError(party=self._hub, step=at.step, reason=f"it altered a letter of {peer}") from None
-
-    def heard(self, peer: str) -> float:
-        """The time now: the channel below says if the collector is alive."""
-        return asyncio.get_running_loop().time()
-
-    async def close(self) -> None:
-        """Does nothing: the lines stay."""
 
 
 def private_channel(channel: Channel, hub: str, own: LetterKey, keys: Mapping[str, bytes]) -> Channel:

@@ -52,11 +52,7 @@ LEAKAGE_OF_TWO = Leakage(
     ),
     about=RELEASE,
 )
-COST = Cost(
-    rounds=lambda n, bands: approval.COST.rounds(n) + secure_sum.COST.rounds(n, bands),
-    messages=lambda n, bands: approval.COST.messages(n) + secure_sum.COST.messages(n, bands),
-    bytes=lambda n, bands: approval.COST.bytes(n) + secure_sum.COST.bytes(n, bands),
-)
+COST = Cost(lambda n, bands: approval.COST.of(n) + secure_sum.COST.of(n, bands))
 
 
 @dataclass(frozen=True)
@@ -155,10 +151,11 @@ def foresee(study: Study, rows: Mapping[str, int]) -> Forecast:
     """The cost of a run, which does not depend on the data, and what it teaches."""
     bands, parties = Bands.of(study), len(study.parties)
     leakage, numbers = leakage_of(study, bands)
+    cost = COST.of(parties, len(bands.nodes))
     return Forecast(
-        rounds=COST.rounds(parties, len(bands.nodes)),
-        messages=COST.messages(parties, len(bands.nodes)),
-        bytes=COST.bytes(parties, len(bands.nodes)),
+        rounds=cost.rounds,
+        messages=cost.messages,
+        bytes=cost.bytes,
         seconds=0.01 + sum(rows.values()) * 1e-8,
         learns={party.name: tuple(leakage.sentences("holder", **numbers)) for party in study.parties},
     )

@@ -18,7 +18,7 @@ from covey.crypto.group import Points, hash_to_group
 from covey.crypto.rng import Stream
 from covey.errors import InputError, PeerError
 from covey.secure import lists
-from covey.secure.declare import Cost, Leakage
+from covey.secure.declare import Cost, Leakage, Traffic
 from covey.secure.lists import Elements
 from covey.wire import FRAME_BYTES, Channel, Count, Message
 
@@ -29,9 +29,11 @@ LEAKAGE = Leakage(
 NUMBER_BYTES = FRAME_BYTES + 32
 
 COST = Cost(
-    rounds=lambda counter, echo: 3,
-    messages=lambda counter, echo: 2 * lists.messages(counter) + lists.messages(echo) + 1,
-    bytes=lambda counter, echo: 2 * lists.size(counter) + lists.size(echo) + NUMBER_BYTES,
+    lambda counter, echo: (
+        Traffic(1, lists.messages(counter) + lists.messages(echo), lists.size(counter) + lists.size(echo))
+        + lists.traffic(counter)
+        + Traffic(1, 1, NUMBER_BYTES)
+    )
 )
 
 

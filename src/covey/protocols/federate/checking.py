@@ -73,7 +73,6 @@ class NotingWorkshop(Workshop):
         self.notes = notes
 
     async def multiply(self, left: Words, right: Words) -> Words:
-        """Shares of the products, row by row."""
         found = await super().multiply(left, right)
         self.notes.multiplied(left.reshape(-1, 1), right.reshape(-1, 1), found.ravel())
         return found

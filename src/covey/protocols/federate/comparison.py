@@ -30,7 +30,7 @@ from covey.crypto.rng import Stream
 from covey.errors import InputError, PeerError
 from covey.secure import ciphers, lists
 from covey.secure.ciphers import Ciphers
-from covey.secure.declare import Cost, Leakage
+from covey.secure.declare import Cost, Leakage, Traffic
 from covey.secure.lists import Elements
 from covey.wire import FRAME_BYTES, Channel, Chunk
 
@@ -267,36 +267,29 @@ def ideal_signs(numbers: Sequence[int]) -> Bits:
 # -- cost
 
 
-def _less_messages(widths: Longs) -> int:
-    return (
-        lists.messages(int(widths.sum()), 2) + lists.messages(int(widths.sum()) + len(widths), 2) if len(widths) else 0
-    )
-
-
-def _less_bytes(widths: Longs) -> int:
-    return lists.size(int(widths.sum()), 2) + lists.size(int(widths.sum()) + len(widths), 2) if len(widths) else 0
-
-
 def packs(widths: Longs, bits: int) -> int:
     """Ciphertexts that masked numbers take under a key of that many bits."""
     return -(-len(widths) // ((bits - 1) // slot_bits(widths))) if len(widths) else 0
 
 
-SIGN_COST = Cost(
-    rounds=lambda widths, bits: 3 if len(widths) else 0,
-    messages=lambda widths, bits: ciphers.messages(packs(widths, bits), bits) + _less_messages(widths),
-    bytes=lambda widths, bits: ciphers.size(packs(widths, bits), bits) + _less_bytes(widths),
-)
+def _sign_traffic(widths: Longs, bits: int) -> Traffic:
+    if not len(widths):
+        return Traffic()
+    packed, digits = packs(widths, bits), int(widths.sum())
+    masked = Traffic(1, ciphers.messages(packed, bits), ciphers.size(packed, bits))
+    return masked + lists.traffic(digits, 2) + lists.traffic(digits + len(widths), 2)
 
-VERDICT_COST = Cost(
-    rounds=lambda count, together: 3 if count else 0,
-    messages=lambda count, together: (
-        lists.messages(count, 2) + lists.messages(count // together, 2) + 1 if count else 0
-    ),
-    bytes=lambda count, together: (
-        lists.size(count, 2) + lists.size(count // together, 2) + FLAG_BYTES + count // together // 8 if count else 0
-    ),
-)
+
+SIGN_COST = Cost(_sign_traffic)
+
+
+def _verdict_traffic(count: int, together: int) -> Traffic:
+    told = count // together
+    flags = Traffic(1, 1, FLAG_BYTES + told // 8)
+    return lists.traffic(count, 2) + lists.traffic(told, 2) + flags if count else Traffic()
+
+
+VERDICT_COST = Cost(_verdict_traffic)
 
 
 def flags_size(count: int) -> int:

@@ -83,14 +83,7 @@ def foresee(study: Study, rows: Mapping[str, int], own: Table | None = None) -> 
         party.name: tuple(line for part in lines for line in part.sentences(leakage.role_of(params, party.name)))
         for party in study.parties
     }
-    return Forecast(
-        rounds=cost.rounds,
-        messages=cost.messages,
-        bytes=cost.bytes,
-        seconds=1 + cost.rounds * SECONDS_PER_ROUND + computing,
-        learns=learned,
-        mind=MIND,
-    )
+    return cost.forecast(1 + cost.rounds * SECONDS_PER_ROUND + computing, learned, MIND)
 
 
 def _likely(params: Parameters, users: Sequence[int]) -> tuple[CostEstimate, float]:

@@ -18,7 +18,7 @@ from covey.crypto.paillier import Ciphertexts, SecretKey
 from covey.crypto.reading import ReadingKey
 from covey.protocols.federate import comparison
 from covey.protocols.federate.comparison import starts
-from covey.secure.declare import Cost, Leakage
+from covey.secure.declare import Cost, Leakage, Traffic
 from covey.wire import Channel
 
 LEAKAGE = Leakage(
@@ -71,19 +71,13 @@ def matches(sizes: Sequence[int]) -> list[int]:
     return found
 
 
-def _signs(sizes: Sequence[int], width: int) -> list[Longs]:
-    return [np.full(count, width, dtype=np.int64) for count in matches(sizes)]
+def _traffic(sizes: Sequence[int], width: int, bits: int) -> Traffic:
+    played = [np.full(count, width, dtype=np.int64) for count in matches(sizes)]
+    told = (Traffic(1, 1, comparison.flags_size(len(each))) for each in played)
+    return sum((comparison.SIGN_COST.of(each, bits) + one for each, one in zip(played, told, strict=True)), Traffic())
 
 
-COST = Cost(
-    rounds=lambda sizes, width, bits: 4 * turns(sizes),
-    messages=lambda sizes, width, bits: sum(
-        comparison.SIGN_COST.messages(each, bits) + 1 for each in _signs(sizes, width)
-    ),
-    bytes=lambda sizes, width, bits: sum(
-        comparison.SIGN_COST.bytes(each, bits) + comparison.flags_size(len(each)) for each in _signs(sizes, width)
-    ),
-)
+COST = Cost(_traffic)
 
 
 def ideal(mine: Sequence[Longs], theirs: Sequence[Longs]) -> list[int]:

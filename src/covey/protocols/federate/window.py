@@ -19,17 +19,13 @@ from covey.crypto.group import Points, Scalars
 from covey.crypto.reading import ReadingKey
 from covey.protocols.federate import comparison
 from covey.secure import lists
-from covey.secure.declare import Cost, Leakage
+from covey.secure.declare import Cost, Leakage, Traffic
 from covey.secure.lists import Elements
 from covey.wire import Channel
 
 LEAKAGE = Leakage(everyone=("whether both sets have fewer than {k} of {size} in common",))
 
-COST = Cost(
-    rounds=lambda size, k: 3,
-    messages=lambda size, k: lists.messages(size, 2) + lists.messages(k, 2) + 1,
-    bytes=lambda size, k: lists.size(size, 2) + lists.size(k, 2) + comparison.flags_size(1),
-)
+COST = Cost(lambda size, k: lists.traffic(size, 2) + lists.traffic(k, 2) + Traffic(1, 1, comparison.flags_size(1)))
 
 
 class Has(Elements, tag="window.has"):

@@ -16,7 +16,7 @@ from covey.protocols.generalize.rounds import Round, encryptor_of
 from covey.protocols.protocol import Forecast
 from covey.protocols.shared import columns, model
 from covey.protocols.shared.columns import meeting
-from covey.protocols.shared.cost import SMALL_BYTES, CostEstimate
+from covey.protocols.shared.cost import SMALL_BYTES, CostEstimate, learned_by_role
 from covey.protocols.shared.peeling.marginals import study_seed
 from covey.protocols.shared.rehearsal import with_k
 from covey.secure import approval, join, lists, match
@@ -161,17 +161,11 @@ def foresee(study: Study, rows: Mapping[str, int], own: Table | None = None) -> 
     whole = model.joined(study, sample, derive(study_seed(study), "generalize plan"), own)
     smaller = with_k(study, max(2, parameters.k * sample // people))  # as many groups as of all people, each smaller
     estimate, rounds = of_tables(smaller, rows, model.split(smaller, whole), people / sample)
-    met, learned = columns.meeting_leakage(study, leakage.OWNERS), {}
-    for party in study.parties:
-        role, lessons = role_name(study, party.name), [met, *leakage.before(parameters)]
-        learned[party.name] = tuple(line for each, numbers in lessons for line in each.sentences(role, **numbers))
-    return Forecast(
-        rounds=estimate.rounds,
-        messages=estimate.messages,
-        bytes=estimate.bytes,
-        seconds=1.0 + estimate.bytes / POINT_BYTES * SECONDS_PER_POINT,
-        learns=learned,
-        mind=(*_too_few(parameters, fewest), *_mind(parameters, people, rounds)),
+    lessons = [columns.meeting_leakage(study, leakage.OWNERS), *leakage.before(parameters)]
+    return estimate.forecast(
+        1.0 + estimate.bytes / POINT_BYTES * SECONDS_PER_POINT,
+        learned_by_role(study, role_name, lessons),
+        (*_too_few(parameters, fewest), *_mind(parameters, people, rounds)),
     )
 
 

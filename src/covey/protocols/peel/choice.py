@@ -24,7 +24,7 @@ from covey.crypto.group import Point, Points, Scalar, Scalars, generator_times
 from covey.crypto.rng import Rng, Stream, spell
 from covey.crypto.secret import Secret
 from covey.errors import InputError
-from covey.secure.declare import Cost, Leakage
+from covey.secure.declare import Cost, Leakage, Traffic
 from covey.wire import FRAME_BYTES, Channel, Chunk, Message, chunks, gather
 
 WIDTH = 256
@@ -66,24 +66,21 @@ class TestAnswers(Chunk[bytes], tag="choice.answers"):
     bits: bytes
 
 
-COST = Cost(
-    rounds=lambda bound, width: 3 if width else 0,
-    messages=lambda bound, width: 3 * len(_spans(width)),
-    bytes=lambda bound, width: (
-        sum(WIDTH * _octets(size) + _octets(size * (bound + 1)) + _octets(size) for size in _sizes(width))
-        + 3 * MESSAGE_BYTES * len(_spans(width))
-    ),
-)
-"""The cost of one `reaches`, after `ObliviousTests.meet`."""
+def _offered(size: int, width: int) -> Traffic:
+    spans = len(_spans(width))
+    sent = sum(WIDTH * _octets(each) + _octets(each * size) for each in _sizes(width))
+    return Traffic(2, 2 * spans, sent + 2 * MESSAGE_BYTES * spans) if width else Traffic()
 
-OFFER_COST = Cost(
-    rounds=lambda size, width: 2 if width else 0,
-    messages=lambda size, width: 2 * len(_spans(width)),
-    bytes=lambda size, width: (
-        sum(WIDTH * _octets(each) + _octets(each * size) for each in _sizes(width))
-        + 2 * MESSAGE_BYTES * len(_spans(width))
-    ),
-)
+
+def _tested(bound: int, width: int) -> Traffic:
+    spans = len(_spans(width))
+    told = Traffic(1, spans, sum(map(_octets, _sizes(width))) + MESSAGE_BYTES * spans)
+    return _offered(bound + 1, width) + told if width else Traffic()
+
+
+COST = Cost(_tested)
+"""The cost of one `reaches`, after `ObliviousTests.meet`."""
+OFFER_COST = Cost(_offered)
 """The cost of one `offer` of so many rows of `size` bits, where the chooser tells nothing."""
 
 

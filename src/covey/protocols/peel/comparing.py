@@ -18,7 +18,7 @@ import numpy as np
 from covey.arrays import Bits, Longs
 from covey.protocols.peel.choice import OFFER_COST, ObliviousTests
 from covey.secure import match
-from covey.secure.declare import Cost, Leakage
+from covey.secure.declare import Cost, Leakage, Traffic
 from covey.wire import Channel
 
 DIGIT, DIGITS = 8, 4
@@ -34,11 +34,7 @@ def _sizes(width: int) -> list[tuple[int, int]]:
 
 
 COST = Cost(
-    rounds=lambda rows, width: sum(OFFER_COST.rounds(*each) for each in _sizes(rows * width)) + match.COST.rounds(rows),
-    messages=lambda rows, width: (
-        sum(OFFER_COST.messages(*each) for each in _sizes(rows * width)) + match.COST.messages(rows)
-    ),
-    bytes=lambda rows, width: sum(OFFER_COST.bytes(*each) for each in _sizes(rows * width)) + match.COST.bytes(rows),
+    lambda rows, width: sum((OFFER_COST.of(*each) for each in _sizes(rows * width)), Traffic()) + match.COST.of(rows)
 )
 """Of `none_negative` for so many rows of `width` numbers."""
 

@@ -89,7 +89,7 @@ def _forecast(
     rows.add_cost(spent, study, rows_of, spent.classes, made)
     computing = tests * ((2 + params.k) * SECONDS_PER_PAD if params.two else SECONDS_PER_TEST * parties / 3)
     seconds = 1 + records * SECONDS_PER_ROW + spent.rounds * SECONDS_PER_ROUND + computing
-    return Forecast(spent.rounds, spent.messages, spent.bytes, seconds, {})
+    return spent.forecast(seconds, {})
 
 
 def _values(params: Parameters) -> int:

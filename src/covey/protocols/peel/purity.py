@@ -25,7 +25,7 @@ from covey.crypto.rng import Rng
 from covey.crypto.secret import Secret
 from covey.errors import Aborted
 from covey.secure import shares
-from covey.secure.declare import Cost
+from covey.secure.declare import Cost, Traffic
 from covey.wire import FRAME_BYTES, Channel, Chunk
 from covey.wire.chunks import messages
 
@@ -118,22 +118,16 @@ def _sent(parties: int) -> int:
     return parties * (parties - 1 - sharing.threshold(parties))
 
 
-def _messages(parties: int, buckets: int, pure: int, limbs: int) -> int:
+def _traffic(parties: int, buckets: int, pure: int, limbs: int) -> Traffic:
     """Some of a party's peers derive its sums' shares, some its factors', and with an even number one neither."""
-    derive = sharing.threshold(parties)
+    derive, pairs = sharing.threshold(parties), parties * (parties - 1)
     sums, factors, both = (messages(each * buckets) for each in (3 + limbs, 2, 5 + limbs))
     shared = parties * (derive * (sums + factors) + (parties - 1 - 2 * derive) * both)
     opened = messages(buckets) + messages(pure * (1 + limbs))
-    return shared + _sent(parties) * messages(buckets) + parties * (parties - 1) * opened
+    number = shared + _sent(parties) * messages(buckets) + pairs * opened
+    words = _sent(parties) * (6 + limbs) * buckets + pairs * (buckets + pure * (1 + limbs))
+    return Traffic(4, number, 8 * words + MESSAGE_BYTES * number)
 
 
-COST = Cost(
-    rounds=lambda parties, buckets, pure, limbs: 4,
-    messages=_messages,
-    bytes=lambda parties, buckets, pure, limbs: (
-        8 * _sent(parties) * (6 + limbs) * buckets
-        + 8 * parties * (parties - 1) * (buckets + pure * (1 + limbs))
-        + MESSAGE_BYTES * _messages(parties, buckets, pure, limbs)
-    ),
-)
+COST = Cost(_traffic)
 """The cost of one examination: `purity` of all buckets, `tuples` of the pure ones."""

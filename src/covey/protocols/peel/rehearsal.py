@@ -55,8 +55,9 @@ class Spent(CostEstimate):
 
     def pay(self, cost: Cost[P], *args: P.args, **kwargs: P.kwargs) -> None:
         """Adds what a block costs; what is done next in this task comes so many rounds later."""
-        self.count(cost.messages(*args, **kwargs), cost.bytes(*args, **kwargs))
-        depth.consume(depth.current() + cost.rounds(*args, **kwargs))
+        block = cost.of(*args, **kwargs)
+        self.count(block.messages, block.bytes)
+        depth.consume(depth.current() + block.rounds)
 
 
 @dataclass(frozen=True)

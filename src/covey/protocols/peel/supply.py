@@ -124,12 +124,10 @@ class Supply(JointNumbers):
         self._front: list[Prepared] = []
 
     def foresee(self, tests: int) -> None:
-        """That many tests will be needed soon; the number is public."""
         self._foreseen = self._taken + tests
         self._refill()
 
     async def reaches(self, channel: Channel, mine: Words) -> Bits:
-        """The places at which the parties' numbers add up to the bound or more."""
         return np.asarray(await self.open_products(channel, await self.take(len(mine)), mine) != 0)
 
     async def take(self, width: int) -> Prepared:

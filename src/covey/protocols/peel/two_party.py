@@ -45,11 +45,9 @@ class TwoPartyTests(JointNumbers):
         """Nothing is prepared."""
 
     async def reaches(self, channel: Channel, mine: Words) -> Bits:
-        """The places at which the two numbers add up to the bound or more."""
         return await self._pair.reaches(channel, mine, self._bound)
 
     async def none_negative(self, channel: Channel, mine: Longs) -> Bits:
-        """The rows of joint numbers of which none is negative."""
         return await comparing.none_negative(channel, self._pair, mine)
 
     def prepared(self, use: str, bound: int, width: int, field: Field | None = None) -> Awaitable[Prepared]:

@@ -17,7 +17,7 @@ from covey.protocols.peel_columns.parameters import Parameters, role_name
 from covey.protocols.protocol import Forecast
 from covey.protocols.shared import agree, columns, model
 from covey.protocols.shared.columns import meeting, parts
-from covey.protocols.shared.cost import SMALL_BYTES, CostEstimate
+from covey.protocols.shared.cost import SMALL_BYTES, CostEstimate, learned_by_role
 from covey.protocols.shared.peeling import REPEATED
 from covey.protocols.shared.peeling.classes import peel
 from covey.protocols.shared.peeling.marginals import of_records, study_seed
@@ -55,14 +55,8 @@ def foresee(study: Study, rows: Mapping[str, int], own: Table | None = None) -> 
             played[number] = Visits.of(Parameters.of(smaller), whole.select(np.arange(number)))
         return played[number].rehearse(params, window)
 
-    met, named = columns.meeting_leakage(study)
-    learned = {}
-    for party in study.parties:
-        role = role_name(study, party.name)
-        sentences = met.sentences(role, **named)
-        for part, numbers in leakage.before(params, params.looks_at_pairs(records)):
-            sentences += part.sentences(role, **numbers)
-        learned[party.name] = tuple(sentences)
+    search = leakage.before(params, params.looks_at_pairs(records))
+    learned = learned_by_role(study, role_name, [columns.meeting_leakage(study), *search])
     sizes = {name: rows.get(name, records) for name in params.holders}
     windows = WINDOWS if params.rule is None else (1,)
     others = {}
@@ -72,14 +66,8 @@ def foresee(study: Study, rows: Mapping[str, int], own: Table | None = None) -> 
         _add_pairs(cost, params, records)
         tagged = cost.bytes / POINT_BYTES / (len(params.holders) + 1)
         computing = tagged * (SECONDS_PER_TAG + SECONDS_PER_NUMBER) + cost.rounds / 2 * SECONDS_PER_WINDOW
-        others[f"window = {window}"] = Forecast(
-            rounds=cost.rounds,
-            messages=cost.messages,
-            bytes=cost.bytes,
-            seconds=1.0 + computing + records * SECONDS_PER_ROW,
-            learns=learned,
-            mind=(*leakage.mind(params), REPEATED),
-        )
+        seconds = 1.0 + computing + records * SECONDS_PER_ROW
+        others[f"window = {window}"] = cost.forecast(seconds, learned, (*leakage.mind(params), REPEATED))
     chosen = f"window = {params.window}"
     return replace(others[chosen], choices=others if len(others) > 1 else {}, chosen=chosen)
 

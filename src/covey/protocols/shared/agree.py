@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from covey.errors import PeerError
-from covey.secure.declare import Cost
+from covey.secure.declare import Cost, Traffic
 from covey.wire import FRAME_BYTES, Bytes32, Channel, Message
 
 MESSAGE_BYTES = FRAME_BYTES + 60
 
-COST = Cost(
-    rounds=lambda n: 1,
-    messages=lambda n: n * (n - 1),
-    bytes=lambda n: n * (n - 1) * MESSAGE_BYTES,
-)
+COST = Cost(lambda n: Traffic.exchange(n, MESSAGE_BYTES))
 
 
 class Digest(Message, tag="cluster.digest"):

@@ -5,11 +5,13 @@ Rounds are counted as the channel counts them: a message is one deeper than the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ParamSpec
 
-from covey.secure.declare import Cost
+from covey.protocols.protocol import Forecast
+from covey.secure.declare import Cost, Leakage
+from covey.study import Study
 from covey.wire import FRAME_BYTES
 
 P = ParamSpec("P")
@@ -51,14 +53,19 @@ class CostEstimate:
 
     def then(self, cost: Cost[P], *args: P.args, **kwargs: P.kwargs) -> None:
         """Adds a block of all parties that begins when everything before it is over."""
-        self.count(cost.messages(*args, **kwargs), cost.bytes(*args, **kwargs))
-        self.rounds += cost.rounds(*args, **kwargs)
+        block = cost.of(*args, **kwargs)
+        self.count(block.messages, block.bytes)
+        self.rounds += block.rounds
         self.floor = self.rounds
 
     def count(self, messages: int, size: int) -> None:
         """Adds messages for which nobody waits."""
         self.messages += messages
         self.bytes += size
+
+    def forecast(self, seconds: float, learns: Mapping[str, tuple[str, ...]], mind: tuple[str, ...] = ()) -> Forecast:
+        """The forecast of a run that costs so much, with so many seconds of computing."""
+        return Forecast(self.rounds, self.messages, self.bytes, seconds, learns, mind)
 
     def beside(self) -> CostEstimate:
         """An estimate of something that goes on beside; `join` adds it."""
@@ -78,3 +85,16 @@ class CostEstimate:
     def _read(self, name: str, depth: int) -> None:
         self.depth[name] = max(self._depth(name), depth)
         self.rounds = max(self.rounds, depth)
+
+
+def learned_by_role(
+    study: Study,
+    role_name: Callable[[Study, str], str],
+    lessons: Sequence[tuple[Leakage, Mapping[str, object]]],
+) -> dict[str, tuple[str, ...]]:
+    """The sentences that each party's role will have learned of these lessons."""
+    roles = {party.name: role_name(study, party.name) for party in study.parties}
+    return {
+        name: tuple(line for part, numbers in lessons for line in part.sentences(role, **numbers))
+        for name, role in roles.items()
+    }

@@ -156,14 +156,7 @@ def foresee(study: Study, rows: Mapping[str, int], own: Table | None = None) -> 
     else:
         computing = seconds(parameters.encryption, sizes[0]) * max(1.0, records / REHEARSED) + records * 2e-5
         mind = _mind(parameters, *(counted[name] for name in parameters.parts(counted)))
-    return Forecast(
-        rounds=cost.rounds,
-        messages=cost.messages,
-        bytes=cost.bytes,
-        seconds=computing,
-        learns=_learns(parameters),
-        mind=mind,
-    )
+    return cost.forecast(computing, _learns(parameters), mind)
 
 
 def _learns(parameters: Parameters) -> dict[str, tuple[str, ...]]:

@@ -322,7 +322,6 @@ class Frames:
         self._held = bytearray()
 
     async def readuntil(self, separator: bytes = b"\n") -> bytes:
-        """The bytes up to and with the separator."""
         while (end := self._held.find(separator)) < 0:
             if len(self._held) > _LARGEST_INFO:
                 raise asyncio.LimitOverrunError("a line is too long", len(self._held))
@@ -330,7 +329,6 @@ class Frames:
         return self._cut(end + len(separator))
 
     async def readexactly(self, n: int) -> bytes:
-        """Exactly so many bytes."""
         while len(self._held) < n:
             await self._more()
         return self._cut(n)

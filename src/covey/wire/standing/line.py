@@ -16,6 +16,7 @@ from typing import Protocol
 from covey.errors import Left, PeerError
 from covey.wire import frame as frames
 from covey.wire.frame import Letter
+from covey.wire.link import StandingLines
 from covey.wire.standing.connection import Connection, Garbled
 from covey.wire.standing.words import Ack
 
@@ -207,7 +208,7 @@ class StandingLine:
             await self._wake.wait()
 
 
-class StandingLink:
+class StandingLink(StandingLines):
     """A link, as channels want it, over standing lines."""
 
     def __init__(self, me: str, lines: dict[str, StandingLine]) -> None:
@@ -221,10 +222,3 @@ class StandingLink:
     async def receive(self, peer: str) -> bytes:
         """That peer's next frame."""
         return await self._lines[peer].receive()
-
-    def heard(self, peer: str) -> float:
-        """Now: who has left is for those to say who watch the connections."""
-        return asyncio.get_running_loop().time()
-
-    async def close(self) -> None:
-        """Nothing is to be done: the lines stay."""
