@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from covey.bench.findings import Plot
+from covey.report.charts import ceiling, line, text
 from covey.report.markup import Markup, join, named, tag
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 12.0, 96.0, 4.0, 86.0
@@ -39,7 +40,7 @@ class _Axis:
         if log:
             positive = [value for value in values if value > 0] or [1.0]
             return cls(min(positive), max(positive), True)
-        return cls(0.0 if from_zero else min(values), _ceiling(max(values)) if from_zero else max(values), False)
+        return cls(0.0 if from_zero else min(values), ceiling(max(values)) if from_zero else max(values), False)
 
     def place(self, value: float) -> float:
         if self.low == self.high:  # one value stands in the middle
@@ -68,7 +69,7 @@ def draw(plot: Plot) -> Markup:
     for number, curve in enumerate(plot.curves):
         drawable = [point for point in curve.points if all(map(math.isfinite, point))]
         parts += _curve(number, [(_across(across, x), _up(up, y)) for x, y in drawable])
-    parts.append(_text((_LEFT + _RIGHT) / 2, 100, plot.x, "middle", "-.3em"))
+    parts.append(text((_LEFT + _RIGHT) / 2, 100, plot.x, "middle", shift="-.3em"))
     legend = tag("p", *(_entry(number, curve.label) for number, curve in enumerate(plot.curves)), class_="entries")
     picture = tag("svg", *parts, class_="curve plot", role="img", aria_label=f"{plot.y} against {plot.x}")
     note = [tag("p", plot.note, class_="note")] if plot.note else []
@@ -79,15 +80,17 @@ def _grid(across: _Axis, up: _Axis) -> list[Markup]:
     parts = []
     for value in up.ticks():
         height = _up(up, value)
-        parts.append(_line((_LEFT, height), (_RIGHT, height), stroke="#ccc"))
-        parts.append(_text(_LEFT - 1, height, _figure(value), "end", ".3em"))
-    parts += [_text(_across(across, value), _BOTTOM, _figure(value), "middle", "1.4em") for value in across.ticks()]
+        parts.append(line((_LEFT, height), (_RIGHT, height), stroke="#ccc"))
+        parts.append(text(_LEFT - 1, height, _figure(value), "end", shift=".3em"))
+    parts += [
+        text(_across(across, value), _BOTTOM, _figure(value), "middle", shift="1.4em") for value in across.ticks()
+    ]
     return parts
 
 
 def _curve(number: int, places: Sequence[tuple[float, float]]) -> list[Markup]:
     colour, dash = _COLOURS[number % len(_COLOURS)], _dash(number)
-    lines = [_line(a, b, stroke=colour, stroke_width=2, stroke_dasharray=dash) for a, b in itertools.pairwise(places)]
+    lines = [line(a, b, stroke=colour, stroke_width=2, stroke_dasharray=dash) for a, b in itertools.pairwise(places)]
     return lines + [tag("svg", _mark(number), x=f"{x:.2f}%", y=f"{y:.2f}%", overflow="visible") for x, y in places]
 
 
@@ -102,11 +105,11 @@ def _mark(number: int) -> Markup:
 
 def _entry(number: int, label: str) -> Markup:
     colour = _COLOURS[number % len(_COLOURS)]
-    line = tag(
+    stroke = tag(
         "line", x1=0, y1=7, x2=34, y2=7, stroke=colour, stroke_width=2, stroke_dasharray=_dash(number),
     )  # fmt: skip
     mark = tag("svg", _mark(number), x=17, y=7, overflow="visible")
-    swatch = tag("svg", line, mark, width=34, height=14, class_="swatch", aria_hidden="true")
+    swatch = tag("svg", stroke, mark, width=34, height=14, class_="swatch", aria_hidden="true")
     return join([tag("span", swatch, " ", named(label), class_="entry"), " "])
 
 
@@ -122,26 +125,9 @@ def _up(axis: _Axis, value: float) -> float:
     return _BOTTOM - axis.place(value) * (_BOTTOM - _TOP)
 
 
-def _line(start: tuple[float, float], end: tuple[float, float], **style: str | float | None) -> Markup:
-    ends = {"x1": start[0], "y1": start[1], "x2": end[0], "y2": end[1]}
-    return tag("line", **{name: f"{value:.2f}%" for name, value in ends.items()}, **style)
-
-
-def _text(x: float, y: float, said: str, anchor: str, shift: str) -> Markup:
-    return tag("text", said, x=f"{x:.2f}%", y=f"{y:.2f}%", dy=shift, text_anchor=anchor)
-
-
 def _figure(value: float) -> str:
     if abs(value) >= 1e6:
         return f"{value / 1e6:g}M"
     if abs(value) >= 1e4:
         return f"{value / 1e3:g}k"
     return f"{value:,.0f}" if abs(value) >= 1e3 else f"{value:.3g}"
-
-
-def _ceiling(value: float) -> float:
-    """Returns a round number at or a little above the value."""
-    if value <= 0:
-        return 1.0
-    power = 10.0 ** math.floor(math.log10(value))
-    return next(round(step * power, 9) for step in (1, 2, 4, 6, 8, 10) if step * power >= value * 0.9999)

@@ -53,9 +53,9 @@ def bars(lines: Iterable[Bar], heads: tuple[str, str], *, track: bool = False) -
     """Horizontal bars under a head for the labels and one for the figures; `track` shows how long a bar could be."""
     head = tag("tr", tag("th", heads[0]), tag("td"), tag("th", heads[1], class_="figure"))
     rows = (
-        tag("tr", tag("th", named(line.label), scope="row"), tag("td", _bar(line, track)),
-            tag("td", line.figure, class_="figure"))
-        for line in lines
+        tag("tr", tag("th", named(each.label), scope="row"), tag("td", _bar(each, track)),
+            tag("td", each.figure, class_="figure"))
+        for each in lines
     )  # fmt: skip
     columns = tag("colgroup", tag("col", class_="label"), tag("col"), tag("col", class_="figure"))
     return tag("table", columns, tag("thead", head), tag("tbody", *rows), class_="bars")
@@ -71,7 +71,7 @@ def legend(before: str, after: str) -> Markup:
 def curve(points: Sequence[CurvePoint], here: CurvePoint, *, x: str, y: str, said: str) -> Markup:
     """A falling or rising line over a logarithmic axis from the least to the greatest x, and a marked point."""
     everything = [*points, here]
-    top = _ceiling(max(point.y for point in everything))
+    top = ceiling(max(point.y for point in everything))
     low, high = (math.log(end(point.x for point in everything)) for end in (min, max))
     span = (high - low) or 1.0
 
@@ -82,24 +82,24 @@ def curve(points: Sequence[CurvePoint], here: CurvePoint, *, x: str, y: str, sai
     grid = []
     for step in range(5):
         height = _BOTTOM - step / 4 * (_BOTTOM - _TOP)
-        grid.append(_line(_LEFT, height, _RIGHT, height, "grid"))
-        grid.append(_text(_LEFT - 1, height, f"{top * step / 4:.3g}", "end", shift=".3em"))
+        grid.append(line((_LEFT, height), (_RIGHT, height), class_="grid"))
+        grid.append(text(_LEFT - 1, height, f"{top * step / 4:.3g}", "end", shift=".3em"))
     ticks = [
-        _text(place(CurvePoint(value, 0))[0], _BOTTOM, f"{value:g}", "middle", shift="1.4em")
+        text(place(CurvePoint(value, 0))[0], _BOTTOM, f"{value:g}", "middle", shift="1.4em")
         for value in sorted({point.x for point in points})
     ]
     ends = [place(point) for point in points]
-    lines = [_line(*a, *b, "curve") for a, b in itertools.pairwise(ends)]
+    lines = [line(a, b, class_="curve") for a, b in itertools.pairwise(ends)]
     dots = [tag("circle", cx=f"{a:.2f}%", cy=f"{b:.2f}%", r=3.5, class_="dot") for a, b in ends]
     across, down = place(here)
     side = "end" if across > (_LEFT + _RIGHT) / 2 else "start"
     mark = tag("circle", cx=f"{across:.2f}%", cy=f"{down:.2f}%", r=7, class_="here")
     rising = bool(points) and points[-1].y > points[0].y
     below = rising == (side == "start")  # the side of the line on which the words stand clear of it
-    shown = _text(
+    shown = text(
         across + (-1.6 if side == "end" else 1.6), down, said, side, shift="1.5em" if below else "-.8em", class_="said"
     )
-    axis = _text((_LEFT + _RIGHT) / 2, 100, x, "middle", shift="-.3em")
+    axis = text((_LEFT + _RIGHT) / 2, 100, x, "middle", shift="-.3em")
     return tag(
         "svg",
         *grid,
@@ -141,21 +141,23 @@ def _swatch(shape: Markup) -> Markup:
     return tag("svg", shape, width=18, height=11, class_="swatch", aria_hidden="true")
 
 
-def _line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
-    ends = {"x1": x1, "y1": y1, "x2": x2, "y2": y2}
-    return tag("line", **{name: f"{value:.2f}%" for name, value in ends.items()}, class_=class_)
+def line(start: tuple[float, float], end: tuple[float, float], **style: str | float | None) -> Markup:
+    """A line between two places, in percent of the picture."""
+    ends = {"x1": start[0], "y1": start[1], "x2": end[0], "y2": end[1]}
+    return tag("line", **{name: f"{value:.2f}%" for name, value in ends.items()}, **style)
 
 
-def _text(x: float, y: float, said: str, anchor: str, *, shift: str, class_: str | None = None) -> Markup:
+def text(x: float, y: float, said: str, anchor: str, *, shift: str, class_: str | None = None) -> Markup:
+    """Words at a place, in percent of the picture."""
     return tag("text", said, x=f"{x:.2f}%", y=f"{y:.2f}%", dy=shift, text_anchor=anchor, class_=class_)
 
 
-def _ceiling(value: float) -> float:
-    """A round number a little above."""
+def ceiling(value: float) -> float:
+    """A round number at or a little above the value."""
     if value <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(value))
-    return next(round(step * power, 9) for step in (1, 2, 4, 6, 8, 10) if step * power >= value)
+    return next(round(step * power, 9) for step in (1, 2, 4, 6, 8, 10) if step * power >= value * 0.9999)
 
 
 def folded(lines: Sequence[Bar], shown: int, heads: tuple[str, str], what: str, *, track: bool = False) -> Markup:
