@@ -18,6 +18,7 @@ from covey.arrays import Ints
 from covey.cells import NO_VALUE
 from covey.errors import CoveyError
 from covey.files import PRIVATE, write_atomically
+from covey.judge.verdict import Risk
 from covey.plain import plain_lines, plural
 from covey.report.findings import ColumnLoss, ReleaseFindings, SizeRange, examine, risk_before
 from covey.schema import Role
@@ -30,33 +31,21 @@ from covey.ui.look import FEW
 _SAMPLE, _NAMED = 6, 3
 
 
-class Risk(msgspec.Struct, frozen=True):
-    """The chances of strangers to find a person."""
-
-    highest: float
-    average: float
-    at_risk: float
-    """The part of the rows that are found with a chance above 1/k."""
-
-
 class ShownClass(msgspec.Struct, frozen=True):
-    """A class: what it publishes, and the rows of the original that fit it."""
+    """A class, before and after."""
 
     rows: int
     labels: list[str]
-    fitting: int
     before: list[str]
-    """By column, in words."""
+    """By column, in words: the rows of the original that fit it."""
 
 
 class Examined(msgspec.Struct, frozen=True):
     """The figures of one release."""
 
     answer: bool
-    unmet: list[str]
-    k: int
-    diversity: dict[str, float]
     risk: Risk
+    """Of a stranger who knows that the person is in the release."""
     before: Risk
     columns: list[ColumnLoss]
     sizes: list[SizeRange]
@@ -71,14 +60,10 @@ def look(folder: Path, data: str) -> Examined:
     found = examine(folder / "release.csv", study, summary.withheld)
     columns = study.of_role(Role.QUASI, Role.SENSITIVE, Role.PLAIN)
     records = table.build(table.read_source(connect(data), columns), study)
-    after, before = found.verdict.risk, risk_before(records)
     return Examined(
         answer=found.verdict.answer,
-        unmet=[str(each) for each in found.verdict.unmet],
-        k=found.verdict.k,
-        diversity={each.column: each.frequency for each in found.verdict.diversity},
-        risk=Risk(after.prosecutor.highest, after.prosecutor.average, after.prosecutor.at_risk),
-        before=Risk(before.prosecutor.highest, before.prosecutor.average, before.prosecutor.at_risk),
+        risk=found.verdict.risk.prosecutor,
+        before=risk_before(records).prosecutor,
         columns=list(found.columns),
         sizes=list(found.sizes),
         quasi=[column.name for column in records.quasi],
@@ -103,7 +88,7 @@ def _sample(found: ReleaseFindings, records: Table) -> list[ShownClass]:
                 fits &= (codes >= tree.first[node]) & (codes <= tree.last[node])
         before = [_words(tree.labels, codes[fits]) for tree, codes in zip(records.trees, records.codes, strict=True)]
         in_order = [labels[column.name] or NO_VALUE for column in records.quasi]
-        shown.append(ShownClass(int(released.sizes[place]), in_order, int(fits.sum()), before))
+        shown.append(ShownClass(int(released.sizes[place]), in_order, before))
     return shown
 
 
