@@ -39,15 +39,6 @@ def share(secrets: Words, degree: int, parties: int, stream: Stream, field: Fiel
     return extend(known, range(1, parties + 1), field)
 
 
-def split(secrets: Words, parties: int, stream: Stream, field: Field = F61) -> Words:
-    """Additive shares: they add up to the secrets, and all but one say nothing."""
-    rows = [field.draw(stream, len(secrets)) for _ in range(parties - 1)]
-    last = secrets
-    for row in rows:
-        last = field.subtract(last, row)
-    return np.stack([*rows, last])
-
-
 def extend(known: Mapping[int, Words], to: Sequence[int], field: Field = F61) -> Words:
     """The values at `to` of the polynomials through the known ones; place 0 is the secret."""
     return field.combine(lagrange(tuple(known), to, field), np.stack(tuple(known.values())))

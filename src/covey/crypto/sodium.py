@@ -58,13 +58,7 @@ def load(names: Sequence[str] = _SYSTEMS) -> tuple[ctypes.CDLL, str]:
     return brought, "rbcl"
 
 
-_LIBRARY, _SOURCE = load()
-
-
-def version() -> str:
-    """The library's version, and where it comes from."""
-    _LIBRARY.sodium_version_string.restype = ctypes.c_char_p
-    return f"{_LIBRARY.sodium_version_string().decode()} ({_SOURCE})"
+_LIBRARY, _ = load()
 
 
 @dataclass(frozen=True)

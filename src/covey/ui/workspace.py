@@ -26,7 +26,6 @@ _DEPTH, _MOST = 4, 2000
 _LARGEST_STUDY = 4 * 2**20
 _RUN_FILES = (SUMMARY, "ledger.json", "journal", "run.log")
 _OF_RUNS = ("release.csv", "population.csv")
-Kind = str
 
 
 @dataclass(frozen=True)

@@ -84,17 +84,6 @@ def test_shares_of_zero_stand_for_zero_and_are_not_zero(field: Field) -> None:
     assert all(np.count_nonzero(row) > 990 for row in zeros)
 
 
-@FIELDS
-def test_additive_shares_add_up(field: Field) -> None:
-    secrets = field.elements([0, 1, 7, -1])
-    shares = sharing.split(secrets, 4, Rng(seed_of(1)).stream("split"), field)
-    total = shares[0]
-    for row in shares[1:]:
-        total = field.add(total, row)
-    assert np.array_equal(total, secrets)
-    assert len({row.tobytes() for row in shares}) == 4
-
-
 def pair_seeds(names: list[str]) -> dict[str, dict[str, Secret]]:
     def seed(one: str, other: str) -> Secret:
         return derive(seed_of(11), *sorted((one, other)))
