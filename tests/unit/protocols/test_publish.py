@@ -72,3 +72,14 @@ def test_rounds_follow_the_longest_chain_and_what_goes_on_beside_does_not_add_up
     assert (cost.rounds, cost.messages, cost.bytes) == (3, 10, 622)
     cost.broadcast_each(("a", "b"), 5)
     assert (cost.rounds, cost.messages, cost.bytes) == (3, 12, 632)
+
+
+def test_a_person_sees_the_smallest_classes_and_of_these_the_most_exact() -> None:
+    sizes = np.full(400, 50)
+    sizes[[3, 111, 222, 333]] = 10
+    blurred = np.zeros(400)
+    blurred[3] = 0.5
+    shown = publish.some(sizes, blurred)
+    assert len(shown) == publish.SHOWN
+    assert {111, 222, 333} <= set(shown.tolist())
+    assert publish.some(np.array([7]), np.zeros(1)).tolist() == [0]

@@ -106,7 +106,7 @@ class ApprovalQuestion:
         return [
             ("yes", f"if all of {everyone} say yes, the release is opened to {to}"),
             ("no", "nothing is released, and the run ends for everyone; a no is final"),
-            ("later", f"close this terminal: {_STOPS}, and asks again once all run the same command again"),
+            ("later", f"close this terminal: {_STOPS}, and shows the same once all run the same command again"),
         ]
 
     @property
@@ -128,7 +128,8 @@ class ApprovalQuestion:
             return lines
         exact = [column.name for column in self.study.released if column not in self.study.quasi]
         more = f"; each row also shows its exact {listed(exact)}" if exact else ""
-        some = f"{len(preview.classes)} of the {figures.classes:,} classes, taken evenly from all over the table,"
+        where = "some of the smallest and others from all over the table"
+        some = f"{len(preview.classes)} of the {figures.classes:,} classes, {where},"
         if len(preview.classes) == figures.classes:
             some = "The only class," if figures.classes == 1 else f"All {figures.classes} classes,"
         head = f"{some} as they would be published{more}:"

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from covey import measures
-from covey.arrays import Bits, Ints, Longs
+from covey.arrays import Bits, Floats, Ints, Longs
 from covey.errors import Unmet
 from covey.hierarchy import Hierarchy
 from covey.measures import diversity_of
@@ -22,7 +22,9 @@ from covey.study import Study
 from covey.table import labelled
 
 SHOWN = 12
-"""Classes that a person sees before deciding."""
+"""Classes that a person sees before deciding,"""
+SMALLEST = 3
+"""and how many of them are the smallest that there are."""
 
 
 def figures(
@@ -47,21 +49,27 @@ def figures(
 
 
 def preview(study: Study, trees: Sequence[Hierarchy], nodes: Ints, sizes: Longs, withheld: int = 0) -> Preview:
-    """A look at these classes before their rows are opened: each column's loss, and some classes from first to last."""
+    """A look at these classes before their rows are opened: each column's loss, and some classes by their labels."""
     records = int(sizes.sum()) + withheld
     lost = [(own + withheld) / records for own in _lost(trees, nodes, sizes)]
     shown = [tuple(tree.labels[node] for tree, node in zip(trees, row, strict=True)) for row in nodes.tolist()]
     order = np.array(sorted(range(len(shown)), key=shown.__getitem__))
+    blurred = np.sum([measures.lm(tree)[nodes[:, place]] for place, tree in enumerate(trees)], axis=0)
+    chosen = order[some(sizes[order], blurred[order])].tolist()
     return Preview(
         losses=dict(zip((column.name for column in study.quasi), lost, strict=True)),
-        classes=tuple((shown[place], int(sizes[place])) for place in order[spread(sizes[order])].tolist()),
+        classes=tuple((shown[place], int(sizes[place])) for place in chosen),
     )
 
 
-def spread(sizes: Longs) -> Longs:
-    """A few of these classes, from the first to the last, large ones rather than small ones."""
+def some(sizes: Longs, blurred: Floats | Bits) -> Longs:
+    """A few of these classes: the smallest, of these the most exact ones, and others from the first to the last.
+
+    The others are large ones rather than small ones.
+    """
     ends = np.cumsum(sizes)
-    return np.unique(np.searchsorted(ends, np.linspace(0, ends[-1] - 1, SHOWN), side="right"))
+    evenly = np.searchsorted(ends, np.linspace(0, ends[-1] - 1, SHOWN - SMALLEST), side="right")
+    return np.union1d(np.lexsort((blurred, sizes))[:SMALLEST], evenly)
 
 
 def losses(

@@ -203,7 +203,9 @@ class JointClasses:
         """A look at the classes before the rows are exchanged; every column loses what is suppressed, and no more."""
         lost = int(self.sizes[-1]) / int(self.sizes.sum())
         labels = (*self.labels, (SUPPRESSED,) * len(study.quasi))
-        shown = tuple((labels[place], int(self.sizes[place])) for place in publish.spread(self.sizes).tolist())
+        there = np.flatnonzero(self.sizes)
+        chosen = there[publish.some(self.sizes[there], there == len(self.labels))]
+        shown = tuple((labels[place], int(self.sizes[place])) for place in chosen.tolist())
         return Preview({column.name: lost for column in study.quasi}, shown)
 
     def result(self, study: Study, parties: Sequence[OwnReleasedRows]) -> Result:
