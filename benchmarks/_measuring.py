@@ -17,6 +17,7 @@ import pyarrow as pa
 from tests.harness.parties import Role, run_parties
 from tests.harness.spent import spent
 
+from benchmarks._peak import own_peak
 from covey.party.simulate.deal import seed_of, write_hands
 from covey.party.simulate.processes import SimulationSetting, simulate
 from covey.study import Study
@@ -28,10 +29,11 @@ MEGABYTE = 1 << 20
 Row = dict[str, object]
 
 
-def apart(function: Callable[..., Row], *arguments: object, shown: bool = False) -> Row:
+def apart(function: Callable[..., Row], *arguments: object, shown: bool = False, tree: Path | None = None) -> Row:
     """Calls a function of a benchmark in a process of its own, so that its memory and CPU are its own.
 
-    What it says on the way as errors is shown, or kept for the error if it fails.
+    What it says on the way as errors is shown, or kept for the error if it fails. With another tree of the project, it
+    calls that one's package.
     """
     code = (
         f"import json, sys; from {function.__module__} import {function.__name__} as work; "
@@ -39,7 +41,7 @@ def apart(function: Callable[..., Row], *arguments: object, shown: bool = False)
     )
     done = subprocess.run(
         [sys.executable, "-c", code, json.dumps(arguments)], cwd=ROOT, text=True, stdout=subprocess.PIPE,
-        stderr=None if shown else subprocess.PIPE,
+        stderr=None if shown else subprocess.PIPE, env=None if tree is None else _environment(tree),
     )  # fmt: skip
     if done.returncode:
         raise RuntimeError((done.stderr or "it failed, as it said above")[-2000:])
@@ -47,9 +49,19 @@ def apart(function: Callable[..., Row], *arguments: object, shown: bool = False)
     return dict(found)
 
 
+def earlier_tree() -> Path | None:
+    """The older tree of the project that COVEY_BENCH_BEFORE names, if it does: such as `git worktree add` makes."""
+    named = os.environ.get("COVEY_BENCH_BEFORE")
+    return None if named is None else Path(named).resolve()
+
+
+def _environment(tree: Path) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(tree / "src")}
+
+
 def peak_megabytes(who: int = resource.RUSAGE_SELF) -> int:
     """The most memory that this process, or the largest of its ended children, has held."""
-    return round(resource.getrusage(who).ru_maxrss / 1e3)
+    return own_peak() if who == resource.RUSAGE_SELF else round(resource.getrusage(who).ru_maxrss / 1e3)
 
 
 def load() -> float:
@@ -128,7 +140,7 @@ def _simulate_by(
             sys.executable, "-c", "from covey.cli import main; main()", "simulate", str(study.path), *given,
             "--seed", "1", "--latency", f"{latency * 1000:g}ms", *line, "--out", str(out), "--json",
         ],
-        env={**os.environ, "PYTHONPATH": str(tree / "src")}, capture_output=True, text=True,
+        env=_environment(tree), capture_output=True, text=True,
     )  # fmt: skip
     if done.returncode:
         raise RuntimeError(done.stderr[-2000:])

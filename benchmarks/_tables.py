@@ -45,15 +45,16 @@ class Sample:
         costs, scale = integer_costs(self.trees)
         return Problem(self.trees, np.ascontiguousarray(codes), counts.astype(np.int64), costs, scale, k)
 
-    def study(self, k: int) -> Study:
-        """The study of three parties that hold rows and ask nothing against insiders."""
+    def study(self, k: int, named: str = "") -> Study:
+        """The study of three parties that hold rows and ask nothing against insiders; columns' names end so."""
         text = (
             f'[study]\nname = "{self.name}"\nprotocol = "peel"\npartition = "horizontal"\n[privacy]\nk = {k}\n'
             "k_insider = 1\n" + "".join(f"[parties.p{place}]\n" for place in range(3))
         )
         with tempfile.TemporaryDirectory(prefix="covey-benchmark-") as folder:
-            for place, tree in enumerate(self.trees):
-                text += f'[columns.c{place}]\nrole = "quasi"\nhierarchy = "c{place}.csv"\n'
+            columns = FILES[self.name][2] if self.name in FILES else [f"c{place}" for place in range(len(self.trees))]
+            for place, (column, tree) in enumerate(zip(columns, self.trees, strict=True)):
+                text += f'[columns.{column}{named}]\nrole = "quasi"\nhierarchy = "c{place}.csv"\n'
                 lines = [";".join(tree.labels[node] for node in path) for path in tree.up.T.tolist()]
                 Path(folder, f"c{place}.csv").write_text("\n".join(lines) + "\n")
             return Study.parse(text, Path(folder))

@@ -21,7 +21,7 @@ import numpy as np
 from covey.anonymizers.constraints import Limits, limits_of
 from covey.anonymizers.kernels import Forest, box_cost, draw, forest
 from covey.anonymizers.pace import never, silent
-from covey.anonymizers.peel import EFFORTS, lattice
+from covey.anonymizers.peel import EFFORTS, STARTS, lattice
 from covey.anonymizers.peel.atoms import Atoms, cut, joined
 from covey.anonymizers.peel.leftover import settle_leftover
 from covey.anonymizers.peel.moves import NEVER, open_box
@@ -49,21 +49,16 @@ class Searched:
 
 
 def search_long(problem: Problem, seconds: float, seed: int = 0) -> Searched:
-    """The best release that is found in so many seconds, and some more to end a round."""
-    end = time.monotonic() + seconds
+    """The best release that is found in so many CPU seconds, and some more to end a round."""
+    end = time.process_time() + seconds
     atoms, limits, trees = cut(problem), limits_of(problem), forest(problem)
     listed = lattice.is_listed(problem, atoms.number)
     nodes = lattice.whole(problem) if listed else lattice.searched(problem, trees, atoms, limits, seed, silent, never)
-    label = strip(problem, atoms, limits, nodes, silent, never)
-    each, most = EFFORTS["thorough"]
-    improve(
-        trees, atoms, limits, label, seed=seed, budget=min(each * atoms.number, most), threads=THREADS,
-        progress=silent, cancel=never, deadline=time.monotonic() + seconds / 2,
-    )  # fmt: skip
+    label, began = _first(problem, trees, atoms, nodes, seed, time.monotonic() + seconds / 2)
     regions = _Regions(problem, trees, atoms, nodes)
-    began, rounds = _partition(problem, trees, atoms, label).loss(problem), 0
+    rounds = 0
     with ThreadPoolExecutor(THREADS) as pool:
-        while not rounds or time.monotonic() < end:
+        while not rounds or time.process_time() < end:
             random, highest = np.random.default_rng([seed, rounds]), int(label.max(initial=0))
             parts = list(cut_parts(trees, atoms, limits, label, random))
             seeds = random.integers(2**62, size=len(parts)).tolist()
@@ -75,6 +70,25 @@ def search_long(problem: Problem, seconds: float, seed: int = 0) -> Searched:
                 label[part] = job.result()
             rounds += 1
     return Searched(_partition(problem, trees, atoms, label).loss(problem), began, rounds)
+
+
+def _first(problem: Problem, trees: Forest, atoms: Atoms, nodes: Ints, seed: int, end: float) -> tuple[Longs, float]:
+    """Labels to begin with, and their loss: the best of as many starts as effort `thorough` makes, or time allows."""
+    (each, most), limits = EFFORTS["thorough"], limits_of(problem)
+    best, least = np.zeros(0, dtype=np.int64), np.inf
+    for start in range(STARTS):
+        order = lattice.shuffled(problem, nodes, seed + start) if start else nodes
+        label = strip(problem, atoms, limits, order, silent, never)
+        improve(
+            trees, atoms, limits, label, seed=seed + start, budget=min(each * atoms.number, most), threads=THREADS,
+            progress=silent, cancel=never, deadline=end,
+        )  # fmt: skip
+        loss = _partition(problem, trees, atoms, label).loss(problem)
+        if loss < least:
+            best, least = label, loss
+        if time.monotonic() >= end:
+            break
+    return best, least
 
 
 def _partition(problem: Problem, trees: Forest, atoms: Atoms, label: Longs) -> Partition:

@@ -6,13 +6,18 @@ is.
 
 `python -m benchmarks loss` measures all of it, for hours if `search` is among it; one part or one point at a time:
 
-    loss one fars:10           one owner (`covey anonymize`) at each effort, and with the constants of 0.1.0
-    loss joint fars:10         three parties that hold rows, k_insider = 1: the trusted party's release, as theirs is,
-                               without and with refine = true
-    loss search fars:10:600    ten minutes of search from our own release on (long_search)
+    loss one fars:10           one owner (`covey anonymize`) at each effort, and before; fars:10:normal at that one
+    loss joint fars:10         three parties that hold rows, k_insider = 1: the trusted party's release, as theirs is;
+                               without narrowed labels, and before; beside ARX also under other names of the columns
+    loss lists fars:10         the same with longer and shorter lists of generalizations, made from more made-up tables
+    loss search fars:10:600    ten minutes (of CPU) of search from our own release on (long_search)
     loss exact                 small samples of CMC, solved by integer programming; and lower bounds
     loss diverse               Adult with distinct l = 2
     loss picture               draws what was kept to docs/images/how-good.svg
+
+Before and after in one run: COVEY_BENCH_BEFORE names a tree of the project with the methods of 0.1.0, such as one that
+`git worktree add ../before COMMIT^` has made, COMMIT being the one that says "what is new in 0.2.0". Without it nothing
+is measured before. A tree compiles its kernels in its first run: measure a point twice.
 """
 
 from __future__ import annotations
@@ -29,74 +34,42 @@ import pandas as pd
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array
 
-from benchmarks._measuring import RESULTS, ROOT, Row, apart, peak_megabytes, run_parts
-from benchmarks._tables import Sample, names, sample
+from benchmarks._measuring import RESULTS, ROOT, Row, apart, earlier_tree, run_parts
+from benchmarks._releases import OTHERS, by_list, jointly, jointly_before, one_owner
+from benchmarks._tables import FILES, SHAPES, Sample, names, sample
 from benchmarks.long_search import search_long
-from covey.anonymizers import peel as anonymizer
 from covey.anonymizers.peel import EFFORTS, lattice, peel
 from covey.anonymizers.problem import Problem, Sensitive
-from covey.arrays import Bits, Longs
-from covey.protocols.shared.peeling.classes import PublishedClasses
-from covey.protocols.shared.peeling.classes import peel as peel_jointly
-from covey.protocols.shared.peeling.marginals import of_records
-from covey.protocols.shared.peeling.narrowing import narrowed
-from covey.protocols.shared.peeling.nodes import list_nodes
+from covey.protocols.shared.peeling import nodes
 
 SIZES = (5, 10, 50, 100)
 PUBLISHED = json.loads((Path(__file__).parent / "published" / "loss.json").read_text())
 PICTURE = ROOT / "docs" / "images" / "how-good.svg"
 
 
-BEFORE = "as 0.1.0"
-"""The constants of Covey 0.1.0: lattices above 20,000 nodes are probed, with fewer probes, and a search that ends early
-starts no other."""
-
-
-def one_owner(name: str, k: int, effort: str) -> Row:
-    """The release of one owner; this process is its own, so that the constants of 0.1.0 change nothing else."""
-    if effort == BEFORE:
-        lattice.LISTED, lattice.PROBES, anonymizer.STARTS, effort = 20_000, {"normal": 600, "quick": 600}, 1, "normal"
-    problem = sample(name).problem(k)
-    peel(replace(problem, k=problem.records), effort="quick")
-    begun, cpu = time.perf_counter(), time.process_time()
-    found = peel(problem, effort=effort, threads=2)
-    return {
-        "lm": round(found.loss(problem), 5),
-        "seconds": round(time.perf_counter() - begun, 1),
-        "cpu": round(time.process_time() - cpu, 1),
-        "mb": peak_megabytes(),
-        "lattice": lattice.size(problem),
-    }
-
-
-def jointly(name: str, k: int) -> Row:
-    """The release of three parties: what a trusted party publishes."""
-    table = sample(name)
-    study = table.study(k)
-    trees = tuple(column.tree() for column in study.quasi)
-    codes = np.array(
-        [
-            tree.encode([old.labels[code] for code in own])
-            for tree, old, own in zip(trees, table.trees, table.codes, strict=True)
-        ]
-    )
-
-    def admits(rows: Longs, place: Longs, size: Longs) -> Bits:
-        return size >= k
-
-    listed = list_nodes(study, trees, of_records(study, trees, codes, True), 2000)
-    boxes, sizes, klass = peel_jointly(trees, listed, codes, k, admits)
-    narrow = narrowed(np.stack(boxes), trees, codes, klass)
-    releases = [PublishedClasses.of(len(trees), each, sizes) for each in (boxes, list(narrow))]
-    lm, refined = (each.figures(study, trees, codes.shape[1]).loss["lm"] for each in releases)
-    return {"lm": round(float(lm or 0.0), 5), "refined": round(float(refined or 0.0), 5), "nodes": len(listed)}
+BEFORE = "before"
+"""The effort of Covey 0.1.0, which had one."""
+LISTS: dict[str, dict[str, float]] = {
+    "as it is": {},
+    "longer": {"SAVES": nodes.SAVES / 2},
+    "shorter": {"SAVES": nodes.SAVES * 2},
+    "four made-up tables": {"TABLES": 2 * nodes.TABLES},
+    "four, and more beside": {"TABLES": 2 * nodes.TABLES, "NEAR": 3 * nodes.NEAR},
+}
+"""Lists of generalizations, by the constants with which they are made."""
 
 
 def searched(name: str, k: int, seconds: float) -> Row:
     """The release of a long search."""
     problem = sample(name).problem(k)
     found = search_long(problem, seconds)
-    return {"lm": round(found.loss, 5), "began": round(found.began, 5), "rounds": found.rounds, "seconds": seconds}
+    return {
+        "lm": round(found.loss, 5),
+        "began": round(found.began, 5),
+        "rounds": found.rounds,
+        "seconds": seconds,
+        "cpu": round(time.process_time()),
+    }
 
 
 def solve(problem: Problem, seconds: float) -> tuple[float | None, float]:
@@ -105,9 +78,9 @@ def solve(problem: Problem, seconds: float) -> tuple[float | None, float]:
     A class publishes a box, one of the tuples of some node; a record costs what its box costs. So the problem is to
     open boxes and to give each record one that covers it, k to each that is open.
     """
-    nodes, items = lattice.whole(problem), problem.items
+    items = problem.items
     tuples: dict[tuple[int, ...], list[int]] = {}
-    for levels in nodes:
+    for levels in lattice.whole(problem):
         own = np.stack([tree.up[levels[c]][problem.codes[c]] for c, tree in enumerate(problem.trees)], axis=1)
         for item, box in enumerate(map(tuple, own.tolist())):
             tuples.setdefault(box, []).append(item)
@@ -177,16 +150,33 @@ def _row(name: str, k: int, more: Row) -> Row:
 
 
 def _one(arguments: list[str]) -> Iterator[Row]:
+    earlier = earlier_tree()
     for name, k, efforts in _points(arguments):
         for effort in efforts or (BEFORE, *EFFORTS):
+            if effort != BEFORE:
+                found = apart(one_owner, name, k, effort)
+            elif earlier is not None:
+                found = apart(one_owner, name, k, None, tree=earlier)
+            else:
+                print("COVEY_BENCH_BEFORE names no tree: not measured before")
+                continue
             before = PUBLISHED["one owner before"].get(name, {}).get(str(k))
-            yield _row(name, k, {"effort": effort, **apart(one_owner, name, k, effort), "before": before})
+            yield _row(name, k, {"effort": effort, **found, "before": before})
 
 
 def _joint(arguments: list[str]) -> Iterator[Row]:
+    earlier = earlier_tree()
     for name, k, _ in _points(arguments):
-        before = PUBLISHED["joint before"].get(name, {}).get(str(k))
-        yield _row(name, k, {**apart(jointly, name, k), "before": before})
+        found = apart(jointly, name, k, OTHERS if name in PUBLISHED["arx"] else 0)
+        if earlier is not None:
+            found["earlier"] = apart(jointly_before, name, k, tree=earlier)["lm"]
+        yield _row(name, k, {**found, "before": PUBLISHED["joint before"].get(name, {}).get(str(k))})
+
+
+def _lists(arguments: list[str]) -> Iterator[Row]:
+    for name, k, _ in _points(arguments or ["adult:50", "fars:10"]):
+        for how, changes in LISTS.items():
+            yield _row(name, k, {"list": how, **apart(by_list, name, k, changes)})
 
 
 def _search(arguments: list[str]) -> Iterator[Row]:
@@ -250,7 +240,6 @@ def _picture(_arguments: list[str]) -> Iterator[Row]:
         for who, part, key in (
             ("ARX", "joint", "arx"),
             ("three parties", "joint", "lm"),
-            ("three parties, refined", "joint", "refined"),
             ("one owner", "one", "lm"),
         )
         for row in kept.get(part, [])
@@ -261,21 +250,24 @@ def _picture(_arguments: list[str]) -> Iterator[Row]:
         .mark_point(filled=True, size=60)
         .encode(
             x=alt.X("loss:Q", scale=alt.Scale(zero=False), title="loss, as a multiple of the best that we know"),
-            y=alt.Y("table:N", title=None),
-            color=alt.Color("who:N", title=None),
+            y=alt.Y("table:N", title=None, sort=[*FILES, *SHAPES]),
+            color=alt.Color("who:N", title=None, legend=alt.Legend(orient="top")),
             shape=alt.Shape("who:N", title=None),
             row=alt.Row("k:N", title=None, sort=[f"k = {k}" for k in SIZES]),
         )
-        .properties(width=420, height=120)
+        .properties(width=600, height=130)
     )
     PICTURE.parent.mkdir(exist_ok=True)
     chart.save(PICTURE)
     yield {"table": "all", "k": 0, "points": len(points)}
 
 
-PARTS = {"one": _one, "joint": _joint, "search": _search, "exact": _exact, "diverse": _diverse, "picture": _picture}
+PARTS = {
+    "one": _one, "joint": _joint, "lists": _lists, "search": _search, "exact": _exact, "diverse": _diverse,
+    "picture": _picture,
+}  # fmt: skip
 
 
 def run(arguments: list[str]) -> None:
     """Measures one part (some points of it, if they are named), or all, and keeps every row."""
-    run_parts("loss", PARTS, ("table", "k", "effort"), arguments)
+    run_parts("loss", PARTS, ("table", "k", "effort", "list"), arguments)

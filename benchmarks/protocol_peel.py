@@ -14,7 +14,6 @@ one's, one after the other, with the same study, rows and seed. A tree compiles 
 
 from __future__ import annotations
 
-import os
 import resource
 import tempfile
 import time
@@ -26,7 +25,7 @@ import numpy as np
 
 import covey
 from benchmarks import _adult
-from benchmarks._measuring import ROOT, Row, apart, load, over_tls, peak_megabytes, run_parts
+from benchmarks._measuring import ROOT, Row, apart, earlier_tree, load, over_tls, peak_megabytes, run_parts
 from covey.arrays import Ints
 from covey.bench.dataset import load as load_all
 from covey.crypto.rng import Rng, derive
@@ -187,8 +186,8 @@ def measure(one: Callable[[str], Row], every: str) -> Callable[[list[str]], Iter
 
 def measure_tls(asked: list[str]) -> Iterator[Row]:
     """Each point of `tls`, by this tree alone or by COVEY_BENCH_BEFORE's and then by this one's."""
-    earlier = os.environ.get("COVEY_BENCH_BEFORE")
-    trees = [None] if earlier is None else [str(Path(earlier).resolve()), None]
+    earlier = earlier_tree()
+    trees = [None] if earlier is None else [str(earlier), None]
     return (apart(one_tls, text, tree) for text in asked or DEFAULT.split(",") for tree in trees)
 
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from scripts import protocol_figures
+from scripts import loss_figures, protocol_figures
 from scripts.tables import Maker, Results, Row, chosen, number, seconds, short, table
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -99,63 +99,6 @@ def evaluated(found: Results) -> str:
     return table(
         ("k", "release", "LM", "1 and 2 columns", "4 columns", "worst pair", f"AUC (original {best})", "linked"), rows
     )
-
-
-def beside_arx(found: Results) -> str:
-    """Losses of one owner and of parties together, beside ARX's and those of Covey 0.1.0."""
-    one = {_of(row): row for row in found["one"] if row["effort"] == "normal" and row["arx"] is not None}
-    joint = {_of(row): row for row in found["joint"]}
-    tables = ("adult", "fars", "cmc")
-    head = ("table", "k", "ARX", "one owner, 0.1.0", "one owner", "part of ARX's", "joint, 0.1.0", "joint")
-    rows = [
-        (
-            name, str(k), short(number(own, "arx")), short(number(own, "before")), short(number(own, "lm")),
-            f"{own['ratio']:.3f}", *_joint(joint[name, k]),
-        )
-        for (name, k), own in sorted(one.items(), key=lambda each: (tables.index(each[0][0]), each[0][1]))
-    ]  # fmt: skip
-    return table((*head, "part of ARX's", "refined", "part of ARX's"), rows)
-
-
-def beside_search(found: Results) -> str:
-    """Losses beside a long search's, on tables of every shape."""
-    one = {(*_of(row), row["effort"]): row for row in found["one"]}
-    joint, long = ({_of(row): row for row in found.get(part, [])} for part in ("joint", "search"))
-    rows = []
-    for (name, k), best in sorted(long.items()):
-        least = number(best, "lm")
-        own = [one.get((name, k, effort)) for effort in ("as 0.1.0", "normal")]
-        cells = [*(None if row is None else number(row, "lm") for row in own)]
-        both = joint.get((name, k))
-        cells += [None, None] if both is None else [number(both, "lm"), number(both, "refined")]
-        said = ("not measured" if each is None else f"{short(each)} ({each / least:.3f})" for each in cells)
-        rows.append((name, str(k), f"{short(least)} ({number(best, 'seconds'):.0f} s)", *said))
-    head = ("table", "k", "long search", "one owner, as 0.1.0", "one owner", "joint", "joint, refined")
-    return table(head, rows)
-
-
-def _of(row: Row) -> tuple[str, int]:
-    return str(row["table"]), int(number(row, "k"))
-
-
-def _joint(row: Row) -> tuple[str, str, str, str, str]:
-    before = "" if row["before"] is None else short(number(row, "before"))
-    parts = [f"{number(row, key) / number(row, 'arx'):.3f}" for key in ("lm", "refined")]
-    return before, short(number(row, "lm")), parts[0], short(number(row, "refined")), parts[1]
-
-
-def exact(found: Results) -> str:
-    """Losses on small tables beside the best there is."""
-    rows = []
-    for row in found["exact"]:
-        known = row["best"] is not None
-        most = number(row, "lm") / number(row, "best" if known else "bound") - 1
-        above = "0" if most < 0.00005 else f"{100 * most:.1f}%{'' if known else ' at most'}"
-        size = re.findall(r"(\d+) rows", str(row["table"]))[0]
-        best = short(number(row, "best")) if known else "not found"
-        lost = (short(number(row, key)) for key in ("peeled", "lm"))
-        rows.append((size, str(row["k"]), short(number(row, "bound")), best, *lost, above))
-    return table(("rows", "k", "bound", "best", "peeling alone", "one owner", "above the best"), rows)
 
 
 def insiders(found: Results) -> str:
@@ -304,15 +247,13 @@ PAGES: dict[str, dict[str, tuple[str, Maker]]] = {
         "on-duckdb": ("engine", on_duckdb), "on-spark": ("engine", on_spark), "coarser": ("engine", coarser),
     },
     "evaluate.md": {"evaluation": ("evaluation", evaluated)},
-    "how-good.md": {
-        "beside-arx": ("loss", beside_arx), "beside-search": ("loss", beside_search), "exact": ("loss", exact),
-    },
     "protocols/peel.md": {
         "insiders": ("insiders", insiders), "peel-losses": ("peel", peel_losses), "peel-memory": ("peel", peel_memory),
         "ruled-out": ("peel", ruled_out), "peel-growth": ("peel", peel_growth),
         "peel-tls": ("peel", peel_runs),
     },
     "relay.md": {"relay-lines": ("relay", relay_lines), "relay-studies": ("relay", relay_studies)},
+    **loss_figures.PAGES,
     **protocol_figures.PAGES,
 }  # fmt: skip
 """For each page the figures on it: the results that each is made from, and how."""

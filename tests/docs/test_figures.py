@@ -6,8 +6,10 @@ import re
 from itertools import pairwise
 
 import pytest
+from benchmarks._releases import jointly, one_owner
 from benchmarks.algorithms_figures import hospitals, measured
 from scripts import figures
+from scripts.tables import chosen, number
 
 RESULTS = figures.results("algorithms")
 
@@ -68,3 +70,27 @@ def test_an_altered_figure_is_noticed() -> None:
 def test_a_loss_of_the_file_comes_out_again(start: str) -> None:
     row = next(row for row in RESULTS["starts"] if (row["table"], row["k"], row["start"]) == ("hospitals", 20, start))
     assert measured(hospitals(20), "sequential", {"start": start})[0] == row["lm"]
+
+
+LOSSES = figures.results("loss")
+
+
+@pytest.mark.parametrize("table", ["adult", "fars", "cmc"])
+@pytest.mark.parametrize("k", [5, 10, 50, 100])
+def test_one_owner_lost_no_more_than_arx_wherever_both_were_measured(table: str, k: int) -> None:
+    (row,) = chosen(LOSSES["one"], table=table, k=k, effort="normal")
+    assert number(row, "lm") <= number(row, "arx")
+
+
+def test_one_owner_lost_three_percent_less_than_arx_on_average() -> None:
+    ratios = [number(row, "ratio") for row in chosen(LOSSES["one"], effort="normal") if row["arx"] is not None]
+    assert len(ratios) == 12
+    assert sum(ratios) / len(ratios) <= 0.97
+
+
+@pytest.mark.thorough
+def test_losses_of_one_owner_and_of_parties_come_out_again() -> None:
+    point: dict[str, object] = {"table": "few", "k": 10}
+    (alone,), (joint,) = chosen(LOSSES["one"], **point, effort="normal"), chosen(LOSSES["joint"], **point)
+    assert one_owner("few", 10, "normal")["lm"] == alone["lm"]
+    assert jointly("few", 10, 0)["lm"] == joint["lm"]

@@ -1,0 +1,127 @@
+"""Figures of docs/how-good.md: losses beside ARX's, a long search's and the best there is, and what efforts buy."""
+
+from __future__ import annotations
+
+import re
+
+from scripts.tables import Maker, Results, Row, chosen, number, seconds, short, table
+
+Point = tuple[str, int]
+TABLES = {
+    "adult": "Adult", "fars": "FARS", "cmc": "CMC", "adult-full": "Adult, full", "few": "few distinct",
+    "distinct": "all distinct", "skewed": "skewed", "wide": "wide", "deep": "deep",
+}  # fmt: skip
+"""The tables on which loss is measured, in the page's order and words."""
+EFFORTS = {"before": "0.1.0", "quick": "`quick`", "normal": "`normal`", "thorough": "`thorough`"}
+
+
+def beside_arx(found: Results) -> str:
+    """Losses of one owner and of parties together, beside ARX's and those of Covey 0.1.0."""
+    one = {_of(row): row for row in found["one"] if row["effort"] == "normal" and row["arx"] is not None}
+    joint = {_of(row): row for row in found["joint"]}
+    head = ("table", "k", "ARX", "one owner, 0.1.0", "one owner", "part of ARX's", "joint, 0.1.0", "joint")
+    rows = [
+        (
+            *_named(point), short(number(own, "arx")), short(number(own, "before")), short(number(own, "lm")),
+            f"{own['ratio']:.3f}", *_joint(joint[point]),
+        )
+        for point, own in sorted(one.items(), key=_in_order)
+    ]  # fmt: skip
+    return table((*head, "part of ARX's", "under other names", "unrefined"), rows)
+
+
+def lists(found: Results) -> str:
+    """Losses with other lists of generalizations: mean, least and most over several names of the columns."""
+    points = sorted({_of(row): None for row in found["lists"]}.items(), key=_in_order)
+    rows = []
+    for how in dict.fromkeys(str(row["list"]) for row in found["lists"]):
+        own = {_of(row): row for row in chosen(found["lists"], list=how)}
+        rows.append((how, *(_spread(own[point]) for point, _ in points)))
+    return table(("list", *(f"{name}, k = {k}" for name, k in (_named(point) for point, _ in points))), rows)
+
+
+def _spread(row: Row) -> str:
+    mean, least, most = (short(number(row, key)) for key in ("mean", "least", "most"))
+    return f"{mean} ({least} to {most})"
+
+
+def beside_search(found: Results) -> str:
+    """Losses beside a long search's, on tables of every shape."""
+    one = {(*_of(row), row["effort"]): row for row in found["one"]}
+    joint, long = ({_of(row): row for row in found.get(part, [])} for part in ("joint", "search"))
+    rows = []
+    for point, both in sorted(joint.items(), key=_in_order):
+        best = None if point not in long else number(long[point], "lm")
+        sought = "not measured" if best is None else f"{short(best)} ({number(long[point], 'cpu'):.0f} s)"
+        own = [one.get((*point, effort), {}).get("lm") for effort in ("before", "normal")]
+        said = (_beside(each, best) for each in (*own, both.get("earlier"), both["lm"]))
+        rows.append((*_named(point), sought, *said))
+    return table(("table", "k", "long search", "one owner, 0.1.0", "one owner", "joint, 0.1.0", "joint"), rows)
+
+
+def _beside(loss: object, best: float | None) -> str:
+    """A loss, and what multiple it is of a long search's."""
+    if loss is None:
+        return "not measured"
+    lm = float(str(loss))
+    return short(lm) if best is None else f"{short(lm)} ({lm / best:.3f})"
+
+
+def efforts(found: Results) -> str:
+    """What each effort takes and buys, where a quick one was measured."""
+    rows = {(*_of(row), row["effort"]): row for row in found["one"]}
+    points = {(name, k): None for name, k, effort in rows if effort == "quick"}
+    lines = [
+        (*_named(point), *(_effort(rows.get((*point, effort))) for effort in EFFORTS))
+        for point, _ in sorted(points.items(), key=_in_order)
+    ]
+    return table(("table", "k", *EFFORTS.values()), lines)
+
+
+def _effort(row: Row | None) -> str:
+    return "" if row is None else f"{short(number(row, 'lm'))}, {seconds(number(row, 'cpu'))} s, {row['mb']} MB"
+
+
+def _of(row: Row) -> Point:
+    return str(row["table"]), int(number(row, "k"))
+
+
+def _named(point: Point) -> tuple[str, str]:
+    return TABLES[point[0]], str(point[1])
+
+
+def _in_order(item: tuple[Point, object]) -> tuple[int, int]:
+    """The place of a point on a page."""
+    (name, k), _ = item
+    return list(TABLES).index(name), k
+
+
+def _joint(row: Row) -> tuple[str, str, str, str, str]:
+    before = "" if row["before"] is None else short(number(row, "before"))
+    part, least, mean, most = (
+        f"{number(row, key) / number(row, 'arx'):.3f}" for key in ("lm", "least", "mean", "most")
+    )
+    return before, short(number(row, "lm")), part, f"{mean} ({least} to {most})", short(number(row, "unrefined"))
+
+
+def exact(found: Results) -> str:
+    """Losses on small tables beside the best there is."""
+    rows = []
+    for row in found["exact"]:
+        known = row["best"] is not None
+        most = number(row, "lm") / number(row, "best" if known else "bound") - 1
+        above = "0" if most < 0.00005 else f"{100 * most:.1f}%{'' if known else ' at most'}"
+        size = re.findall(r"(\d+) rows", str(row["table"]))[0]
+        best = short(number(row, "best")) if known else "not found"
+        lost = (short(number(row, key)) for key in ("peeled", "lm"))
+        rows.append((size, str(row["k"]), short(number(row, "bound")), best, *lost, above))
+    return table(("rows", "k", "bound", "best", "peeling alone", "one owner", "above the best"), rows)
+
+
+PAGES: dict[str, dict[str, tuple[str, Maker]]] = {
+    "how-good.md": {
+        "beside-arx": ("loss", beside_arx), "beside-search": ("loss", beside_search),
+        "exact": ("loss", exact), "efforts": ("loss", efforts),
+    },
+}  # fmt: skip
+"""For each page the figures on it: the results that each is made from, and how."""
