@@ -142,13 +142,22 @@ def test_the_demonstration_runs_checks_and_may_be_repeated(covey: Covey, tmp_pat
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("protocol", "how"), [("cluster", ["--in-process"]), ("peel", ["--in-process"]), ("peel", [])])
+@pytest.mark.parametrize(
+    ("protocol", "sizes", "how"),
+    [
+        ("cluster", "private", ["--in-process"]),
+        ("peel", "public", ["--in-process"]),
+        ("peel", "private", []),
+        ("suppress", "private", ["--in-process"]),
+    ],
+)
 def test_what_a_simulated_run_leaves_passes_its_audit(
-    covey: Covey, tmp_path: Path, protocol: str, how: list[str]
+    covey: Covey, tmp_path: Path, protocol: str, sizes: str, how: list[str]
 ) -> None:
     """Few rows suffice: the audit is about folders, not about sizes."""
     sample = samples.copy("hospitals", tmp_path / "sample")
-    text = (sample / "study.toml").read_text().replace('"cluster"', f'"{protocol}"').replace("l = 2", "")
+    text = (sample / "study.toml").read_text().replace('"cluster"', f'"{protocol}"\nsizes = "{sizes}"')
+    text = text.replace("l = 2", "")
     (sample / "study.toml").write_text(text)
     given: list[object] = []
     for party in ("north", "south", "east"):
@@ -159,5 +168,6 @@ def test_what_a_simulated_run_leaves_passes_its_audit(
     assert covey("simulate", sample / "study.toml", *given, "--out", out, *how).code == 0
     audited = covey("audit", *(out / party for party in ("north", "south", "east")))
     assert audited.code == 0, audited.out
+    assert (out / "north" / "run.log").read_text()
     refined = '"step":"refine/' in (out / "north" / "transcript.jsonl").read_text().replace(" ", "")
     assert refined == (protocol == "peel")

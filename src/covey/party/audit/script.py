@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import pairwise
 
@@ -15,6 +16,8 @@ from covey.wire import FRAME_BYTES
 
 TOLERANCE = 0.02
 _KEYS = Line("keys", "covey.public-key", times=1, size=FRAME_BYTES + 61)
+_KEYS_OF_PEOPLE = replace(_KEYS, times=None)
+"""People who enrol have them in a simulation, where all are there at once."""
 _ROWS = Line(row_counts.STEP, row_counts.TAG, size=row_counts.MESSAGE_BYTES)
 Place = tuple[str, str, str]
 """Sender, recipient, step."""
@@ -32,7 +35,7 @@ def strays(study: Study, protocol: Protocol, messages: Iterable[Message], *, fin
     declared = None if protocol.script is None else protocol.script(study)
     if declared is None:
         return found
-    lines = (*(() if study.enrols else (_KEYS,)), *((_ROWS,) if study.states_rows else ()), *declared)
+    lines = (_KEYS_OF_PEOPLE if study.enrols else _KEYS, *((_ROWS,) if study.states_rows else ()), *declared)
     for place, said in sorted(by_place.items()):
         found += _undeclared(study, protocol, lines, place, said, finished)
     if finished:

@@ -13,7 +13,8 @@ from covey.files import PRIVATE, SHARED, as_json, write_atomically
 from covey.party.identity.keys import Keys
 from covey.party.record import reporting, transcript_file
 from covey.party.record.ledger import NOTHING, Ledger
-from covey.party.record.names import CERTIFICATE, LEDGER, RELEASE, STUDY, SUMMARY, TRANSCRIPT
+from covey.party.record.log import RunLog
+from covey.party.record.names import CERTIFICATE, LEDGER, LOG, RELEASE, STUDY, SUMMARY, TRANSCRIPT
 from covey.party.record.run_record import Finished, RunRecord
 from covey.party.record.summary import summarize
 from covey.sources.release import canonical_csv, write_release
@@ -105,6 +106,12 @@ class RunFolder:
             for name in (RELEASE, SUMMARY, CERTIFICATE, TRANSCRIPT, report.FILE):
                 (self.path / name).unlink(missing_ok=True)
             raise
+
+
+def log_in(path: Path) -> RunLog:
+    """The log of a run in a new folder, which is made. Raises InputError if a finished run is in it."""
+    RunFolder(path).prepare()
+    return RunLog(path / LOG)
 
 
 def _write_new(path: Path, content: bytes) -> None:

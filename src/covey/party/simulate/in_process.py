@@ -11,7 +11,8 @@ from covey.crypto.secret import Secret
 from covey.errors import CoveyError, InputError
 from covey.party.identity import keys as keyring
 from covey.party.identity.roster import Roster
-from covey.party.record.folder import RunFolder
+from covey.party.record.folder import RunFolder, log_in
+from covey.party.record.log import SILENCE
 from covey.party.record.run_record import Finished
 from covey.party.session.data import load_table
 from covey.party.session.playing import Participant, take_part
@@ -55,7 +56,7 @@ def simulate(
     tables = {party.name: load_table(study, party.name, data.get(party.name)) for party in study.parties}
     if isinstance(seed, int):
         seed = seed_of(seed)
-    participants = _participants(study, tables, seed or fresh_seed(), listener)
+    participants = _participants(study, tables, seed or fresh_seed(), listener, out)
     try:
         finished = to_its_end(_play_all(participants, latency, bandwidth))
     except CoveyError as error:
@@ -93,15 +94,18 @@ def _survey(
 
 
 def _participants(
-    study: Study, tables: Mapping[str, Table | None], seed: Secret, listener: Listener
+    study: Study, tables: Mapping[str, Table | None], seed: Secret, listener: Listener, out: Path | None
 ) -> dict[str, Participant]:
     keys = {party.name: keyring.make(party.name, seed=derive(seed, "keys", party.name)) for party in study.parties}
     certified = with_certificates(study, keys)
     roster = Roster.of(certified)
     return {
-        name: Participant.of(certified, name, tables[name], own, roster, derive(seed, "party", name), listener=listener)
+        name: Participant.of(
+            certified, name, tables[name], own, roster, derive(seed, "party", name), listener=listener,
+            log=SILENCE if out is None else log_in(out / name),
+        )
         for name, own in keys.items()
-    }
+    }  # fmt: skip
 
 
 async def _play_all(participants: Mapping[str, Participant], latency: float, bandwidth: float) -> dict[str, Finished]:

@@ -21,8 +21,9 @@ from covey.errors import Aborted, CoveyError, InputError
 from covey.party.identity import keys as keyring
 from covey.party.identity.keys import Keys
 from covey.party.identity.roster import Roster
-from covey.party.record.folder import RunFolder
+from covey.party.record.folder import RunFolder, log_in
 from covey.party.record.ledger import Ledger
+from covey.party.record.log import SILENCE
 from covey.party.record.run_record import Agreement, Finished, RunRecord
 from covey.party.record.transcript import Transcript
 from covey.party.session.playing import letter_keys, play_role
@@ -70,9 +71,13 @@ def simulate(
     if isinstance(seed, int):
         seed = seed_of(seed)
     survey = Survey.prepare(study, protocol, table, seed or fresh_seed(), listener)
+    log = SILENCE if out is None else log_in(out / survey.hub)
+    log.note(f"party {survey.hub!r} begins study {study.name!r} with protocol {protocol.name!r}")
     try:
         finished = to_its_end(survey.run())
+        log.note("the run is finished")
     except CoveyError as error:
+        log.note(f"the run ended: {error}")
         if out is not None:
             RunFolder(out / survey.hub).keep_ledger(survey.ledger, f"ended: {error}")
         raise

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from covey.errors import Aborted, AccessError, CoveyError, InputError, PeerError, Unmet
 from covey.party.identity.keys import Keys
-from covey.study import Study
+from covey.study import Authority, Study
 
 T = TypeVar("T")
 
@@ -32,11 +32,11 @@ def require_data(study: Study, data: Mapping[str, object]) -> None:
 
 def with_certificates(study: Study, keys: Mapping[str, Keys]) -> Study:
     """The study with these keys' certificates as its roster, and without addresses."""
-    parties = tuple(
-        replace(party, address=None, certificate=Path(f"certs/{party.name}.pem")) for party in study.parties
-    )
-    files = {f"certs/{name}.pem": own.certificate.pem for name, own in keys.items()}
-    return replace(study, parties=parties, files={**study.files, **files})
+    named = {name: Path(f"certs/{name}.pem") for name in keys}
+    parties = tuple(replace(party, address=None, certificate=named[party.name]) for party in study.parties)
+    issuers = [Authority(None, named[name]) for name in study.of_party_role("authority")]
+    files = {named[name].as_posix(): own.certificate.pem for name, own in keys.items()}
+    return replace(study, parties=parties, authority=(*issuers, study.authority)[0], files={**study.files, **files})
 
 
 def to_its_end(work: Coroutine[object, object, T]) -> T:

@@ -246,5 +246,5 @@ async def _submitted(seat: Seat, channel: Channel, mine: int, rows: int) -> dict
     """The number of rows that each party submits: its own where sizes are public, else as many as it could have."""
     if seat.study.sizes == "public":
         theirs = await channel.exchange(Submits(mine))
-        return {channel.me: mine, **{name: message.rows for name, message in theirs.items()}}
+        return {name: mine if name == channel.me else theirs[name].rows for name in channel.parties}
     return dict.fromkeys(channel.parties, min(seat.study.rows_at_most or rows, rows))

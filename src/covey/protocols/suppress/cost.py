@@ -136,7 +136,9 @@ def foresee(study: Study, rows: Mapping[str, int], own: Table | None = None) -> 
     """The estimated cost of a run, and what it teaches; all rows are taken to be like our own, if these are given."""
     parameters = Parameters.of(study)
     counted = {name: rows.get(name, 0) for name in parameters.holders}
-    records = max(sum(counted.values()), parameters.k)
+    if sum(counted.values()) < parameters.k:  # nothing could be released: the fewest rows of which something can
+        counted = dict.fromkeys(counted, -(-parameters.k // len(counted)))
+    records = sum(counted.values())
     seed = derive(study_seed(study), "suppress plan")
     sizes: list[Bounds] = []
 

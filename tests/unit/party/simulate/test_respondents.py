@@ -67,6 +67,16 @@ def test_the_collector_gets_the_release_and_the_judge_agrees(out: Path, folder: 
 def test_an_audit_finds_the_collectors_folder_in_order(out: Path) -> None:
     [audited] = audit([out])
     assert audited.wrong == () and audited.finished and audited.messages > 20 * ROWS // 2
+    assert "the run is finished" in (out / "collector" / "run.log").read_text()
+
+
+@pytest.mark.thorough
+def test_an_audit_finds_a_simulated_collection_by_peeling_in_order(folder: Path, tmp_path: Path) -> None:
+    text = (folder / "study.toml").read_text().partition("\n[protocol]")[0]
+    (folder / "peel.toml").write_text(text + "\n[protocol]\nnodes = 2\n")
+    covey.simulate(Study.load(folder / "peel.toml"), {"respondents": str(folder / "few.csv")}, out=tmp_path / "out")
+    [audited] = audit([tmp_path / "out"])
+    assert audited.wrong == () and audited.finished and audited.scripted
 
 
 def test_an_audit_notices_a_changed_message_and_a_ledger_that_lacks_a_sentence(out: Path, tmp_path: Path) -> None:
