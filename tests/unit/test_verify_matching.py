@@ -106,6 +106,18 @@ def test_fewer_than_k_withheld_is_fine_and_k_are_a_no() -> None:
     assert against(AFTER, two) == (False, 0, 2)
 
 
+def test_what_keeps_k_but_not_what_insiders_may_see_may_be_withheld_by_a_protocol_and_is_noted() -> None:
+    more = pd.concat([BEFORE, table("19|999|50|flu|1", "19|999|50|flu|1")])
+    for insider, answer in ((2, True), (1, False)):
+        asked = (
+            f'[study]\nprotocol = "peel"\npartition = "horizontal"\nname = "t"\n[privacy]\nk_insider = {insider}\nk = 2'
+        )
+        joint = Study.parse(STUDY.format(age="", id="").replace('[study]\nname = "trial"\n[privacy]\nk = 2', asked))
+        verdict = verify(AFTER, joint, more)
+        assert verdict.answer is answer
+        assert any("2 originals are withheld" in note for note in verdict.notes) is answer
+
+
 def test_rows_dropped_for_missing_values_are_not_withheld() -> None:
     more = pd.concat([BEFORE, table("|111|10|flu|1", "|112|10|flu|1")])
     verdict = verify(AFTER, study(age='missing = "drop"'), more)

@@ -19,7 +19,7 @@ from covey.judge.verdict import Diversity, Matched, Requirement, Verdict
 from covey.schema import Column
 from covey.sources import Data, Source, connect
 from covey.study import Privacy, Study
-from covey.study.insiders import OF_INSIDERS
+from covey.study.insiders import OF_INSIDERS, k_insider
 
 _SLACK = 1e-9  # a rounding error never decides
 _NONE: Mapping[str, Data] = {}
@@ -68,7 +68,7 @@ def judge(
         loss=judge_loss(released, study.privacy.k, None if against is None else against.table, places, matched),
         original=matched,
         absent=dict(_absent(study, diversity, matched)),
-        notes=tuple(_notes(study, shown)),
+        notes=tuple(_notes(study, shown, matched)),
     )
 
 
@@ -121,7 +121,8 @@ def _requirements(
     if matched is not None:
         withheld = matched.withheld
         yield _at_most("released rows without an original of their own", matched.unmatched, 0)
-        yield _at_most("withheld originals", withheld, privacy.k - 1)
+        if not _may_withhold_more(study):
+            yield _at_most("withheld originals", withheld, privacy.k - 1)
     if study.suppression < 1:
         lost = int(released.sizes[released.suppressed == len(study.quasi)].sum()) + withheld
         yield _at_most(
@@ -169,6 +170,13 @@ def _at_most(
     return Requirement(name, column, "at most", asked, reached, met, detail)
 
 
+def _may_withhold_more(study: Study) -> bool:
+    """True if a protocol may withhold k rows or more: they keep k, but not l, or not what insiders may see."""
+    privacy = study.privacy
+    insider = (k_insider(study) or 1) > 1 or privacy.l_insider is not None or privacy.most_of_a_class is not None
+    return study.declared is not None and study.declared.withholds and (privacy.l is not None or insider)
+
+
 def _absent(study: Study, diversity: tuple[Diversity, ...], matched: Matched | None) -> Iterator[tuple[str, str]]:
     """The figures that have no meaning here, and why."""
     if matched is None:
@@ -184,8 +192,13 @@ def _absent(study: Study, diversity: tuple[Diversity, ...], matched: Matched | N
             yield f"{column.name}.t_hierarchy", why
 
 
-def _notes(study: Study, providers: Mapping[str, Data]) -> Iterator[str]:
+def _notes(study: Study, providers: Mapping[str, Data], matched: Matched | None) -> Iterator[str]:
     privacy = study.privacy
+    if matched is not None and matched.withheld >= privacy.k and _may_withhold_more(study):
+        yield (
+            f"{matched.withheld:,} originals are withheld, k or more: the protocol withholds rows that keep k but not "
+            "what else the study asks for, such as l or k_insider; suppression in [utility] limits their part"
+        )
     lacking = [party.name for party in study.holders if party.name not in providers]
     if privacy.delta is not None and lacking:
         yield (

@@ -46,6 +46,8 @@ class Requirements:
     """The method that a study asks for it by, where a name has several protocols for one way to split a table."""
     empty: str = ""
     """Why a party without rows cannot take part, as the end of a sentence; none where it can."""
+    withholds: bool = False
+    """True if it withholds k rows or more where these keep k, but not what else is asked for."""
     usual: bool = True
     """True if it is the one for a study that names no method."""
 

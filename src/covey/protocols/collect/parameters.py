@@ -129,6 +129,7 @@ REQUIREMENTS = Requirements(
     empty="a respondent answers with one row",
     roles=("collector",),
     needs=("collector",),
+    withholds=True,
     options=(METHOD, GRID, RHO, OFFSET, JITTER, COMMITTEE, THRESHOLD, SPARE, CUT, SCHEME, SHARES, RETRIEVAL),
 )
 

@@ -51,6 +51,7 @@ REQUIREMENTS = Requirements(
     roles=("collector", "trustee"),
     needs=("collector",),
     unable={"t": WITHHOLDS},
+    withholds=True,
     options=(METHOD, NODES, REFERENCE, COMMITTEE, WEB, PAGE),
 )
 

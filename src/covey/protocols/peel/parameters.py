@@ -60,6 +60,7 @@ REQUIREMENTS = Requirements(
     partition="horizontal",
     holders=(2, None),
     evaluates=True,
+    withholds=True,
     privacy=("k", "l", "diversity", "t", *OF_INSIDERS, "site_l"),
     options=(MODE, NODES, PAIRS, BUCKETS, INSIDER, LEFTOVER, REFINE),
 )

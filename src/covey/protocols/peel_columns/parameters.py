@@ -75,6 +75,7 @@ REQUIREMENTS = Requirements(
     needs=("evaluator",),
     otherwise='without one, take protocol = "cluster" or "generalize"',
     unable={"t": WITHHOLDS},
+    withholds=True,
     options=(WINDOW, NODES, PAIRS, LEFTOVER, REFINE),
 )
 
