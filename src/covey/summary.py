@@ -14,8 +14,7 @@ from covey.plain import Shown
 FILE = "summary.json"
 Content: TypeAlias = bytes  # inside of the type below, `bytes` is a figure
 _OF_A_RELEASE = (
-    "rows", "withheld", "dropped", "k_reached", "l_reached", "insider_k", "classes", "suppressed_cells", "loss",
-    "release_sha256",
+    "rows", "withheld", "dropped", "k_reached", "l_reached", "classes", "suppressed_cells", "loss", "release_sha256",
 )  # fmt: skip
 _OF_ONE_OWNER = ("algorithm", "seed", "dropped")
 _OF_A_RUN = ("party", "phases")

@@ -10,6 +10,7 @@ import gc
 import os
 import sys
 import traceback
+from typing import NoReturn
 
 import typer
 
@@ -31,7 +32,7 @@ from covey.cli.run import run
 from covey.cli.simulate import simulate
 from covey.cli.ui import ui
 from covey.cli.verify import verify
-from covey.errors import CoveyError
+from covey.errors import CoveyError, InputError
 from covey.plain import plain_lines
 from covey.version import __version__
 
@@ -95,14 +96,24 @@ def main(arguments: list[str] | None = None) -> None:
     except BrokenPipeError:
         _hush()
         sys.exit(0)
+    except OSError as error:
+        if error.filename is None:
+            _report(error)
+        _say(f"{error.filename}: cannot be used ({error.strerror}); check the path and its permissions")
+        sys.exit(InputError.exit_code)
     except Exception as error:
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        _say(f"an error of ours ({type(error).__name__} in {frame.name}, line {frame.lineno}); please report it")
-        if os.environ.get("COVEY_DEBUG"):
-            traceback.print_exc()
-        else:
-            _say("set COVEY_DEBUG=1 to see the details; they may quote cells of your data")
-        sys.exit(_OURS)
+        _report(error)
+
+
+def _report(error: Exception) -> NoReturn:
+    """Ends with an error of ours, of which only the place in the program is told."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    _say(f"an error of ours ({type(error).__name__} in {frame.name}, line {frame.lineno}); please report it")
+    if os.environ.get("COVEY_DEBUG"):
+        traceback.print_exc()
+    else:
+        _say("set COVEY_DEBUG=1 to see the details; they may quote cells of your data")
+    sys.exit(_OURS)
 
 
 def _hush() -> None:

@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
-from covey.cli.options import KEYS, Keys, Listen, Wait, listen_address, wait_seconds
+from covey.cli.options import KEYS, Json, Keys, Listen, Wait, listen_address, wait_seconds
+from covey.cli.output import print_json
+from covey.plain import plural
 
 app = typer.Typer(no_args_is_help=True, help="The authority that issues the identity keys of suppress.")
 
@@ -27,6 +29,7 @@ def serve(
     listen: Listen = None,
     wait: Wait = 60.0 * 24,
     once: Annotated[bool, typer.Option("--once", help="End after the first session that finishes.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Issues identity keys to the parties of a study, session after session, until it is interrupted.
 
@@ -52,4 +55,7 @@ def serve(
                 notice=display.notice,
             )
         )
-    typer.echo(f"{finished} session{'' if finished == 1 else 's'} finished; the keys that were issued are in {out}")
+    if as_json:
+        print_json({"finished": finished, "folder": str(out)})
+    else:
+        typer.echo(f"{plural(finished, 'session')} finished; the keys that were issued are in {out}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -171,6 +172,7 @@ def respond(
     leave: Annotated[
         bool, typer.Option("--leave", help="Do what is due now, then stop; run the command again later.")
     ] = False,
+    as_json: Json = False,
 ) -> None:
     """Takes part in a collection: asks you, shows what leaves this machine, asks for consent, and sends your answer.
 
@@ -186,15 +188,22 @@ def respond(
     agreed, hub, home, invited = prepare(study, invitation, folder, time.time())
     receipt = home.receipt()
     if receipt is not None:
-        typer.echo(f"You have taken part already. {receipt['sentence']}")
+        _tell(receipt, as_json, "You have taken part already. ")
         return
     where = str(place_of(agreed, hub, invited.address))
     _answer(agreed, hub, home, record, where, agreed_already=yes)
     if by_peeling(agreed):
-        typer.echo(Delivery(agreed, hub, home, invited, _say).run())
-        return
-    how = take_part(seated(agreed, hub, home, invited, say=_say, leave=leave))
-    typer.echo(outcome(how, agreed.privacy.k))
+        sentence = Delivery(agreed, hub, home, invited, _say).run()
+    else:
+        sentence = outcome(take_part(seated(agreed, hub, home, invited, say=_say, leave=leave)), agreed.privacy.k)
+    _tell(home.receipt() or {"how": "waiting", "sentence": sentence}, as_json)
+
+
+def _tell(receipt: Mapping[str, object], as_json: bool, before: str = "") -> None:
+    if as_json:
+        print_json(receipt)
+    else:
+        typer.echo(f"{before}{receipt['sentence']}")
 
 
 @app.command()
@@ -206,6 +215,7 @@ def trustee(
         str | None,
         typer.Option("--dial", metavar="HOST:PORT", help="Where the collector is, if not where the study says."),
     ] = None,
+    as_json: Json = False,
 ) -> None:
     """Serves as a trustee that the study names: waits until the answers are closed, then evaluates them unseen.
 
@@ -215,7 +225,7 @@ def trustee(
     """
     from covey.party.collection.trustee import prepare, serve
 
-    typer.echo(serve(prepare(study, keys, out, listen_address(dial), _say)))
+    _tell({"folder": str(out), "sentence": serve(prepare(study, keys, out, listen_address(dial), _say))}, as_json)
 
 
 @app.command()

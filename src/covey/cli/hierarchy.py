@@ -77,8 +77,9 @@ def _lacking(tree: Hierarchy, data: str, column: str) -> dict[str, int]:
 def show(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A hierarchy in ARX's format: leaf;parent;…;*")],
     leaves: Annotated[int, typer.Option("--leaves", min=0, help="The number of leaves to show below each node.")] = 8,
+    as_json: Json = False,
 ) -> None:
-    """Shows the file as a tree, in colour.
+    """Shows the file as a tree, in colour; as JSON, the path of every leaf to the root.
 
     Example: covey hierarchy show hierarchies/occupation.csv --leaves 3
     """
@@ -87,6 +88,9 @@ def show(
     from covey.hierarchy import read
 
     tree = read(file)
+    if as_json:
+        print_json({"file": str(file), "root": tree.top, "paths": tree.paths()})
+        return
     shown = Tree(_label(tree, tree.root))
     _grow(shown, tree, tree.root, _children(tree), leaves)
     console().print(shown)

@@ -63,15 +63,7 @@ def show(
 
 def _show(certificate: Certificate, path: Path, as_json: bool) -> None:
     if as_json:
-        content = {
-            "party": certificate.party,
-            "certificate": str(path),
-            "fingerprint": certificate.fingerprint.replace(" ", ""),
-            "signing_key": certificate.signing_key.hex(),
-            "begins": certificate.begins.isoformat(),
-            "ends": certificate.ends.isoformat(),
-        }
-        print_json(content)
+        print_json(_described(certificate, path))
         return
     typer.echo(f"party        {plain(certificate.party)}")
     typer.echo(f"certificate  {path}")
@@ -79,6 +71,17 @@ def _show(certificate: Certificate, path: Path, as_json: bool) -> None:
     words = certificate.fingerprint.split(" ")
     typer.echo(f"fingerprint  {' '.join(words[:8])}")
     typer.echo(f"             {' '.join(words[8:])}")
+
+
+def _described(certificate: Certificate, path: Path) -> dict[str, str]:
+    return {
+        "party": certificate.party,
+        "certificate": str(path),
+        "fingerprint": certificate.fingerprint.replace(" ", ""),
+        "signing_key": certificate.signing_key.hex(),
+        "begins": certificate.begins.isoformat(),
+        "ends": certificate.ends.isoformat(),
+    }
 
 
 @app.command()
@@ -92,6 +95,7 @@ def card(
     study: Annotated[
         Path | None, typer.Option("--study", metavar="STUDY", help="Carry this study too, as an invitation to it.")
     ] = None,
+    as_json: Json = False,
 ) -> None:
     """Writes your card: the one small file that you give to each partner, with your certificate and address.
 
@@ -103,8 +107,9 @@ def card(
 
     own = load(keys).certificate
     write_atomically(out, cards.make(own, address, study).spell())
-    _show(own, out, as_json=False)
-    typer.echo("Give it to the other parties, and read the fingerprint to them over the telephone.")
+    _show(own, out, as_json)
+    if not as_json:
+        typer.echo("Give it to the other parties, and read the fingerprint to them over the telephone.")
 
 
 @app.command()
@@ -114,6 +119,7 @@ def add(
     take_study: Annotated[
         bool, typer.Option("--take-study", help="Take the study that the card carries in the place of ours.")
     ] = False,
+    as_json: Json = False,
 ) -> None:
     """Adds partners to a study by their cards. Compare each fingerprint with its owner by telephone.
 
@@ -122,6 +128,7 @@ def add(
     from covey.files import read_bytes
     from covey.party.identity import card as cards
 
+    added = []
     for file in files:
         found = cards.read(read_bytes(file, "name a party's card", cards.LARGEST), str(file))
         if not study.exists():
@@ -129,4 +136,8 @@ def add(
         elif take_study:
             cards.take(study, found)
         cards.add(study, found)
-        _show(found.identity, file, as_json=False)
+        added.append(_described(found.identity, file))
+        if not as_json:
+            _show(found.identity, file, as_json)
+    if as_json:
+        print_json({"study": str(study), "added": added})
