@@ -267,8 +267,8 @@ class Protocol:
     """`foresee` where the others' records are like these of one party; None where numbers of rows tell enough."""
     accepts: Callable[[Study, Table], None] = lambda study, own: None
     """Raises InputError, before anyone is met, for a party's own records with which a role would end later."""
-    judge: Callable[[Study], None] = lambda study: None
-    """Raises InputError for a study that the protocol cannot run."""
+    judge: Callable[[Study], object] = lambda study: None
+    """Raises InputError for a study that the protocol cannot run; what it returns does not matter."""
     release: Literal["records", "counts"] = "records"
     memory: Memory = LITTLE
     counts_suffice: bool = False

@@ -17,16 +17,15 @@ import math
 import time
 from dataclasses import replace
 
-from covey.anonymizers.constraints import Limits, limits_of, require_feasible
-from covey.anonymizers.kernels import Forest, forest
+from covey.anonymizers.constraints import limits_of, require_feasible
+from covey.anonymizers.kernels import forest
 from covey.anonymizers.pace import Cancel, Progress, never, silent
 from covey.anonymizers.peel import lattice
-from covey.anonymizers.peel.atoms import Atoms, cut, joined
+from covey.anonymizers.peel.atoms import cut, joined
 from covey.anonymizers.peel.leftover import settle_leftover
 from covey.anonymizers.peel.search import improve
 from covey.anonymizers.peel.strip import strip
 from covey.anonymizers.problem import Partition, Problem
-from covey.arrays import Ints
 
 __all__ = ["EFFORTS", "peel"]
 
@@ -53,7 +52,12 @@ def peel(
     require_feasible(problem)
     deadline = math.inf if seconds is None else time.monotonic() + seconds
     atoms, limits, trees = cut(problem), limits_of(problem), forest(problem)
-    nodes = _nodes(problem, trees, atoms, limits, seed, progress, cancel, effort)
+    listed = lattice.is_listed(problem, atoms.number)
+    nodes = (
+        lattice.whole(problem)
+        if listed
+        else lattice.searched(problem, trees, atoms, limits, seed, progress, cancel, effort)
+    )
     each, most = EFFORTS[effort]
     left = min(each * atoms.number, most) if budget is None else budget
     best: Partition | None = None
@@ -83,7 +87,7 @@ def peel(
     notes: dict[str, object] = {
         "lattice": lattice.size(problem),
         "visited": len(nodes),
-        "probed": not lattice.is_listed(problem, atoms.number),
+        "probed": not listed,
         "work": work,
         "rounds": rounds,
         "starts": starts,
@@ -95,19 +99,3 @@ def _is_better(problem: Problem, one: Partition, other: Partition) -> bool:
     """True if a partition loses less than another, and does not lose more records than the study allows."""
     allowed = problem.suppression * problem.records
     return (one.lost(problem) > allowed, one.loss(problem)) < (other.lost(problem) > allowed, other.loss(problem))
-
-
-def _nodes(
-    problem: Problem,
-    trees: Forest,
-    atoms: Atoms,
-    limits: Limits,
-    seed: int,
-    progress: Progress,
-    cancel: Cancel,
-    effort: str,
-) -> Ints:
-    """The nodes to visit, by cost."""
-    if lattice.is_listed(problem, atoms.number):
-        return lattice.whole(problem)
-    return lattice.searched(problem, trees, atoms, limits, seed, progress, cancel, effort)

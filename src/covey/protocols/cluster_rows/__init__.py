@@ -24,12 +24,6 @@ from covey.protocols.cluster_rows.parameters import REQUIREMENTS, Parameters
 from covey.protocols.protocol import Memory, Protocol
 from covey.protocols.shared import rows
 from covey.protocols.shared.script import recorded
-from covey.study import Study
-
-
-def _judge(study: Study) -> None:
-    Parameters.of(study)
-
 
 PROTOCOL = Protocol(
     name="cluster",
@@ -51,7 +45,7 @@ PROTOCOL = Protocol(
     accepts=rows.accepts,
     memory=Memory(300 * 10**6, 7_000),
     ideal=ideal.ideal,
-    judge=_judge,
+    judge=Parameters.of,
     counts_suffice=True,
     moves_records=True,
     script=recorded(__name__),

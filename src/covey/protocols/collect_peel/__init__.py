@@ -28,10 +28,6 @@ def _role(study: Study, party: str) -> Role:
     return roles[_role_name(study, party)]
 
 
-def _judge(study: Study) -> None:
-    Parameters.of(study)
-
-
 PROTOCOL = Protocol(
     name="collect",
     version=1,
@@ -55,5 +51,5 @@ PROTOCOL = Protocol(
     demonstration=Demonstration(sample="survey", changes={"protocol": {"nodes": 24}}),
     ideal=ideal.ideal,
     script=recorded(__name__),
-    judge=_judge,
+    judge=Parameters.of,
 )

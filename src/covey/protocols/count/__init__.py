@@ -179,10 +179,6 @@ def script(study: Study) -> tuple[Line, ...]:
     )
 
 
-def _judge(study: Study) -> None:
-    Bands.of(study)
-
-
 PROTOCOL = Protocol(
     name="count",
     version=1,
@@ -200,7 +196,7 @@ PROTOCOL = Protocol(
     foresee=foresee,
     demonstration=Demonstration(changes={"protocol": {"column": "age", "level": 2}}),
     ideal=ideal,
-    judge=_judge,
+    judge=Bands.of,
     release="counts",
     counts_suffice=True,
     script=script,

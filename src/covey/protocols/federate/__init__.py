@@ -35,10 +35,6 @@ LEAKAGE = leakage.LEAKAGE
 __all__ = ["LEAKAGE", "PROTOCOL", "ideal", "provider", "recipient"]
 
 
-def _judge(study: Study) -> None:
-    Parameters.of(study)
-
-
 def _accepts(study: Study, own: Table) -> None:
     members(Parameters.of(study), own)
 
@@ -76,6 +72,6 @@ PROTOCOL = Protocol(
     memory=Memory(300 * 10**6, 5_000),
     demonstration=Demonstration(sample="providers"),
     ideal=ideal,
-    judge=_judge,
+    judge=Parameters.of,
     script=recorded(__name__),
 )

@@ -21,12 +21,6 @@ from covey.protocols.generalize import cost, ideal, leakage, role
 from covey.protocols.generalize.parameters import REQUIREMENTS, Parameters, receives, role_name
 from covey.protocols.protocol import Demonstration, Protocol
 from covey.protocols.shared.script import recorded
-from covey.study import Study
-
-
-def _judge(study: Study) -> None:
-    Parameters.of(study)
-
 
 PROTOCOL = Protocol(
     name="generalize",
@@ -50,6 +44,6 @@ PROTOCOL = Protocol(
         sample="clinic-billing", changes={"protocol": {"local": "peel", "variant": "finished-cells"}}
     ),
     ideal=ideal.ideal,
-    judge=_judge,
+    judge=Parameters.of,
     script=recorded(__name__),
 )

@@ -23,13 +23,8 @@ from covey.protocols.peel.role import holder
 from covey.protocols.protocol import Demonstration, Memory, Protocol
 from covey.protocols.shared import rows
 from covey.protocols.shared.script import recorded
-from covey.study import Study
 
 __all__ = ["PROTOCOL", "holder", "ideal"]
-
-
-def _judge(study: Study) -> None:
-    Parameters.of(study)
 
 
 PROTOCOL = Protocol(
@@ -56,7 +51,7 @@ PROTOCOL = Protocol(
     memory=Memory(420 * 10**6, 5_000),
     demonstration=Demonstration(changes={"protocol": {"mode": "wave"}}),
     ideal=ideal,
-    judge=_judge,
+    judge=Parameters.of,
     counts_suffice=True,
     script=recorded(__name__),
 )

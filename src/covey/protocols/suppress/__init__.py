@@ -30,10 +30,6 @@ from covey.protocols.suppress.parameters import AUTHORITY, REQUIREMENTS, Paramet
 from covey.study import Study
 
 
-def _judge(study: Study) -> None:
-    Parameters.of(study)
-
-
 def _script(study: Study) -> tuple[Line, ...]:
     """The messages of a run; the size of an issued key follows from the name that it is issued to."""
     size = cost.issued_bytes(Parameters.of(study))
@@ -65,6 +61,6 @@ PROTOCOL = Protocol(
         without=("east",),
     ),
     ideal=ideal.ideal,
-    judge=_judge,
+    judge=Parameters.of,
     script=_script,
 )
