@@ -19,9 +19,8 @@ from covey.protocols.cluster_columns.randomness import pivot_draws, public_draws
 from covey.protocols.protocol import Forecast
 from covey.protocols.shared import agree, columns, model
 from covey.protocols.shared.columns import meeting, parts
-from covey.protocols.shared.cost import CostEstimate, learned_by_role
+from covey.protocols.shared.cost import CostEstimate, Rehearsal, carry_on, learned_by_role, several
 from covey.protocols.shared.peeling.marginals import study_seed
-from covey.protocols.shared.rehearsal import Rehearsal, carry_on, several
 from covey.secure import approval, coin
 from covey.secure import sum as secure_sum
 from covey.study import Study

@@ -14,10 +14,9 @@ from covey.protocols.cluster_rows.rehearsal import rehearse
 from covey.protocols.protocol import Forecast
 from covey.protocols.shared import agree, insiders, model, query_errors
 from covey.protocols.shared import rows as releasing
-from covey.protocols.shared.cost import CostEstimate
+from covey.protocols.shared.cost import CostEstimate, Rehearsal, carry_on, several
 from covey.protocols.shared.peeling.marginals import study_seed
 from covey.protocols.shared.records import one_by_one
-from covey.protocols.shared.rehearsal import Rehearsal, carry_on, several
 from covey.secure import squares
 from covey.study import Study
 from covey.table import Table

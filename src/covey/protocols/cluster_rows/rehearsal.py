@@ -26,8 +26,7 @@ from covey.protocols.cluster_rows.state import COST as TELLING
 from covey.protocols.cluster_rows.state import State
 from covey.protocols.protocol import SILENT
 from covey.protocols.shared import agree
-from covey.protocols.shared.cost import CostEstimate
-from covey.protocols.shared.rehearsal import Rehearsal
+from covey.protocols.shared.cost import CostEstimate, Rehearsal
 from covey.secure import conjunction, threshold_test
 from covey.secure import sum as secure_sum
 from covey.secure.threshold_test import Prepared

@@ -18,10 +18,10 @@ from covey.protocols.collect_peel.parameters import Parameters, hub_of
 from covey.protocols.collect_peel.peeling import RESERVE
 from covey.protocols.protocol import Forecast
 from covey.protocols.shared import model
+from covey.protocols.shared.cost import with_k
 from covey.protocols.shared.peeling.classes import peel
 from covey.protocols.shared.peeling.marginals import count_leaves, study_seed
 from covey.protocols.shared.peeling.nodes import list_nodes
-from covey.protocols.shared.rehearsal import with_k
 from covey.study import Study
 from covey.wire import FRAME_BYTES
 

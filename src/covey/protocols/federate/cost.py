@@ -33,9 +33,8 @@ from covey.protocols.federate.thresholds import tests_of, width_of
 from covey.protocols.federate.users import OwnUsers
 from covey.protocols.protocol import Forecast
 from covey.protocols.shared import model
-from covey.protocols.shared.cost import CostEstimate
+from covey.protocols.shared.cost import CostEstimate, Rehearsal, carry_on
 from covey.protocols.shared.peeling.marginals import study_seed
-from covey.protocols.shared.rehearsal import Rehearsal, carry_on
 from covey.protocols.shared.rows import carried
 from covey.secure import approval, ciphers, lists
 from covey.study import Study

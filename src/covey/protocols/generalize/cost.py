@@ -16,9 +16,8 @@ from covey.protocols.generalize.rounds import Round, encryptor_of
 from covey.protocols.protocol import Forecast
 from covey.protocols.shared import columns, model
 from covey.protocols.shared.columns import meeting
-from covey.protocols.shared.cost import SMALL_BYTES, CostEstimate, learned_by_role
+from covey.protocols.shared.cost import SMALL_BYTES, CostEstimate, learned_by_role, with_k
 from covey.protocols.shared.peeling.marginals import study_seed
-from covey.protocols.shared.rehearsal import with_k
 from covey.secure import approval, join, lists, match
 from covey.study import Study
 from covey.table import Table

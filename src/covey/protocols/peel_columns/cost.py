@@ -17,12 +17,11 @@ from covey.protocols.peel_columns.parameters import Parameters, role_name
 from covey.protocols.protocol import Forecast
 from covey.protocols.shared import agree, columns, model
 from covey.protocols.shared.columns import meeting, parts
-from covey.protocols.shared.cost import SMALL_BYTES, CostEstimate, learned_by_role
+from covey.protocols.shared.cost import SMALL_BYTES, CostEstimate, Rehearsal, carry_on, learned_by_role
 from covey.protocols.shared.peeling import REPEATED
 from covey.protocols.shared.peeling.classes import peel
 from covey.protocols.shared.peeling.marginals import of_records, study_seed
 from covey.protocols.shared.peeling.nodes import list_nodes
-from covey.protocols.shared.rehearsal import Rehearsal, carry_on
 from covey.secure import approval, coin
 from covey.secure import sum as secure_sum
 from covey.study import Study

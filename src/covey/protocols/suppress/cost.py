@@ -15,9 +15,8 @@ from covey.crypto.secret import Secret
 from covey.crypto.sodium import cores
 from covey.protocols.protocol import Forecast
 from covey.protocols.shared import model
-from covey.protocols.shared.cost import CostEstimate
+from covey.protocols.shared.cost import CostEstimate, Rehearsal, carry_on, several
 from covey.protocols.shared.peeling.marginals import study_seed
-from covey.protocols.shared.rehearsal import Rehearsal, carry_on, several
 from covey.protocols.shared.rows import LENGTHS, spell_row
 from covey.protocols.suppress import ideal, leakage
 from covey.protocols.suppress.layout import CHUNK, Bounds
