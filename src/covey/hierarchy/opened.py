@@ -49,9 +49,6 @@ class Flat:
         """The part of the domain that a label stands for: 0 for a leaf, 1 for the root."""
         return 1.0 if label == SUPPRESSED else 0.0
 
-    def covers(self, label: str, value: str) -> bool:
-        return label in (SUPPRESSED, value)
-
     def describe(self) -> object:
         return "flat"
 
@@ -110,9 +107,6 @@ class Prefix:
             return level
         width = self.keep[0] + 1
         return float((10 ** (width - len(label) + 1) - 1) / (10**width - 1))
-
-    def covers(self, label: str, value: str) -> bool:
-        return label in (SUPPRESSED, value) or label in self.path(value)
 
     def describe(self) -> object:
         return {"prefix": list(self.keep)}
@@ -206,12 +200,6 @@ class Interval:
             return 1.0
         ends, whole = self.ends(label), self.whole()
         return None if ends is None or whole is None else float((ends[1] - ends[0]) / (whole[1] - whole[0]))
-
-    def covers(self, label: str, value: str) -> bool:
-        found, ends = number(value), self.ends(label)
-        if label == SUPPRESSED:
-            return True
-        return found is not None and ends is not None and ends[0] <= found <= ends[1]
 
     def describe(self) -> object:
         ends = None if self.low is None or self.high is None else [spell(self.low), spell(self.high)]

@@ -224,13 +224,6 @@ class Hierarchy:
             lifted[row] = self.up[level]
         return lifted
 
-    def covers(self, label: str, value: str) -> bool:
-        """True if the node of that label stands above (or is) the leaf of that clean value."""
-        node, leaf = self.node(label), self.node(canonical(value, self.kind))
-        if node is None or leaf is None or leaf >= self.codes:
-            return False
-        return bool(self.first[node] <= leaf <= self.last[node])
-
     def paths(self) -> list[tuple[str, ...]]:
         """Each leaf's labels from itself to the root, without the missing leaf."""
         return [tuple(self.labels[node] for node in self.up[:, leaf]) for leaf in range(self.leaves)]

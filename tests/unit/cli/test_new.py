@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.conftest import Covey
+from tests.harness.trees import covers
 
 import covey as product
 from covey import samples
@@ -185,7 +186,7 @@ def test_words_are_grouped_by_their_first_word_or_rare_ones_with_rare_ones(covey
     draft(covey, tmp_path, "job,town", [f"{jobs[row % 8]},{towns[row % 72]}" for row in range(720)])
     study = Study.load(tmp_path / "study.toml")
     job, town = study.column("job").tree(), study.column("town").tree()
-    assert job.covers("nurse adult | nurse child | nurse night", "nurse child")
+    assert covers(job, "nurse adult | nurse child | nurse night", "nurse child")
     above = {path[0]: path[1:-1] for path in town.paths()}
     assert above["Ulm"][-1] == "Ulm", "a frequent value stays as it is as long as can be"
     assert len({path[1] for path in town.paths() if path[0] in ("Jena", "Gera", "Hof", "Zug")}) < 4

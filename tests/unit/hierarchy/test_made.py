@@ -8,6 +8,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.harness.trees import covers
 
 from covey.errors import InputError
 from covey.hierarchy import Flat, Interval, Prefix, dates, numbers, public_step
@@ -26,8 +27,8 @@ def test_intervals_begin_at_multiples_and_are_cut_to_the_domain() -> None:
 
 def test_negative_and_fractional_numbers_have_true_labels() -> None:
     tree = numbers(Decimal("-1.5"), Decimal("1.5"), decimals("1"), Decimal("0.5"))
-    assert tree.covers("[-1, -0.5]", "-0.5")
-    assert tree.covers("[0, 0.5]", "0.50")
+    assert covers(tree, "[-1, -0.5]", "-0.5")
+    assert covers(tree, "[0, 0.5]", "0.50")
 
 
 @given(st.integers(-60, 60), st.integers(0, 80), st.integers(2, 7), st.integers(2, 4))
@@ -85,7 +86,7 @@ def test_a_closed_prefix_tree_says_what_the_open_one_says(values: list[str]) -> 
     tree = codes.close(values)
     for value in values:
         for label in codes.path(value):
-            assert tree.covers(label, value) and codes.covers(label, value)
+            assert covers(tree, label, value) and covers(codes, label, value)
     whole = int(tree.sizes[tree.root]) - 1
     for node, label in enumerate(tree.labels):
         assert codes.share(label) == pytest.approx((int(tree.sizes[node]) - 1) / whole)
@@ -101,7 +102,7 @@ def test_intervals_are_labelled_by_public_steps() -> None:
     pay = Interval(Decimal(0), Decimal(100), Decimal(5))
     tree = pay.close(["1", "40", "60", "99.95"])
     assert all(pay.on_steps(label) for label in tree.labels[tree.leaves :])
-    assert tree.covers("[0, 5]", "1") and tree.covers("[0, 80]", "60") and tree.covers("[80, 100]", "99.95")
+    assert covers(tree, "[0, 5]", "1") and covers(tree, "[0, 80]", "60") and covers(tree, "[80, 100]", "99.95")
     assert pay.share("[5, 40]") == pytest.approx(0.35)
     with pytest.raises(InputError, match="range"):
         Interval(Decimal(0), Decimal(10)).close(["11"])
