@@ -39,7 +39,7 @@ class LedgerWriter(Interface):
         """From here on every party may know what the sentences of its role say."""
 
 
-class Silence:
+class Unheeded:
     """Progress that nobody follows, and a ledger that nobody keeps."""
 
     def phase(self, name: str, of: int = 1) -> None: ...
@@ -49,7 +49,7 @@ class Silence:
     def learns(self, leakage: Leakage, **numbers: object) -> None: ...
 
 
-SILENT = Silence()
+SILENT = Unheeded()
 
 
 @dataclass(frozen=True)
