@@ -34,8 +34,11 @@ async def slowed(link: Link, *, latency: float = 0.0, bandwidth: float = float("
     """The link with that many seconds on the way to each peer, and that many bytes a second to all of them together.
 
     An office has one line: what it sends to one peer waits for what it sends to another. Receiving is slowed by the
-    senders alone.
+    senders alone. A link that is not to be slowed stays as it is.
     """
+    if not latency and bandwidth == float("inf"):
+        yield link
+        return
     slow = _Slowed(link, latency, bandwidth)
     async with beside(*(slow.deliver(peer) for peer in link.peers)):
         yield slow

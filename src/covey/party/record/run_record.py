@@ -13,6 +13,7 @@ from covey.crypto.secret import Secret
 from covey.party.record.run_certificate import RunCertificate
 from covey.party.record.transcript import Head, Pair, Transcript
 from covey.protocols import Figures
+from covey.secure.declare import Traffic
 from covey.summary import Phase
 
 
@@ -43,19 +44,11 @@ class Agreement:
 
 
 @dataclass(frozen=True)
-class Traffic:
-    """The traffic that one party sent in the session, without the handshake and the closing."""
-
-    messages: int
-    bytes: int
-    rounds: int
-
-
-@dataclass(frozen=True)
 class Closed:
     """The closing of a session: what the parties agreed on at the end, and signed."""
 
     traffic: dict[str, Traffic]
+    """What each party sent in the session, without the handshake and the closing."""
     heads: dict[Pair, Head]
     """The heads of the directed pairs that this party is in."""
     signatures: dict[Pair, bytes]

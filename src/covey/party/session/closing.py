@@ -20,9 +20,10 @@ from covey.errors import PeerError
 from covey.party.identity.keys import Keys
 from covey.party.identity.roster import Roster
 from covey.party.record.run_certificate import RunCertificate, Statement, statement_a, statement_b, to_sign
-from covey.party.record.run_record import Closed, Traffic
+from covey.party.record.run_record import Closed
 from covey.party.record.transcript import CLOSING_STEP, Head, Pair, Transcript
 from covey.protocols import Figures, Protocol
+from covey.secure.declare import Traffic
 from covey.study import Study
 from covey.wire import Bytes32, Bytes64, Channel, Count, Message, Name
 
@@ -73,7 +74,7 @@ class Closing:
         signatures = {(me, peer): self._sign_head(channel, (me, peer), heads) for peer in channel.peers}
         for peer, theirs in farewells.items():
             self._compare(channel, peer, theirs, heads)
-            traffic[peer] = Traffic(theirs.messages, theirs.bytes, theirs.rounds)
+            traffic[peer] = Traffic(theirs.rounds, theirs.messages, theirs.bytes)
             signatures[peer, me] = theirs.signature
         everyone = _all_heads(me, heads, farewells)
         certificate = await self._seal(channel.at(CLOSING_STEP, "seal"), everyone)
@@ -147,7 +148,7 @@ def traffic_of(channel: Channel) -> Traffic:
     tally = channel.tally
     messages = sum(count for (sender, _), count in tally.messages.items() if sender == channel.me)
     size = sum(count for (sender, _), count in tally.bytes.items() if sender == channel.me)
-    return Traffic(messages, size, tally.rounds)
+    return Traffic(tally.rounds, messages, size)
 
 
 def _all_heads(me: str, own: Mapping[Pair, Head], farewells: Mapping[str, Farewell]) -> dict[Pair, bytes]:

@@ -18,7 +18,7 @@ from covey.party.identity.keys import Keys
 from covey.party.identity.roster import Roster
 from covey.party.record.ledger import Ledger
 from covey.party.record.run_certificate import RunCertificate, statement_a, statement_b, to_sign
-from covey.party.record.run_record import Agreement, Closed, Finished, RunRecord, Traffic
+from covey.party.record.run_record import Agreement, Closed, Finished, RunRecord
 from covey.party.record.transcript import CLOSING_STEP, Transcript
 from covey.party.session.closing import traffic_of
 from covey.party.session.handshake import commit, session_digest, statement
@@ -28,7 +28,7 @@ from covey.party.session.trustees import CollectorClosing
 from covey.protocols import Figures, Protocol
 from covey.protocols.protocol import EVERYONE, Attendance, LetterKeys
 from covey.protocols.shared import roll
-from covey.secure.declare import TAKING_PART, Leakage
+from covey.secure.declare import TAKING_PART, Leakage, Traffic
 from covey.study import Study
 from covey.wire import Bytes32, Channel, Message
 
@@ -151,12 +151,12 @@ def _traffic(channel: Channel, study: Study) -> dict[str, Traffic]:
     """The traffic of each party that the study names, and that of all respondents together."""
     own, tally, hub = traffic_of(channel), channel.tally, channel.me
     named = {party.name for party in study.parties}
-    found = {hub: own, RESPONDENTS: Traffic(0, 0, own.rounds)}
+    found = {hub: own, RESPONDENTS: Traffic(own.rounds)}
     for (sender, _), count in tally.messages.items():
         if sender != hub:
             name = sender if sender in named else RESPONDENTS
-            before = found.get(name, Traffic(0, 0, own.rounds))
-            found[name] = Traffic(before.messages + count, before.bytes + tally.bytes[sender, hub], own.rounds)
+            before = found.get(name, Traffic(own.rounds))
+            found[name] = before + Traffic(0, count, tally.bytes[sender, hub])
     return found
 
 

@@ -199,9 +199,5 @@ async def _dial(job: Job, participant: Participant) -> AsyncIterator[Link]:
             told=participant.progress.hear,
         )
     )
-    async with meeting as link:
-        if job.latency or job.bandwidth != float("inf"):
-            async with slowed(link, latency=job.latency, bandwidth=job.bandwidth) as slow:
-                yield slow
-        else:
-            yield link
+    async with meeting as link, slowed(link, latency=job.latency, bandwidth=job.bandwidth) as slow:
+        yield slow

@@ -114,10 +114,8 @@ async def _play_all(participants: Mapping[str, Participant], latency: float, ban
     async def play(name: str) -> Finished | CoveyError:
         link = network.link(name)
         try:
-            if latency or bandwidth != float("inf"):
-                async with slowed(link, latency=latency, bandwidth=bandwidth) as slow:
-                    return await take_part(participants[name], slow)
-            return await take_part(participants[name], link)
+            async with slowed(link, latency=latency, bandwidth=bandwidth) as slow:
+                return await take_part(participants[name], slow)
         except CoveyError as error:
             return error
         finally:

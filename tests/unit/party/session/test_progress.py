@@ -12,11 +12,11 @@ from tests.harness.clock import run_jumping
 
 from covey.cli.display import Display, describe
 from covey.party.record.ledger import Ledger
-from covey.party.record.run_record import Finished, RunRecord, Traffic
+from covey.party.record.run_record import Finished, RunRecord
 from covey.party.record.summary import summarize
 from covey.party.session.progress import Progress, Snapshot
 from covey.protocols import Figures, find
-from covey.secure.declare import Leakage
+from covey.secure.declare import Leakage, Traffic
 from covey.study import Study
 from covey.wire import Tally
 
@@ -133,7 +133,7 @@ def test_the_ledger_tells_each_partys_role_its_own_sentences() -> None:
 
 def test_a_party_without_the_release_has_no_figures_of_it() -> None:
     ledger = Ledger(STUDY, find("count"), "north")
-    traffic = {name: Traffic(2, 100, 3) for name in ("north", "south", "east")}
+    traffic = {name: Traffic(3, 2, 100) for name in ("north", "south", "east")}
     figures = Figures(rows=9, classes=2, k_reached=4, loss={"lm": 0.5})
     finished = Finished(None, "00", figures, traffic, 1.0, b"", (), RunRecord(), ())
     nothing = replace(finished, release_sha256=None, figures=None)
