@@ -25,6 +25,7 @@ from covey.party.session.journal_records import Address, Begun, JournalState, Re
 from covey.party.session.sealed import Place, SealedFile
 from covey.wire.frame import Letter
 from covey.wire.inbox import CONTROL_STEP
+from covey.wire.record import Nothing
 
 FILE = "journal"
 LIMIT = 512 * 10**6
@@ -246,7 +247,7 @@ class Journal:
                 raise InputError(f"{self.path}: was written by another version of covey; begin anew") from None
 
 
-class NoJournal:
+class NoJournal(Nothing):
     """For runs that leave no folder: nothing is kept, nothing can go on."""
 
     begun: Begun | None = None
@@ -256,12 +257,6 @@ class NoJournal:
     messages = 0
 
     def begin(self, begun: Begun) -> None:
-        """Forgets it."""
-
-    async def sent(self, letter: Letter) -> None:
-        """Forgets it."""
-
-    async def received(self, letter: Letter) -> None:
         """Forgets it."""
 
     def letters(self, sender: str) -> Iterator[bytes]:
