@@ -192,6 +192,11 @@ def _day(moment: float) -> str:
     return datetime.fromtimestamp(moment).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
+def attachment(name: str, content: str | bytes, kind: str = "application/octet-stream") -> Response:
+    """A file that the browser saves under that name."""
+    return Response(content, media_type=kind, headers={"content-disposition": f'attachment; filename="{name}"'})
+
+
 def asked(request: Request, name: str, otherwise: str | None = None) -> str:
     """A part of a page's address. Raises InputError if it is not there."""
     found = request.query_params.get(name)

@@ -27,7 +27,6 @@ from covey.wire.frame import Letter
 from covey.wire.inbox import CONTROL_STEP
 from covey.wire.record import Nothing
 
-FILE = "journal"
 LIMIT = 512 * 10**6
 """Bytes of read messages that the journal of a run keeps, unless it is told otherwise."""
 EVERYTHING = 1 << 62

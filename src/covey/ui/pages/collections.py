@@ -13,7 +13,7 @@ from covey.party.collection import times
 from covey.study import Study
 from covey.summary import FILE as SUMMARY
 from covey.ui.jobs import covey
-from covey.ui.workbench import Form, Workbench, asked
+from covey.ui.workbench import Form, Workbench, asked, attachment
 
 _SHOWN = 24
 
@@ -71,10 +71,7 @@ def invitations(bench: Workbench, request: Request) -> Response:
     job = bench.jobs.find(asked(request, "job"))
     if job.file.kind != "invite" or job.state != "done":
         raise InputError("these invitations have not been made; look at the job")
-    return Response(
-        job.out, media_type="text/plain; charset=utf-8",
-        headers={"content-disposition": 'attachment; filename="invitations.txt"'},
-    )  # fmt: skip
+    return attachment("invitations.txt", job.out, "text/plain; charset=utf-8")
 
 
 def serve(bench: Workbench, form: Form) -> Response:

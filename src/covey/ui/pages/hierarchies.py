@@ -22,7 +22,7 @@ from covey.ui import history, wizard
 from covey.ui.jobs import Job
 from covey.ui.look import FEW
 from covey.ui.pages.table import summary_of, values_of
-from covey.ui.workbench import Actions, Workbench, asked
+from covey.ui.workbench import Actions, Workbench, asked, attachment
 from covey.ui.workspace import mark
 
 _MOST_SHOWN = 1500
@@ -224,10 +224,7 @@ def download(bench: Workbench, request: Request) -> Response:
     path, name = asked(request, "study"), asked(request, "column")
     column = study_at(bench, path)[0].column(name)
     tree = column.tree(list(values_known(bench, bench.workspace.of_study(path).get("data", ""), column) or {}))
-    return Response(
-        write(tree), media_type="application/octet-stream",
-        headers={"content-disposition": f'attachment; filename="{slug(name, "column").lower()}.csv"'},
-    )  # fmt: skip
+    return attachment(f"{slug(name, 'column').lower()}.csv", write(tree))
 
 
 DO: Actions = {}

@@ -24,7 +24,7 @@ from covey.schema import Role
 from covey.study import Study, requirements
 from covey.study.editing import set_keys, set_section, spelled
 from covey.ui.pages.table import values_of
-from covey.ui.workbench import Form, Workbench, asked
+from covey.ui.workbench import Form, Workbench, asked, attachment
 from covey.ui.workspace import mark
 
 PORT = 7701
@@ -223,10 +223,7 @@ def columns(bench: Workbench, request: Request) -> Response:
 
 
 def download(name: str, made: Card) -> Response:
-    return Response(
-        made.spell(), media_type="application/octet-stream",
-        headers={"content-disposition": f'attachment; filename="{name}"'},
-    )  # fmt: skip
+    return attachment(name, made.spell())
 
 
 def become(bench: Workbench, path: str, party: str, address: str) -> None:
