@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -195,7 +196,7 @@ def test_what_is_opened_as_a_tuple_must_be_one_and_lie_in_its_bucket() -> None:
     assert len(finder._decode(table, bucket, keys)) == 1
     with pytest.raises(Aborted, match="none of its bucket"):
         finder._decode(table, (bucket + 1) % table.size, keys)
-    beyond = np.array([[finder.lattice.domain(finder.nodes[0])]], dtype=np.uint64)
+    beyond = np.array([[math.prod(finder.lattice.sizes(finder.nodes[0]))]], dtype=np.uint64)
     there = buckets(finder.seed, table.size, beyond, table.number)
     with pytest.raises(Aborted, match="none of its bucket"):
         finder._decode(table, there, beyond)

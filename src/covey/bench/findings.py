@@ -130,7 +130,6 @@ class Findings:
 class Experiment:
     """The experiment behind one name of `covey bench NAME`."""
 
-    name: str
     about: str
     source: str
     """The paper whose figures are put to the test; empty for a comparison of our own."""

@@ -381,7 +381,6 @@ def _claims(
 
 
 EXPERIMENT = Experiment(
-    name="columns",
     about="columns split: rounds beside the paper's secure sums, loss, who learns who is alike, peel and generalize",
     source="Tassa & Gudes, Secure Distributed Computation of Anonymized Views of Shared Databases, Algorithm 4",
     run=run,

@@ -352,7 +352,6 @@ def _claim_of_runs(runs: list[ScheduledRun]) -> Claim:
 
 
 EXPERIMENT = Experiment(
-    name="cluster",
     about="rows split: what the paper's algorithm and ours lose, how many rounds they take, what they show",
     source="Tassa & Gudes, Secure Distributed Computation of Anonymized Views of Shared Databases",
     run=run,

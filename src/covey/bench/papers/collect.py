@@ -434,7 +434,6 @@ def _claims(
 
 
 EXPERIMENT = Experiment(
-    name="collect",
     about="what positions conceal and keep, what the classes lose, and what the collector really finds out",
     source="Xue et al., Distributed privacy preserving data collection (paper 001): Tables II to IV, Figure 5",
     run=run,

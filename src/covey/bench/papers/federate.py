@@ -341,7 +341,6 @@ def _claims(
 
 
 EXPERIMENT = Experiment(
-    name="federate",
     about="two providers with different users: what dummy users cost, by delta, alpha and the number of users",
     source="Takenouchi, Kawamura & Ohsuga, Distributed Data Federation without Disclosure of User Existence, section 6",
     run=run,

@@ -273,7 +273,6 @@ def _costs(setting: Setting, ready: PartitionedStudy) -> tuple[ResultTable, Clai
 
 
 EXPERIMENT = Experiment(
-    name="generalize",
     about="two parties with columns: the paper's example, what variants lose, what a run costs",
     source="Jiang & Clifton, Privacy-Preserving Distributed k-Anonymity",
     run=run,

@@ -131,7 +131,6 @@ def _claims(losses: Losses, runs: list[ModeRun]) -> Iterator[Claim]:
 
 
 EXPERIMENT = Experiment(
-    name="peel",
     about="the loss of our own protocol beside cluster's and that of parties alone, and what its modes cost",
     source="",
     run=run,

@@ -289,7 +289,6 @@ def _mean(of: Callable[[SeenTable], float], seen: Sequence[SeenTable]) -> float:
 
 
 EXPERIMENT = Experiment(
-    name="worlds",
     about="what tables could lie behind several views of one: the paper's examples, and small tables tried out",
     source="Tassa & Gudes, Secure Distributed Computation of Anonymized Views of Shared Databases, section 8.2.1",
     run=run,

@@ -195,7 +195,6 @@ _REMARKS = (
 )
 
 EXPERIMENT = Experiment(
-    name="suppress",
     about="two parties suppress what is rare: cost by rare rows and encryption, rows lost, and the paper's claims",
     source="On Distributed k-Anonymization (CCS 2006 submission)",
     run=run,

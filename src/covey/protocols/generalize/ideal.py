@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from covey.arrays import Bits, Longs
+from covey.arrays import Bits
 from covey.protocols.generalize.contingency import Contingency
 from covey.protocols.generalize.local import Generalization
 from covey.protocols.generalize.parameters import Parameters
@@ -18,7 +18,7 @@ from covey.protocols.generalize.rounds import Round, endless, observer_moves
 from covey.protocols.protocol import Result
 from covey.protocols.shared import columns
 from covey.study import Study
-from covey.table import Table, group
+from covey.table import Table
 
 
 @dataclass
@@ -33,13 +33,6 @@ class ClearRun:
     def withheld(self) -> Bits:
         """The people who are left out, fewer than k; the same people at both parties."""
         return next(iter(self.locals.values())).pool
-
-    @property
-    def label(self) -> Longs:
-        """Each person's class by what is published of it; -1 where withheld."""
-        nodes = [row for local in self.locals.values() for row in local.nodes]
-        label, _ = group(nodes, len(self.withheld))
-        return np.where(self.withheld, -1, label)
 
 
 def ideal(study: Study, tables: Mapping[str, Table]) -> Result:

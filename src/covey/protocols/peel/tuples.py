@@ -6,7 +6,6 @@ several columns make one number (a *limb*) as long as it stays an element of the
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,10 +51,6 @@ class Lattice:
     def sizes(self, levels: Ints) -> list[int]:
         """The number of nodes that each column has on its level."""
         return [len(self.nodes[column][level]) for column, level in enumerate(levels.tolist())]
-
-    def domain(self, levels: Ints) -> int:
-        """The number of tuples that there could be at this lattice node."""
-        return math.prod(self.sizes(levels))
 
     def limbs(self, levels: Ints) -> list[list[int]]:
         """The columns that make up each limb."""

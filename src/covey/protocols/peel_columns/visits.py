@@ -48,11 +48,6 @@ class HolderPeeling:
         self.label = np.full(self.table.rows, -1, dtype=np.int64)
 
     @property
-    def sizes(self) -> Longs:
-        """The number of people in each class."""
-        return np.bincount(self.label[self.label >= 0], minlength=len(self.boxes)).astype(np.int64)
-
-    @property
     def left(self) -> Longs:
         """The people in play."""
         return np.flatnonzero(self.label < 0)

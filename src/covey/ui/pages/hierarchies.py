@@ -72,7 +72,6 @@ class Branch:
 
     label: str
     rows: str
-    leaf: bool
     children: tuple[Branch, ...]
     more: int = 0
 
@@ -214,7 +213,7 @@ def _branch(tree: Hierarchy, values: Mapping[str, int] | None) -> Branch | None:
         count = int(rows[tree.first[node] : tree.last[node] + 1].sum())
         said = f"{count:,} rows" if count >= FEW else "few rows" if count else "no rows" if values else ""
         made = tuple(grown(child) for child in kept)
-        return Branch(tree.labels[node], said, node < tree.codes, made, len(children) - len(kept))
+        return Branch(tree.labels[node], said, made, len(children) - len(kept))
 
     return grown(tree.root) if whole or tree.nodes - tree.codes <= _MOST_SHOWN else None
 
