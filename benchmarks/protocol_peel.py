@@ -14,6 +14,7 @@ one's, one after the other, with the same study, rows and seed. A tree compiles 
 
 from __future__ import annotations
 
+import math
 import resource
 import tempfile
 import time
@@ -231,7 +232,7 @@ def rule_out(study: Study, tables: dict[str, Table], nodes: Ints, per_record: in
         _, exact = np.unique(np.concatenate([keys, theirs], axis=1)[0], return_inverse=True)
         size = int(left.sum()) * (per_record or 0)
         bucket = exact
-        if per_record is not None and lattice.domain(levels) > size:
+        if per_record is not None and math.prod(lattice.sizes(levels)) > size:
             bucket = np.concatenate([buckets(seed, size, each, number) for each in (keys, theirs)])
         rows, cases = bucket[: len(left)], bucket[len(left) :]
         width = int(bucket.max()) + 1
