@@ -45,6 +45,7 @@ async def test_a_respondent_of_another_version_is_told_and_the_collector_too(tmp
         await noted(running, "left at the greeting: the collector has version")
 
 
+@pytest.mark.thorough
 @on_real_clock
 async def test_who_says_ready_with_another_version_all_the_same_is_hung_up_on(tmp_path: Path) -> None:
     town, version = Town(tmp_path), collect.PROTOCOL.version
@@ -59,6 +60,7 @@ async def test_who_says_ready_with_another_version_all_the_same_is_hung_up_on(tm
         await noted(running, f"has version {version - 1} of protocol 'collect', the collector has version {version}")
 
 
+@pytest.mark.thorough
 @on_real_clock
 async def test_answers_and_trustees_of_another_version_are_refused(tmp_path: Path) -> None:
     town, version = PeelingTown(tmp_path), collect_peel.PROTOCOL.version
@@ -76,6 +78,7 @@ async def test_answers_and_trustees_of_another_version_are_refused(tmp_path: Pat
         assert len(running.collection.register.held.answers) == 1, "with the same version it goes on"
 
 
+@pytest.mark.thorough
 @on_real_clock
 async def test_a_page_that_another_version_made_is_refused_before_it_enrols(tmp_path: Path) -> None:
     town, version = BrowserTown(tmp_path), collect_peel.PROTOCOL.version
@@ -98,6 +101,7 @@ def test_every_language_of_the_page_says_it() -> None:
     assert all("title_version" in words and "page_version" in words for words in said.values())
 
 
+@pytest.mark.thorough
 @on_real_clock
 async def test_a_collection_goes_on_with_the_version_that_began_it_alone(tmp_path: Path) -> None:
     town = PeelingTown(tmp_path)

@@ -76,6 +76,7 @@ def test_two_builds_part_before_any_data_leaves_and_both_are_told(tmp_path: Path
         assert not (site.out / "release.csv").exists()
 
 
+@pytest.mark.thorough
 def test_a_session_of_another_version_is_not_resumed_and_stays(tmp_path: Path) -> None:
     sites = found(tmp_path)
     first = run_together(undecided(sites))
@@ -102,12 +103,14 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.thorough
 def test_the_transcript_and_the_certificate_name_the_version(ran: Path) -> None:
     out = ran / "north" / "out"
     assert transcript_file.read(out / TRANSCRIPT).session.protocol_version == NEWER
     assert json.loads((out / CERTIFICATE).read_bytes())["A"]["protocol_version"] == NEWER
 
 
+@pytest.mark.thorough
 def test_an_audit_of_another_version_says_so_instead_of_finding_faults(ran: Path, covey: Covey) -> None:
     folders = [ran / name / "out" for name in NAMES]
     for each in audit(folders):
@@ -126,6 +129,7 @@ def test_a_folder_of_0_1_0_is_of_version_1(covey: Covey) -> None:
     assert "ran with version 1 of protocol 'cluster', and this is version 2" in " ".join(shown.out.split())
 
 
+@pytest.mark.thorough
 def test_who_claims_another_version_than_the_others_signed_is_found_out(ran: Path, tmp_path: Path) -> None:
     """With another version its messages would be compared with no script."""
     from covey.party.identity import keys as keyring
