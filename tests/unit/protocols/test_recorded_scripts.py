@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import cache
 
 import pytest
 from tests.harness.cases import CASES
 from tests.harness.harness import lines, run
+from tests.harness.trial import Trial
 from tests.record_scripts import FINGERPRINTED, VERSIONS, described, fingerprint, folder_of, missing, unraised
 
 from covey.party.audit.script import strays
@@ -31,13 +33,18 @@ FOREIGN = {
 """A message of each protocol that other options have, and this case's do not."""
 
 
+@cache
+def smallest(name: str) -> Trial:
+    return CASES[name].smallest()
+
+
 @pytest.fixture(scope="module", params=SAMPLE)
 def played(request: pytest.FixtureRequest) -> tuple[str, list[Message]]:
-    return request.param, lines(run(CASES[request.param].smallest()))
+    return request.param, lines(run(smallest(request.param)))
 
 
 def odd(name: str, messages: list[Message]) -> str:
-    trial = CASES[name].smallest()
+    trial = smallest(name)
     return "\n".join(strays(trial.study, trial.protocol, messages, finished=True))
 
 
@@ -49,12 +56,12 @@ def test_an_honest_run_fits_its_script(played: tuple[str, list[Message]]) -> Non
 @pytest.mark.few(3)
 def test_messages_change_only_together_with_the_version(played: tuple[str, list[Message]]) -> None:
     name, said = played
-    assert unraised(CASES[name].smallest().protocol, {name: fingerprint(said)}) == ""
+    assert unraised(smallest(name).protocol, {name: fingerprint(said)}) == ""
 
 
 @pytest.mark.parametrize("name", ["count", *(pytest.param(each, marks=pytest.mark.thorough) for each in OTHERS)])
 def test_so_do_those_of_protocols_without_a_recorded_script(name: str) -> None:
-    trial = CASES[name].smallest()
+    trial = smallest(name)
     assert unraised(trial.protocol, {name: fingerprint(lines(run(trial)))}) == ""
 
 
@@ -93,9 +100,9 @@ def test_what_does_not_belong_to_the_run_is_refused(played: tuple[str, list[Mess
 
 def test_a_collection_by_peeling_fits_its_script_and_a_trustee_may_not_say_what_it_likes() -> None:
     name = "collect by peeling"
-    said = lines(run(CASES[name].smallest()))
+    said = lines(run(smallest(name)))
     assert odd(name, said) == ""
-    assert unraised(CASES[name].smallest().protocol, {name: fingerprint(said)}) == ""
+    assert unraised(smallest(name).protocol, {name: fingerprint(said)}) == ""
     found = next(message for message in said if message.tag == "collect.found")
     assert "declares no 'sum.foreign' there" in odd(name, [*said, replace(found, tag="sum.foreign", number=1)])
     assert "declares no 'collect.found' there" in odd(name, [*said, replace(found, step="asked")])
@@ -104,7 +111,7 @@ def test_a_collection_by_peeling_fits_its_script_and_a_trustee_may_not_say_what_
 
 
 def test_the_recorder_finds_nothing_new_in_a_run_that_was_recorded() -> None:
-    assert missing([CASES["suppress by elgamal"].smallest()]) == []
+    assert missing([smallest("suppress by elgamal")]) == []
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
@@ -121,4 +128,4 @@ def test_lines_need_only_settings_that_a_study_may_have(folder: str) -> None:
 
 
 def test_the_settings_of_a_study_include_the_defaults_of_its_options() -> None:
-    assert {"mode=visit", "leftover=withhold", "two parties"} <= settings(CASES["peel of two"].smallest().study)
+    assert {"mode=visit", "leftover=withhold", "two parties"} <= settings(smallest("peel of two").study)
