@@ -169,5 +169,7 @@ def test_what_a_simulated_run_leaves_passes_its_audit(
     audited = covey("audit", *(out / party for party in ("north", "south", "east")))
     assert audited.code == 0, audited.out
     assert (out / "north" / "run.log").read_text()
+    if how:
+        assert "there is no journal" in covey("audit", out / "north", "--replay").err
     refined = '"step":"refine/' in (out / "north" / "transcript.jsonl").read_text().replace(" ", "")
     assert refined == (protocol == "peel")

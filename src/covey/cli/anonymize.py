@@ -53,7 +53,7 @@ def anonymize(
             autocompletion=complete.algorithms,
         ),
     ] = "peel",
-    k: Annotated[int | None, typer.Option("--k", min=1, help="Another k than the study's, for a quick look.")] = None,
+    k: Annotated[int | None, typer.Option("--k", min=2, help="Another k than the study's, for a quick look.")] = None,
     l: Annotated[float | None, typer.Option("--l", min=1, help="Another l than the study's.")] = None,  # noqa: E741
     t: Annotated[float | None, typer.Option("--t", min=0, max=1, help="Another t than the study's.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier release in DIR.")] = False,

@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from tests.conftest import Covey
 
+from covey.errors import InputError
+from covey.party.record.folder import RunFolder
+
 STUDY = """[study]
 name = "trial"
 [privacy]
@@ -134,3 +137,17 @@ def test_no_message_quotes_a_cell(covey: Covey, tmp_path: Path) -> None:
         marked = Bad(bad.says, bad.data.replace(b"flu", b"kanarie"), bad.study, bad.region)
         lay(tmp_path, marked)
         assert "kanarie" not in covey("check", tmp_path / "study.toml", "--data", tmp_path / "data.csv").err
+
+
+def test_a_path_that_the_system_refuses_is_named_and_is_no_error_of_ours(covey: Covey, tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(STUDY)
+    (tmp_path / "region.csv").write_text(REGION)
+    long = "x" * 5000
+    called = covey("check", tmp_path / "study.toml", "--data", long)
+    assert called.code == 2 and long in called.err and "check the path and its permissions" in called.err
+
+
+def test_a_run_into_a_file_says_that_it_needs_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("mine")
+    with pytest.raises(InputError, match="is a file; name a folder with --out"):
+        RunFolder(tmp_path / "out").prepare()

@@ -37,6 +37,7 @@ def replay(folder: Path, keys: Path | None = None, data: str | None = None) -> l
     case = open_case(folder)
     if case.foreign:
         raise InputError(f"{folder}: {case.foreign}, or play it again")
+    Journal.require(folder / JOURNAL)
     own = keyring.load(keys or folder / "keys")
     if own.party != case.party:
         raise InputError(f"{keys or folder / 'keys'}: are the keys of party {own.party!r}, the run is {case.party!r}'s")

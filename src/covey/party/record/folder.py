@@ -33,6 +33,8 @@ class RunFolder:
 
         A run whose session goes on may have been finished here, and not at a peer.
         """
+        if self.path.is_file():
+            raise InputError(f"{self.path}: is a file; name a folder with --out")
         if not resuming and ((self.path / RELEASE).exists() or (self.path / SUMMARY).exists()):
             raise InputError(f"{self.path}: holds a finished run; choose another folder with --out")
         probe = self.path / ".covey-probe"

@@ -60,12 +60,19 @@ class Journal:
     @staticmethod
     def read(path: Path, key: Secret) -> Journal:
         """The journal at that path, to be looked at only. Raises InputError if there is none."""
-        if not path.is_file():
-            raise InputError(f"{path}: there is no journal; it was forgotten, or the run left none")
+        Journal.require(path)
         journal = Journal(path, key)
         journal._file = SealedFile.open(path, key, append=False)
         journal._load(journal._file)
         return journal
+
+    @staticmethod
+    def require(path: Path) -> None:
+        """Raises InputError if there is no journal at that path."""
+        if not path.is_file():
+            raise InputError(
+                f"{path}: there is no journal; it was forgotten, or the run left none, as a simulation in one process"
+            )
 
     def begin(self, begun: Begun) -> None:
         """A new session begins, and whatever was here is erased. On the disk when this returns."""
