@@ -12,6 +12,7 @@ from tests.browser.people import PHONE, agree, answer, browsing, fill, reached, 
 from tests.collection.peeling_town import THREE, BrowserTown
 from tests.collection.town import Running, collecting, record_of
 from tests.harness.clock import on_real_clock
+from tests.harness.versions import another_build
 
 from covey.party.audit.folders import audit
 from covey.party.collection import receipts
@@ -19,6 +20,7 @@ from covey.party.collection.enrolment import EnrolmentDesk
 from covey.party.collection.page import build
 from covey.party.collection.register import Ended, Opened, Register, moment
 from covey.party.collection.web import Web, WebTask
+from covey.protocols import collect_peel
 from covey.wire.contact import Address
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.thorough]
@@ -108,7 +110,9 @@ async def test_people_in_browsers_and_at_the_command_line_have_the_release_of_a_
 async def test_the_page_says_what_is_wrong_and_why_it_takes_no_answer(tmp_path: Path) -> None:
     town = BrowserTown(tmp_path)
     links, late = town.links(4), town.links(1, days=-1)
-    pictures = tmp_path / "pictures"
+    pictures, saved = tmp_path / "pictures", tmp_path / "newer.html"
+    with another_build(collect_peel, collect_peel.PROTOCOL.version + 1):
+        saved.write_bytes(build(town.study))
     async with browsing() as browser, collecting(town, 3) as running:
         async with visiting(browser, links[3], PHONE) as page:
             await reached(page, "form")
@@ -127,6 +131,7 @@ async def test_the_page_says_what_is_wrong_and_why_it_takes_no_answer(tmp_path: 
         for link, name in (
             (links[0], "used"),
             (late[0], "expired"),
+            (links[1].replace(f"{town.web}/", saved.as_uri()), "version"),
             (town.web, "invitation"),
             (f"{town.web}/#{'x' * 40}", "invitation"),
             (links[1][:-30] + "A" * 30, "invitation"),
