@@ -14,7 +14,7 @@ from tests.harness.trial import Case, Marked, Trial, of_study
 from covey.crypto.rng import Rng, Stream
 from covey.party.session.data import load_table
 from covey.protocols.generalize import PROTOCOL, cost
-from covey.protocols.shared import columns
+from covey.protocols.shared.columns import meeting
 from covey.study import Study
 from covey.table import Table
 
@@ -80,7 +80,7 @@ def trial_of(study: Study, tables: Mapping[str, Table]) -> Trial:
 def cost_of(study: Study, tables: Mapping[str, Table]) -> Spent:
     """What a run of these tables costs."""
     sizes = {name: table.rows for name, table in tables.items()}
-    estimate, _ = cost.of_tables(study, sizes, columns.common_rows(study, tables))
+    estimate, _ = cost.of_tables(study, sizes, meeting.common_rows(study, tables))
     return Spent(estimate.rounds, estimate.messages, estimate.bytes)
 
 

@@ -32,7 +32,7 @@ from covey.protocols.generalize.compare import (
 from covey.protocols.generalize.local import Generalization
 from covey.protocols.generalize.parameters import Parameters
 from covey.protocols.generalize.rounds import Distinct, GroupNumbers
-from covey.protocols.shared import columns
+from covey.protocols.shared.columns import meeting
 from covey.secure import lists
 from covey.secure.declare import Leakage
 from covey.wire import Channel, Count, Message, Vector, while_sending
@@ -433,14 +433,14 @@ def test_owners_who_differ_in_how_many_records_met_are_refused() -> None:
 
     def owner(common: int) -> Callable[[Channel], Awaitable[object]]:
         async def tell(channel: Channel) -> object:
-            await channel.at("meet", "met").send("registry", columns.Met(common))
+            await channel.at("meet", "met").send("registry", meeting.Met(common))
             return await channel.at("until the end").receive("registry", GroupNumbers)
 
         return tell
 
     async def registry(channel: Channel) -> object:
         seat = Seat(study, "registry", None, channel, Progress("registry", ()), Notes(), nobody_asks, seed_of(9))
-        return await columns.meet(seat, channel.at("meet"), "observer", "partner")
+        return await meeting.meet(seat, channel.at("meet"), "observer", "partner")
 
     outcomes = run_parties({"clinic": owner(8), "billing": owner(7), "registry": registry})
     error = outcomes["registry"].error

@@ -23,7 +23,7 @@ from covey.protocols.cluster_columns.own_columns import OwnColumns
 from covey.protocols.cluster_columns.parameters import Parameters, Shares
 from covey.protocols.cluster_columns.questions import Decision, Question
 from covey.protocols.cluster_columns.randomness import pivot_draws, public_draws
-from covey.protocols.shared import columns
+from covey.protocols.shared.columns import meeting
 from covey.table import group
 
 
@@ -82,7 +82,7 @@ def spied(evaluator: bool, monkeypatch: pytest.MonkeyPatch) -> tuple[Spy, Trial]
 def elsewhere(trial: Trial) -> Longs:
     """Each common record's values at the office, as one number."""
     tables = {name: table for name, table in trial.tables.items() if table is not None}
-    office = columns.common_rows(trial.study, tables)["office"]
+    office = meeting.common_rows(trial.study, tables)["office"]
     return group([*office.codes], office.rows)[0]
 
 
@@ -204,9 +204,9 @@ class _Seen(Exception):
 def first_clusters(people: Sequence[Person], *, secret: bool) -> tuple[list[str], Longs, Longs]:
     """The common ids and the first clusters, as every holder is told them, and each record's illness, which is not."""
     study = study_of(k=10, privacy="l = 2", schedule="exact")
-    tables = columns.common_rows(study, tables_of(study, people))
+    tables = meeting.common_rows(study, tables_of(study, people))
     parameters = Parameters.of(study)
-    ids = columns.keys_of(tables["office"], "office")
+    ids = meeting.keys_of(tables["office"], "office")
     told: list[Longs] = []
 
     def listen(questions: Mapping[str, Question]) -> None:

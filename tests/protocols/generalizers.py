@@ -18,7 +18,7 @@ from covey.protocols.generalize.compare import Grouped, Regrouped, Resized, Size
 from covey.protocols.generalize.local import Generalization
 from covey.protocols.generalize.parameters import Parameters
 from covey.protocols.generalize.rounds import Round
-from covey.protocols.shared import columns
+from covey.protocols.shared.columns import meeting
 from covey.study import Study
 from covey.table import Table
 from covey.wire import Channel
@@ -90,7 +90,7 @@ def run_rounds(
 
     def role(name: str) -> Role[tuple[list[Round], Generalization]]:
         async def play(channel: Channel) -> tuple[list[Round], Generalization]:
-            own = ids[name] if ids else columns.keys_of(tables[name], name)
+            own = ids[name] if ids else meeting.keys_of(tables[name], name)
             local = Generalization.of(tables[name], parameters)
             played = await rounds.agree(channel, parameters, local, [each.encode() for each in own], lambda done: None)
             return played, local

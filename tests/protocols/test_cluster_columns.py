@@ -27,8 +27,7 @@ from covey.protocols.cluster_columns.questions import Cuts, Decision, row_argmin
 from covey.protocols.cluster_columns.randomness import public_draws
 from covey.protocols.cluster_columns.role import add_up_figures, collect_cuts, decide
 from covey.protocols.protocol import Figures
-from covey.protocols.shared import columns
-from covey.protocols.shared.columns import parts
+from covey.protocols.shared.columns import meeting, ownership, parts, release
 from covey.secure import book
 from covey.secure import sum as secure_sum
 from covey.study import Study
@@ -156,7 +155,7 @@ def test_the_plan_foresees_what_a_run_costs(split: Mapping[str, tuple[str, ...]]
 
 
 def owners(study: Study, count: int, seed: int) -> tuple[dict[str, OwnColumns], Rng]:
-    tables = columns.common_rows(study, tables_of(study, draw_people(stream_of(seed, "search"), count)))
+    tables = meeting.common_rows(study, tables_of(study, draw_people(stream_of(seed, "search"), count)))
     parameters = Parameters.of(study)
     return {name: OwnColumns.of(parameters, table, name) for name, table in tables.items()}, public_draws(["x"])
 
@@ -368,8 +367,8 @@ def test_a_part_of_the_release_that_is_none_is_refused_by_name(
     announced: tuple[int, int], sizes: list[int], node: int, codes: list[int], reason: str
 ) -> None:
     parameters = Parameters.of(study_of())
-    quasi = len(columns.quasi_columns(parameters.study, "clinic"))
-    assert columns.exact_columns(parameters.study, "clinic")
+    quasi = len(ownership.quasi_columns(parameters.study, "clinic"))
+    assert ownership.exact_columns(parameters.study, "clinic")
 
     async def role(channel: Channel) -> object:
         at = channel.at("rows")
@@ -393,7 +392,8 @@ def test_a_part_of_the_release_that_is_none_is_refused_by_name(
 def test_parts_that_do_not_fit_together_are_not_released() -> None:
     parameters = Parameters.of(study_of())
     nodes = {
-        name: np.zeros((2, len(columns.quasi_columns(parameters.study, name))), np.int32) for name in parameters.holders
+        name: np.zeros((2, len(ownership.quasi_columns(parameters.study, name))), np.int32)
+        for name in parameters.holders
     }
 
     async def role(channel: Channel) -> object:
@@ -414,11 +414,11 @@ def test_a_release_of_other_rows_than_were_approved_or_of_too_many_roots_is_refu
     study = study_of()
     exact = sum(column.name not in {each.name for each in study.quasi} for column in study.released)
     roots = np.tile([column.tree().root for column in study.quasi], (12, 1))
-    opened = columns.released_rows(study, [(roots, [("flu",) * exact] * 12)])
+    opened = release.released_rows(study, [(roots, [("flu",) * exact] * 12)])
     with pytest.raises(Aborted, match="another number of rows than was approved"):
-        columns.result(study, opened, approved=13)
+        release.result(study, opened, approved=13)
     with pytest.raises(Unmet, match=r"12 of 12 records would be suppressed, more than suppression = 0\.5"):
-        columns.result(replace(study, suppression=0.5), opened)
+        release.result(replace(study, suppression=0.5), opened)
 
 
 @pytest.mark.parametrize("told", [(4, 0), (4, 5), (0, 0)])

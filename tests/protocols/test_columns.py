@@ -21,7 +21,8 @@ from covey.crypto.rng import Rng
 from covey.errors import Aborted, CoveyError, InputError, PeerError, Unmet
 from covey.party.session.data import load_table
 from covey.protocols import Forecast, Protocol, Result, Seat
-from covey.protocols.shared import columns
+from covey.protocols.shared.columns import joining, meeting
+from covey.protocols.shared.columns import release as joint_release
 from covey.secure.declare import Leakage
 from covey.study import Study
 from covey.study.requirements import Requirements
@@ -67,16 +68,16 @@ def levels(table: Table) -> Ints:
 async def _role(seat: Seat) -> Result:
     study, channel = seat.study, seat.channel.at("two")
     recipient = next((party.name for party in study.parties if party.role), None)
-    mine = await columns.meet(seat, channel.at("meet"))
+    mine = await meeting.meet(seat, channel.at("meet"))
     nodes = np.zeros((0, 0), np.int32) if mine is None else levels(mine.table)
     own = (() if mine is None else mine.ids, nodes, None if mine is None else mine.table)
-    opened = await columns.join_rows(seat, channel.at("release"), *own, recipient=recipient)
-    return Result() if opened is None else columns.result(study, opened)
+    opened = await joining.join_rows(seat, channel.at("release"), *own, recipient=recipient)
+    return Result() if opened is None else joint_release.result(study, opened)
 
 
 def _ideal(study: Study, tables: Mapping[str, Table]) -> Result:
-    common = columns.common_rows(study, tables)
-    return columns.ideal_result(study, common, {name: levels(table) for name, table in common.items()})
+    common = meeting.common_rows(study, tables)
+    return joint_release.ideal_result(study, common, {name: levels(table) for name, table in common.items()})
 
 
 def _receives(study: Study, party: str) -> bool:
@@ -211,15 +212,15 @@ def test_keys_are_looked_at_again_where_tables_meet() -> None:
     """Whoever brings a table may have made it in another way than by reading a file."""
     table = tables_of(study_of(), people(6))["clinic"]
     assert table.key is not None
-    assert columns.keys_of(table, "clinic") == [f"p{number}" for number in range(6)]
+    assert meeting.keys_of(table, "clinic") == [f"p{number}" for number in range(6)]
     twice = replace(table, key=replace(table.key, codes=np.array([0, 1, 1, 3, 4, 5], np.int32)))
     with pytest.raises(InputError, match=r"^clinic: in column 'id', 2 rows share their key with another row"):
-        columns.keys_of(twice, "clinic")
+        meeting.keys_of(twice, "clinic")
     lacking = replace(table, key=replace(table.key, labels=(MISSING, *table.key.labels[1:])))
     with pytest.raises(InputError, match=r"^clinic: column 'id' has no key in 1 row"):
-        columns.keys_of(lacking, "clinic")
+        meeting.keys_of(lacking, "clinic")
     with pytest.raises(InputError, match=r"^clinic: has no key column"):
-        columns.keys_of(replace(table, key=None), "clinic")
+        meeting.keys_of(replace(table, key=None), "clinic")
 
 
 def test_exact_values_of_one_holder_stay_together_and_nothing_is_permuted() -> None:
@@ -228,7 +229,7 @@ def test_exact_values_of_one_holder_stay_together_and_nothing_is_permuted() -> N
     assert release is not None
     shown = set(zip(release["ill"].to_pylist(), release["bill"].to_pylist(), strict=True))
     assert shown == set(zip(frame["ill"], frame["bill"], strict=True))
-    assert columns.pairing(study) == ""
+    assert joint_release.pairing(study) == ""
 
 
 def test_the_pairing_of_two_holders_values_depends_on_the_published_values_alone() -> None:
@@ -244,14 +245,14 @@ def test_the_pairing_of_two_holders_values_depends_on_the_published_values_alone
     assert one is not None and two is not None and one.equals(two)
     belong = set(zip(frame["ill"], frame["bill"], strict=True))
     assert set(zip(one["ill"].to_pylist(), one["bill"].to_pylist(), strict=True)) != belong
-    assert "the exact values of clinic, office are permuted within each class" in columns.pairing(study)
+    assert "the exact values of clinic, office are permuted within each class" in joint_release.pairing(study)
 
 
 def test_the_pairing_is_no_sorting() -> None:
     """Values that are sorted on both sides would pair low with low: the draw must not."""
     classes = np.zeros(60, dtype=np.int64)
     cells = [(f"{number:02}",) for number in range(60)]
-    _, [first, second] = columns.paired([(classes, cells), (classes, cells)])
+    _, [first, second] = joint_release.paired([(classes, cells), (classes, cells)])
     assert Counter(first) == Counter(second) == Counter(cells)
     assert sum(one == two for one, two in zip(first, second, strict=True)) < 8
     assert first != sorted(first) and second != sorted(second)
@@ -262,30 +263,30 @@ def test_joins_with_other_classes_are_refused(other: list[list[int]]) -> None:
     nodes = np.array([[1, 1], [1, 1], [2, 2]], dtype=np.int32)
     lanes = [(nodes, [("a",)] * 3), (np.array(other, dtype=np.int32), [("b",)] * 3)]
     with pytest.raises(Aborted, match="do not have the same classes"):
-        columns.released_rows(study_of(), lanes)
+        joint_release.released_rows(study_of(), lanes)
 
 
 def test_an_open_release_with_a_small_class_is_refused() -> None:
     study = study_of(bill="clinic")
-    one = columns.ReleasedRows(np.array([0, 0, 1]), np.array([[0, 0], [1, 1]], np.int32), {"ill": ["flu"] * 3})
+    one = joint_release.ReleasedRows(np.array([0, 0, 1]), np.array([[0, 0], [1, 1]], np.int32), {"ill": ["flu"] * 3})
     with pytest.raises(Aborted, match="fewer than k = 2"):
-        columns.result(study, one)
+        joint_release.result(study, one)
 
 
 def test_the_figures_say_how_diverse_the_classes_are() -> None:
     study = study_of(bill="clinic")
     ills = ["flu", "none", "flu", "flu", "none", "ulcer"]
-    one = columns.ReleasedRows(
+    one = joint_release.ReleasedRows(
         np.array([0, 0, 0, 1, 1, 1]), np.array([[0, 0], [1, 1]], np.int32), {"ill": ills, "bill": ["1"] * 6}
     )
-    figures = columns.result(study, one).figures
+    figures = joint_release.result(study, one).figures
     assert figures is not None and figures.l_reached == 1.5
 
 
 def test_a_missing_exact_value_stands_only_where_the_study_lets_it() -> None:
     ill = next(column for column in study_of().columns if column.name == "ill")
-    assert columns.fits(replace(ill, missing="value"), MISSING)
-    assert not columns.fits(replace(ill, missing="error"), MISSING)
+    assert joining.fits(replace(ill, missing="value"), MISSING)
+    assert not joining.fits(replace(ill, missing="error"), MISSING)
 
 
 @pytest.mark.parametrize(
@@ -298,7 +299,7 @@ def test_a_part_that_is_no_row_of_its_holder_is_refused_by_name(raw: bytes) -> N
     good = msgspec.msgpack.encode(([0], ["flu", "1"]))
 
     async def role(channel: Channel) -> object:
-        return columns.read_rows(channel.at("open"), study, [(good, raw)], "clinic")
+        return joining.read_rows(channel.at("open"), study, [(good, raw)], "clinic")
 
     error = run_parties({"clinic": role})["clinic"].error
     assert isinstance(error, PeerError) and error.party == "office" and error.step == "open"
@@ -309,7 +310,7 @@ def test_an_exact_value_that_the_study_does_not_list_is_refused() -> None:
     part = msgspec.msgpack.encode(([0], ["plague", "1"]))
 
     async def role(channel: Channel) -> object:
-        return columns.read_rows(channel.at("open"), study, [(part, b"")], "clinic")
+        return joining.read_rows(channel.at("open"), study, [(part, b"")], "clinic")
 
     error = run_parties({"clinic": role})["clinic"].error
     assert isinstance(error, PeerError) and error.party == "clinic" and "plague" not in str(error)

@@ -17,7 +17,7 @@ from covey.protocols.generalize import ideal, role, rounds
 from covey.protocols.generalize.local import Generalization
 from covey.protocols.generalize.parameters import Parameters
 from covey.protocols.generalize.rounds import GroupNumbers
-from covey.protocols.shared import columns
+from covey.protocols.shared.columns import release
 from covey.study import Study
 from covey.wire import Channel
 
@@ -80,17 +80,17 @@ def test_the_cap_is_one_more_than_all_levels() -> None:
 # -- figures
 
 
-def opened_of(study: Study) -> columns.ReleasedRows:
+def opened_of(study: Study) -> release.ReleasedRows:
     """Three classes: as it is, with two columns at the root, and with all of them."""
     roots = [column.tree().root for column in study.quasi]
     nodes = np.array([[0, 0, 0, 0], [0, 0, roots[2], roots[3]], roots], dtype=np.int32)
     klass = np.repeat([0, 1, 2], [4, 3, 3])
-    return columns.ReleasedRows(klass, nodes, {"ill": ["flu"] * 10})
+    return release.ReleasedRows(klass, nodes, {"ill": ["flu"] * 10})
 
 
 def test_who_is_withheld_counts_as_lost_in_every_figure() -> None:
     study = study_of(k=3)
-    whole, less = (columns.result(study, opened_of(study), withheld=withheld).figures for withheld in (0, 2))
+    whole, less = (release.result(study, opened_of(study), withheld=withheld).figures for withheld in (0, 2))
     assert whole is not None
     assert less is not None
     assert (whole.rows, whole.withheld, less.rows, less.withheld) == (10, 0, 10, 2)
@@ -104,9 +104,9 @@ def test_who_is_withheld_counts_as_lost_in_every_figure() -> None:
 @pytest.mark.parametrize(("withheld", "allowed"), [(0, 0.3), (2, 5 / 12)])
 def test_suppressed_are_those_at_all_roots_and_those_withheld(withheld: int, allowed: float) -> None:
     study = study_of(k=3)
-    columns.result(replace(study, suppression=allowed), opened_of(study), withheld=withheld)
+    release.result(replace(study, suppression=allowed), opened_of(study), withheld=withheld)
     with pytest.raises(Unmet, match=rf"{3 + withheld} of {10 + withheld} records would be suppressed"):
-        columns.result(replace(study, suppression=allowed - 0.01), opened_of(study), withheld=withheld)
+        release.result(replace(study, suppression=allowed - 0.01), opened_of(study), withheld=withheld)
 
 
 def test_the_loss_that_is_told_beforehand_counts_the_withheld_wholly() -> None:

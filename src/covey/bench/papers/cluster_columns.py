@@ -33,8 +33,7 @@ from covey.protocols.cluster_columns.own_columns import OwnColumns
 from covey.protocols.cluster_columns.parameters import Parameters
 from covey.protocols.cluster_columns.questions import ArgMin, Question
 from covey.protocols.cluster_columns.randomness import public_draws
-from covey.protocols.shared import columns
-from covey.protocols.shared.columns import parts
+from covey.protocols.shared.columns import meeting, parts
 from covey.table import Table, group
 
 PAPERS_CASE, PAPERS_CALLS = (40_000, 100), 360_000
@@ -207,10 +206,10 @@ def _play(
     ready: PartitionedStudy, watch: Callable[[Mapping[str, Question]], None]
 ) -> tuple[dict[str, Table], dict[str, OwnColumns], Longs]:
     """Searches in the clear; tests hold a run of the pivot's form equal to it."""
-    common = columns.common_rows(ready.study, ready.tables)
+    common = meeting.common_rows(ready.study, ready.tables)
     parameters = Parameters.of(ready.study)
     own = {name: OwnColumns.of(parameters, part, name) for name, part in common.items()}
-    ids = columns.keys_of(common[parameters.pivot], parameters.pivot)
+    ids = meeting.keys_of(common[parameters.pivot], parameters.pivot)
     label = ideal.play(
         {name: search(part, name, public_draws(ids), public_draws(ids)) for name, part in own.items()}, watch
     )

@@ -28,7 +28,7 @@ from covey.protocols.generalize import ideal
 from covey.protocols.generalize.contingency import labels_of, laid_out
 from covey.protocols.generalize.local import Generalization
 from covey.protocols.generalize.parameters import Parameters
-from covey.protocols.shared import columns
+from covey.protocols.shared.columns import meeting
 from covey.samples.adult import COLUMNS
 from covey.study import Study
 from covey.table import Table
@@ -225,7 +225,7 @@ def _losses(setting: Setting, ready: PartitionedStudy, ks: tuple[int, ...]) -> t
     for k in ks:
         setting.tell(f"generalize: losses at k = {k}")
         asked = _with(ready, k)
-        common = columns.common_rows(asked.study, asked.tables)
+        common = meeting.common_rows(asked.study, asked.tables)
         problem = build(_pooled({name: common[name] for name in Parameters.of(asked.study).owners}), k=k).problem
         points.append(("Datafly, pooled", k, anonymize(problem, "datafly").loss(problem)))
         for local in LOCALS:

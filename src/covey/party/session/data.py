@@ -22,7 +22,7 @@ from covey.party.session.sealed import SealedFile
 from covey.plain import plural
 from covey.protocols import of_study
 from covey.protocols.protocol import Protocol
-from covey.protocols.shared.columns import keys_of
+from covey.protocols.shared.columns.meeting import keys_of
 from covey.schema import Role
 from covey.sizes import spell
 from covey.sources import connect

@@ -17,7 +17,7 @@ from covey.protocols.cluster_columns.parameters import Parameters, role_name
 from covey.protocols.cluster_columns.questions import ArgMin, Cuts, Decision, Question
 from covey.protocols.cluster_columns.randomness import pivot_draws, public_draws
 from covey.protocols.protocol import Forecast
-from covey.protocols.shared import agree, columns, model
+from covey.protocols.shared import agree, model
 from covey.protocols.shared.columns import meeting, parts
 from covey.protocols.shared.cost import CostEstimate, Rehearsal, carry_on, learned_by_role, several
 from covey.protocols.shared.peeling.marginals import study_seed
@@ -59,7 +59,7 @@ def foresee(study: Study, rows: Mapping[str, int], own: Table | None = None) -> 
     cost.then(secure_sum.COST, len(study.parties), FIGURES)
     cost.then(approval.COST, len(study.parties))
     searching = leakage.of_search(parameters), leakage.numbers(parameters)
-    learned = learned_by_role(study, role_name, [columns.meeting_leakage(study, leakage.HOLDERS), searching])
+    learned = learned_by_role(study, role_name, [meeting.meeting_leakage(study, leakage.HOLDERS), searching])
     prices = cost.bytes / 4 / len(parameters.holders)
     computing = prices * SECONDS_PER_PRICE + records * SECONDS_PER_ROW + cost.rounds / 2 * SECONDS_PER_QUESTION
     return cost.forecast(1.0 + computing, learned, leakage.mind(parameters))

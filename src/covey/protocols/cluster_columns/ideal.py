@@ -16,7 +16,7 @@ from covey.protocols.cluster_columns.parameters import Parameters
 from covey.protocols.cluster_columns.questions import ArgMin, Cuts, Decision, Question, Search, row_argmin
 from covey.protocols.cluster_columns.randomness import pivot_draws, public_draws
 from covey.protocols.protocol import Result
-from covey.protocols.shared import columns
+from covey.protocols.shared.columns import meeting, release
 from covey.study import Study
 from covey.table import Table
 
@@ -29,7 +29,7 @@ def ideal(study: Study, tables: Mapping[str, Table], lasting: Secret | None = No
 
     Where l is kept, `lasting` is the pivot's secret, from which it deals out clusters; without it, one is made up.
     """
-    parameters, common = Parameters.of(study), columns.common_rows(study, tables)
+    parameters, common = Parameters.of(study), meeting.common_rows(study, tables)
     rows = next(iter(common.values())).rows
     if rows < parameters.k:
         raise Unmet(
@@ -37,13 +37,13 @@ def ideal(study: Study, tables: Mapping[str, Table], lasting: Secret | None = No
         )
     own = {name: OwnColumns.of(parameters, table, name) for name, table in common.items()}
     own[parameters.pivot].require_diverse()
-    ids = columns.keys_of(common[parameters.pivot], parameters.pivot)
+    ids = meeting.keys_of(common[parameters.pivot], parameters.pivot)
     secret = lasting or derive(Secret(bytes(SECRET_BYTES)), "a trusted party", study.study_hash)
     label = play(
         {name: search(part, name, public_draws(ids), pivot_draws(part, ids, secret)) for name, part in own.items()}
     )
     nodes = {name: np.ascontiguousarray(part.nodes(label)[label].T) for name, part in own.items()}
-    return columns.ideal_result(study, common, nodes)
+    return release.ideal_result(study, common, nodes)
 
 
 def play(searches: Mapping[str, Search], watch: Watch = lambda questions: None) -> Longs:

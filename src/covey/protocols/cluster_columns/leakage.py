@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from covey.protocols.cluster_columns.parameters import BLOCK, Parameters
-from covey.protocols.shared import columns
+from covey.protocols.shared.columns import joining, meeting, release
 from covey.secure.declare import RELEASE, Leakage
 
 HOLDERS = ("pivot", "holder")
@@ -69,8 +69,8 @@ def numbers(parameters: Parameters) -> dict[str, object]:
 
 def of_release(parameters: Parameters, rows: int) -> tuple[Leakage, dict[str, object]]:
     """The leakage of the opening: everyone learns the release, a holder also the class of each of its people."""
-    both = Leakage(columns.LEAKAGE.everyone, dict.fromkeys(HOLDERS, _CLASSES), RELEASE)
-    return both, {"rows": rows, "pairing": columns.pairing(parameters.study)}
+    both = Leakage(joining.LEAKAGE.everyone, dict.fromkeys(HOLDERS, _CLASSES), RELEASE)
+    return both, {"rows": rows, "pairing": release.pairing(parameters.study)}
 
 
 def mind(parameters: Parameters) -> tuple[str, ...]:
@@ -89,7 +89,7 @@ def mind(parameters: Parameters) -> tuple[str, ...]:
 def in_short() -> dict[str, tuple[str, ...]]:
     """The lessons of each role in any study, for the comparison of protocols."""
     return {
-        "each holder of columns": (*columns.MEETING, *_DIVISION, *_LABELS),
+        "each holder of columns": (*meeting.MEETING, *_DIVISION, *_LABELS),
         "the pivot, where no evaluator is named": _OPENED,
         "the evaluator": _EVALUATOR,
     }

@@ -16,7 +16,7 @@ from covey.arrays import Longs, Words32
 from covey.errors import InputError
 from covey.measures import node_costs
 from covey.option import Choice
-from covey.protocols.shared import columns
+from covey.protocols.shared.columns import ownership
 from covey.protocols.shared.domains import NOBODY_IN_COMMON, require_listed, require_weight
 from covey.study import Study
 from covey.study.requirements import Requirements
@@ -59,7 +59,7 @@ class Parameters:
         pivot = keeper(study) or study.holders[0].name
         largest = 4 * study.privacy.k * sum(_dearest(study))
         bits = max(0, min(_FINEST, int(math.log2(CAP / largest))))
-        return cls(study, columns.holders(study), pivot, evaluator, bits)
+        return cls(study, ownership.holders(study), pivot, evaluator, bits)
 
     @property
     def k(self) -> int:

@@ -17,9 +17,8 @@ from covey.protocols.cluster_columns.parameters import Parameters
 from covey.protocols.cluster_columns.questions import ArgMin, Cuts, Decision, Question, Search
 from covey.protocols.cluster_columns.randomness import pivot_draws, public_draws
 from covey.protocols.protocol import Figures, Proposal, Result, RoleProgress, Seat
-from covey.protocols.shared import columns
 from covey.protocols.shared.agree import agree
-from covey.protocols.shared.columns import parts
+from covey.protocols.shared.columns import meeting, parts, release
 from covey.secure import coin
 from covey.secure import sum as secure_sum
 from covey.wire import Channel, gather
@@ -35,7 +34,7 @@ async def holder(seat: Seat) -> Result:
     """A holder of columns, the pivot included: searches with the others, and shows its part of the release."""
     parameters, channel = Parameters.of(seat.study), seat.channel.at("cluster")
     seat.progress.phase("alignment")
-    mine = await columns.meet(seat, channel.at("meet"), *leakage.HOLDERS)
+    mine = await meeting.meet(seat, channel.at("meet"), *leakage.HOLDERS)
     if mine is None:
         raise TypeError(f"party {seat.party!r} has no columns; its role is another")
     own = OwnColumns.of(parameters, mine.table, seat.party)
@@ -59,7 +58,7 @@ async def evaluator(seat: Seat) -> Result:
     """A party without data: finds the least of unnamed sums, and gets the release like everyone."""
     parameters, channel = Parameters.of(seat.study), seat.channel.at("cluster")
     seat.progress.phase("alignment")
-    await columns.meet(seat, channel.at("meet"), *leakage.HOLDERS)
+    await meeting.meet(seat, channel.at("meet"), *leakage.HOLDERS)
     seat.ledger.learns(leakage.of_search(parameters), **leakage.numbers(parameters))
     seat.progress.phase("moves")
     await argmin.evaluate(channel.at("evaluate"), parameters)
@@ -176,4 +175,4 @@ async def publish(
     rows = await parts.exchange(channel, seat.study, parameters.pivot, mine, known.rows, known.classes, to=everyone)
     if rows is None:
         raise TypeError("everyone gets the release")
-    return columns.result(parameters.study, rows, approved=known.rows)
+    return release.result(parameters.study, rows, approved=known.rows)

@@ -14,8 +14,8 @@ from covey.protocols.generalize.ideal import follow
 from covey.protocols.generalize.parameters import MOST_ENCRYPTED, Parameters, role_name
 from covey.protocols.generalize.rounds import Round, encryptor_of
 from covey.protocols.protocol import Forecast
-from covey.protocols.shared import columns, model
-from covey.protocols.shared.columns import meeting
+from covey.protocols.shared import model
+from covey.protocols.shared.columns import joining, meeting, ownership
 from covey.protocols.shared.cost import SMALL_BYTES, CostEstimate, learned_by_role, with_k
 from covey.protocols.shared.peeling.marginals import study_seed
 from covey.secure import approval, join, lists, match
@@ -140,10 +140,10 @@ def of_tables(
     rows = {name: common[name].select(kept).carried for name in common}
     lanes = [
         [
-            sorted(set(columns.packed(nodes[name], rows[name] if name == exact else ())))
-            for name in columns.holders(study)
+            sorted(set(joining.packed(nodes[name], rows[name] if name == exact else ())))
+            for name in ownership.holders(study)
         ]
-        for exact in columns.exact_holders(study) or ("",)
+        for exact in ownership.exact_holders(study) or ("",)
     ]
     return of_run(study, sizes, int(len(run.withheld) * times), rounds, int(len(kept) * times), lanes), rounds
 
@@ -160,7 +160,7 @@ def foresee(study: Study, rows: Mapping[str, int], own: Table | None = None) -> 
     whole = model.joined(study, sample, derive(study_seed(study), "generalize plan"), own)
     smaller = with_k(study, max(2, parameters.k * sample // people))  # as many groups as of all people, each smaller
     estimate, rounds = of_tables(smaller, rows, model.split(smaller, whole), people / sample)
-    lessons = [columns.meeting_leakage(study, leakage.OWNERS), *leakage.before(parameters)]
+    lessons = [meeting.meeting_leakage(study, leakage.OWNERS), *leakage.before(parameters)]
     return estimate.forecast(
         1.0 + estimate.bytes / POINT_BYTES * SECONDS_PER_POINT,
         learned_by_role(study, role_name, lessons),

@@ -16,7 +16,7 @@ from covey.protocols.generalize.local import Generalization
 from covey.protocols.generalize.parameters import Parameters
 from covey.protocols.generalize.rounds import Round, endless, observer_moves
 from covey.protocols.protocol import Result
-from covey.protocols.shared import columns
+from covey.protocols.shared.columns import meeting, release
 from covey.study import Study
 from covey.table import Table
 
@@ -37,12 +37,12 @@ class ClearRun:
 
 def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
     """The release that a trusted party would make."""
-    common = columns.common_rows(study, tables)
+    common = meeting.common_rows(study, tables)
     run = follow(Parameters.of(study), common)
     kept = np.flatnonzero(~run.withheld)
     nodes = {name: local.nodes[:, kept] for name, local in run.locals.items()}
     held = {name: table.select(kept) for name, table in common.items()}
-    return columns.ideal_result(study, held, nodes, withheld=int(run.withheld.sum()))
+    return release.ideal_result(study, held, nodes, withheld=int(run.withheld.sum()))
 
 
 def follow(parameters: Parameters, tables: Mapping[str, Table]) -> ClearRun:

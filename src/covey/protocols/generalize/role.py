@@ -9,7 +9,7 @@ from covey.protocols.generalize import leakage, rounds
 from covey.protocols.generalize.local import Generalization
 from covey.protocols.generalize.parameters import Parameters
 from covey.protocols.protocol import Result, Seat
-from covey.protocols.shared import columns
+from covey.protocols.shared.columns import joining, meeting, release
 from covey.wire import Channel, Count, Message
 
 UNIT = 1 << 20
@@ -21,7 +21,7 @@ async def owner(seat: Seat) -> Result:
     channel, parameters = seat.channel, Parameters.of(seat.study)
     among = channel.among(*parameters.owners)
     seat.progress.phase("alignment")
-    common = await columns.meet(seat, channel.at("meet"), *leakage.OWNERS)
+    common = await meeting.meet(seat, channel.at("meet"), *leakage.OWNERS)
     if common is None:
         raise TypeError("an owner has columns")
 
@@ -44,7 +44,7 @@ async def owner(seat: Seat) -> Result:
         seat.ledger.learns(learned, **numbers)
         await channel.at("left").send(parameters.recipient, LeftOver(withheld))
     kept = np.flatnonzero(~local.pool)
-    rows = await columns.join_rows(
+    rows = await joining.join_rows(
         seat,
         channel.at("rows"),
         [common.ids[row] for row in kept.tolist()],
@@ -52,14 +52,14 @@ async def owner(seat: Seat) -> Result:
         common.table.select(kept),
         recipient=parameters.recipient,
     )
-    return Result() if rows is None else columns.result(seat.study, rows, withheld=withheld)
+    return Result() if rows is None else release.result(seat.study, rows, withheld=withheld)
 
 
 async def recipient(seat: Seat) -> Result:
     """A party without columns, who alone gets the release."""
     channel, parameters = seat.channel, Parameters.of(seat.study)
     seat.progress.phase("alignment")
-    await columns.meet(seat, channel.at("meet"), *leakage.OWNERS)
+    await meeting.meet(seat, channel.at("meet"), *leakage.OWNERS)
     seat.progress.phase("rounds")
     for learned, numbers in leakage.before(parameters):
         seat.ledger.learns(learned, **numbers)
@@ -70,10 +70,10 @@ async def recipient(seat: Seat) -> Result:
         seat.ledger.learns(learned, **numbers)
     seat.progress.phase("release")
     nothing = np.zeros((0, 0), dtype=np.int32)
-    rows = await columns.join_rows(seat, channel.at("rows"), [], nothing, None, recipient=parameters.recipient)
+    rows = await joining.join_rows(seat, channel.at("rows"), [], nothing, None, recipient=parameters.recipient)
     if rows is None:
         raise TypeError("the recipient gets the rows")
-    return columns.result(seat.study, rows, withheld=withheld)
+    return release.result(seat.study, rows, withheld=withheld)
 
 
 class Lost(Message, tag="generalize.lost"):

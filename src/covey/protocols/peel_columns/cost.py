@@ -15,7 +15,7 @@ from covey.protocols.peel_columns import leakage, pairs
 from covey.protocols.peel_columns.ideal import admission
 from covey.protocols.peel_columns.parameters import Parameters, role_name
 from covey.protocols.protocol import Forecast
-from covey.protocols.shared import agree, columns, model
+from covey.protocols.shared import agree, model
 from covey.protocols.shared.columns import meeting, parts
 from covey.protocols.shared.cost import SMALL_BYTES, CostEstimate, Rehearsal, carry_on, learned_by_role
 from covey.protocols.shared.peeling import REPEATED
@@ -55,7 +55,7 @@ def foresee(study: Study, rows: Mapping[str, int], own: Table | None = None) -> 
         return played[number].rehearse(params, window)
 
     search = leakage.before(params, params.looks_at_pairs(records))
-    learned = learned_by_role(study, role_name, [columns.meeting_leakage(study), *search])
+    learned = learned_by_role(study, role_name, [meeting.meeting_leakage(study), *search])
     sizes = {name: rows.get(name, records) for name in params.holders}
     windows = WINDOWS if params.rule is None else (1,)
     others = {}

@@ -10,7 +10,7 @@ from covey.arrays import Bits, Longs
 from covey.errors import Unmet
 from covey.protocols.peel_columns.parameters import Parameters
 from covey.protocols.protocol import Result
-from covey.protocols.shared import columns
+from covey.protocols.shared.columns import meeting, release
 from covey.protocols.shared.peeling.classes import Admits
 from covey.protocols.shared.peeling.ideal import peel_all
 from covey.study import Study
@@ -19,7 +19,7 @@ from covey.table import Table
 
 def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
     """The trusted party's release. Raises Unmet as the holders would."""
-    params, common = Parameters.of(study), columns.common_rows(study, tables)
+    params, common = Parameters.of(study), meeting.common_rows(study, tables)
     rows = next(iter(common.values())).rows
     if rows < params.k:
         raise Unmet(f"the holders have {rows:,} records in common, fewer than k = {params.k}; nothing can be released")
@@ -44,7 +44,7 @@ def ideal(study: Study, tables: Mapping[str, Table]) -> Result:
         name: np.ascontiguousarray(published.boxes[klass[out]][:, params.own_places(name)].T) for name in params.holders
     }
     kept = {name: table.select(out) for name, table in common.items()}
-    return columns.ideal_result(study, kept, nodes, withheld=rows - len(out))
+    return release.ideal_result(study, kept, nodes, withheld=rows - len(out))
 
 
 def admission(params: Parameters, values: Sequence[Longs]) -> Admits:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from covey.protocols.peel_columns import marginals, pairs
 from covey.protocols.peel_columns.parameters import Parameters
-from covey.protocols.shared import columns
+from covey.protocols.shared.columns import joining, meeting, release
 from covey.protocols.shared.peeling.pairs import cells_of
 from covey.secure.declare import RELEASE, Leakage
 
@@ -82,12 +82,12 @@ def before(params: Parameters, looks: bool) -> list[tuple[Leakage, dict[str, obj
 
 def of_release(params: Parameters, rows: int) -> tuple[Leakage, dict[str, object]]:
     """The leakage of the opening: whoever gets the release learns it, a holder also the class of each of its people."""
-    known: dict[str, object] = {"rows": rows, "pairing": columns.pairing(params.study)}
+    known: dict[str, object] = {"rows": rows, "pairing": release.pairing(params.study)}
     counted = ("that {rows} rows are released",)
     if params.recipient is None:
-        roles = {"holder": (*columns.LEAKAGE.everyone, *_LABELS), "evaluator": counted}
+        roles = {"holder": (*joining.LEAKAGE.everyone, *_LABELS), "evaluator": counted}
         return Leakage(roles=roles, about=RELEASE), known
-    roles = {"holder": counted, "evaluator": counted, "recipient": columns.LEAKAGE.everyone}
+    roles = {"holder": counted, "evaluator": counted, "recipient": joining.LEAKAGE.everyone}
     return Leakage(roles=roles, about=RELEASE), known
 
 
@@ -104,4 +104,4 @@ def in_short() -> dict[str, tuple[str, ...]]:
     """The lessons of each role in any study, for the comparison of protocols."""
     holder = (*marginals.LEAKAGE.by_role["holder"], *pairs.LEAKAGE.by_role["holder"])
     evaluator = (*pairs.LEAKAGE.by_role["evaluator"], *_SIZES)
-    return {"each holder of columns": (*columns.MEETING, *holder, *_CLASSES), "the evaluator": evaluator}
+    return {"each holder of columns": (*meeting.MEETING, *holder, *_CLASSES), "the evaluator": evaluator}

@@ -12,8 +12,8 @@ from covey.anonymizers.constraints import SLACK
 from covey.arrays import Bits, Longs
 from covey.errors import InputError
 from covey.option import Choice, Whole
-from covey.protocols.shared import columns
 from covey.protocols.shared.closeness import WITHHOLDS
+from covey.protocols.shared.columns import ownership
 from covey.protocols.shared.diversity import fraction
 from covey.protocols.shared.domains import NOBODY_IN_COMMON, require_listed
 from covey.protocols.shared.peeling.narrowing import REFINE
@@ -118,7 +118,7 @@ class Parameters:
             raise InputError('[protocol] leftover = "merge" could undo a class\'s l; use "withhold", or leave l out')
         return cls(
             study=study,
-            holders=columns.holders(study),
+            holders=ownership.holders(study),
             evaluator=evaluator,
             recipient=recipients[0] if recipients else None,
             window=window,
@@ -158,7 +158,7 @@ class Parameters:
     def own_places(self, holder: str) -> list[int]:
         """The places of a holder's columns among the study's quasi columns."""
         place = {column.name: position for position, column in enumerate(self.study.quasi)}
-        return [place[column.name] for column in columns.quasi_columns(self.study, holder)]
+        return [place[column.name] for column in ownership.quasi_columns(self.study, holder)]
 
 
 def role_name(study: Study, party: str) -> str:

@@ -10,9 +10,8 @@ from covey.protocols.peel_columns import asking, classes, leakage, leftover, mar
 from covey.protocols.peel_columns.classes import LabelledClasses
 from covey.protocols.peel_columns.parameters import Parameters
 from covey.protocols.protocol import Figures, Proposal, Result, Seat
-from covey.protocols.shared import columns
 from covey.protocols.shared.agree import agree
-from covey.protocols.shared.columns import parts
+from covey.protocols.shared.columns import meeting, parts, release
 from covey.protocols.shared.diversity import require_diverse
 from covey.protocols.shared.peeling.narrowing import narrowed
 from covey.protocols.shared.peeling.nodes import digest, list_nodes
@@ -26,7 +25,7 @@ async def holder(seat: Seat) -> Result:
     study, channel, params = seat.study, seat.channel, Parameters.of(seat.study)
     among = channel.among(*params.holders)
     seat.progress.phase("alignment")
-    mine = await columns.meet(seat, channel.at("meet"))
+    mine = await meeting.meet(seat, channel.at("meet"))
     if mine is None:
         raise TypeError(f"party {seat.party!r} has no columns; its role is another")
 
@@ -71,7 +70,7 @@ async def evaluator(seat: Seat) -> Result:
     """A party without data: tells which unnamed people are alike, and gets no release."""
     channel, params = seat.channel, Parameters.of(seat.study)
     seat.progress.phase("alignment")
-    people = await columns.hear_common(seat, channel.at("meet"))
+    people = await meeting.hear_common(seat, channel.at("meet"))
     looks = params.looks_at_pairs(people)
     for learned, numbers in leakage.before(params, looks):
         seat.ledger.learns(learned, **numbers)
@@ -94,7 +93,7 @@ async def recipient(seat: Seat) -> Result:
     """A party without columns, who alone gets the release."""
     channel, params = seat.channel, Parameters.of(seat.study)
     seat.progress.phase("alignment")
-    people = await columns.hear_common(seat, channel.at("meet"))
+    people = await meeting.hear_common(seat, channel.at("meet"))
     for learned, numbers in leakage.before(params, params.looks_at_pairs(people)):
         seat.ledger.learns(learned, **numbers)
     seat.progress.phase("visits")
@@ -151,7 +150,7 @@ async def publish(
     rows = await parts.exchange(channel, seat.study, params.leader, mine, told.rows, told.classes, to=params.receivers)
     if rows is None:
         return Result()
-    found = columns.result(seat.study, rows, withheld=told.withheld, approved=told.rows)
+    found = release.result(seat.study, rows, withheld=told.withheld, approved=told.rows)
     require_diverse(seat.study, found.figures)
     return found
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from covey.cells import MISSING
 from covey.errors import InputError, Unmet
 from covey.protocols.protocol import Seat
@@ -149,3 +151,17 @@ def require_all(complete: Mapping[str, bool]) -> None:
             'all holders have, and the study says mismatch = "abort"; compare the key columns, or let '
             'mismatch = "intersect" leave those out'
         )
+
+
+def common_rows(study: Study, tables: Mapping[str, Table]) -> dict[str, Table]:
+    """The rows of each table whose keys all holders have, in one order.
+
+    Raises Unmet where the study wants all records of all, and one holder lacks some.
+    """
+    place = {name: {own: row for row, own in enumerate(keys_of(tables[name], name))} for name in holders(study)}
+    common = sorted(set.intersection(*map(set, place.values())), key=str.encode)
+    if study.mismatch == "abort":
+        require_all({name: len(rows) == len(common) for name, rows in place.items()})
+    return {
+        name: tables[name].select(np.array([rows[own] for own in common], np.int64)) for name, rows in place.items()
+    }

@@ -16,7 +16,6 @@ from covey.crypto.secret import Secret
 from covey.errors import Aborted
 from covey.protocols.protocol import Result
 from covey.protocols.shared import publish
-from covey.protocols.shared.columns.meeting import keys_of, require_all
 from covey.protocols.shared.columns.ownership import exact_columns, exact_holders, holders, quasi_columns
 from covey.study import Study
 from covey.table import Table, group
@@ -107,20 +106,6 @@ def result(study: Study, rows: ReleasedRows, *, withheld: int = 0, approved: int
         raise Aborted(f"a class has fewer than k = {k} rows: a party did not keep to the protocol", resumable=False)
     known = publish.figures(study, trees, rows.nodes, sizes, withheld=withheld)
     return publish.result(study, trees, rows.nodes, rows.klass, rows.cells, known)
-
-
-def common_rows(study: Study, tables: Mapping[str, Table]) -> dict[str, Table]:
-    """The rows of each table whose keys all holders have, in one order.
-
-    Raises Unmet where the study wants all records of all, and one holder lacks some.
-    """
-    place = {name: {own: row for row, own in enumerate(keys_of(tables[name], name))} for name in holders(study)}
-    common = sorted(set.intersection(*map(set, place.values())), key=str.encode)
-    if study.mismatch == "abort":
-        require_all({name: len(rows) == len(common) for name, rows in place.items()})
-    return {
-        name: tables[name].select(np.array([rows[own] for own in common], np.int64)) for name, rows in place.items()
-    }
 
 
 def ideal_result(study: Study, tables: Mapping[str, Table], nodes: Mapping[str, Ints], *, withheld: int = 0) -> Result:
