@@ -268,7 +268,7 @@ def room(rows: EngineRows, study: Study) -> str:
     number, most = int(rows.group_sizes(names)[1].sum()), most_tuples(BYTES_OF_TUPLE)
     fit = f"{most:,} of {BYTES_OF_TUPLE} bytes each fit into memory"
     if number <= most:
-        return f"{number:,} distinct tuples, of which {fit}"
+        return f"{number:,} distinct tuples; {fit}"
     return (
         f"{number:,} distinct tuples, and {fit}: `covey anonymize` will publish columns from coarser levels on, and "
         f"say which and at what loss; to keep every level: {limit_for(number, BYTES_OF_TUPLE)}"

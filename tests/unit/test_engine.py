@@ -273,6 +273,7 @@ def test_progress_says_which_engine_works(tmp_path: Path) -> None:
     assert said[0] == "counting on DuckDB" and "writing on DuckDB" in said
 
 
+@pytest.mark.thorough
 def test_a_check_says_where_rows_are_counted_and_how_many_tuples_fit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -281,11 +282,11 @@ def test_a_check_says_where_rows_are_counted_and_how_many_tuples_fit(
     study = replace(study, columns=tuple(replace(own, identifies=False) for own in study.columns if own.name != "name"))
     data = stored(table, tmp_path, "folder")
     tuples = len(np.unique(np.stack([*(made := in_table(study, table)).codes, made.carried[0].codes]), axis=1).T)
-    before = f"the rows stay on DuckDB, which counts them: {tuples:,} distinct tuples, "
-    assert covey.check(data, study).notes[-1] == before + "of which 8,163,265 of 196 bytes each fit into memory"
+    before = f"the rows stay on DuckDB, which counts them: {tuples:,} distinct tuples"
+    assert covey.check(data, study).notes[-1] == before + "; 8,163,265 of 196 bytes each fit into memory"
     monkeypatch.setattr(counting, "limit", lambda: 100_000)
     assert covey.check(data, study).notes[-1] == before + (
-        "and 204 of 196 bytes each fit into memory: `covey anonymize` will publish columns from coarser levels on, and "
+        ", and 204 of 196 bytes each fit into memory: `covey anonymize` will publish columns from coarser levels on, and "
         "say which and at what loss; to keep every level: COVEY_MEMORY=1GB"
     )
     found = covey.anonymize_on_engine(data, study, tmp_path / "out")
@@ -354,6 +355,7 @@ def test_a_release_that_is_larger_than_memory_is_judged_and_evaluated_on_the_dis
         covey.anonymize(release, study)
 
 
+@pytest.mark.thorough
 def test_columns_of_several_files_are_known_by_their_names(tmp_path: Path) -> None:
     study, table = Study.parse(HEAD + COLUMNS), people(200)
     (tmp_path / "rows" / "year=2024").mkdir(parents=True)
