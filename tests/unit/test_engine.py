@@ -130,6 +130,9 @@ def test_what_cannot_be_is_refused_with_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has no Parquet file"):
         (tmp_path / "empty").mkdir()
         covey.anonymize_on_engine(tmp_path / "empty", study, tmp_path / "out")
+    with pytest.raises(InputError, match=r"name one table \(.*empty/release.csv\)"):
+        (tmp_path / "empty" / "release.csv").touch()
+        covey.verify(tmp_path / "empty", study)
     with pytest.raises(InputError, match="has no column 'town'"):
         (tmp_path / "less.csv").write_text("age\n1\n")
         covey.anonymize_on_engine(tmp_path / "less.csv", study, tmp_path / "out")
@@ -286,8 +289,8 @@ def test_a_check_says_where_rows_are_counted_and_how_many_tuples_fit(
     assert covey.check(data, study).notes[-1] == before + "; 8,163,265 of 196 bytes each fit into memory"
     monkeypatch.setattr(counting, "limit", lambda: 100_000)
     assert covey.check(data, study).notes[-1] == before + (
-        ", and 204 of 196 bytes each fit into memory: `covey anonymize` will publish columns from coarser levels on, and "
-        "say which and at what loss; to keep every level: COVEY_MEMORY=1GB"
+        ", and 204 of 196 bytes each fit into memory: `covey anonymize` will publish columns from coarser levels on, "
+        "and say which and at what loss; to keep every level: COVEY_MEMORY=1GB"
     )
     found = covey.anonymize_on_engine(data, study, tmp_path / "out")
     assert f"the {tuples:,} distinct tuples are more than the 204 that fit" in found.warnings[-1]

@@ -38,7 +38,10 @@ def parquet_files(data: str | Path) -> list[Path]:
         found = [Path(name) for name in sorted(glob.glob(str(data), recursive=True))]  # noqa: PTH207 - an absolute one
     files = [each for each in found if each.suffix.lower() in PARQUET and stat.S_ISREG(each.stat().st_mode)]
     if not files:
-        raise InputError(f"{data}: has no Parquet file; name one table, or a folder or a pattern of .parquet files")
+        one = f" ({path / 'release.csv'})" if (path / "release.csv").is_file() else ""
+        raise InputError(
+            f"{data}: has no Parquet file; name one table{one}, or a folder or a pattern of .parquet files"
+        )
     refuse_patterns(files)
     return files
 
