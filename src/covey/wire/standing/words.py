@@ -19,7 +19,7 @@ class Word(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="w
     """One word."""
 
 
-Protocol = Annotated[int, Meta(ge=1, lt=1 << 32)]
+VersionNumber = Annotated[int, Meta(ge=1, lt=1 << 32)]
 """A protocol's version, as the speaker has it."""
 
 
@@ -31,7 +31,7 @@ class Hello(Word, frozen=True, tag="hello", omit_defaults=True):
     study: Bytes32
     handle: Annotated[str, Meta(max_length=64)]
     nonce: Bytes32
-    protocol: Protocol = 1
+    protocol: VersionNumber = 1
 
 
 class Enrol(Word, frozen=True, tag="enrol"):
@@ -61,7 +61,7 @@ class Ready(Word, frozen=True, tag="ready"):
 
     study: Bytes32
     software: Name
-    protocol: Protocol = 1
+    protocol: VersionNumber = 1
 
 
 class Deliver(Word, frozen=True, tag="deliver"):
@@ -70,7 +70,7 @@ class Deliver(Word, frozen=True, tag="deliver"):
     study: Bytes32
     software: Name
     content: Annotated[bytes, Meta(min_length=1, max_length=1 << 18)]
-    protocol: Protocol = 1
+    protocol: VersionNumber = 1
 
 
 class Delivered(Word, frozen=True, tag="delivered"):
