@@ -1,8 +1,20 @@
 """The pages: what each address shows, and what each form does."""
 
-from covey.ui.pages import collections, files, hierarchies, jobs, joint, partners, run, start, table, trying
+from covey.ui.pages import (
+    collections,
+    files,
+    hierarchies,
+    hierarchy_edits,
+    jobs,
+    joint,
+    partners,
+    run,
+    start,
+    table,
+    trying,
+)  # fmt: skip
 from covey.ui.workbench import Actions, Pages
 
-_ROOMS = (start, table, hierarchies, trying, joint, partners, collections, run, jobs, files)
+_ROOMS = (start, table, hierarchies, hierarchy_edits, trying, joint, partners, collections, run, jobs, files)
 SHOW: Pages = {path: show for room in _ROOMS for path, show in room.SHOW.items()}
 DO: Actions = {path: do for room in _ROOMS for path, do in room.DO.items()}
