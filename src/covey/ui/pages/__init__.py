@@ -12,7 +12,7 @@ from covey.ui.pages import (
     start,
     table,
     trying,
-)  # fmt: skip
+)
 from covey.ui.workbench import Actions, Pages
 
 _ROOMS = (start, table, hierarchies, hierarchy_edits, trying, joint, partners, collections, run, jobs, files)
