@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from scripts.tables import Maker, Results, Row, chosen, number, seconds, short, table
+from scripts.tables import Maker, Results, Row, number, seconds, short, table
 
 Point = tuple[str, int]
 TABLES = {
@@ -30,31 +30,17 @@ def beside_arx(found: Results) -> str:
     return table((*head, "part of ARX's", "under other names", "unrefined"), rows)
 
 
-def lists(found: Results) -> str:
-    """Losses with other lists of generalizations: mean, least and most over several names of the columns."""
-    points = sorted({_of(row): None for row in found["lists"]}.items(), key=_in_order)
-    rows = []
-    for how in dict.fromkeys(str(row["list"]) for row in found["lists"]):
-        own = {_of(row): row for row in chosen(found["lists"], list=how)}
-        rows.append((how, *(_spread(own[point]) for point, _ in points)))
-    return table(("list", *(f"{name}, k = {k}" for name, k in (_named(point) for point, _ in points))), rows)
-
-
-def _spread(row: Row) -> str:
-    mean, least, most = (short(number(row, key)) for key in ("mean", "least", "most"))
-    return f"{mean} ({least} to {most})"
-
-
 def beside_search(found: Results) -> str:
     """Losses beside a long search's, on tables of every shape."""
     one = {(*_of(row), row["effort"]): row for row in found["one"]}
     joint, long = ({_of(row): row for row in found.get(part, [])} for part in ("joint", "search"))
     rows = []
-    for point, both in sorted(joint.items(), key=_in_order):
+    for point, _ in sorted(dict.fromkeys([*map(_of, found["one"]), *joint]).items(), key=_in_order):
         best = None if point not in long else number(long[point], "lm")
         sought = "not measured" if best is None else f"{short(best)} ({number(long[point], 'cpu'):.0f} s)"
         own = [one.get((*point, effort), {}).get("lm") for effort in ("before", "normal")]
-        said = (_beside(each, best) for each in (*own, both.get("earlier"), both["lm"]))
+        both = [joint.get(point, {}).get(key) for key in ("earlier", "lm")]
+        said = (_beside(each, best) for each in (*own, *both))
         rows.append((*_named(point), sought, *said))
     return table(("table", "k", "long search", "one owner, 0.1.0", "one owner", "joint, 0.1.0", "joint"), rows)
 
