@@ -79,7 +79,7 @@ def test_a_port_in_use_is_named(tmp_path: Path) -> None:
         sites["east"].study.write_text(text[:start] + f"127.0.0.1:{port}" + text[text.index('"', start) :])
         (end,) = run_together({"east": sites["east"].job()}).values()
     assert isinstance(end, InputError)
-    assert f"cannot listen on 127.0.0.1:{port}" in str(end)
+    assert f"cannot listen on 127.0.0.1:{port} (Address already in use): end what uses the port" in str(end)
     assert "--listen" in str(end)
 
 

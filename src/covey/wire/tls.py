@@ -9,6 +9,7 @@ A connection is a socket, or a way over the relay where one of the two has no ad
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import ssl
 from collections import Counter
@@ -220,7 +221,8 @@ class _Meeting:
         if self._refusals:
             return AccessError(f"{late}; {self._refusals[-1]}")
         where = "relay" if all(map(self._is_far, absent)) else "address"
-        return Aborted(f"{late}: see that it is running, and that the study has the right {where}", resumable=True)
+        runs = "it is" if len(absent) == 1 else "they are"
+        return Aborted(f"{late}: see that {runs} running, and that the study has the right {where}", resumable=True)
 
     def _enter(self, line: PeerConnection) -> None:
         self._lines[line.peer] = line
@@ -394,6 +396,8 @@ def open_port(where: Address, backlog: int | None = None) -> socket.socket:
         server = socket.create_server((where.host, where.port), family=family, backlog=backlog)
     except OSError as error:
         reason = error.strerror or type(error).__name__
+        if error.errno is not None and error.errno > 0:  # names that are not found have others
+            reason = os.strerror(error.errno)  # without the address, which is said already
         raise InputError(
             f"cannot listen on {where} ({reason}): end what uses the port, or choose another with --listen"
         ) from None

@@ -97,7 +97,7 @@ async def test_a_party_can_listen_where_the_roster_does_not_say(tmp_path: Path) 
 @on_real_clock
 async def test_a_party_that_never_comes_is_named_and_the_run_can_be_resumed(tmp_path: Path) -> None:
     town = Town.found("abc", tmp_path)
-    with pytest.raises(Aborted, match=r"parties 'b', 'c' did not come within 0\.3 s") as stopped:
+    with pytest.raises(Aborted, match=r"parties 'b', 'c' did not come within 0\.3 s: see that they are") as stopped:
         await meet(town, "a", wait=0.3)
     assert stopped.value.resumable
 
