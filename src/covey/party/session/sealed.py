@@ -13,7 +13,6 @@ again, no nonce is used twice, and no segment of another file, or of this one wh
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import hmac
 import os
@@ -155,6 +154,8 @@ class SealedFile:
         return self._end
 
     def _lock(self) -> None:
+        import fcntl  # not on every machine on which a table can be checked
+
         try:
             fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
