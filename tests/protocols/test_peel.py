@@ -402,6 +402,18 @@ def test_a_lattice_that_is_too_large_to_be_listed_is_searched(monkeypatch: pytes
     agrees(study, draw_people(3, 100, 1))
 
 
+def test_of_a_lattice_that_is_searched_the_finest_node_is_always_visited(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = study_of(3)
+    tables = tables_of(study, draw_people(3, 100, 1))
+    monkeypatch.setattr(nodes, "WHOLE", 0)
+    monkeypatch.setattr(nodes, "FEW", 0)
+    monkeypatch.setattr(nodes, "SAVES", 10.0)
+    alone = list_of(study, tables)
+    monkeypatch.setattr(lattice, "LISTED", 1)
+    searched = list_of(study, tables)
+    assert searched.tolist() == [[0] * alone.shape[1], *alone.tolist()]
+
+
 @pytest.mark.thorough
 def test_sixteen_columns_need_a_search_and_two_limbs_and_are_peeled_as_by_a_trusted_party() -> None:
     columns = [f"c{place}" for place in range(16)]

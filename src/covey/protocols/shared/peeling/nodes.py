@@ -73,7 +73,8 @@ def list_nodes(study: Study, trees: tuple[Hierarchy, ...], marginals: Marginals,
     """The nodes to visit (nodes x columns: a level each), by increasing public cost; the root is the last.
 
     Those nodes stay that save much of the synthetic tables' loss for the records that a visit looks at (`SAVES`), and
-    `most` at most.
+    `most` at most. Of many columns the synthetic tables know too little to tell how many people agree in all of them:
+    where the lattice is too large to be listed, the finest node is always visited.
     """
     if lists_all(trees, marginals.records, most):
         every = _problem(study, trees, np.zeros((len(trees), 0), dtype=np.int32), np.zeros(0, dtype=np.int64))
@@ -88,7 +89,10 @@ def list_nodes(study: Study, trees: tuple[Hierarchy, ...], marginals: Marginals,
             nodes = _candidates(problem, bound, base)
             gain = _peel(problem, bound, nodes)
             peeled.append((nodes[gain > 0], gain[gain > 0]))
-    return _chosen(problem, peeled, rows, most)
+    chosen = _chosen(problem, peeled, rows, most)
+    if lattice.is_listed(problem, problem.items):
+        return chosen
+    return lattice.by_cost(problem, np.concatenate([np.zeros_like(chosen[:1]), chosen[-most:]]))
 
 
 def synthesize(trees: tuple[Hierarchy, ...], marginals: Marginals, rows: int, seed: Secret) -> tuple[Ints, Longs]:
