@@ -402,6 +402,7 @@ def test_a_lattice_that_is_too_large_to_be_listed_is_searched(monkeypatch: pytes
     agrees(study, draw_people(3, 100, 1))
 
 
+@pytest.mark.thorough
 def test_of_a_lattice_that_is_searched_the_finest_node_is_always_visited(monkeypatch: pytest.MonkeyPatch) -> None:
     study = study_of(3)
     tables = tables_of(study, draw_people(3, 100, 1))
