@@ -49,9 +49,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFileW
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leaves all but the first values of a test with `few(n)` to the thorough tier."""
+    """Leaves all but the first values of a test with `few(n)` to the thorough tier; gives slow tests an hour."""
     seen: Counter[str] = Counter()
     for item in items:
+        if item.get_closest_marker("slow") is not None and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(3600))
         few = item.get_closest_marker("few")
         if few is not None:
             test = item.nodeid.split("[", maxsplit=1)[0]
