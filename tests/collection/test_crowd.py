@@ -27,9 +27,9 @@ def lines(town: Town) -> list[dict[str, object]]:
 
 
 def listed(value: object) -> list[str]:
-    """A list of texts as JSON has it."""
-    assert isinstance(value, list)
-    return value
+    """A list of texts as JSON has it, or the names of an object's members."""
+    assert isinstance(value, list | dict)
+    return list(value)
 
 
 def report(what: str, **figures: object) -> None:
