@@ -155,14 +155,9 @@ class _Looked(ABC):
     def sizes(self, names: Sequence[str]) -> _GroupSizes:
         """The sizes of the groups of kept rows that have equal cells in these columns."""
 
+    @abstractmethod
     def fit(self, column: Column, study: Study) -> ColumnFit:
         """The result of the check of one column."""
-        reading = self.reading(column)
-        return self._numbers(column) if reading is None else _column(reading, column, study, self.rows)
-
-    def _numbers(self, column: Column) -> ColumnFit:
-        """The result for a column of which only numbers are known."""
-        raise NotImplementedError
 
     def chosen(self) -> list[tuple[str, ...]]:
         """The columns and pairs whose power to tell records apart is looked at: quasi and plain."""
@@ -183,6 +178,9 @@ class _InMemory(_Looked):
 
     def reading(self, column: Column) -> table.Reading:
         return self._reading
+
+    def fit(self, column: Column, study: Study) -> ColumnFit:
+        return _column(self._reading, column, study, self.rows)
 
     def sizes(self, names: Sequence[str]) -> _GroupSizes:
         groups, first = table.group([self._reading.codes[name][self._keep] for name in names], self.kept)
@@ -223,7 +221,12 @@ class _OnEngine(_Looked):
     def sizes(self, names: Sequence[str]) -> _GroupSizes:
         return _GroupSizes(*self._engine.group_sizes(names))
 
+    def fit(self, column: Column, study: Study) -> ColumnFit:
+        reading = self.reading(column)
+        return self._numbers(column) if reading is None else _column(reading, column, study, self.rows)
+
     def _numbers(self, column: Column) -> ColumnFit:
+        """The result for a column of which only numbers are known."""
         found = _GroupSizes(*self._engine.group_sizes([column.name], {}))
         lacking, spellings = self._engine.having(column.name, sorted({MISSING, *column.null}))
         some = [column.read(text) for text in self._engine.some_texts(column.name)]
