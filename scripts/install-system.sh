@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Installs what the tests need beyond Python: network namespaces, a PostgreSQL server, a NATS server, and chromium with a font. Needs Debian or Ubuntu, and root or sudo.
+# Installs what the tests need beyond Python: network namespaces, a PostgreSQL server, a NATS server, chromium with a font, and Node. Needs Debian or Ubuntu, and root or sudo.
 set -euo pipefail
 
-packages=(iproute2 postgresql nats-server chromium fonts-dejavu-core)
+packages=(iproute2 postgresql nats-server chromium fonts-dejavu-core nodejs)
 missing=()
 for package in "${packages[@]}"; do
   dpkg-query --show --showformat='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")

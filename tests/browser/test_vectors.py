@@ -90,7 +90,7 @@ def node() -> str:
     """The program that runs the page's script outside a browser; the test is skipped where there is none."""
     found = shutil.which("node")
     if found is None:
-        pytest.skip("node is not on this machine: the page's script is tried in the browser alone")
+        pytest.skip("node is not on this machine (scripts/install-system.sh installs it)")
     return found
 
 
