@@ -36,9 +36,9 @@ from covey.option import Value
 from covey.publish import judged, require_room, study_files, summarize, with_effort
 from covey.schema import Role
 from covey.sources.duck import read_back, rows_in
-from covey.sources.engine import Dealt, ReleasedColumns, ReleasedRows, open_rows
 from covey.sources.release import csv_header, csv_lines
 from covey.sources.source import on_disk
+from covey.sources.writing import Dealt, ReleasedColumns, ReleasedRows, open_rows
 from covey.study import Study
 from covey.summary import Summary
 

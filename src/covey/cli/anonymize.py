@@ -101,8 +101,8 @@ def anonymize(
     from covey.cli.waiting import ProgressDisplay
     from covey.publish import anonymize as publish
     from covey.publish import require_room
-    from covey.sources.engine import SPARK
     from covey.sources.folders import is_many
+    from covey.sources.writing import SPARK
     from covey.study import Study
 
     agreed = Study.load(study)

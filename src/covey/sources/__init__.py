@@ -2,7 +2,8 @@
 
 source    one table of text cells behind Ibis: CSV, Parquet, PostgreSQL, or a frame from Python
 folders   folders and patterns of Parquet files, one table in many files
-engine    a table whose rows stay on an engine: what is asked of every engine
+engine    a table whose rows stay on an engine: what is asked of every engine, and counted there
+writing   a release written by the engine that has the rows
 duck      DuckDB, out of core: files, and the writing of releases
 postgres  a table that stays on a PostgreSQL server
 spark     a table that stays on Apache Spark

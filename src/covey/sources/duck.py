@@ -23,10 +23,10 @@ from covey.arrays import Ints, Longs
 from covey.cells import guarded
 from covey.errors import InputError
 from covey.sources.csvfile import LONGEST_LINE, look
-from covey.sources.engine import EngineRows, ReleasedColumns, ReleasedRows
 from covey.sources.folders import PARQUET, is_many, parquet_files, refuse_patterns, refuse_repeated_in
 from covey.sources.memory import SHARE, limit
 from covey.sources.source import explain
+from covey.sources.writing import ReleasedColumns, ReleasedRows, WritableRows
 
 T = TypeVar("T")
 
@@ -123,7 +123,7 @@ class Duck:
         return explain(self.name, work)
 
 
-class DuckRows(EngineRows):
+class DuckRows(WritableRows):
     """The rows of files: CSV or Parquet, or Parquet in a folder."""
 
     ENGINE = "DuckDB"

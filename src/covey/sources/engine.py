@@ -1,8 +1,8 @@
-"""A table whose rows stay on an engine: the engine counts, Covey decides, the engine writes.
+"""A table whose rows stay on an engine: the engine counts, Covey decides, the engine writes (`writing`).
 
 Nothing here holds a row in memory. Each column's distinct texts are counted and read by the study's rules, as they are
 in memory; a small table of the engine maps each text to its code. Rows are grouped by codes, and only the groups and
-their numbers come out. To release, the engine joins each row with its tuple's class.
+their numbers come out.
 
 The queries are the same on every engine; `duck`, `postgres` and `spark` say how an engine is asked, how it spells a
 cell as text, and how it is given a table of ours.
@@ -12,11 +12,9 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Self, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -30,11 +28,6 @@ T = TypeVar("T")
 
 MOST_SPELLINGS = 1_000_000
 """Distinct texts of a plain column that are mapped by a table; where there are more, each cell is read in turn."""
-POSTGRES = ("postgres://", "postgresql://")
-SPARK = ("spark://", "sc://")
-"""How the addresses of tables on these engines begin."""
-SPLIT, WITHHELD = -1, -2
-"""In the place of a class: the rows of a tuple go to several, or to none."""
 _PACKED = 2**62
 _APART = "chr(31)"
 
@@ -56,68 +49,7 @@ class GroupedColumns:
     """Columns, and the code that stands for no value."""
 
 
-@dataclass(frozen=True)
-class ReleasedColumns:
-    """The columns of a release, and where the engine finds what is published in each."""
-
-    released: Sequence[str]
-    """All of them, in their order."""
-    classes: Mapping[str, tuple[Sequence[str], Ints | Longs]]
-    """Of each quasi column the labels, and each class's place among them."""
-    mapped: Mapping[str, Sequence[str]]
-    """Columns whose texts the engine has a table of, and the label of each code."""
-    read: Mapping[str, Callable[[str | None], str]]
-    """Columns with too many texts for that, and how a cell of them is read."""
-
-
-@dataclass(frozen=True)
-class Dealt:
-    """Items whose rows all go to one class, and items whose rows are dealt to classes by their place in the table."""
-
-    whole: Mapping[str, Longs]
-    split: Mapping[str, Longs]
-
-    @classmethod
-    def of(cls, item: Longs, group: Longs, records: Longs, counts: Longs) -> Dealt:
-        """From pieces (an item's records in a class) and each item's number of records; what is left is withheld."""
-        order = np.lexsort((group, item))
-        item, group, records = item[order], group[order], records[order]
-        whole = records == counts[item]
-        own = {"item": item[~whole], "class": group[~whole]}
-        upto = np.cumsum(records[~whole])
-        begins = np.flatnonzero(np.concatenate([[True], own["item"][1:] != own["item"][:-1]])[: len(upto)])
-        skipped = np.repeat((upto - records[~whole])[begins], np.diff(np.append(begins, len(upto))))
-        split = {**own, "above": upto - records[~whole] - skipped, "upto": upto - skipped}
-        return cls({"item": item[whole], "class": group[whole]}, split)
-
-
-@dataclass(frozen=True)
-class ReleasedRows:
-    """The rows of a release: what is published of them, and which class each goes to."""
-
-    columns: ReleasedColumns
-    grouped: GroupedColumns
-    tuples: Sequence[Ints]
-    """Codes of the grouped columns,"""
-    item: Longs
-    """the item of each tuple,"""
-    dealt: Dealt
-    """and the classes of each item."""
-
-    @property
-    def carried(self) -> list[str]:
-        """The columns that are released as they are: those with a table of texts first."""
-        return [*self.columns.mapped, *self.columns.read]
-
-    def class_of_tuple(self) -> Longs:
-        """The class that all rows of a tuple go to, `SPLIT` where they go to several, `WITHHELD` where to none."""
-        found = np.full(int(self.item.max(initial=-1)) + 1, WITHHELD, dtype=np.int64)
-        found[self.dealt.split["item"]] = SPLIT
-        found[self.dealt.whole["item"]] = self.dealt.whole["class"]
-        return found[self.item]
-
-
-class EngineRows(AbstractContextManager["EngineRows"], ABC):
+class EngineRows(ABC):
     """The rows of one table on an engine, for as long as the context lasts."""
 
     TEXT: ClassVar[str] = "VARCHAR"
@@ -143,6 +75,9 @@ class EngineRows(AbstractContextManager["EngineRows"], ABC):
         self._coded: set[str] = set()
         self._grouped_by = GroupedColumns((), {})
 
+    def __enter__(self) -> Self:
+        return self
+
     def __exit__(self, *error: object) -> None:
         self.close()
 
@@ -161,13 +96,6 @@ class EngineRows(AbstractContextManager["EngineRows"], ABC):
     @abstractmethod
     def _keep(self, name: str, query: str) -> None:
         """Makes a table of the engine from a query, so that it is answered once."""
-
-    @abstractmethod
-    def write(self, target: Path, released: ReleasedRows, *, drawn: bool) -> None:
-        """Writes the released columns of all rows that have a class, sorted by content, as one Parquet file.
-
-        With `drawn` they are in an order that is drawn instead.
-        """
 
     def _hold(self, header: Sequence[str], floating: Collection[str], numeric: Collection[str]) -> None:
         """Takes note of the columns of the table, which the engine has under the name `given`."""
@@ -364,39 +292,6 @@ class EngineRows(AbstractContextManager["EngineRows"], ABC):
         names = ", ".join(cells)
         return f"SELECT {names}, count(*) AS n FROM ({rows}) AS cells GROUP BY {names}"
 
-    def _dealing_order(self, carried: Sequence[str]) -> Sequence[str]:
-        """The keys by whose order rows of a tuple go to several classes; here a hash of the cells in these columns."""
-        return (f"md5({self._together(carried)})",) if carried else ("1",)
-
-    def _dealt(self, released: ReleasedRows) -> str:
-        """The query of all rows that have a class: the class as `class`, codes or texts of carried columns as p0, p1.
-
-        Rows of a tuple that goes to several classes are ranked in an order, and dealt by their rank.
-        """
-        columns, grouped, dealt = released.columns, released.grouped, released.dealt
-        own = {"item": released.item, "class": released.class_of_tuple()}
-        joined = self._give_tuples("tuples", grouped, released.tuples, own)
-        self._give("split_items", {name: pa.array(each) for name, each in dealt.split.items()})
-        cells = [*map(self._code, columns.mapped), *(self._raw[column] for column in columns.read)]
-        carried = {f"p{place}": cell for place, cell in enumerate(cells)}
-        order = {f"o{place}": key for place, key in enumerate(self._dealing_order(released.carried))}
-        rows = self._mapped(sorted({*grouped.names, *grouped.dropping, *columns.mapped})) + joined
-        kept = self._with_value(grouped.dropping)
-
-        def chosen(first: str, cells: Mapping[str, str]) -> str:
-            return ", ".join([first, *(f"{cell} AS {name}" for name, cell in cells.items())])
-
-        several, one = f"{kept} AND tuples.class = {SPLIT}", f"{kept} AND tuples.class >= 0"
-        matched = f"SELECT {chosen('tuples.item AS item', carried | order)} FROM {rows} WHERE {several}"
-        names = "".join(f", {name}" for name in carried)
-        rank = f"row_number() OVER (PARTITION BY item ORDER BY {', '.join(order)})"
-        ranked = f"SELECT item{names}, {rank} AS place FROM ({matched}) AS matched"
-        return (
-            f"SELECT {chosen('tuples.class AS class', carried)} FROM {rows} WHERE {one} UNION ALL "
-            f"SELECT split_items.class AS class{names} FROM ({ranked}) AS ranked JOIN {self._from('split_items')} "
-            "ON ranked.item = split_items.item AND place > above AND place <= upto"
-        )
-
     def _give_tuples(
         self, name: str, grouped: GroupedColumns, tuples: Sequence[Ints], more: Mapping[str, Longs]
     ) -> str:
@@ -428,24 +323,6 @@ class EngineRows(AbstractContextManager["EngineRows"], ABC):
 
     def _number(self, query: str) -> int:
         return int(self._arrow(query).column("n")[0].as_py())
-
-
-def open_rows(data: str | Path, scratch: Path) -> EngineRows:
-    """The rows of a table on the engine that has them, or in DuckDB; `scratch` is a folder for what memory cannot hold.
-
-    Raises InputError that names it.
-    """
-    if isinstance(data, str) and data.startswith(POSTGRES):
-        from covey.sources.postgres import PostgresRows
-
-        return PostgresRows(data, scratch)
-    if isinstance(data, str) and data.startswith(SPARK):
-        from covey.sources.spark import SparkRows
-
-        return SparkRows(data, scratch)
-    from covey.sources.duck import DuckRows
-
-    return DuckRows(data, scratch)
 
 
 def _longs(found: pa.Table, name: str) -> Longs:

@@ -17,8 +17,8 @@ from pyarrow import csv
 
 from covey.errors import InputError
 from covey.sources.duck import Duck
-from covey.sources.engine import EngineRows, ReleasedRows
 from covey.sources.source import connected, named_there
+from covey.sources.writing import ReleasedRows, WritableRows
 
 if TYPE_CHECKING:
     Cursor = Any  # the driver is an extra
@@ -29,7 +29,7 @@ _KINDS = {pa.string(): 'text COLLATE "C"', pa.int32(): "integer", pa.int64(): "b
 _BLOCK = 1 << 22  # bytes of a stream that are read at a time
 
 
-class PostgresRows(EngineRows):
+class PostgresRows(WritableRows):
     """The rows of a table or query of a PostgreSQL server."""
 
     ENGINE = "PostgreSQL"

@@ -25,7 +25,7 @@ import pyarrow as pa
 from covey.crypto.rng import fresh_seed
 from covey.errors import InputError
 from covey.sources.duck import Duck, rows_of_files
-from covey.sources.engine import EngineRows, ReleasedRows
+from covey.sources.writing import ReleasedRows, WritableRows
 
 if TYPE_CHECKING:
     Session = Any  # Spark is an extra
@@ -47,7 +47,7 @@ _OURS = {
 }
 
 
-class SparkRows(EngineRows):
+class SparkRows(WritableRows):
     """The rows of a table of Spark."""
 
     ENGINE = "Spark"

@@ -21,7 +21,7 @@ from covey.fitness import check
 from covey.protocols.shared.records import one_by_one, public_order
 from covey.schema import Column, Role
 from covey.sources import connect, engine
-from covey.sources.engine import open_rows
+from covey.sources.writing import open_rows
 from covey.study import Study
 
 Store = Callable[[pa.Table], str]

@@ -26,9 +26,9 @@ from covey.protocols.shared.columns.meeting import keys_of
 from covey.schema import Role
 from covey.sizes import spell
 from covey.sources import connect
-from covey.sources.engine import SPARK, open_rows
 from covey.sources.folders import is_many, stays_on_engine
 from covey.sources.memory import VARIABLE, limit
+from covey.sources.writing import SPARK, open_rows
 from covey.study import Study
 from covey.table import Table, build, read_source
 
