@@ -238,6 +238,29 @@ def test_fewer_than_k_rows_in_all_are_refused() -> None:
         simulate(trial_study, {"alice": frame_of("ab", "alice"), "bob": frame_of("ab", "bob")})
 
 
+@pytest.mark.parametrize(
+    ("k", "a", "b", "due"),
+    [
+        (3, "aaab", "abbb", 1),  # a: three and one of the other's; b: one and three
+        (2, "aaaabbbb", "aabbb", 2),
+        (2, "abc", "de", 2),  # the suppressed rows are a class like any other
+        (3, "aaa", "bbbb", 3),  # no class has rows of both: each party sees the other's whole
+        (3, "aaaa", "a", 1),
+    ],
+)
+def test_two_parties_are_told_the_fewest_records_of_the_other_in_a_class(k: int, a: str, b: str, due: int) -> None:
+    study = Study.parse(study_text(k, 1, "elgamal"))
+    tables = {"alice": frame_of(a, "alice"), "bob": frame_of(b, "bob")}
+    release = simulate(study, tables, seed=1)
+    assert release.summary["insider_k"] == due == _fewest_of_others(release.table)
+
+
+def _fewest_of_others(release: pa.Table) -> int:
+    """The insider k, counted in a release whose rows name their party."""
+    counts = Counter((row["q0"], row["row"].split()[0]) for row in release.to_pylist())
+    return min(counts.values())  # one party's records are the other's records of others
+
+
 def test_a_study_may_forbid_that_much_suppression() -> None:
     text = study_text(2, 1, "elgamal") + "[utility]\nsuppression = 0.5\n"
     with pytest.raises(Unmet, match=r"5 of 5 records.*suppression = 0\.5"):

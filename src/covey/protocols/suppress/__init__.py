@@ -39,7 +39,7 @@ def _script(study: Study) -> tuple[Line, ...]:
 
 PROTOCOL = Protocol(
     name="suppress",
-    version=2,
+    version=3,
     about="tuples that are rare in all parties' tables together are suppressed, and shown to nobody",
     source="On Distributed k-Anonymization (CCS 2006 submission), with its two privacy breaks closed",
     requirements=REQUIREMENTS,

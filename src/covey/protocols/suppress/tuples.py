@@ -18,7 +18,7 @@ from covey.cells import SUPPRESSED
 from covey.crypto.rng import spell
 from covey.errors import Aborted
 from covey.protocols.protocol import Figures, Preview, Result
-from covey.protocols.shared import publish
+from covey.protocols.shared import insiders, publish
 from covey.protocols.shared.rows import carried
 from covey.study import Study
 from covey.table import Table
@@ -160,6 +160,8 @@ class JointClasses:
     labels: tuple[Labels, ...]
     sizes: Longs
     """Each class's rows; last the number of suppressed ones, which may be none."""
+    insider_k: int | None = None
+    """Two parties know each other's numbers, and so this; among three or more nobody computes it."""
 
     @classmethod
     def of(cls, study: Study, parties: Sequence[KeptTuples]) -> JointClasses:
@@ -179,7 +181,11 @@ class JointClasses:
                 "a chance of less than one in 2^100; nothing is exchanged, and nothing was released",
                 resumable=False,
             )
-        return cls(labels, np.array(sizes, dtype=np.int64))
+        found = cls(labels, np.array(sizes, dtype=np.int64))
+        if len(parties) != 2:
+            return found
+        owns = [[*(party.counts.get(each, 0) for each in labels), party.suppressed] for party in parties]
+        return replace(found, insider_k=insiders.fewest_of_all(found.sizes, [np.array(own) for own in owns]))
 
     @cached_property
     def number(self) -> dict[Labels | None, int]:
@@ -195,6 +201,7 @@ class JointClasses:
             rows=rows,
             classes=len(sizes),
             k_reached=int(sizes.min()),
+            insider_k=self.insider_k,
             suppressed_cells=lost * len(study.quasi),
             loss=publish.losses(study, lost / rows, sizes),
         )
